@@ -1,0 +1,62 @@
+# Everything is done in an environment that this file makes with pip when there is none.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# One worker a core; a single worker on one core.
+WORKERS ?= auto
+
+.PHONY: help demo test lint types unit coverage wheel test-slow test-browser docs bench clean
+help:
+	@echo "make demo          design a mechanism for an embedded city and write demo/index.html"
+	@echo "make test          lint, types, tests, examples, coverage of the trusted base, the wheel"
+	@echo "make test-slow     long and statistical tests"
+	@echo "make test-browser  look at the report in headless Chromium"
+	@echo "make docs          build the documentation into docs/_build"
+	@echo "make bench         the benchmarks, printed with the machine"
+
+$(VENV)/.made: pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[all]" --group dev
+	@touch $@
+
+demo: $(VENV)/.made
+	$(BIN)/discreet demo -o demo/
+
+test: lint types unit coverage wheel
+
+lint: $(VENV)/.made
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.made
+	$(BIN)/mypy
+
+unit: $(VENV)/.made
+	$(BIN)/pytest -q -n $(WORKERS)
+
+# The trusted base, measured apart: kernels run as plain Python there, so that every branch is seen.
+coverage: $(VENV)/.made
+	$(BIN)/python tests/meta/coverage_gate.py
+
+wheel: $(VENV)/.made
+	$(BIN)/python tests/meta/wheel_gate.py
+
+test-slow: $(VENV)/.made
+	$(BIN)/pytest -q -n $(WORKERS) -m "slow or statistical"
+
+test-browser: $(VENV)/.made
+	PYTEST="$(BIN)/pytest" sh tests/browser/run.sh
+
+$(VENV)/.docs: $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group docs
+	@touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -W -q -b html docs docs/_build
+
+bench: $(VENV)/.made
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) .wheel-venv build dist demo docs/_build

@@ -1,0 +1,164 @@
+"""Certificates: what was measured, against which limit, and whether the measurement was exact.
+
+A check is a number and its limit, not an opinion. Certificates are made only by verifiers, which share no code
+with what they check. An empty certificate does not pass: a check nobody made proves nothing.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.core.errors import CertificateError
+
+__all__ = ["Certificate", "Check"]
+
+Number = int | float | Fraction
+
+
+@dataclass(frozen=True)
+class Check:
+    """One measured residual and the limit that it must not pass.
+
+    Parameters
+    ----------
+    name
+        What was measured, as a claim: ``"inequalities violated"``.
+    residual
+        The measured number.
+    limit
+        The largest residual that passes.
+    exact
+        True when no rounding could have changed the verdict: integers, fractions, or floats whose error is
+        bounded in the safe direction.
+    detail
+        A few words for the reader, such as how many inequalities were looked at.
+
+    Examples
+    --------
+    >>> Check("inequalities violated", 0, 0, exact=True).passed
+    True
+    >>> Check("row sum error", float("nan"), 0, exact=True).passed
+    False
+    """
+
+    name: str
+    residual: Number
+    limit: Number
+    exact: bool
+    detail: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the residual is within its limit; NaN is not."""
+        return self.residual <= self.limit
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; fractions become text such as ``"1/3"``."""
+        return {
+            "name": self.name,
+            "residual": _plain(self.residual),
+            "limit": _plain(self.limit),
+            "exact": self.exact,
+            "passed": self.passed,
+            "detail": self.detail,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Check:
+        """Read what :meth:`to_dict` wrote; the verdict is computed anew."""
+        residual, limit = _number(data["residual"]), _number(data["limit"])
+        return cls(data["name"], residual, limit, data["exact"], data["detail"])
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A tuple of checks that stands or falls as a whole.
+
+    Parameters
+    ----------
+    checks
+        The checks, in the order in which they were made.
+
+    Examples
+    --------
+    >>> certificate = Certificate((Check("row sums off", 0, 0, exact=True, detail="25 rows"),))
+    >>> certificate.passed
+    True
+    >>> print(certificate)
+    check         residual  limit  exact  verdict
+    row sums off         0      0    yes  passed   25 rows
+    >>> Certificate(()).passed
+    False
+    """
+
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether there is at least one check and all of them passed."""
+        return bool(self.checks) and all(check.passed for check in self.checks)
+
+    def raise_for_failure(self) -> None:
+        """Do nothing if everything passed.
+
+        Raises
+        ------
+        CertificateError
+            If a check failed or there is none.
+        """
+        if not self.passed:
+            raise CertificateError(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"passed": self.passed, "checks": [check.to_dict() for check in self.checks]}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Certificate:
+        """Read what :meth:`to_dict` wrote; the verdict is computed anew."""
+        return cls(tuple(Check.from_dict(check) for check in data["checks"]))
+
+    def __str__(self) -> str:
+        rows = [("check", "residual", "limit", "exact", "verdict", "")]
+        rows += [_row(check) for check in self.checks]
+        widths = [max(len(row[i]) for row in rows) for i in range(5)]
+        lines = []
+        for row in rows:
+            numbers = [row[i].rjust(widths[i]) for i in (1, 2, 3)]
+            line = "  ".join([row[0].ljust(widths[0]), *numbers, row[4].ljust(widths[4])])
+            lines.append(f"{line}  {row[5]}".rstrip())
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = "<tr><th>check</th><th>residual</th><th>limit</th><th>exact</th><th>verdict</th><th></th></tr>"
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _row(check)) + "</tr>"
+            for check in self.checks
+        )
+        return f"<table>{head}{body}</table>"
+
+
+def _row(check: Check) -> tuple[str, str, str, str, str, str]:
+    verdict = "passed" if check.passed else "FAILED"
+    exact = "yes" if check.exact else "no"
+    return check.name, _short(check.residual), _short(check.limit), exact, verdict, check.detail
+
+
+def _short(value: Number) -> str:
+    return str(value) if isinstance(value, int) else f"{float(value):.6g}"
+
+
+def _plain(value: Number) -> int | float | str:
+    """JSON has no fractions, infinities or NaN: write those as text."""
+    if isinstance(value, float) and not -float("inf") < value < float("inf"):
+        return str(value)
+    return str(value) if isinstance(value, Fraction) else value
+
+
+def _number(value: float | str) -> Number:
+    if isinstance(value, str):
+        return Fraction(value) if value not in {"inf", "-inf", "nan"} else float(value)
+    return value

@@ -1,0 +1,295 @@
+"""Exact numbers: fractions read from what people type, and exp and log rounded in a named direction.
+
+A privacy claim is decided by integers. This module turns a parameter into the fraction that was meant
+and brackets the transcendental numbers that appear in guarantees, ``e^x`` and ``ln x``, between integers
+in units of ``2^-bits``. The brackets are rigorous; how tight they are is stated for each.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from discreet.core.errors import InvalidProblemError
+
+__all__ = [
+    "Exact",
+    "decimal",
+    "decimal_up",
+    "exp_ceil",
+    "exp_floor",
+    "float_ceil",
+    "float_floor",
+    "log_ceil",
+    "log_floor",
+    "to_fraction",
+]
+
+Exact = int | float | str | Decimal | Fraction
+"""What a caller may write for an exact parameter."""
+
+_GUARD = 24
+"""Bits kept beyond those asked for; each squaring and each series term loses less than one unit of them."""
+
+
+def to_fraction(value: Exact, field: str) -> Fraction:
+    """Read a number exactly; a float stands for its shortest decimal.
+
+    Parameters
+    ----------
+    value
+        An integer, a fraction, a decimal, a string such as ``"0.1"`` or ``"1/3"``, or a float.
+    field
+        The name of the argument, for the error message.
+
+    Returns
+    -------
+    Fraction
+        The number that was meant.
+
+    Raises
+    ------
+    InvalidProblemError
+        For booleans, NaN, infinities and anything that is not a number.
+
+    Examples
+    --------
+    >>> to_fraction(0.1, "epsilon"), to_fraction("1/3", "epsilon")
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    anything: Any = value
+    if isinstance(anything, bool):
+        raise InvalidProblemError(field, "a number", "a boolean")
+    try:
+        if isinstance(anything, Fraction | int):
+            return Fraction(anything)
+        if isinstance(anything, Decimal):
+            return Fraction(anything)
+        if isinstance(anything, float):
+            return Fraction(repr(float(anything)))
+        if isinstance(anything, str):
+            return Fraction(anything.strip())
+        # NumPy scalars and the like say what they are through item().
+        return Fraction(repr(anything.item()))
+    except (
+        ValueError,
+        OverflowError,
+        ZeroDivisionError,
+        InvalidOperation,
+        AttributeError,
+        TypeError,
+    ):
+        shown = anything if isinstance(anything, str | float | Decimal) else type(anything).__name__
+        raise InvalidProblemError(field, "a finite number", repr(shown)) from None
+
+
+@lru_cache(maxsize=65_536)
+def exp_floor(x: Fraction, bits: int) -> int:
+    """Largest integer that we can prove to be at most ``2^bits e^x``.
+
+    Parameters
+    ----------
+    x
+        The exponent, any rational number.
+    bits
+        Fractional bits of the result.
+
+    Returns
+    -------
+    int
+        ``m`` with ``m <= 2^bits e^x``, and ``2^bits e^x - m < 2`` for ``x <= 0``; for positive ``x`` the relative
+        error is below ``2^-bits``.
+
+    Notes
+    -----
+    Series on ``|x| / 2^m < 1/2`` in fixed point, every operation rounded down, then ``m`` squarings, each rounded
+    down. For negative ``x`` the reciprocal of the upper bracket, rounded down. Cost: O(bits) multiplications of
+    integers of about ``bits + 1.45 |x|`` bits.
+
+    Examples
+    --------
+    >>> exp_floor(Fraction(0), 10), exp_floor(Fraction(1), 20) / 2**20
+    (1024, 2.7182817459106445)
+    """
+    if x < 0:
+        work = bits + _GUARD + _magnitude(-x)
+        return (1 << (work + bits)) // _exp_positive(-x, work, up=True)
+    work = bits + _GUARD + x.numerator.bit_length()
+    return _exp_positive(x, work, up=False) >> (work - bits)
+
+
+@lru_cache(maxsize=65_536)
+def exp_ceil(x: Fraction, bits: int) -> int:
+    """Smallest integer that we can prove to be at least ``2^bits e^x``.
+
+    The mirror image of :func:`exp_floor`; see there.
+
+    Examples
+    --------
+    >>> exp_ceil(Fraction(-1), 20) - exp_floor(Fraction(-1), 20)
+    1
+    """
+    if x < 0:
+        work = bits + _GUARD + _magnitude(-x)
+        return -(-(1 << (work + bits)) // _exp_positive(-x, work, up=False))
+    work = bits + _GUARD + x.numerator.bit_length()
+    return -(-_exp_positive(x, work, up=True) >> (work - bits))
+
+
+def _magnitude(x: Fraction) -> int:
+    """Bits that ``e^x`` may need before the point, for ``x >= 0``: at least ``x log2(e)``."""
+    return math.ceil(x * Fraction(3, 2)) + 1
+
+
+def _exp_positive(x: Fraction, work: int, *, up: bool) -> int:
+    """Bracket ``2^work e^x`` for ``x >= 0`` from one side."""
+    if x == 0:
+        return 1 << work
+    halvings = max(0, (x.numerator // x.denominator).bit_length() + 1)
+    # Squaring doubles the relative error, hence the extra bits; the result is shifted back at the end.
+    fine = work + 2 * halvings + 8
+    scaled = Fraction(x.numerator << fine, x.denominator << halvings)
+    step = math.ceil(scaled) if up else math.floor(scaled)
+    total = term = 1 << fine
+    n = 1
+    while term:
+        product = term * step
+        # Rounded up, a term never vanishes: stop it at one unit and let the remainder stand for the tail.
+        term = -(-product // (n << fine)) if up else product // (n << fine)
+        total += term
+        n += 1
+        if up and term <= 1:
+            # Terms shrink by at least one half from here, so that the tail is at most the last term.
+            total += 1
+            break
+    for _ in range(halvings):
+        total = -((-total * total) >> fine) if up else (total * total) >> fine
+    shift = fine - work
+    return -(-total >> shift) if up else total >> shift
+
+
+@lru_cache(maxsize=65_536)
+def log_floor(x: Fraction, bits: int) -> int:
+    """Largest integer that we can prove to be at most ``2^bits ln x``.
+
+    Parameters
+    ----------
+    x
+        A positive rational number.
+    bits
+        Fractional bits of the result.
+
+    Returns
+    -------
+    int
+        ``m`` with ``m <= 2^bits ln x < m + 3``.
+
+    Raises
+    ------
+    InvalidProblemError
+        When ``x`` is not positive.
+
+    Notes
+    -----
+    ``ln x = k ln 2 + 2 artanh((y - 1)/(y + 1))`` with ``x = 2^k y``, ``2/3 <= y < 4/3``; both series are summed
+    in fixed point with directed rounding.
+
+    Examples
+    --------
+    >>> log_floor(Fraction(2), 20) / 2**20
+    0.6931467056274414
+    """
+    return _log(x, bits, up=False)
+
+
+@lru_cache(maxsize=65_536)
+def log_ceil(x: Fraction, bits: int) -> int:
+    """Smallest integer that we can prove to be at least ``2^bits ln x``; see :func:`log_floor`.
+
+    Examples
+    --------
+    >>> log_ceil(Fraction(2), 20) - log_floor(Fraction(2), 20)
+    1
+    """
+    return _log(x, bits, up=True)
+
+
+def _log(x: Fraction, bits: int, *, up: bool) -> int:
+    if x <= 0:
+        raise InvalidProblemError("x", "a positive number", x)
+    shift = x.numerator.bit_length() - x.denominator.bit_length()
+    y = x / (Fraction(2) ** shift)
+    if y >= Fraction(4, 3):
+        y, shift = y / 2, shift + 1
+    elif y < Fraction(2, 3):
+        y, shift = y * 2, shift - 1
+    work = bits + _GUARD + abs(shift).bit_length()
+    t = (y - 1) / (y + 1)
+    mantissa = _twice_artanh(abs(t), work, up=up if t >= 0 else not up)
+    mantissa = mantissa if t >= 0 else -mantissa
+    two = _twice_artanh(Fraction(1, 3), work, up=up if shift >= 0 else not up)
+    total = mantissa + shift * two
+    return -(-total >> (work - bits)) if up else total >> (work - bits)
+
+
+def _twice_artanh(t: Fraction, work: int, *, up: bool) -> int:
+    """Bracket ``2^work * 2 artanh(t)`` for ``0 <= t <= 1/3`` from one side."""
+    square = t * t
+    scaled = 2 * t * (1 << work)
+    power = math.ceil(scaled) if up else math.floor(scaled)
+    total = 0
+    n = 1
+    while power:
+        total += -(-power // n) if up else power // n
+        product = power * square
+        power = math.ceil(product) if up else math.floor(product)
+        n += 2
+        if up and power <= 1:
+            # What is left is below power (1 + 1/9 + ...) / n, which two units cover.
+            total += 2
+            break
+    return total
+
+
+def float_floor(x: Fraction) -> float:
+    """Largest float that is at most ``x``.
+
+    Examples
+    --------
+    >>> Fraction(float_floor(Fraction(1, 3))) <= Fraction(1, 3)
+    True
+    """
+    nearest = float(x)
+    return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)
+
+
+def float_ceil(x: Fraction) -> float:
+    """Smallest float that is at least ``x``.
+
+    Examples
+    --------
+    >>> Fraction(float_ceil(Fraction(1, 3))) >= Fraction(1, 3)
+    True
+    """
+    nearest = float(x)
+    return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
+
+
+def decimal(value: Fraction) -> str:
+    """Print a fraction exactly: as a decimal where a short one exists, else as a quotient."""
+    shown = f"{float(value):.12g}"
+    return shown if Fraction(shown) == value else str(value)
+
+
+def decimal_up(value: Fraction) -> str:
+    """Print a budget: exactly where that is short, else rounded up, which is the weaker and so still true claim."""
+    exact = decimal(value)
+    if len(exact) <= 12:
+        return exact
+    digits = 6 - math.floor(math.log10(value))
+    return (
+        f"{float(Fraction(math.ceil(value * Fraction(10) ** digits)) / Fraction(10) ** digits):.7g}"
+    )

@@ -1,0 +1,422 @@
+"""Guarantees are data: exact parameters, the neighbors or the metric, and the sentence that they mean.
+
+Nothing here computes noise or trusts a mechanism. A guarantee refuses at birth what it cannot mean, composes only
+with what it can be composed with, and implies only what follows by a proof. Every conversion rounds towards the
+pessimist, that is, upwards.
+
+========================  ============================================  =============================================
+guarantee                 promises, for every set S of outputs          composition
+========================  ============================================  =============================================
+``PureDP``                ``P(x in S) <= e^epsilon P(x' in S)``         epsilons add
+``ApproxDP``              the same ``+ delta``                          epsilons and deltas add
+``ZeroConcentratedDP``    Rényi divergence of every order a is at       rhos add
+                          most ``rho a``
+``MetricDP``              ``P(x in S) <= e^(epsilon d(x,x')) P(x' in    epsilons add, on one space, unit and radius
+                          S)``
+``KAnonymity``            each combination of quasi-identifiers is      none exists
+                          shared by k records or more
+========================  ============================================  =============================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, Literal
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import Exact, decimal, decimal_up, to_fraction
+
+__all__ = [
+    "ApproxDP",
+    "DPGuarantee",
+    "Guarantee",
+    "KAnonymity",
+    "MetricDP",
+    "Neighbors",
+    "PureDP",
+    "Scope",
+    "ZeroConcentratedDP",
+    "guarantee_from_dict",
+]
+
+Neighbors = Literal["add-remove-one", "replace-one", "add-remove-person", "replace-person"]
+"""The closed set of neighboring relations between datasets."""
+
+_MEANING: dict[str, str] = {
+    "add-remove-one": "one record added or removed",
+    "replace-one": "one record replaced",
+    "add-remove-person": "all records of one person added or removed",
+    "replace-person": "all records of one person replaced",
+}
+
+
+@dataclass(frozen=True, init=False)
+class PureDP:
+    """Pure differential privacy.
+
+    Parameters
+    ----------
+    epsilon
+        The budget in nats, exact and positive.
+    neighbors
+        Which datasets count as neighbors.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an epsilon that is not a positive finite number, or an unknown relation.
+
+    Examples
+    --------
+    >>> print(PureDP("0.5", neighbors="add-remove-one"))
+    0.5-differentially private (neighbors: one record added or removed): no output is more than e^0.5 times \
+likelier on one dataset than on a neighbor
+    >>> PureDP(0, neighbors="add-remove-one")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: epsilon: expected a positive number, got 0
+    """
+
+    epsilon: Fraction
+    neighbors: Neighbors
+
+    def __init__(self, epsilon: Exact, neighbors: Neighbors) -> None:
+        _set(self, epsilon=_positive(epsilon, "epsilon"), neighbors=_known(neighbors))
+
+    def __str__(self) -> str:
+        e = decimal_up(self.epsilon)
+        return (
+            f"{e}-differentially private (neighbors: {_MEANING[self.neighbors]}): no output is more than e^{e} "
+            "times likelier on one dataset than on a neighbor"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"kind": "pure-dp", **_plain(self)}
+
+
+@dataclass(frozen=True, init=False)
+class ApproxDP:
+    """Approximate differential privacy.
+
+    Parameters
+    ----------
+    epsilon
+        The budget in nats, exact and positive.
+    delta
+        The slack in probability, exact, strictly between 0 and 1.
+    neighbors
+        Which datasets count as neighbors.
+
+    Raises
+    ------
+    InvalidProblemError
+        For parameters out of range or an unknown relation.
+
+    Examples
+    --------
+    >>> ApproxDP(1, "1e-6", neighbors="replace-one").delta
+    Fraction(1, 1000000)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    neighbors: Neighbors
+
+    def __init__(self, epsilon: Exact, delta: Exact, neighbors: Neighbors) -> None:
+        small = _positive(delta, "delta")
+        if small >= 1:
+            raise InvalidProblemError("delta", "a number below 1", delta)
+        _set(self, epsilon=_positive(epsilon, "epsilon"), delta=small, neighbors=_known(neighbors))
+
+    def __str__(self) -> str:
+        e, d = decimal_up(self.epsilon), decimal_up(self.delta)
+        return (
+            f"({e}, {d})-differentially private (neighbors: {_MEANING[self.neighbors]}): no set of outputs has more "
+            f"than e^{e} times the probability on one dataset than on a neighbor, plus {d}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"kind": "approx-dp", **_plain(self)}
+
+
+@dataclass(frozen=True, init=False)
+class ZeroConcentratedDP:
+    """Zero-concentrated differential privacy [BS16]_.
+
+    Parameters
+    ----------
+    rho
+        The budget, exact and positive.
+    neighbors
+        Which datasets count as neighbors.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a rho that is not a positive finite number, or an unknown relation.
+
+    Examples
+    --------
+    >>> ZeroConcentratedDP("0.1", neighbors="add-remove-one").rho
+    Fraction(1, 10)
+    """
+
+    rho: Fraction
+    neighbors: Neighbors
+
+    def __init__(self, rho: Exact, neighbors: Neighbors) -> None:
+        _set(self, rho=_positive(rho, "rho"), neighbors=_known(neighbors))
+
+    def __str__(self) -> str:
+        return (
+            f"{decimal_up(self.rho)}-zero-concentrated differentially private (neighbors: {_MEANING[self.neighbors]}): "
+            f"the Rényi divergence of each order a > 1 between neighbors is at most {decimal_up(self.rho)} a"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"kind": "zero-concentrated-dp", **_plain(self)}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a metric guarantee says on the space for which it was achieved.
+
+    Parameters
+    ----------
+    space
+        SHA-256 of the metric space.
+    n_secrets
+        How many secrets it has.
+    all_pairs_epsilon
+        The epsilon that holds between *all* pairs, per unit of distance, rounded up; ``None`` where some pair is
+        not protected at all.
+    components
+        Groups of secrets between which nothing is promised, counted; 1 when every pair is bound.
+    isolated
+        Secrets that no neighbor within the radius protects, and that no link joins to others.
+    joined
+        Constraints added between components beyond the radius, so that every pair is bound.
+    """
+
+    space: str
+    n_secrets: int
+    all_pairs_epsilon: Fraction | None
+    components: int = 1
+    isolated: tuple[int, ...] = ()
+    joined: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**_plain(self), "isolated": list(self.isolated)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Scope:
+        """Read what :meth:`to_dict` wrote."""
+        whole = data["all_pairs_epsilon"]
+        return cls(
+            space=data["space"],
+            n_secrets=data["n_secrets"],
+            all_pairs_epsilon=None if whole is None else Fraction(whole),
+            components=data["components"],
+            isolated=tuple(data["isolated"]),
+            joined=data["joined"],
+        )
+
+
+@dataclass(frozen=True, init=False)
+class MetricDP:
+    """Metric differential privacy: the closer two secrets, the harder to tell apart [CABP13]_.
+
+    Parameters
+    ----------
+    epsilon
+        The budget in nats *per unit of distance*, exact and positive.
+    unit
+        The unit of distance. It must be the unit of the metric space on which the guarantee is used.
+    radius
+        Only pairs at most this far apart are constrained directly (the papers' neighbor threshold); ``None`` for
+        all pairs, the strong statement. Pairs farther apart are then protected by chains of neighbors: the
+        epsilon that this implies for all pairs stands in `scope`.
+    scope
+        Filled in by ``design``: the space, and what holds there beyond the radius.
+
+    Raises
+    ------
+    InvalidProblemError
+        For parameters that are not positive finite numbers, or an empty unit.
+
+    Examples
+    --------
+    >>> print(MetricDP("1.5", unit="km", radius=2))
+    metric differential privacy at 1.5 per km between secrets at most 2 km apart: no report is more than \
+e^(1.5 d) times likelier from one secret than from another at d km
+    >>> MetricDP(1)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    TypeError: MetricDP.__init__() missing 1 required positional argument: 'unit'
+    """
+
+    epsilon: Fraction
+    unit: str
+    radius: Fraction | None
+    scope: Scope | None
+
+    def __init__(
+        self, epsilon: Exact, unit: str, radius: Exact | None = None, *, scope: Scope | None = None
+    ) -> None:
+        named: object = unit
+        if not isinstance(named, str) or not named.strip():
+            raise InvalidProblemError("unit", "the name of a unit of distance", repr(named))
+        near = None if radius is None else _positive(radius, "radius")
+        _set(self, epsilon=_positive(epsilon, "epsilon"), unit=unit, radius=near, scope=scope)
+
+    def __str__(self) -> str:
+        e = decimal_up(self.epsilon)
+        where = (
+            ""
+            if self.radius is None
+            else f" between secrets at most {decimal(self.radius)} {self.unit} apart"
+        )
+        text = (
+            f"metric differential privacy at {e} per {self.unit}{where}: no report is more than e^({e} d) times "
+            f"likelier from one secret than from another at d {self.unit}"
+        )
+        return text + ("" if self.scope is None else f"; {self._beyond(self.scope)}")
+
+    def _beyond(self, scope: Scope) -> str:
+        if scope.all_pairs_epsilon is None:
+            return (
+                f"nothing is promised between {scope.components} separate groups of the {scope.n_secrets} secrets, "
+                f"of which {len(scope.isolated)} are isolated and not protected"
+            )
+        links = f", {scope.joined} of them added to join separate groups" if scope.joined else ""
+        return (
+            f"for all pairs of the {scope.n_secrets} secrets this implies "
+            f"{decimal_up(scope.all_pairs_epsilon)} per {self.unit}, through chains of constraints{links}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"kind": "metric-dp", **_plain(self)}
+
+
+@dataclass(frozen=True, init=False)
+class KAnonymity:
+    """k-anonymity of a table. A property of its rows, not differential privacy; it does not compose.
+
+    Parameters
+    ----------
+    k
+        The least number of records that share each combination of quasi-identifiers, 2 or more.
+    quasi_identifiers
+        Names of the columns that an adversary may know, at least one, all different.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a k below 2, or column names that are missing or repeated.
+
+    Examples
+    --------
+    >>> print(KAnonymity(5, ("age", "zip")))
+    5-anonymous in age, zip: each combination of their published values is shared by 5 records or more
+    """
+
+    k: int
+    quasi_identifiers: tuple[str, ...]
+
+    def __init__(self, k: int, quasi_identifiers: tuple[str, ...] | list[str]) -> None:
+        whole: object = k
+        if isinstance(whole, bool) or not isinstance(whole, int) or whole < 2:
+            raise InvalidProblemError("k", "an integer of 2 or more", repr(whole))
+        names: object = quasi_identifiers
+        if (
+            not isinstance(names, tuple | list)
+            or not names
+            or not all(isinstance(n, str) for n in names)
+        ):
+            raise InvalidProblemError("quasi_identifiers", "a tuple of column names", repr(names))
+        if len(set(names)) != len(names):
+            raise InvalidProblemError("quasi_identifiers", "different column names", repr(names))
+        _set(self, k=k, quasi_identifiers=tuple(names))
+
+    def __str__(self) -> str:
+        columns = ", ".join(self.quasi_identifiers)
+        return (
+            f"{self.k}-anonymous in {columns}: each combination of their published values is shared by {self.k} "
+            "records or more"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "kind": "k-anonymity",
+            "k": self.k,
+            "quasi_identifiers": list(self.quasi_identifiers),
+        }
+
+
+DPGuarantee = PureDP | ApproxDP | ZeroConcentratedDP
+Guarantee = PureDP | ApproxDP | ZeroConcentratedDP | MetricDP | KAnonymity
+
+
+def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
+    """Read what the guarantees' ``to_dict`` wrote.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an unknown kind, or parameters that the guarantee refuses.
+
+    Examples
+    --------
+    >>> guarantee_from_dict(PureDP(1, neighbors="replace-one").to_dict()) == PureDP(1, "replace-one")
+    True
+    """
+    match data.get("kind"):
+        case "pure-dp":
+            return PureDP(data["epsilon"], data["neighbors"])
+        case "approx-dp":
+            return ApproxDP(data["epsilon"], data["delta"], data["neighbors"])
+        case "zero-concentrated-dp":
+            return ZeroConcentratedDP(data["rho"], data["neighbors"])
+        case "metric-dp":
+            scope = data["scope"]
+            bound = None if scope is None else Scope.from_dict(scope)
+            return MetricDP(data["epsilon"], data["unit"], data["radius"], scope=bound)
+        case "k-anonymity":
+            return KAnonymity(data["k"], tuple(data["quasi_identifiers"]))
+        case other:
+            raise InvalidProblemError("guarantee", "a known kind of guarantee", repr(other))
+
+
+def _plain(record: PureDP | ApproxDP | ZeroConcentratedDP | MetricDP | Scope) -> dict[str, Any]:
+    """Fields of a record as JSON knows them: fractions as text, records as mappings."""
+    plain: dict[str, Any] = {}
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, Scope):
+            plain[field.name] = value.to_dict()
+        else:
+            plain[field.name] = str(value) if isinstance(value, Fraction) else value
+    return plain
+
+
+def _set(record: object, **values: object) -> None:
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
+
+
+def _positive(value: Exact, field: str) -> Fraction:
+    number = to_fraction(value, field)
+    if number <= 0:
+        raise InvalidProblemError(field, "a positive number", value)
+    return number
+
+
+def _known(neighbors: str) -> str:
+    if neighbors not in _MEANING:
+        raise InvalidProblemError("neighbors", f"one of {', '.join(_MEANING)}", repr(neighbors))
+    return neighbors
