@@ -1,0 +1,117 @@
+"""Examples are tests: every ``>>>`` in src and every Python block of the documentation and the README runs.
+
+Sybil parses and evaluates. Collection is ours: one test for each docstring and for each page, with names of its own,
+so that tests may be shuffled and spread over processes, and an example can't live on another docstring's names.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hypothesis
+import pytest
+from sybil import Document
+from sybil.example import SybilFailure
+from sybil.parsers.myst import PythonCodeBlockParser
+from sybil.parsers.rest import DocTestParser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from _pytest._code.code import TerminalRepr, TracebackStyle
+
+ROOT = Path(__file__).parent
+FLAGS = doctest.ELLIPSIS
+DOCSTRINGS = DocTestParser(FLAGS)
+PAGES = PythonCodeBlockParser(doctest_optionflags=FLAGS)
+
+# A shared machine is slow at times: that is no failure of a law.
+hypothesis.settings.register_profile("discreet", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("discreet")
+
+
+class Examples(pytest.Item):
+    """The examples of one docstring or one page, run in their order."""
+
+    def __init__(self, *, document: Document, module: str | None, **kwargs: object) -> None:
+        super().__init__(**kwargs)  # type: ignore[arg-type]
+        self.document = document
+        self.imports = module
+
+    def runtest(self) -> None:
+        """Evaluate every example in a fresh namespace: the module's own names, or none for a page."""
+        if self.imports is not None:
+            self.document.namespace.update(vars(importlib.import_module(self.imports)))
+        for example in self.document.examples():
+            example.evaluate()
+
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: TracebackStyle | None = None
+    ) -> str | TerminalRepr:
+        """Show what was expected and what came, without the machinery between."""
+        if isinstance(excinfo.value, SybilFailure):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Say where the examples stand."""
+        return self.path, None, self.name
+
+
+class Page(pytest.File):
+    """A Markdown page."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Give one item for the page, and none where no block is Python."""
+        document = Document.parse(str(self.path), PAGES)
+        if document.regions:
+            yield Examples.from_parent(self, name="examples", document=document, module=None)
+
+
+class Source(pytest.File):
+    """A Python file of src."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Give one item for each docstring that holds an example."""
+        module = ".".join(self.path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(
+            ".__init__"
+        )
+        for name, line, text in docstrings(self.path.read_text(encoding="utf-8")):
+            # Leading newlines make the line numbers those of the file.
+            document = Document("\n" * (line - 1) + text, str(self.path))
+            for region in DOCSTRINGS(document):
+                document.add(region)
+            if document.regions:
+                yield Examples.from_parent(self, name=name, document=document, module=module)
+
+
+def docstrings(source: str) -> Iterator[tuple[str, int, str]]:
+    """Yield name, first line and text of every docstring of a source file."""
+
+    def walk(node: ast.AST, name: str) -> Iterator[tuple[str, int, str]]:
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node, clean=False)
+            if text is not None:
+                yield name or "module", node.body[0].lineno, text
+        for child in ast.iter_child_nodes(node):
+            inner = getattr(child, "name", None)
+            yield from walk(
+                child, f"{name}.{inner}".lstrip(".") if isinstance(inner, str) else name
+            )
+
+    return walk(ast.parse(source), "")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect the pages and the sources beside the test files."""
+    if file_path.suffix == ".md" and (
+        file_path.parent == ROOT or file_path.is_relative_to(ROOT / "docs")
+    ):
+        return Page.from_parent(parent, path=file_path)
+    if file_path.suffix == ".py" and file_path.is_relative_to(ROOT / "src"):
+        return Source.from_parent(parent, path=file_path)
+    return None

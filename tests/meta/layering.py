@@ -1,0 +1,142 @@
+"""Read the imports of a source tree and name those that do not point to the ground.
+
+The layers, from the ground up: core; the mechanisms; datasets and testing; evaluate; the edges. ``lrgeo`` may import
+``metricdp``. A ``verify.py`` imports its problem, core without the solvers, NumPy and the standard library, and nothing
+else, since the checker must share no code with what it checks; for the same reason a ``problem.py`` imports core alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MECHANISMS = frozenset({"metricdp", "lrgeo", "hierarchy", "kanonymity", "submodular"})
+EDGES = frozenset({"artefact", "ledger", "plot", "report", "cli", "service", "studio"})
+
+MAY_IMPORT: dict[str, frozenset[str]] = {
+    "core": frozenset(),
+    **{mechanism: frozenset({"core"}) for mechanism in MECHANISMS},
+    "lrgeo": frozenset({"core", "metricdp"}),
+    "datasets": frozenset({"core"}),
+    "testing": frozenset({"core"}),
+    "evaluate": MECHANISMS | {"core"},
+}
+ALL = frozenset(MAY_IMPORT) | EDGES
+MAY_IMPORT |= dict.fromkeys(EDGES, ALL | {"façade"})
+
+HARD = frozenset({"numpy", "scipy", "narwhals"})
+"""Third-party packages that anything above core may import anywhere."""
+
+NOT_IN_CORE = frozenset(
+    {"http", "pathlib", "shutil", "socket", "sqlite3", "subprocess", "tempfile", "urllib"}
+)
+"""Standard modules whose business is I/O."""
+
+
+def violations(root: Path) -> list[str]:
+    """Name every import below ``root`` (the folder ``discreet``) that breaks a rule.
+
+    Parameters
+    ----------
+    root
+        The package's folder. Its own ``__init__.py`` is the façade and is not judged.
+
+    Returns
+    -------
+    list of str
+        ``path:line: what is wrong``, sorted by path and line.
+    """
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        if parts == ("__init__",):
+            continue
+        for line, name in imports(path.read_text(encoding="utf-8"), ("discreet", *parts)):
+            complaint = judge(parts, name)
+            if complaint:
+                found.append(f"{path.relative_to(root).as_posix()}:{line}: {complaint}")
+    return found
+
+
+def imports(source: str, module: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield line and absolute dotted name of everything that a module imports, at any depth.
+
+    Imports inside functions and under ``TYPE_CHECKING`` count: a type from above is a dependency on what is above.
+    ``import_module`` and ``__import__`` count when their argument is written out.
+    """
+    # For a package, "." is the package itself; for a module, the package that holds it.
+    package = module[:-1]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            prefix = ".".join((*base, node.module) if node.module else base)
+            for alias in node.names:
+                yield node.lineno, f"{prefix}.{alias.name}"
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
+            if called in {"import_module", "__import__"} and isinstance(node.args[0].value, str):
+                yield node.lineno, node.args[0].value
+
+
+def judge(parts: tuple[str, ...], name: str) -> str | None:
+    """Say what is wrong with the import of ``name`` in the module at ``parts``, or nothing."""
+    own = parts[0]
+    if own not in MAY_IMPORT:
+        return f"{own} has no place in the layers; give it one in tests/meta/layering.py"
+    target = name.split(".")
+    if target[0] != "discreet":
+        return judge_foreign(parts, target[0])
+    # ``from discreet import X`` with a capital or unknown X goes through the façade.
+    part = target[1] if len(target) > 1 and target[1] in ALL else "façade"
+    if parts[-1] == "verify" and not is_trusted(target) and target[1:3] != [own, "problem"]:
+        return f"a verifier imports {name}"
+    if parts[-1] == "problem" and not is_trusted(target):
+        return f"a problem imports {name}"
+    if part != own and part not in MAY_IMPORT[own]:
+        return f"{own} imports {part}"
+    return None
+
+
+def judge_foreign(parts: tuple[str, ...], package: str) -> str | None:
+    """Say what is wrong with a package that is not ours, or nothing."""
+    own = parts[0]
+    if package in sys.stdlib_module_names:
+        return (
+            f"core imports {package}, which does I/O"
+            if own == "core" and package in NOT_IN_CORE
+            else None
+        )
+    if parts[-1] == "verify":
+        return None if package == "numpy" else f"a verifier imports {package}"
+    if package == "numba":
+        return (
+            None
+            if parts[-1] in {"_jit", "_kernels"}
+            else "numba is imported outside _jit.py and _kernels.py"
+        )
+    if package == "highspy":
+        return None if parts[:2] == ("core", "lp") else "highspy is imported outside core/lp"
+    if own in EDGES:
+        return None
+    if own == "testing" and package in {"hypothesis", "pytest"}:
+        return None
+    if package not in HARD or (own == "core" and package == "narwhals"):
+        return f"{own} imports {package}, which is no hard dependency of it"
+    return None
+
+
+def is_trusted(target: list[str]) -> bool:
+    """Tell whether a name of ours is core, without the solvers."""
+    return target[1:2] == ["core"] and target[2:3] != ["lp"]
