@@ -1,0 +1,90 @@
+"""Optimal privacy mechanisms, with the proof attached.
+
+This is the façade: every public name, loaded on first use, and no logic. ``import discreet`` loads neither a solver nor
+a compiler.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.core.calculus import compose, implies
+    from discreet.core.certificate import Certificate, Check
+    from discreet.core.errors import (
+        BudgetError,
+        CertificateError,
+        DiscreetError,
+        InfeasibleError,
+        InvalidProblemError,
+        LimitReachedError,
+        SolverError,
+    )
+    from discreet.core.guarantee import (
+        ApproxDP,
+        KAnonymity,
+        MetricDP,
+        PureDP,
+        ZeroConcentratedDP,
+    )
+
+    __version__: str
+
+__all__ = [
+    "ApproxDP",
+    "BudgetError",
+    "Certificate",
+    "CertificateError",
+    "Check",
+    "DiscreetError",
+    "InfeasibleError",
+    "InvalidProblemError",
+    "KAnonymity",
+    "LimitReachedError",
+    "MetricDP",
+    "PureDP",
+    "SolverError",
+    "ZeroConcentratedDP",
+    "compose",
+    "implies",
+]
+
+_WHERE = {
+    "ApproxDP": "discreet.core.guarantee",
+    "BudgetError": "discreet.core.errors",
+    "Certificate": "discreet.core.certificate",
+    "CertificateError": "discreet.core.errors",
+    "Check": "discreet.core.certificate",
+    "DiscreetError": "discreet.core.errors",
+    "InfeasibleError": "discreet.core.errors",
+    "InvalidProblemError": "discreet.core.errors",
+    "KAnonymity": "discreet.core.guarantee",
+    "LimitReachedError": "discreet.core.errors",
+    "MetricDP": "discreet.core.guarantee",
+    "PureDP": "discreet.core.guarantee",
+    "SolverError": "discreet.core.errors",
+    "ZeroConcentratedDP": "discreet.core.guarantee",
+    "compose": "discreet.core.calculus",
+    "implies": "discreet.core.calculus",
+}
+"""Public name -> the module that defines it; a mechanism's name -> the mechanism."""
+
+
+if not TYPE_CHECKING:
+    # Hidden from type checkers, which would take it to mean that every name exists.
+    def __getattr__(name: str) -> object:
+        """Load a public name when it is first asked for."""
+        if name == "__version__":
+            return importlib.import_module("importlib.metadata").version("discreet")
+        if name not in _WHERE:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        module = importlib.import_module(_WHERE[name])
+        value: object = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,142 @@
+"""The public names: kept in a file, loaded on first use, documented with an example."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import types
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+SNAPSHOT = (Path(__file__).parent / "api.txt").read_text(encoding="utf-8").split()
+SOURCE = Path(discreet.__file__).read_text(encoding="utf-8")
+
+
+def undocumented(name: str, thing: object) -> str | None:
+    """Say what the docstring of a public object lacks, or nothing."""
+    text = inspect.getdoc(thing)
+    own = thing.__doc__ is not None
+    if not text or not own:
+        return f"{name} has no docstring of its own"
+    if isinstance(thing, types.ModuleType):
+        return None
+    if isinstance(thing, type) and issubclass(thing, BaseException):
+        # An error is shown by the examples of what raises it.
+        return None
+    heading = "Examples\n--------"
+    if heading not in text or ">>>" not in text.split(heading, 1)[1]:
+        return f"{name} has no example"
+    return None
+
+
+def test_the_public_names_are_those_of_the_snapshot() -> None:
+    """A name is added or dropped on purpose: change tests/meta/api.txt and the changelog with it."""
+    assert discreet.__all__ == SNAPSHOT
+
+
+def test_the_public_names_are_sorted_and_few() -> None:
+    assert discreet.__all__ == sorted(set(discreet.__all__))
+    assert len(discreet.__all__) <= 30
+
+
+@pytest.mark.parametrize("name", discreet.__all__)
+def test_a_public_name_resolves_and_shows_an_example(name: str) -> None:
+    assert undocumented(name, getattr(discreet, name)) is None
+
+
+def test_star_import_gives_every_name() -> None:
+    namespace: dict[str, object] = {}
+    exec("from discreet import *", namespace)  # noqa: S102 - a star import can't be written inside a function
+    assert set(discreet.__all__) <= set(namespace)
+
+
+def test_what_is_loaded_late_is_what_type_checkers_see() -> None:
+    """The table and the imports under TYPE_CHECKING name the same things in the same modules."""
+    seen = {}
+    for node in ast.walk(ast.parse(SOURCE)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("discreet"):
+            for alias in node.names:
+                submodule = node.module == "discreet"
+                seen[alias.name] = f"discreet.{alias.name}" if submodule else node.module
+    assert seen == discreet._WHERE
+    assert sorted(discreet._WHERE) == discreet.__all__
+
+
+def test_dir_lists_the_public_names() -> None:
+    assert set(discreet.__all__) <= set(dir(discreet))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"'discreet' has no attribute 'Mechanism'"):
+        discreet.Mechanism  # type: ignore[attr-defined]  # noqa: B018 - the access is the test
+
+
+def test_the_version_comes_from_the_installed_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.import_module("importlib.metadata"), "version", "of {}".format)
+    assert discreet.__version__ == "of discreet"
+
+
+def test_every_module_lists_its_public_names_sorted() -> None:
+    """``__all__`` of a module is sorted, complete for its public definitions, and true."""
+    root = Path(discreet.__file__).parent
+    wrong = []
+    for path in sorted(root.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        listed = [
+            ast.literal_eval(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+        ]
+        names = listed[0] if listed else []
+        if names != sorted(names):
+            wrong.append(f"{path.name}: __all__ is not sorted")
+        defined = {
+            node.name
+            for node in tree.body
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+        }
+        # Kernels and the command line are called by their own package alone.
+        inner = path.name.startswith("_") or "cli" in path.parts
+        if not inner and not defined <= set(names):
+            wrong.append(f"{path.name}: {sorted(defined - set(names))} not in __all__")
+    assert wrong == []
+
+
+class Nothing: ...
+
+
+class Documented:
+    """Has words but no example."""
+
+
+class Shown:
+    """Has an example.
+
+    Examples
+    --------
+    >>> 1
+    1
+    """
+
+
+class Heir(Shown): ...
+
+
+@pytest.mark.parametrize(
+    ("thing", "complaint"),
+    [
+        (Nothing, "no docstring"),
+        (Documented, "no example"),
+        (Heir, "no docstring of its own"),
+    ],
+)
+def test_the_check_of_docstrings_rejects(thing: object, complaint: str) -> None:
+    assert complaint in (undocumented("it", thing) or "")
+
+
+def test_the_check_of_docstrings_accepts() -> None:
+    assert undocumented("it", Shown) is None
