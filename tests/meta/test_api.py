@@ -80,32 +80,6 @@ def test_the_version_comes_from_the_installed_package(monkeypatch: pytest.Monkey
     assert discreet.__version__ == "of discreet"
 
 
-def test_every_module_lists_its_public_names_sorted() -> None:
-    """``__all__`` of a module is sorted, complete for its public definitions, and true."""
-    root = Path(discreet.__file__).parent
-    wrong = []
-    for path in sorted(root.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        listed = [
-            ast.literal_eval(node.value)
-            for node in tree.body
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
-        ]
-        names = listed[0] if listed else []
-        if names != sorted(names):
-            wrong.append(f"{path.name}: __all__ is not sorted")
-        defined = {
-            node.name
-            for node in tree.body
-            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
-        }
-        # Kernels and the command line are called by their own package alone.
-        inner = path.name.startswith("_") or "cli" in path.parts
-        if not inner and not defined <= set(names):
-            wrong.append(f"{path.name}: {sorted(defined - set(names))} not in __all__")
-    assert wrong == []
-
-
 class Nothing: ...
 
 
