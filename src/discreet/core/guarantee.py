@@ -3,19 +3,6 @@
 Nothing here computes noise or trusts a mechanism. A guarantee refuses at birth what it cannot mean, composes only
 with what it can be composed with, and implies only what follows by a proof. Every conversion rounds towards the
 pessimist, that is, upwards.
-
-========================  ============================================  =============================================
-guarantee                 promises, for every set S of outputs          composition
-========================  ============================================  =============================================
-``PureDP``                ``P(x in S) <= e^epsilon P(x' in S)``         epsilons add
-``ApproxDP``              the same ``+ delta``                          epsilons and deltas add
-``ZeroConcentratedDP``    Rényi divergence of every order a is at       rhos add
-                          most ``rho a``
-``MetricDP``              ``P(x in S) <= e^(epsilon d(x,x')) P(x' in    epsilons add, on one space, unit and radius
-                          S)``
-``KAnonymity``            each combination of quasi-identifiers is      none exists
-                          shared by k records or more
-========================  ============================================  =============================================
 """
 
 from __future__ import annotations

@@ -1,0 +1,236 @@
+"""What the verbs return: designs, releases, and what has no guarantee.
+
+A :class:`Design` is made from public inputs and may be used again and again. A :class:`Release` was made once from
+private data and holds nothing that its guarantee does not cover. An :class:`Unproven` is what a published algorithm
+without a valid guarantee returns; it is not a release and cannot be mistaken for one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.core.certificate import Certificate
+    from discreet.core.channel import Channel
+    from discreet.core.guarantee import Guarantee, MetricDP
+
+__all__ = ["Design", "Provenance", "PublicInput", "Release", "Unproven", "digest_array", "versions"]
+
+ResultT = TypeVar("ResultT")
+ProblemT = TypeVar("ProblemT")
+WitnessT = TypeVar("WitnessT")
+
+
+def versions() -> dict[str, str]:
+    """Versions of this library, of Python and of what computes."""
+    found = {"python": platform.python_version()}
+    for package in ("discreet", "numpy", "scipy", "highspy", "numba"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+@dataclass(frozen=True)
+class PublicInput:
+    """An input that was assumed to be public, with a hash that says which one it was.
+
+    Parameters
+    ----------
+    name
+        The argument.
+    digest
+        SHA-256 of its canonical bytes.
+    description
+        What it is, in a few words.
+    """
+
+    name: str
+    digest: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How an outcome came about.
+
+    Parameters
+    ----------
+    method
+        The method that made it.
+    parameters
+        Its parameters, plain values only.
+    assumed_public
+        Inputs assumed to be public.
+    method_trace
+        What was tried, in order, one sentence each; from public inputs only.
+    seeded
+        True when randomness came from anything but the operating system: the outcome is then not private.
+    versions
+        Software versions.
+    """
+
+    method: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    assumed_public: tuple[PublicInput, ...] = ()
+    method_trace: tuple[str, ...] = ()
+    seeded: bool = False
+    versions: Mapping[str, str] = field(default_factory=versions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "method": self.method,
+            "parameters": dict(self.parameters),
+            "assumed_public": [
+                {"name": p.name, "digest": p.digest, "description": p.description}
+                for p in self.assumed_public
+            ],
+            "method_trace": list(self.method_trace),
+            "seeded": self.seeded,
+            "versions": dict(self.versions),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Provenance:
+        """Read what :meth:`to_dict` wrote."""
+        return cls(
+            method=data["method"],
+            parameters=dict(data["parameters"]),
+            assumed_public=tuple(PublicInput(**entry) for entry in data["assumed_public"]),
+            method_trace=tuple(data["method_trace"]),
+            seeded=data["seeded"],
+            versions=dict(data["versions"]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Design(Generic[ProblemT, WitnessT]):
+    """A channel with its guarantee, its certificate, and proven bounds on what it loses.
+
+    Parameters
+    ----------
+    channel
+        The mechanism: what is sampled.
+    guarantee
+        What holds, bound to the space.
+    certificate
+        What was measured on the stored integers.
+    lower
+        No channel with this guarantee loses less than this on the problem as stated; ``None`` where there is no
+        bound.
+    upper
+        Expected utility loss of `channel`, rounded up.
+    provenance
+        How it was made.
+    problem
+        The problem that was solved; all of it public.
+    witness
+        Multipliers that prove `lower`, or ``None``.
+    status
+        ``"optimal"`` or ``"gap reached"`` when the target was met, ``"limit reached"`` when it was not.
+    """
+
+    channel: Channel
+    guarantee: MetricDP
+    certificate: Certificate
+    lower: float | None
+    upper: float
+    provenance: Provenance
+    problem: ProblemT
+    witness: WitnessT | None = None
+    status: str = "gap reached"
+
+    @property
+    def gap(self) -> float | None:
+        """``(upper - lower) / upper``, 0 when both are 0, ``None`` without a lower bound."""
+        if self.lower is None:
+            return None
+        return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
+
+    def __repr__(self) -> str:
+        bound = "no lower bound" if self.lower is None else f"at least {self.lower:.6g}"
+        return (
+            f"Design({self.channel.n_secrets} secrets, {self.channel.n_reports} reports, loss {self.upper:.6g}, "
+            f"{bound}, {'certified' if self.certificate.passed else 'NOT CERTIFIED'})"
+        )
+
+    def _repr_html_(self) -> str:
+        lower = "none" if self.lower is None else f"{self.lower:.6g}"
+        gap = "" if self.gap is None else f", gap {self.gap:.2%}"
+        return (
+            f"<p><b>{self.guarantee}</b></p><p>expected loss {self.upper:.6g}, lower bound {lower}{gap}; method "
+            f"{self.provenance.method}</p>{self.certificate._repr_html_()}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Release(Generic[ResultT]):
+    """The one-shot output of a private mechanism, with nothing in it that the guarantee does not cover.
+
+    Parameters
+    ----------
+    result
+        What is published.
+    guarantee
+        What holds for it.
+    certificate
+        Checks made on the published result and public inputs alone.
+    provenance
+        How it was made; public facts only.
+    """
+
+    result: ResultT
+    guarantee: Guarantee
+    certificate: Certificate
+    provenance: Provenance
+
+
+@dataclass(frozen=True, eq=False)
+class Unproven(Generic[ResultT]):
+    """What a published algorithm returns whose guarantee is false or absent.
+
+    Parameters
+    ----------
+    result
+        What it computed. Not fit for publication.
+    reason
+        Why there is no guarantee.
+    provenance
+        How it was made.
+
+    Raises
+    ------
+    InvalidProblemError
+        When no reason is given.
+    """
+
+    result: ResultT
+    reason: str
+    provenance: Provenance
+    guarantee: None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if not self.reason.strip():
+            raise InvalidProblemError("reason", "why there is no guarantee", "nothing")
+
+
+def digest_array(array: NDArray[Any]) -> str:
+    """SHA-256 of an array: its shape, its type, and its bytes in little-endian order."""
+    plain = np.ascontiguousarray(array)
+    plain = plain.astype(plain.dtype.newbyteorder("<"))
+    head = f"{plain.shape} {plain.dtype.str}".encode()
+    return hashlib.sha256(head + plain.tobytes()).hexdigest()
