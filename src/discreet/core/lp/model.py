@@ -1,0 +1,259 @@
+"""A program that changes between solves: the one stateful object here, for decompositions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError, SolverError
+from discreet.core.lp._highs import (
+    BACKEND,
+    Options,
+    check,
+    cost_scale,
+    load,
+    read_basis,
+    run,
+    write_basis,
+)
+from discreet.core.lp.bounds import infeasibility
+from discreet.core.lp.program import LinearProgram, read_box, read_cost, read_matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.lp.solution import Basis, LPSolution
+
+__all__ = ["Model"]
+
+_NOISE = 1e-9
+"""Relative size of what counts as zero in a ray whose largest entry is 1."""
+
+
+class Model:
+    """A program loaded into the solver, to be changed and solved again from where the last solve ended.
+
+    Parameters
+    ----------
+    program
+        The program to start from; it stays as it is.
+
+    Notes
+    -----
+    After rows were added or sides of rows changed, the last basis is still dual feasible, and the dual simplex method
+    goes on from it. ``method="ipm"`` starts anew each time. An instance belongs to one thread at a time.
+
+    Examples
+    --------
+    >>> from discreet.core.lp import LinearProgram
+    >>> model = Model(LinearProgram([-1, -1], [[1, 2], [2, 1]], row_upper=3))
+    >>> round(model.solve().objective, 9)
+    -2.0
+    >>> model.add_rows([[1, 1]], -float("inf"), 1.5)
+    >>> round(model.solve().objective, 9), model.program.n_rows
+    (-1.5, 3)
+    """
+
+    def __init__(self, program: LinearProgram) -> None:
+        self._program = program
+        self._highs = load(program)
+
+    @property
+    def program(self) -> LinearProgram:
+        """The program as it stands now."""
+        return self._program
+
+    @property
+    def basis(self) -> Basis | None:
+        """The basis from which the next solve starts; set it to start elsewhere."""
+        return read_basis(self._highs)
+
+    @basis.setter
+    def basis(self, basis: Basis) -> None:
+        shape = (self._program.n_variables, self._program.n_rows)
+        if (basis.columns.size, basis.rows.size) != shape:
+            raise InvalidProblemError(
+                "basis", f"{shape} codes", (basis.columns.size, basis.rows.size)
+            )
+        write_basis(self._highs, basis)
+
+    def add_rows(self, matrix: object, lower: ArrayLike, upper: ArrayLike) -> None:
+        """Append rows ``lower <= matrix @ x <= upper``.
+
+        Parameters
+        ----------
+        matrix
+            Shape (k, n), dense or sparse; entries as in :class:`LinearProgram`.
+        lower, upper
+            Sides of the new rows, shape (k,) or one number.
+
+        Raises
+        ------
+        InvalidProblemError
+            As :class:`LinearProgram` does; nothing is added then.
+        """
+        from scipy import sparse
+
+        old = self._program
+        rows = read_matrix(matrix, old.n_variables, "matrix")
+        k = rows.shape[0]
+        low, high = read_box(lower, upper, k, ("lower", "upper"))
+        check(
+            self._highs.addRows(k, low, high, rows.nnz, rows.indptr[:-1], rows.indices, rows.data),
+            "add rows",
+        )
+        # Both parts are canonical, so that the stack is; read_matrix would sort and search it again.
+        stack = sparse.csr_array(
+            (
+                np.concatenate([old.matrix.data, rows.data]),
+                np.concatenate([old.matrix.indices, rows.indices]),
+                np.concatenate([old.matrix.indptr, rows.indptr[1:] + old.matrix.indptr[-1]]),
+            ),
+            shape=(old.n_rows + k, old.n_variables),
+        )
+        row_lower, row_upper = (
+            np.concatenate([old.row_lower, low]),
+            np.concatenate([old.row_upper, high]),
+        )
+        for array in (stack.data, stack.indices, stack.indptr, row_lower, row_upper):
+            array.setflags(write=False)
+        self._program = old._with(matrix=stack, row_lower=row_lower, row_upper=row_upper)  # noqa: SLF001 - see there
+
+    def set_row_bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        """Exchange both sides of all rows; shape (m,) or one number each."""
+        m = self._program.n_rows
+        low, high = read_box(lower, upper, m, ("lower", "upper"))
+        check(self._highs.changeRowsBounds(m, _all(m), low, high), "change the sides of rows")
+        self._program = self._program._with(row_lower=low, row_upper=high)  # noqa: SLF001 - see there
+
+    def set_column_bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        """Exchange both bounds of all variables; shape (n,) or one number each; equal bounds fix a variable."""
+        n = self._program.n_variables
+        low, high = read_box(lower, upper, n, ("lower", "upper"))
+        check(self._highs.changeColsBounds(n, _all(n), low, high), "change the bounds of variables")
+        self._program = self._program._with(lower=low, upper=high)  # noqa: SLF001 - see there
+
+    def set_cost(self, cost: ArrayLike) -> None:
+        """Exchange the cost, shape (n,)."""
+        n = self._program.n_variables
+        prices = read_cost(cost)
+        if prices.size != n:
+            raise InvalidProblemError("cost", f"shape ({n},)", f"shape {prices.shape}")
+        check(
+            self._highs.changeColsCost(n, _all(n), prices * cost_scale(prices)), "change the cost"
+        )
+        self._program = self._program._with(cost=prices)  # noqa: SLF001 - see there
+
+    def solve(
+        self,
+        *,
+        method: Literal["auto", "simplex", "ipm"] = "auto",
+        time_limit: float | None = None,
+        gap: float | None = None,
+        threads: int = 1,
+        iteration_limit: int | None = None,
+        tolerance: float | None = None,
+        crossover: bool = True,
+        log: Callable[[str], None] | None = None,
+    ) -> LPSolution:
+        """Solve the program as it stands; parameters, return value and errors as in :func:`discreet.core.lp.solve`.
+
+        Returns
+        -------
+        LPSolution
+            The optimal point; its ``program`` is the present one.
+        """
+        options = Options(
+            method, time_limit, gap, threads, iteration_limit, tolerance, crossover, log
+        )
+        return run(self._highs, self._program, options)
+
+    def farkas_ray(self) -> NDArray[np.float64]:
+        r"""Prove that no point is feasible, by multipliers of the rows.
+
+        .. math::
+
+            \max_{l \le x \le u} (A^\top y)^\top x
+            \;<\; \sum_i \min_{r_i \le t \le R_i} y_i t .
+
+        Every feasible point would have to be between the two. With r the right-hand side of rows :math:`A x \ge r`
+        and :math:`x \ge 0` this is :math:`y \ge 0,\ A^\top y \le 0,\ r^\top y > 0`, the feasibility cut of Benders
+        decomposition.
+
+        Returns
+        -------
+        numpy.ndarray
+            y, shape (m,), largest magnitude 1; nonnegative where only the lower side of a row is finite. It passed
+            :func:`~discreet.core.lp.infeasibility` with a value above 1e-9, where entries of ``A.T @ y`` below 1e-9
+            of their terms count as zero on infinite bounds only.
+
+        Raises
+        ------
+        SolverError
+            When no ray passes, as for a program that is feasible or nearly so.
+        InvalidProblemError
+            For a mixed-integer program, which may be infeasible without a ray.
+
+        Notes
+        -----
+        The ray of the last solve is tried first. Where HiGHS has none, or none that passes, the multipliers of the
+        elastic program are taken: each row may be violated at cost 1 per unit, so that its least violation is the
+        dual value of a ray.
+
+        Examples
+        --------
+        >>> from discreet.core.lp import LinearProgram
+        >>> Model(LinearProgram([0], [[1], [1]], row_lower=[2, 0], row_upper=[3, 1])).farkas_ray().tolist()
+        [1.0, -1.0]
+        """
+        if self._program.is_mixed_integer:
+            raise InvalidProblemError("program", "a linear program", "a mixed-integer one")
+        # HiGHS would solve the program to look for a ray that no solve has asked for.
+        if self._highs.getModelStatus().name == "kInfeasible":
+            _, found, ray = self._highs.getDualRay()
+            proof = self._verified(np.array(ray, dtype=np.float64)) if found else None
+            if proof is not None:
+                return proof
+        program = _elastic(self._program)
+        elastic = run(load(program), program, Options(tolerance=_NOISE))
+        y = None if elastic.row_duals is None else self._verified(elastic.row_duals)
+        if y is None:
+            detail = f"the rows can be met up to a total violation of {elastic.objective:.3g}"
+            raise SolverError(BACKEND, "no verified ray", detail)
+        return y
+
+    def _verified(self, ray: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Normalize a ray and check it; multipliers of infinite sides are cleared, as the check ignores them."""
+        program = self._program
+        senseless = ((ray > 0) & np.isneginf(program.row_lower)) | (
+            (ray < 0) & np.isposinf(program.row_upper)
+        )
+        y = np.where(senseless, 0.0, ray)
+        largest = np.abs(y).max(initial=0.0)
+        if not 0 < largest < np.inf:
+            return None
+        y /= largest
+        return y if infeasibility(program, y, tolerance=_NOISE) > _NOISE else None
+
+
+def _elastic(program: LinearProgram) -> LinearProgram:
+    """Least total violation of the rows, within the bounds of the variables: always feasible, never unbounded."""
+    from scipy import sparse
+
+    n, m = program.n_variables, program.n_rows
+    slack = sparse.eye_array(m)
+    return LinearProgram(
+        np.concatenate([np.zeros(n), np.ones(2 * m)]),
+        sparse.hstack([program.matrix, slack, -slack]),
+        row_lower=program.row_lower,
+        row_upper=program.row_upper,
+        lower=np.concatenate([program.lower, np.zeros(2 * m)]),
+        upper=np.concatenate([program.upper, np.full(2 * m, np.inf)]),
+    )
+
+
+def _all(size: int) -> NDArray[np.int32]:
+    return np.arange(size, dtype=np.int32)

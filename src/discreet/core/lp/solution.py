@@ -1,0 +1,240 @@
+"""The solution that measures itself: a point, its multipliers, and how far they are from proving each other.
+
+A solver is never believed. Each residual is computed anew from the program, and what is undefined is infinite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.lp.bounds import dual_objective
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.core.lp.program import LinearProgram
+
+__all__ = ["Basis", "LPSolution"]
+
+_ROUNDING = 1e-15
+"""Gap, relative to the largest cost, that rounding leaves where the optimum is zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Which variables and rows are basic, and at which bound the others rest: the start of a later solve.
+
+    Parameters
+    ----------
+    columns
+        HiGHS' status codes of the variables, shape (n,): 0 at the lower bound, 1 basic, 2 at the upper bound,
+        3 free and zero, 4 nonbasic.
+    rows
+        The same for the rows, shape (m,).
+    """
+
+    columns: NDArray[np.int8]
+    rows: NDArray[np.int8]
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "rows"):
+            codes = np.array(getattr(self, name), dtype=np.int8)
+            if codes.ndim != 1 or ((codes < 0) | (codes > 4)).any():
+                raise InvalidProblemError(
+                    name, "status codes from 0 to 4 in one dimension", f"shape {codes.shape}"
+                )
+            codes.setflags(write=False)
+            object.__setattr__(self, name, codes)
+
+
+@dataclass(frozen=True, eq=False)
+class LPSolution:
+    r"""A point of a program, with the multipliers that show how good it is.
+
+    With y the row duals and d the reduced costs, an optimal solution of a linear program has
+
+    .. math::
+
+        c - A^\top y = d, \qquad
+        c^\top x = \sum_i y_i \begin{cases} r_i & y_i > 0 \\ R_i & y_i < 0 \end{cases}
+                 + \sum_j d_j \begin{cases} l_j & d_j > 0 \\ u_j & d_j < 0. \end{cases}
+
+    Parameters
+    ----------
+    program
+        What was solved.
+    x
+        The point, shape (n,). Integer variables hold integers.
+    row_duals
+        y, shape (m,): the rise of the optimum for a rise of the binding side of a row by one. The program
+        minimizes, so y is nonnegative at a binding lower side (``>=``), nonpositive at a binding upper side
+        (``<=``), free for an equality, and zero where the row is slack. ``None`` for a mixed-integer program, and
+        where a limit ended the search.
+    reduced_costs
+        d, shape (n,), with the same signs for ``lower`` and ``upper``. ``None`` like ``row_duals``.
+    objective
+        The cost of ``x``.
+    bound
+        No point costs less, in the solver's floating-point arithmetic: the dual objective of a linear program, the
+        best bound of a mixed-integer one, minus infinity where a limit came first. For a bound that is rounded
+        outward see :func:`~discreet.core.lp.lagrangian_bound`.
+    iterations
+        Iterations of the simplex and interior-point methods and of crossover, in all linear programs solved.
+    seconds
+        Wall-clock time of the solver.
+    basis
+        The basis of the point, or ``None``.
+
+    Examples
+    --------
+    >>> from discreet.core.lp import LinearProgram, solve
+    >>> solution = solve(LinearProgram([-1, -2], [[1, 1], [0, 1]], row_upper=[4, 3]))
+    >>> solution.x.tolist(), solution.row_duals.tolist(), solution.objective
+    ([1.0, 3.0], [-1.0, -1.0], -7.0)
+    >>> solution.primal_residual(), solution.dual_residual(), solution.duality_gap(), solution.is_optimal()
+    (0.0, 0.0, 0.0, True)
+    """
+
+    program: LinearProgram
+    x: NDArray[np.float64]
+    row_duals: NDArray[np.float64] | None
+    reduced_costs: NDArray[np.float64] | None
+    objective: float
+    bound: float
+    iterations: int = 0
+    seconds: float = 0.0
+    basis: Basis | None = None
+
+    def __post_init__(self) -> None:
+        n, m = self.program.n_variables, self.program.n_rows
+        for name, size in (("x", n), ("row_duals", m), ("reduced_costs", n)):
+            given = getattr(self, name)
+            if given is None and name != "x":
+                continue
+            vector = np.array(given, dtype=np.float64)
+            if vector.shape != (size,):
+                raise InvalidProblemError(name, f"shape ({size},)", f"shape {vector.shape}")
+            vector.setflags(write=False)
+            object.__setattr__(self, name, vector)
+
+    def primal_residual(self) -> float:
+        """Largest violation of a row, a bound or integrality at ``x``, in the units of that constraint.
+
+        Returns
+        -------
+        float
+            Zero for a feasible point; infinite where the point is not finite.
+        """
+        program = self.program
+        if not np.isfinite(self.x).all():
+            return np.inf
+        activity = program.matrix @ self.x
+        violations = [
+            program.row_lower - activity,
+            activity - program.row_upper,
+            program.lower - self.x,
+            self.x - program.upper,
+        ]
+        if program.integrality is not None:
+            integers = self.x[program.integrality]
+            violations.append(np.abs(integers - np.rint(integers)))
+        return _worst(violations)
+
+    def dual_residual(self) -> float:
+        """Largest error of ``c - A.T y = d`` and largest multiplier of an infinite side.
+
+        Returns
+        -------
+        float
+            Zero for feasible multipliers; infinite where there are none.
+        """
+        program, multipliers = self.program, self._multipliers()
+        if multipliers is None:
+            return np.inf
+        y, d = multipliers
+        return _worst(
+            [
+                np.abs(program.cost - program.matrix.T @ y - d),
+                np.where(np.isneginf(program.row_lower), y, 0.0),
+                np.where(np.isposinf(program.row_upper), -y, 0.0),
+                np.where(np.isneginf(program.lower), d, 0.0),
+                np.where(np.isposinf(program.upper), -d, 0.0),
+            ]
+        )
+
+    def duality_gap(self) -> float:
+        """Distance of the cost of ``x`` from the dual objective, or of a mixed-integer program from ``bound``.
+
+        Returns
+        -------
+        float
+            Nonnegative; infinite where there are neither multipliers nor a bound.
+        """
+        if not np.isfinite(self.x).all():
+            return np.inf
+        multipliers = self._multipliers()
+        if self.program.is_mixed_integer:
+            bound = self.bound
+        elif multipliers is not None:
+            bound = dual_objective(self.program, *multipliers)
+        else:
+            return np.inf
+        return _worst([np.abs(np.array([self.program.cost @ self.x - bound]))])
+
+    def _multipliers(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        y, d = self.row_duals, self.reduced_costs
+        if y is None or d is None or not (np.isfinite(y).all() and np.isfinite(d).all()):
+            return None
+        return y, d
+
+    def is_feasible(self, tol: float = 1e-6) -> bool:
+        """Whether the primal residual is within a tolerance.
+
+        Parameters
+        ----------
+        tol
+            Relative to the largest finite side of a row, or to 1 where that is larger.
+
+        Returns
+        -------
+        bool
+            True when :meth:`primal_residual` is at most that.
+        """
+        sides = np.concatenate([self.program.row_lower, self.program.row_upper])
+        return self.primal_residual() <= tol * float(
+            np.abs(sides[np.isfinite(sides)]).max(initial=1.0)
+        )
+
+    def is_optimal(self, tol: float = 1e-6) -> bool:
+        """Whether the residuals and the gap are within a tolerance.
+
+        Parameters
+        ----------
+        tol
+            For the primal residual as in :meth:`is_feasible`; for the dual residual relative to the largest cost; for
+            the gap relative to the terms of the objective, added without their signs, so that a small optimum is
+            judged by its own size.
+
+        Returns
+        -------
+        bool
+            True when all three hold. For a mixed-integer program, the primal residual and the gap.
+        """
+        program = self.program
+        if not self.is_feasible(tol):
+            return False
+        price = float(np.abs(program.cost).max())
+        spent = float(np.abs(program.cost * self.x).sum())
+        proved = program.is_mixed_integer or self.dual_residual() <= tol * price
+        return proved and self.duality_gap() <= tol * spent + _ROUNDING * price
+
+
+def _worst(violations: list[NDArray[np.float64]]) -> float:
+    """Largest positive entry, or zero; infinity stands for anything that is not a number."""
+    largest = float(np.concatenate(violations).max(initial=0.0))
+    # Adding zero makes a negative zero positive.
+    return np.inf if np.isnan(largest) else largest + 0.0
