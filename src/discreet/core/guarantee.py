@@ -157,8 +157,9 @@ class ZeroConcentratedDP:
         _set(self, rho=_positive(rho, "rho"), neighbors=_known(neighbors))
 
     def __str__(self) -> str:
+        rho = decimal_up(self.rho)
         return (
-            f"{decimal_up(self.rho)}-zero-concentrated differentially private (neighbors: {_MEANING[self.neighbors]}): "
+            f"{rho}-zero-concentrated differentially private (neighbors: {_MEANING[self.neighbors]}): "
             f"the Rényi divergence of each order a > 1 between neighbors is at most {decimal_up(self.rho)} a"
         )
 
@@ -197,20 +198,17 @@ class Scope:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {**_plain(self), "isolated": list(self.isolated)}
+        return _plain(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scope:
         """Read what :meth:`to_dict` wrote."""
         whole = data["all_pairs_epsilon"]
-        return cls(
-            space=data["space"],
-            n_secrets=data["n_secrets"],
-            all_pairs_epsilon=None if whole is None else Fraction(whole),
-            components=data["components"],
-            isolated=tuple(data["isolated"]),
-            joined=data["joined"],
-        )
+        exact = {
+            "all_pairs_epsilon": None if whole is None else Fraction(whole),
+            "isolated": tuple(data["isolated"]),
+        }
+        return cls(**(data | exact))
 
 
 @dataclass(frozen=True, init=False)
@@ -261,16 +259,13 @@ e^(1.5 d) times likelier from one secret than from another at d km
 
     def __str__(self) -> str:
         e = decimal_up(self.epsilon)
-        where = (
-            ""
-            if self.radius is None
-            else f" between secrets at most {decimal(self.radius)} {self.unit} apart"
-        )
-        text = (
+        near = None if self.radius is None else decimal(self.radius)
+        where = "" if near is None else f" between secrets at most {near} {self.unit} apart"
+        beyond = "" if self.scope is None else f"; {self._beyond(self.scope)}"
+        return (
             f"metric differential privacy at {e} per {self.unit}{where}: no report is more than e^({e} d) times "
-            f"likelier from one secret than from another at d {self.unit}"
+            f"likelier from one secret than from another at d {self.unit}{beyond}"
         )
-        return text + ("" if self.scope is None else f"; {self._beyond(self.scope)}")
 
     def _beyond(self, scope: Scope) -> str:
         if scope.all_pairs_epsilon is None:
@@ -319,15 +314,14 @@ class KAnonymity:
         if isinstance(whole, bool) or not isinstance(whole, int) or whole < 2:
             raise InvalidProblemError("k", "an integer of 2 or more", repr(whole))
         names: object = quasi_identifiers
+        listed = isinstance(names, tuple | list) and all(isinstance(name, str) for name in names)
         if (
-            not isinstance(names, tuple | list)
-            or not names
-            or not all(isinstance(n, str) for n in names)
+            not listed
+            or not quasi_identifiers
+            or len(set(quasi_identifiers)) != len(quasi_identifiers)
         ):
-            raise InvalidProblemError("quasi_identifiers", "a tuple of column names", repr(names))
-        if len(set(names)) != len(names):
             raise InvalidProblemError("quasi_identifiers", "different column names", repr(names))
-        _set(self, k=k, quasi_identifiers=tuple(names))
+        _set(self, k=k, quasi_identifiers=tuple(quasi_identifiers))
 
     def __str__(self) -> str:
         columns = ", ".join(self.quasi_identifiers)
@@ -338,11 +332,7 @@ class KAnonymity:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "kind": "k-anonymity",
-            "k": self.k,
-            "quasi_identifiers": list(self.quasi_identifiers),
-        }
+        return {"kind": "k-anonymity", **_plain(self)}
 
 
 DPGuarantee = PureDP | ApproxDP | ZeroConcentratedDP
@@ -370,25 +360,29 @@ def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
         case "zero-concentrated-dp":
             return ZeroConcentratedDP(data["rho"], data["neighbors"])
         case "metric-dp":
-            scope = data["scope"]
-            bound = None if scope is None else Scope.from_dict(scope)
-            return MetricDP(data["epsilon"], data["unit"], data["radius"], scope=bound)
+            scope = data["scope"] and Scope.from_dict(data["scope"])
+            return MetricDP(data["epsilon"], data["unit"], data["radius"], scope=scope)
         case "k-anonymity":
             return KAnonymity(data["k"], tuple(data["quasi_identifiers"]))
         case other:
             raise InvalidProblemError("guarantee", "a known kind of guarantee", repr(other))
 
 
-def _plain(record: PureDP | ApproxDP | ZeroConcentratedDP | MetricDP | Scope) -> dict[str, Any]:
+def _plain(record: Guarantee | Scope) -> dict[str, Any]:
     """Fields of a record as JSON knows them: fractions as text, records as mappings."""
-    plain: dict[str, Any] = {}
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if isinstance(value, Scope):
-            plain[field.name] = value.to_dict()
-        else:
-            plain[field.name] = str(value) if isinstance(value, Fraction) else value
-    return plain
+    return {field.name: _json(getattr(record, field.name)) for field in fields(record)}
+
+
+def _json(value: object) -> object:
+    match value:
+        case Scope():
+            return _plain(value)
+        case Fraction():
+            return str(value)
+        case tuple():
+            return list(value)
+        case _:
+            return value
 
 
 def _set(record: object, **values: object) -> None:

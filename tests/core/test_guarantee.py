@@ -1,0 +1,118 @@
+"""Guarantees refuse nonsense at birth, print what they mean, and come back from JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import (
+    ApproxDP,
+    Guarantee,
+    KAnonymity,
+    MetricDP,
+    PureDP,
+    Scope,
+    ZeroConcentratedDP,
+    guarantee_from_dict,
+)
+
+SCOPE = Scope("ab" * 32, 25, Fraction(13, 12), 1, (), 2)
+OPEN = Scope("ab" * 32, 25, None, 3, (4, 7))
+
+ALL: list[Guarantee] = [
+    PureDP("0.1", neighbors="add-remove-one"),
+    ApproxDP(1, "1e-6", neighbors="replace-person"),
+    ZeroConcentratedDP("1/3", neighbors="replace-one"),
+    MetricDP("1.5", unit="km"),
+    MetricDP(2, unit="km", radius="0.5", scope=SCOPE),
+    MetricDP(2, unit="km", radius=2, scope=OPEN),
+    KAnonymity(5, ("age", "zip")),
+]
+
+
+@pytest.mark.parametrize("guarantee", ALL, ids=str)
+def test_a_guarantee_comes_back_from_json(guarantee: Guarantee) -> None:
+    assert guarantee_from_dict(json.loads(json.dumps(guarantee.to_dict()))) == guarantee
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(InvalidProblemError, match="known kind"):
+        guarantee_from_dict({"kind": "trust-me"})
+
+
+@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, "x", True, None])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda v: PureDP(v, neighbors="replace-one"),
+        lambda v: ApproxDP(v, "1e-6", neighbors="replace-one"),
+        lambda v: ApproxDP(1, v, neighbors="replace-one"),
+        lambda v: ZeroConcentratedDP(v, neighbors="replace-one"),
+        lambda v: MetricDP(v, unit="km"),
+    ],
+)
+def test_parameters_must_be_positive_numbers(make: Any, value: object) -> None:
+    with pytest.raises(InvalidProblemError):
+        make(value)
+
+
+def test_ranges_have_ends() -> None:
+    with pytest.raises(InvalidProblemError, match="delta"):
+        ApproxDP(1, 1, neighbors="replace-one")
+    for radius in (0, -2, math.nan):
+        with pytest.raises(InvalidProblemError, match="radius"):
+            MetricDP(1, unit="km", radius=radius)
+    for unit in ("", "  ", None):
+        with pytest.raises(InvalidProblemError, match="unit"):
+            MetricDP(1, unit=unit)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("k", [1, 0, -3, 2.0, "5", True])
+def test_k_must_be_an_integer_of_two_or_more(k: Any) -> None:
+    with pytest.raises(InvalidProblemError, match="k: expected"):
+        KAnonymity(k, ("age",))
+
+
+@pytest.mark.parametrize("columns", [(), "age", ("age", "age"), (1, 2), None])
+def test_quasi_identifiers_are_different_names(columns: Any) -> None:
+    with pytest.raises(InvalidProblemError, match="quasi_identifiers"):
+        KAnonymity(5, columns)
+
+
+@pytest.mark.parametrize("neighbors", ["", "one", None])
+def test_the_neighbors_are_a_closed_set(neighbors: Any) -> None:
+    with pytest.raises(InvalidProblemError, match="neighbors"):
+        PureDP(1, neighbors=neighbors)
+
+
+def test_the_neighbors_and_the_unit_cannot_be_left_out() -> None:
+    for make in (lambda: PureDP(1), lambda: MetricDP(1)):  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match="missing"):
+            make()
+
+
+def test_guarantees_are_frozen_values() -> None:
+    one = PureDP(0.1, neighbors="replace-one")
+    assert one == PureDP("1/10", neighbors="replace-one")
+    assert len({one, PureDP("0.1", "replace-one")}) == 1
+    with pytest.raises(AttributeError):
+        one.epsilon = Fraction(9)  # type: ignore[misc]
+
+
+def test_sentences_name_neighbors_unit_radius_and_what_is_not_protected() -> None:
+    texts = [str(guarantee) for guarantee in ALL]
+    assert "one record added or removed" in texts[0]
+    assert "plus 1e-06" in texts[1]
+    assert "1/3-zero-concentrated" in texts[2]
+    assert "1.5 per km" in texts[3]
+    assert "at most 0.5 km apart" in texts[4]
+    assert "implies 13/12 per km" in texts[4]
+    assert "2 of them added to join" in texts[4]
+    assert "nothing is promised between 3 separate groups" in texts[5]
+    assert "2 are isolated" in texts[5]
+    assert "5-anonymous in age, zip" in texts[6]

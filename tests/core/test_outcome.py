@@ -1,0 +1,94 @@
+"""Outcomes carry their guarantee, and what has none says why."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from discreet.core.certificate import Certificate, Check
+from discreet.core.channel import Channel
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import MetricDP, PureDP
+from discreet.core.outcome import (
+    Design,
+    Provenance,
+    PublicInput,
+    Release,
+    Unproven,
+    digest_array,
+    versions,
+)
+
+FINE = Certificate((Check("rows", 0, 0, exact=True),))
+WHERE = Provenance(
+    "kernel", {"delta": "1e-6"}, (PublicInput("prior", "ab", "uniform"),), ("tried one thing",)
+)
+
+
+def design(lower: float | None, upper: float) -> Design[None, None]:
+    channel = Channel.from_weights([[2**62]])
+    return Design(channel, MetricDP(1, unit="km"), FINE, lower, upper, WHERE, None)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "gap"),
+    [(1.0, 2.0, 0.5), (0.0, 0.0, 0.0), (None, 2.0, None), (2.0, 2.0, 0.0)],
+)
+def test_the_gap_is_relative_to_the_upper_bound(
+    lower: float | None, upper: float, gap: float | None
+) -> None:
+    assert design(lower, upper).gap == gap
+
+
+def test_a_design_shows_its_verdict() -> None:
+    assert "certified" in repr(design(1.0, 2.0))
+    assert "no lower bound" in repr(design(None, 2.0))
+    page = design(1.0, 2.0)._repr_html_()
+    assert "gap 50.00%" in page
+    assert "metric differential privacy at 1 per km" in page
+    assert "lower bound none" in design(None, 2.0)._repr_html_()
+    failed: Design[None, None] = Design(
+        design(1, 2).channel, MetricDP(1, unit="km"), Certificate(()), 1.0, 2.0, WHERE, None
+    )
+    assert "NOT CERTIFIED" in repr(failed)
+
+
+def test_provenance_comes_back_from_json() -> None:
+    again = Provenance.from_dict(json.loads(json.dumps(WHERE.to_dict())))
+    assert again == WHERE
+    assert again.versions["python"]
+    assert not again.seeded
+
+
+def test_a_release_holds_result_guarantee_certificate_and_provenance_only() -> None:
+    release = Release(7, PureDP(1, "replace-one"), FINE, WHERE)
+    assert set(vars(release)) == {"result", "guarantee", "certificate", "provenance"}
+
+
+def test_what_has_no_guarantee_says_why() -> None:
+    unproven = Unproven(7, "the printed sensitivity is half of the true one", WHERE)
+    assert unproven.guarantee is None
+    with pytest.raises(InvalidProblemError, match="reason"):
+        Unproven(7, " ", WHERE)
+
+
+def test_digests_of_arrays_depend_on_shape_type_and_values_only() -> None:
+    a = np.arange(6.0)
+    assert digest_array(a) == digest_array(a[::1].copy())
+    assert digest_array(a) == digest_array(a.astype(">f8"))
+    others = [a.reshape(2, 3), a.astype(np.float32), a + 1, a[::-1]]
+    assert len({digest_array(other) for other in [a, *others]}) == 5
+
+
+def test_versions_name_what_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {"python", "numpy", "highspy"} <= set(versions())
+
+    def absent(name: str) -> str:
+        from importlib.metadata import PackageNotFoundError
+
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("discreet.core.outcome.version", absent)
+    assert versions()["numpy"] == "not installed"
