@@ -204,11 +204,8 @@ class Scope:
     def from_dict(cls, data: dict[str, Any]) -> Scope:
         """Read what :meth:`to_dict` wrote."""
         whole = data["all_pairs_epsilon"]
-        exact = {
-            "all_pairs_epsilon": None if whole is None else Fraction(whole),
-            "isolated": tuple(data["isolated"]),
-        }
-        return cls(**(data | exact))
+        epsilon = None if whole is None else Fraction(whole)
+        return cls(**(data | {"all_pairs_epsilon": epsilon, "isolated": tuple(data["isolated"])}))
 
 
 @dataclass(frozen=True, init=False)
@@ -324,11 +321,8 @@ class KAnonymity:
         _set(self, k=k, quasi_identifiers=tuple(quasi_identifiers))
 
     def __str__(self) -> str:
-        columns = ", ".join(self.quasi_identifiers)
-        return (
-            f"{self.k}-anonymous in {columns}: each combination of their published values is shared by {self.k} "
-            "records or more"
-        )
+        known = f"{self.k}-anonymous in {', '.join(self.quasi_identifiers)}"
+        return f"{known}: each combination of their published values is shared by {self.k} records or more"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
