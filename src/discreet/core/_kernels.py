@@ -1,0 +1,202 @@
+"""Compiled loops over distances: min-plus closure, implied edges, spanning forests, greedy spanners.
+
+Every number here is an integer. Floats hold integers below 2^53, so that their sums and comparisons are exact; they
+are used where they let the processor work on eight at a time.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core._jit import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["close", "implied_dense", "implied_sparse", "spanner", "spanning_forest"]
+
+
+@kernel
+def close(D: NDArray[np.float64], block: int, width: int) -> None:
+    """Replace a symmetric matrix of lengths by its shortest path lengths, in place.
+
+    Floyd and Warshall's recursion, ``block`` pivots at a time: first the rows of the pivots, then their columns by
+    symmetry, then everything else in strips of ``width`` columns, with four pivots at once. Absent edges are infinite.
+    """
+    n = D.shape[0]
+    for first in range(0, n, block):
+        stop = min(first + block, n)
+        for k in range(first, stop):
+            pivot = D[k]
+            for i in range(first, stop):
+                row = D[i]
+                a = row[k]
+                for j in range(n):
+                    through = a + pivot[j]
+                    row[j] = min(row[j], through)
+        for i in range(n):
+            if i < first or i >= stop:
+                for k in range(first, stop):
+                    D[i, k] = D[k, i]
+        for left in range(0, n, width):
+            right = min(left + width, n)
+            for i in range(n):
+                if first <= i < stop:
+                    continue
+                row = D[i]
+                k = first
+                # One load and one store of the row serve four pivots.
+                while k + 4 <= stop:
+                    a0, a1, a2, a3 = row[k], row[k + 1], row[k + 2], row[k + 3]
+                    r0, r1, r2, r3 = D[k], D[k + 1], D[k + 2], D[k + 3]
+                    for j in range(left, right):
+                        best = row[j]
+                        through = a0 + r0[j]
+                        best = min(best, through)
+                        through = a1 + r1[j]
+                        best = min(best, through)
+                        through = a2 + r2[j]
+                        best = min(best, through)
+                        through = a3 + r3[j]
+                        best = min(best, through)
+                        row[j] = best
+                    k += 4
+                while k < stop:
+                    a0 = row[k]
+                    r0 = D[k]
+                    for j in range(left, right):
+                        through = a0 + r0[j]
+                        row[j] = min(row[j], through)
+                    k += 1
+
+
+@kernel
+def implied_dense(
+    D: NDArray[np.float64], pairs: NDArray[np.int32], lengths: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Tell for each pair whether some third node lies between: ``D_ik + D_kj <= length_ij``.
+
+    The diagonal of ``D`` must be infinite, so that neither end counts as a third node.
+    """
+    n = D.shape[0]
+    implied = np.zeros(len(pairs), dtype=np.bool_)
+    for e in range(len(pairs)):
+        a, b, limit = D[pairs[e, 0]], D[pairs[e, 1]], lengths[e]
+        for first in range(0, n, 64):
+            found = 0
+            # No exit inside the strip: a count is what the compiler can vectorize.
+            for k in range(first, min(first + 64, n)):
+                found += 1 if a[k] + b[k] <= limit else 0
+            if found:
+                implied[e] = True
+                break
+    return implied
+
+
+@kernel
+def implied_sparse(
+    start: NDArray[np.int64],
+    ends: NDArray[np.int32],
+    lengths: NDArray[np.int64],
+    ids: NDArray[np.int64],
+    n_edges: int,
+) -> NDArray[np.bool_]:
+    """Tell for each edge of a sparse graph whether a path of two or more edges is no longer than it.
+
+    From each node, Dijkstra's search within the length of its longest edge; a node settled at ``d`` that has an edge of
+    length ``l`` to an end of the source's own edge implies that edge when ``d + l`` is no more than its length.
+    """
+    n = len(start) - 1
+    implied = np.zeros(n_edges, dtype=np.bool_)
+    far = np.int64(2**62)
+    distance = np.full(n, far, dtype=np.int64)
+    direct = np.full(n, np.int64(-1), dtype=np.int64)
+    for source in range(n):
+        limit = np.int64(-1)
+        for at in range(start[source], start[source + 1]):
+            direct[ends[at]] = at
+            limit = max(limit, lengths[at])
+        touched = [np.int64(source)]
+        distance[source] = 0
+        heap = [(np.int64(0), np.int64(source))]
+        while len(heap) > 0:
+            d, node = heapq.heappop(heap)
+            if d > distance[node]:
+                continue
+            for at in range(start[node], start[node + 1]):
+                end = np.int64(ends[at])
+                through = d + lengths[at]
+                if through > limit:
+                    continue
+                edge = direct[end]
+                if node != source and edge >= 0 and through <= lengths[edge]:
+                    implied[ids[edge]] = True
+                if through < distance[end]:
+                    if distance[end] == far:
+                        touched.append(end)
+                    distance[end] = through
+                    heapq.heappush(heap, (through, end))
+        for reached in touched:
+            distance[reached] = far
+        for at in range(start[source], start[source + 1]):
+            direct[ends[at]] = np.int64(-1)
+    return implied
+
+
+@kernel
+def spanning_forest(n: int, pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Mark the pairs that join two components when they are added one by one, in the order given."""
+    root = np.arange(n)
+    joins = np.zeros(len(pairs), dtype=np.bool_)
+    for e in range(len(pairs)):
+        i, j = pairs[e, 0], pairs[e, 1]
+        while root[i] != i:
+            root[i] = root[root[i]]
+            i = root[i]
+        while root[j] != j:
+            root[j] = root[root[j]]
+            j = root[j]
+        if i != j:
+            root[max(i, j)] = min(i, j)
+            joins[e] = True
+    return joins
+
+
+@kernel
+def spanner(
+    n: int,
+    pairs: NDArray[np.int32],
+    lengths: NDArray[np.float64],
+    limits: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Mark the pairs of a greedy spanner: those whose graph distance exceeds their limit when their turn comes.
+
+    All graph distances are kept. An added edge ``(i, j)`` changes them by paths ``u-i-j-v`` and ``u-j-i-v`` alone.
+    """
+    D = np.full((n, n), np.inf)
+    for i in range(n):
+        D[i, i] = 0.0
+    kept = np.zeros(len(pairs), dtype=np.bool_)
+    for e in range(len(pairs)):
+        i, j = pairs[e, 0], pairs[e, 1]
+        if D[i, j] <= limits[e]:
+            continue
+        kept[e] = True
+        from_i = D[i].copy()
+        from_j = D[j].copy()
+        for u in range(n):
+            row = D[u]
+            by_i = from_i[u] + lengths[e]
+            by_j = from_j[u] + lengths[e]
+            # Rows that no new path can improve are the most.
+            if by_i >= from_j[u] and by_j >= from_i[u]:
+                continue
+            for v in range(n):
+                through = by_i + from_j[v]
+                row[v] = min(row[v], through)
+                through = by_j + from_i[v]
+                row[v] = min(row[v], through)
+    return kept

@@ -1,0 +1,367 @@
+"""Rooted trees as arrays: regions above units, taxonomies of values.
+
+Nodes are numbered level by level: the root is 0, parents come before children, and the children of a node, like the
+nodes of a level, have consecutive numbers. Branches may end at different depths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Tree"]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """A rooted tree in level order; :meth:`from_paths` and :meth:`from_parents` make it from any order.
+
+    Parameters
+    ----------
+    labels
+        One label a node; siblings have different ones.
+    parents
+        Array ``(n,)``: the parent of each node, -1 for the root, never decreasing.
+
+    Raises
+    ------
+    InvalidProblemError
+        For no nodes, arrays that do not match, nodes out of level order, or siblings with one label.
+
+    Examples
+    --------
+    >>> tree = Tree.from_paths([("GA", "Fulton"), ("GA", "Cobb"), ("DC",)], root="US")
+    >>> tree
+    Tree(nodes=5, leaves=3, depth=2)
+    >>> tree.labels, tree.parents.tolist()
+    (('US', 'GA', 'DC', 'Fulton', 'Cobb'), [-1, 0, 0, 1, 1])
+    >>> tree.leaf_counts.tolist(), int(tree.meet(3, 4))
+    ([3, 2, 1, 1, 1], 1)
+    """
+
+    labels: tuple[Hashable, ...]
+    parents: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        labels, parents = tuple(self.labels), np.array(self.parents, dtype=np.int64)
+        if not labels:
+            raise InvalidProblemError("labels", "at least a root", "none")
+        if parents.shape != (len(labels),):
+            raise InvalidProblemError(
+                "parents", f"one for each of {len(labels)} labels", parents.shape
+            )
+        ordered = (np.diff(parents) >= 0).all() and (parents < np.arange(len(labels))).all()
+        if parents[0] != -1 or (parents[1:] < 0).any() or not ordered:
+            raise InvalidProblemError(
+                "parents", "level order: -1 first, then earlier nodes, never decreasing", "another"
+            )
+        named = set(zip(parents.tolist(), labels, strict=True))
+        if len(named) < len(labels):
+            raise InvalidProblemError("labels", "siblings with different labels", "a duplicate")
+        parents.setflags(write=False)
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "parents", parents)
+
+    @classmethod
+    def from_paths(cls, paths: Iterable[Sequence[Hashable]], *, root: Hashable = "all") -> Tree:
+        """Make the tree whose leaves are at the ends of the given paths.
+
+        Parameters
+        ----------
+        paths
+            For each leaf the labels from below the root down to it, such as ``("GA", "Fulton")``. Siblings are
+            numbered as they are first seen.
+        root
+            Label of the root.
+
+        Returns
+        -------
+        Tree
+            The tree; its leaves come in level order, not in the order of the paths: use :meth:`find`.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no paths, an empty path, a path given twice, or one that ends inside another.
+
+        Examples
+        --------
+        >>> Tree.from_paths([("a",), ("b", "c")]).leaves.tolist()
+        [1, 3]
+        """
+        children: dict[tuple[Hashable, ...], dict[Hashable, None]] = {}
+        ends: set[tuple[Hashable, ...]] = set()
+        for row, given in enumerate(paths):
+            path = _path(given, row)
+            if path in ends:
+                raise InvalidProblemError("paths", "each leaf once", f"row {row} again")
+            ends.add(path)
+            for depth, label in enumerate(path):
+                children.setdefault(path[:depth], {})[label] = None
+        if not ends:
+            raise InvalidProblemError("paths", "at least one", "none")
+        if not ends.isdisjoint(children):
+            raise InvalidProblemError("paths", "leaves", "a path that ends inside another")
+        labels: list[Hashable] = [root]
+        parents = [-1]
+        nodes: list[tuple[Hashable, ...]] = [()]
+        for at, node in enumerate(nodes):
+            for label in children.get(node, ()):
+                labels.append(label)
+                parents.append(at)
+                nodes.append((*node, label))
+        return cls(tuple(labels), np.array(parents))
+
+    @classmethod
+    def from_parents(cls, labels: Sequence[Hashable], parents: Sequence[Hashable | None]) -> Tree:
+        """Make a tree of a table of labels and the labels of their parents.
+
+        Parameters
+        ----------
+        labels
+            Different labels, in any order. Siblings keep their order.
+        parents
+            For each the label of its parent, ``None`` for the root.
+
+        Returns
+        -------
+        Tree
+            The tree, numbered anew.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no rows, a label given twice, a parent that is not there, no root or two, or a cycle (naming a label).
+
+        Examples
+        --------
+        >>> Tree.from_parents(["flu", "any", "cold"], ["any", None, "any"]).labels
+        ('any', 'flu', 'cold')
+        >>> Tree.from_parents(["any", "a", "b"], [None, "b", "a"])
+        Traceback (most recent call last):
+        discreet.core.errors.InvalidProblemError: parents: expected a path from every node to the root, got a cycle ...
+        """
+        if len(labels) != len(parents) or not labels:
+            raise InvalidProblemError(
+                "parents", "one for each label, at least one", f"{len(labels)} and {len(parents)}"
+            )
+        children: dict[Hashable, list[Hashable]] = {label: [] for label in labels}
+        if len(children) < len(labels):
+            raise InvalidProblemError("labels", "each node once", "a duplicate")
+        roots = [label for label, parent in zip(labels, parents, strict=True) if parent is None]
+        if len(roots) != 1:
+            raise InvalidProblemError("parents", "one root, whose parent is None", len(roots))
+        for label, parent in zip(labels, parents, strict=True):
+            if parent is not None:
+                if parent not in children:
+                    raise InvalidProblemError("parents", "labels of nodes", repr(parent))
+                children[parent].append(label)
+        order, above = [roots[0]], [-1]
+        for at, node in enumerate(order):
+            order.extend(children[node])
+            above.extend([at] * len(children[node]))
+        if len(order) < len(labels):
+            reached = set(order)
+            lost = next(label for label in labels if label not in reached)
+            raise InvalidProblemError(
+                "parents", "a path from every node to the root", f"a cycle above {lost!r}"
+            )
+        return cls(tuple(order), np.array(above))
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return len(self.labels)
+
+    def __len__(self) -> int:
+        """Count the nodes."""
+        return self.n
+
+    def __repr__(self) -> str:
+        return f"Tree(nodes={self.n}, leaves={len(self.leaves)}, depth={self.depth})"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Tree)
+            and self.labels == other.labels
+            and np.array_equal(self.parents, other.parents)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.labels, self.parents.tobytes()))
+
+    @cached_property
+    def child_start(self) -> NDArray[np.int64]:
+        """Array ``(n + 1,)``: the children of node ``v`` are ``child_start[v] .. child_start[v + 1] - 1``."""
+        counts = np.bincount(self.parents[1:], minlength=self.n)
+        return _frozen(np.concatenate([[1], 1 + np.cumsum(counts)]))
+
+    def children(self, node: int) -> range:
+        """Give the children of a node, in order."""
+        return range(int(self.child_start[node]), int(self.child_start[node + 1]))
+
+    @cached_property
+    def levels(self) -> NDArray[np.int64]:
+        """Array ``(n,)``: the depth of each node, 0 for the root."""
+        levels = np.zeros(self.n, dtype=np.int64)
+        # One level at a time: the parents of a level are known when it is reached.
+        first, stop = 0, 1
+        while stop < self.n:
+            first, stop = stop, int(self.child_start[stop])
+            levels[first:stop] = levels[self.parents[first]] + 1
+        return _frozen(levels)
+
+    @property
+    def depth(self) -> int:
+        """The deepest level."""
+        return int(self.levels[-1])
+
+    @cached_property
+    def level_start(self) -> NDArray[np.int64]:
+        """Array ``(depth + 2,)``: the nodes of level ``l`` are ``level_start[l] .. level_start[l + 1] - 1``."""
+        return _frozen(np.searchsorted(self.levels, np.arange(self.depth + 2)))
+
+    @cached_property
+    def leaves(self) -> NDArray[np.int64]:
+        """The nodes without children, in level order."""
+        return _frozen(np.flatnonzero(np.diff(self.child_start) == 0))
+
+    @cached_property
+    def leaf_counts(self) -> NDArray[np.int64]:
+        """Array ``(n,)``: how many leaves are below each node; 1 for a leaf."""
+        return _frozen(self.totals(np.ones(len(self.leaves), dtype=np.int64)))
+
+    def totals(self, values: ArrayLike) -> NDArray[Any]:
+        """Add the values of leaves up to every node.
+
+        Parameters
+        ----------
+        values
+            Array ``(n_leaves, ...)`` in the order of :attr:`leaves`; integers stay integers.
+
+        Returns
+        -------
+        ndarray
+            Array ``(n, ...)``: for each node the sum over the leaves below it.
+
+        Raises
+        ------
+        InvalidProblemError
+            When there is not one row for each leaf.
+
+        Complexity
+        ----------
+        ``O(n)`` additions for each column.
+
+        Examples
+        --------
+        >>> Tree.from_paths([("a", "b"), ("a", "c"), ("d",)]).totals([1, 10, 100]).tolist()
+        [111, 110, 1, 10, 100]
+        """
+        given = np.asarray(values)
+        if given.shape[:1] != (len(self.leaves),):
+            raise InvalidProblemError("values", f"{len(self.leaves)} rows, one a leaf", given.shape)
+        totals = np.zeros((self.n, *given.shape[1:]), dtype=given.dtype)
+        totals[self.leaves] = given
+        for level in range(self.depth, 0, -1):
+            nodes = slice(int(self.level_start[level]), int(self.level_start[level + 1]))
+            np.add.at(totals, self.parents[nodes], totals[nodes])
+        return totals
+
+    def meet(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
+        """Find the lowest common ancestors of nodes.
+
+        Parameters
+        ----------
+        a, b
+            Arrays of nodes, broadcast against each other.
+
+        Returns
+        -------
+        ndarray
+            The meets. A node is its own ancestor.
+
+        Raises
+        ------
+        InvalidProblemError
+            For nodes that do not exist.
+
+        Complexity
+        ----------
+        At most ``2 depth`` steps over the arrays.
+
+        Notes
+        -----
+        Of two different nodes the one with the larger number is no ancestor of the other, since parents come first; so
+        the meet stays the same when it is replaced by its parent.
+
+        Examples
+        --------
+        >>> Tree.from_paths([("a", "b"), ("a", "c"), ("d",)]).meet([3, 3, 1], [4, 2, 3]).tolist()
+        [1, 0, 1]
+        """
+        x, y = np.broadcast_arrays(np.asarray(a, dtype=np.int64), np.asarray(b, dtype=np.int64))
+        if x.size and (min(x.min(), y.min()) < 0 or max(x.max(), y.max()) >= self.n):
+            raise InvalidProblemError("a, b", f"nodes 0 to {self.n - 1}", "others")
+        while (x != y).any():
+            x, y = np.where(x > y, self.parents[x], x), np.where(y > x, self.parents[y], y)
+        return np.array(x)
+
+    def ancestors(self, node: int) -> NDArray[np.int64]:
+        """Give the nodes from the root down to a node, both included."""
+        upward = [node]
+        while upward[-1]:
+            upward.append(int(self.parents[upward[-1]]))
+        return np.array(upward[::-1])
+
+    def path(self, node: int) -> tuple[Hashable, ...]:
+        """Give the labels from below the root down to a node: what :meth:`from_paths` takes and :meth:`find` finds."""
+        return tuple(self.labels[at] for at in self.ancestors(node)[1:].tolist())
+
+    def find(self, path: Sequence[Hashable]) -> int:
+        """Find the node at the end of a path from below the root.
+
+        Raises
+        ------
+        InvalidProblemError
+            When there is none.
+
+        Examples
+        --------
+        >>> Tree.from_paths([("a", "b"), ("a", "c")]).find(("a", "c"))
+        3
+        """
+        node = 0
+        for label in path:
+            below = self._child.get((node, label))
+            if below is None:
+                raise InvalidProblemError("path", "the labels of a node", repr(tuple(path)))
+            node = below
+        return node
+
+    @cached_property
+    def _child(self) -> dict[tuple[int, Hashable], int]:
+        above = zip(self.parents.tolist(), self.labels, strict=True)
+        return {key: node for node, key in enumerate(above)}
+
+
+def _path(given: Sequence[Hashable], row: int) -> tuple[Hashable, ...]:
+    if isinstance(given, str) or not len(given):
+        raise InvalidProblemError("paths", "tuples of labels", f"{given!r} in row {row}")
+    return tuple(given)
+
+
+def _frozen(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    array.setflags(write=False)
+    return array
