@@ -1,0 +1,89 @@
+"""How the documentation is built: Markdown by MyST, the reference from the docstrings, warnings as errors."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+SOURCE = HERE.parent / "src"
+sys.path.insert(0, str(SOURCE))
+
+project = "discreet"
+author = "The discreet developers"
+copyright = author
+release = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+    "version"
+]
+version = release
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinxcontrib.bibtex",
+]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = project
+
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 3
+
+bibtex_bibfiles = ["refs.bib"]
+bibtex_default_style = "plain"
+bibtex_reference_style = "author_year"
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 88
+napoleon_google_docstring = False
+# Types stand in the signature; once is enough.
+napoleon_attr_annotations = False
+napoleon_custom_sections = [("Guarantee", "notes_style"), ("Complexity", "notes_style")]
+
+
+def write_reference() -> None:
+    """Write one page for each package, from the modules that there are; git does not see them."""
+    pages = HERE / "reference" / "generated"
+    pages.mkdir(parents=True, exist_ok=True)
+    for old in pages.glob("*.md"):
+        old.unlink()
+    root = SOURCE / "discreet"
+    for package in sorted({path.parent for path in root.rglob("*.py")} - {root}):
+        name = ".".join(package.relative_to(SOURCE).parts)
+        text = f"# {name}\n\n"
+        if (package / "__init__.py").is_file():
+            # What a package exports is described once, where it is defined.
+            text += directive(name, members=False)
+        for path in sorted(package.glob("[!_]*.py")):
+            text += f"## {name}.{path.stem}\n\n" + directive(f"{name}.{path.stem}", members=True)
+        (pages / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def directive(module: str, *, members: bool) -> str:
+    """Write the directive that describes a module."""
+    options = "   :members:\n   :show-inheritance:\n" if members else ""
+    return f"```{{eval-rst}}\n.. automodule:: {module}\n{options}```\n\n"
+
+
+CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2}[a-z]?)\]_")
+
+
+def translate(*event: Any) -> None:  # noqa: ANN401 - as for setup
+    """Turn ``[BS16]_`` of a docstring into a citation of refs.bib, and keep ``np.bool_`` from being read as a link."""
+    lines: list[str] = event[-1]
+    lines[:] = [
+        CITATION.sub(r":cite:t:`\1`", line).replace("np.bool_", "np.bool") for line in lines
+    ]
+
+
+def setup(app: Any) -> None:  # noqa: ANN401 - Sphinx is needed to build the pages, not to check this file
+    """Register the hooks with Sphinx."""
+    write_reference()
+    # Before napoleon, which has the default priority of 500.
+    app.connect("autodoc-process-docstring", translate, priority=400)
