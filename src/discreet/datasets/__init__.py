@@ -1,0 +1,5 @@
+"""Made data, seeded and public: nothing here comes from people, and nothing here is ever released as private."""
+
+from discreet.datasets.city import City, made_city
+
+__all__ = ["City", "made_city"]

@@ -1,0 +1,338 @@
+"""A made city: a planar road network with a dense core, a river with few bridges, and a lumpy demand.
+
+No map of a real place ships with this library. This one has what makes real ones hard: junctions that lie close
+together downtown and far apart outside, neighbors across the water that are a long drive away, and an uneven prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+__all__ = ["City", "made_city"]
+
+_RADIUS_PER_ROOT = 0.36
+"""Radius of the city in km for each root of the number of junctions: about 2.5 junctions in a square kilometer."""
+
+_FEWEST = 30
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class City:
+    """A connected, planar road network in the plane, as arrays.
+
+    Parameters
+    ----------
+    points
+        Junctions ``(n, 2)``: kilometers east and north of the center.
+    edges
+        Roads ``(m, 2)``: junctions, the lesser first, in lexicographic order. Drawn straight, no two cross.
+    lengths
+        ``(m,)`` kilometers driven, 1.0 to 1.4 times the straight line.
+    one_way
+        ``(m,)`` whether a road may be driven only from its first junction to its second. Every junction can still be
+        reached from every other.
+    bridges
+        Rows of `edges` that cross the river.
+    river
+        The river's course ``(p, 2)``, west to east.
+    prior
+        ``(n,)`` share of the demand at each junction; sums to one.
+    name
+        What to call it.
+    seed
+        What made it.
+
+    Examples
+    --------
+    >>> city = made_city(60, seed=1)
+    >>> city.n, city.edges.shape[1], city.manifest()["components"]
+    (60, 2, 1)
+    """
+
+    points: NDArray[np.float64]
+    edges: NDArray[np.int64]
+    lengths: NDArray[np.float64]
+    one_way: NDArray[np.bool_]
+    bridges: NDArray[np.int64]
+    river: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    name: str
+    seed: int
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                frozen = value.copy()
+                frozen.setflags(write=False)
+                object.__setattr__(self, field.name, frozen)
+
+    @property
+    def n(self) -> int:
+        """Number of junctions."""
+        return len(self.points)
+
+    def travel(self, *, directed: bool = False) -> NDArray[np.float64]:
+        """Give the kilometers driven between all pairs of junctions, along the shortest way.
+
+        Parameters
+        ----------
+        directed
+            Keep to the one-way roads; by default every road is open both ways.
+
+        Returns
+        -------
+        ndarray
+            ``(n, n)``, all finite.
+
+        Examples
+        --------
+        >>> city = made_city(40, seed=1)
+        >>> way = city.travel(directed=True)
+        >>> bool((way >= city.travel() - 1e-12).all()), bool(np.isfinite(way).all())
+        (True, True)
+        """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import dijkstra
+
+        forth, back = (self.edges.T, self.edges.T[::-1])
+        open_back = ~self.one_way if directed else np.ones(len(self.edges), dtype=bool)
+        start = np.concatenate([forth[0], back[0][open_back]])
+        stop = np.concatenate([forth[1], back[1][open_back]])
+        length = np.concatenate([self.lengths, self.lengths[open_back]])
+        graph = coo_array((length, (start, stop)), shape=(self.n, self.n)).tocsr()
+        distance: NDArray[np.float64] = dijkstra(graph, directed=True)
+        return distance
+
+    def manifest(self) -> dict[str, float | int | str]:
+        """Say what was made, in numbers: for a report, a test and the record of an experiment.
+
+        Returns
+        -------
+        dict
+            Seed, nodes, edges, mean degree, components, one-way roads, bridges, kilometers of road, median distance
+            to the nearest junction, longest drive, and the largest share of the prior.
+        """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+        from scipy.spatial import KDTree
+
+        graph = coo_array((self.lengths, tuple(self.edges.T)), shape=(self.n, self.n))
+        near = np.asarray(KDTree(self.points).query(self.points, k=2)[0])
+        return {
+            "name": self.name,
+            "seed": self.seed,
+            "nodes": self.n,
+            "edges": len(self.edges),
+            "mean_degree": round(2 * len(self.edges) / self.n, 3),
+            "components": int(connected_components(graph, directed=False)[0]),
+            "one_way": int(self.one_way.sum()),
+            "bridges": len(self.bridges),
+            "road_km": round(float(self.lengths.sum()), 3),
+            "median_nearest_km": round(float(np.median(near[:, 1])), 3),
+            "longest_drive_km": round(float(self.travel().max()), 3),
+            "largest_prior": round(float(self.prior.max()), 5),
+        }
+
+
+def made_city(n: int = 150, *, seed: int = 7) -> City:
+    """Make a city.
+
+    Junctions are thrown at random, half around the center (normal) and half over the whole disc (uniform), and kept
+    when they are not too close to others or to the river. Of their Delaunay triangulation the Gabriel edges are kept,
+    which is a planar graph; edges that cross the river are dropped but for a few bridges; then some edges at random,
+    never one of the minimum spanning tree.
+
+    Parameters
+    ----------
+    n
+        Number of junctions, 30 or more. The area grows with it: about 2.5 junctions in a square kilometer.
+    seed
+        Any non-negative integer; equal seeds make equal cities.
+
+    Returns
+    -------
+    City
+        Read-only arrays.
+
+    Raises
+    ------
+    InvalidProblemError
+        For fewer than 30 junctions or a negative seed.
+
+    Complexity
+    ----------
+    O(n^2) for the throwing, O(n log n) for the graph.
+
+    Examples
+    --------
+    >>> city = made_city(80, seed=3)
+    >>> city.points.shape, round(float(city.prior.sum()), 12), city.river.shape[1]
+    ((80, 2), 1.0, 2)
+    """
+    if n < _FEWEST:
+        raise InvalidProblemError("n", f"{_FEWEST} junctions or more", n)
+    if seed < 0:
+        raise InvalidProblemError("seed", "a non-negative integer", seed)
+    generator = np.random.default_rng(seed)
+    radius = _RADIUS_PER_ROOT * float(np.sqrt(n))
+    river = _river(generator, radius)
+    points = _throw(generator, n, radius, river)
+    edges, wet = _roads(generator, points, river, radius)
+    straight = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
+    lengths = straight * (1 + 0.4 * generator.random(len(edges)) ** 2)
+    return City(
+        points=points,
+        edges=edges,
+        lengths=lengths,
+        one_way=_one_way(generator, points, edges, lengths, wet),
+        bridges=np.flatnonzero(wet),
+        river=river,
+        prior=_prior(generator, points, radius),
+        name=f"made city of {n} junctions",
+        seed=seed,
+    )
+
+
+def _river(generator: Generator, radius: float) -> NDArray[np.float64]:
+    """Bend a course through the city, just south of the center."""
+    x = np.linspace(-1.35, 1.35, 49)
+    phase = generator.uniform(0, 2 * np.pi)
+    bend = 0.13 * np.sin(2.1 * x + phase) + 0.05 * np.sin(5.3 * x + 2 * phase)
+    middle = 0.13 * np.sin(phase) + 0.05 * np.sin(2 * phase)
+    return radius * np.stack([x, bend - middle - 0.2 + 0.1 * x], axis=1)
+
+
+def _throw(
+    generator: Generator, n: int, radius: float, river: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Throw junctions, keeping each only where it is not too close to the others and not in the water."""
+    kept: list[NDArray[np.float64]] = []
+    crowded = 0
+    while len(kept) < n:
+        if generator.random() < 0.5:
+            place = generator.normal(0, 0.2 * radius, 2)
+        else:
+            place = radius * np.sqrt(generator.random()) * _direction(generator)
+        from_center = float(np.hypot(*place)) / radius
+        # A crowd of refusals shrinks the spacing, so that every n is reached.
+        spacing = (0.15 + 0.60 * from_center**1.2) * 0.99 ** (crowded / 20)
+        dry = np.hypot(*(river - place).T).min() > 0.05 * radius
+        apart = not kept or np.hypot(*(np.array(kept) - place).T).min() > spacing
+        if from_center <= 1 and dry and apart:
+            kept.append(place)
+        else:
+            crowded += 1
+    return np.array(kept)
+
+
+def _direction(generator: Generator) -> NDArray[np.float64]:
+    angle = generator.uniform(0, 2 * np.pi)
+    return np.array([np.cos(angle), np.sin(angle)])
+
+
+def _roads(
+    generator: Generator, points: NDArray[np.float64], river: NDArray[np.float64], radius: float
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Give the roads, sorted, and which of them are bridges."""
+    edges = _gabriel(points)
+    middle = points[edges].mean(axis=1)
+    length = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
+    ends = points[edges[:, 0]], points[edges[:, 1]]
+    wet = np.asarray(_cross(*ends, river[:-1], river[1:]).any(axis=1))
+    # Bridges where the city wants them: more of them toward the center.
+    bridge = np.zeros(len(edges), dtype=bool)
+    for share in (-0.62, -0.2, 0.16, 0.6):
+        away = np.where(wet, np.abs(middle[:, 0] - share * radius) + length, np.inf)
+        bridge[np.argmin(away)] |= bool(wet.any())
+    # Water costs the tree so much that it crosses only by a bridge, or where a bank would be cut off.
+    needed = _in_tree(edges, length + np.where(wet & ~bridge, 1e3 * radius, 0.0))
+    kept = needed | bridge | (~wet & (generator.random(len(edges)) > 0.28))
+    return np.asarray(edges[kept]), np.asarray(wet[kept])
+
+
+def _gabriel(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Keep the Delaunay edges whose circle, with the edge as its diameter, is empty [GS69]_."""
+    from scipy.spatial import Delaunay
+
+    triangles = Delaunay(points).simplices
+    sides = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [0, 2]]])
+    edges = np.unique(np.sort(sides, axis=1), axis=0).astype(np.int64)
+    a, b = points[edges[:, 0], None, :], points[edges[:, 1], None, :]
+    # A point sees the diameter under more than a right angle exactly when it lies inside the circle.
+    inside = ((a - points) * (b - points)).sum(axis=2) < -1e-12
+    gabriel: NDArray[np.int64] = edges[~inside.any(axis=1)]
+    return gabriel
+
+
+def _in_tree(edges: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which edges are in the minimum spanning tree."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    n = int(edges.max()) + 1
+    tree = minimum_spanning_tree(coo_array((weights, tuple(edges.T)), shape=(n, n))).tocoo()
+    return np.isin(edges[:, 0] * n + edges[:, 1], tree.row.astype(np.int64) * n + tree.col)
+
+
+def _cross(
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    c: NDArray[np.float64],
+    d: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Tell for each segment ``a b`` and each segment ``c d`` whether they cross."""
+
+    def side(
+        p: NDArray[np.float64], q: NDArray[np.float64], r: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        turn: NDArray[np.float64] = (q[..., 0] - p[..., 0]) * (r[..., 1] - p[..., 1]) - (
+            q[..., 1] - p[..., 1]
+        ) * (r[..., 0] - p[..., 0])
+        return turn
+
+    a, b, c, d = a[:, None], b[:, None], c[None], d[None]
+    crossed: NDArray[np.bool_] = (side(a, b, c) * side(a, b, d) <= 0) & (
+        side(c, d, a) * side(c, d, b) <= 0
+    )
+    return crossed
+
+
+def _one_way(
+    generator: Generator,
+    points: NDArray[np.float64],
+    edges: NDArray[np.int64],
+    lengths: NDArray[np.float64],
+    wet: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Make some downtown roads one-way, none of a spanning tree, so that everything stays within reach."""
+    spare = ~_in_tree(edges, lengths)
+    downtown = np.hypot(*points[edges].mean(axis=1).T) < np.median(np.hypot(*points.T))
+    drawn: NDArray[np.bool_] = generator.random(len(edges)) < np.where(downtown, 0.5, 0.1)
+    return spare & ~wet & drawn
+
+
+def _prior(generator: Generator, points: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+    """Heap demand on the center and on a few other places, and roughen it."""
+    heaps = [(np.zeros(2), 1.0, 0.28)]
+    heaps += [
+        (generator.uniform(0.35, 0.8) * radius * _direction(generator), w, 0.13)
+        for w in (0.8, 0.6, 0.5)
+    ]
+    demand = np.full(len(points), 0.12)
+    for place, height, width in heaps:
+        away = np.hypot(*(points - place).T) / (width * radius)
+        demand += height * np.exp(-(away**2) / 2)
+    demand *= generator.lognormal(0, 0.35, len(points))
+    share: NDArray[np.float64] = demand / demand.sum()
+    return share
