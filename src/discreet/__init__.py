@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from discreet.core.calculus import compose, implies
     from discreet.core.certificate import Certificate, Check
+    from discreet.core.channel import Channel
     from discreet.core.errors import (
         BudgetError,
         CertificateError,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
         PureDP,
         ZeroConcentratedDP,
     )
+    from discreet.core.metric import MetricSpace
+    from discreet.core.tree import Tree
 
     __version__: str
 
@@ -36,6 +39,7 @@ __all__ = [
     "BudgetError",
     "Certificate",
     "CertificateError",
+    "Channel",
     "Check",
     "DiscreetError",
     "InfeasibleError",
@@ -43,8 +47,10 @@ __all__ = [
     "KAnonymity",
     "LimitReachedError",
     "MetricDP",
+    "MetricSpace",
     "PureDP",
     "SolverError",
+    "Tree",
     "ZeroConcentratedDP",
     "compose",
     "implies",
@@ -55,6 +61,7 @@ _WHERE = {
     "BudgetError": "discreet.core.errors",
     "Certificate": "discreet.core.certificate",
     "CertificateError": "discreet.core.errors",
+    "Channel": "discreet.core.channel",
     "Check": "discreet.core.certificate",
     "DiscreetError": "discreet.core.errors",
     "InfeasibleError": "discreet.core.errors",
@@ -62,8 +69,10 @@ _WHERE = {
     "KAnonymity": "discreet.core.guarantee",
     "LimitReachedError": "discreet.core.errors",
     "MetricDP": "discreet.core.guarantee",
+    "MetricSpace": "discreet.core.metric",
     "PureDP": "discreet.core.guarantee",
     "SolverError": "discreet.core.errors",
+    "Tree": "discreet.core.tree",
     "ZeroConcentratedDP": "discreet.core.guarantee",
     "compose": "discreet.core.calculus",
     "implies": "discreet.core.calculus",
