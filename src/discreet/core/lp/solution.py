@@ -49,6 +49,11 @@ class Basis:
                 )
             codes.setflags(write=False)
             object.__setattr__(self, name, codes)
+        basic = int((self.columns == 1).sum() + (self.rows == 1).sum())
+        if basic != self.rows.size:
+            raise InvalidProblemError(
+                "rows", f"{self.rows.size} basic codes, one for each row", basic
+            )
 
 
 @dataclass(frozen=True, eq=False)
