@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from sybil.parsers.rest import DocTestParser
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from _pytest._code.code import TerminalRepr, TracebackStyle
+    from _pytest._code.code import TracebackStyle
 
 ROOT = Path(__file__).parent
 FLAGS = doctest.ELLIPSIS
@@ -50,12 +51,17 @@ class Examples(pytest.Item):
             example.evaluate()
 
     def repr_failure(
-        self, excinfo: pytest.ExceptionInfo[BaseException], style: TracebackStyle | None = None
-    ) -> str | TerminalRepr:
+        self,
+        excinfo: pytest.ExceptionInfo[BaseException],
+        style: TracebackStyle | None = None,  # noqa: ARG002 - pytest passes it
+    ) -> str:
         """Show what was expected and what came, without the machinery between."""
         if isinstance(excinfo.value, SybilFailure):
             return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
+        trace = excinfo.tb
+        while trace.tb_next is not None and trace.tb_frame.f_code.co_filename != str(self.path):
+            trace = trace.tb_next
+        return "".join(traceback.format_exception(excinfo.type, excinfo.value, trace))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Say where the examples stand."""

@@ -63,7 +63,9 @@ def test_every_entry_is_complete_and_written_once() -> None:
 
 def test_every_theory_page_names_code_and_tests() -> None:
     """A theory page ends with where its claims live and what would fail if they were wrong."""
-    pages = sorted(set((ROOT / "docs" / "theory").glob("*.md")) - {ROOT / "docs" / "theory" / "index.md"})
+    pages = sorted(
+        set((ROOT / "docs" / "theory").glob("*.md")) - {ROOT / "docs" / "theory" / "index.md"}
+    )
     assert len(pages) > 3
     lacking = [p.name for p in pages if "## Code and tests" not in p.read_text(encoding="utf-8")]
     assert lacking == []
