@@ -81,7 +81,7 @@ def by_scipy(program: LinearProgram) -> float:
         for cost in (program.cost, np.zeros(program.n_variables))
     )
     if found.status == 0:
-        return float(found.fun)
+        return float(found.fun or 0.0)
     assert found.status in {2, 3}
     return -INF if point.status == 0 else INF
 
