@@ -1,0 +1,232 @@
+"""What a dataset may still give away: the protocol of a ledger, its arithmetic, and a ledger in memory.
+
+The rules are those that hold without knowing what the analyst will do next: budgets are fixed beforehand, charges are
+added up, nothing is paid back. What has no theorem here is refused: mixed neighbors, mixed metric spaces, k-anonymity,
+and parallel composition between datasets, which would need to know that they share no person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
+
+from discreet.core.calculus import compose
+from discreet.core.errors import BudgetError, InvalidProblemError
+from discreet.core.exact import decimal
+from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.core.guarantee import Guarantee
+
+__all__ = ["Account", "Budget", "MemoryBudget"]
+
+
+class Budget(Protocol):
+    """What a ledger does; ``release`` takes any object that does it.
+
+    An implementation keeps these rules.
+
+    - It charges *before* data are read. A release that fails afterwards stays charged: an error may be an answer.
+    - It is all or nothing, and safe against two callers at once.
+    - A dataset has one limit, and with it one notion of privacy, one neighboring relation and one protected unit.
+    - Epsilon, delta and rho are added up. There is no advanced composition and none between datasets.
+    """
+
+    def reserve(self, dataset: str, guarantee: Guarantee) -> None:
+        """Charge a dataset, or raise and change nothing.
+
+        Parameters
+        ----------
+        dataset
+            The public name of the dataset.
+        guarantee
+            What the release is about to spend.
+
+        Raises
+        ------
+        BudgetError
+            When the dataset has no limit, or not enough is left.
+        InvalidProblemError
+            When the guarantee can't be added to what was charged before.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Account:
+    r"""The limit of one dataset and what was charged to it; charging makes a new account.
+
+    With :math:`\varepsilon_i, \delta_i, \rho_i` of the charges, a limit holds while
+
+    .. math::
+
+        \sum_i \varepsilon_i \le \varepsilon, \qquad \sum_i \delta_i \le \delta, \qquad\text{or}\qquad
+        \sum_i \rho_i \le \rho .
+
+    Parameters
+    ----------
+    limit
+        The most that all releases together may give away.
+    spent
+        Sums so far, in the order of the parameters of the limit; empty for a new account.
+    first
+        The metric guarantee that settles the space, that of the limit or else of the first charge: all others must
+        be about the same space.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the limit is k-anonymity, which does not compose, or when the sums do not fit the limit.
+
+    Notes
+    -----
+    A pure charge to an approximate limit has delta 0; to a zero-concentrated one it is :math:`\varepsilon^2/2`
+    ([BS16]_, Proposition 1.4). Sums hold also when releases are chosen after seeing earlier ones, since each charge is
+    fixed before its release ([DR14]_, Theorem 3.16).
+
+    Examples
+    --------
+    >>> account = Account(PureDP(1, neighbors="replace-one"))
+    >>> account.charge(PureDP("0.7", neighbors="replace-one")).left
+    (Fraction(3, 10),)
+    >>> account.charge(PureDP("0.7", "replace-one")).charge(PureDP("0.4", "replace-one"))
+    Traceback (most recent call last):
+    discreet.core.errors.BudgetError: epsilon: 0.4 asked, 0.3 left
+    """
+
+    limit: Guarantee
+    spent: tuple[Fraction, ...] = ()
+    first: MetricDP | None = None
+
+    def __post_init__(self) -> None:
+        size = len(_amounts(self.limit, self.limit))
+        spent = self.spent or (Fraction(0),) * size
+        if len(spent) != size or min(spent) < 0:
+            raise InvalidProblemError("spent", f"{size} nonnegative sums", spent)
+        object.__setattr__(self, "spent", spent)
+        if self.first is None and isinstance(self.limit, MetricDP) and self.limit.scope is not None:
+            object.__setattr__(self, "first", self.limit)
+
+    @property
+    def left(self) -> tuple[Fraction, ...]:
+        """What may still be charged, in the order of the parameters of the limit."""
+        limits = _amounts(self.limit, self.limit).values()
+        return tuple(whole - gone for whole, gone in zip(limits, self.spent, strict=True))
+
+    def charge(self, guarantee: Guarantee) -> Account:
+        """Add a charge.
+
+        Parameters
+        ----------
+        guarantee
+            What is to be spent.
+
+        Returns
+        -------
+        Account
+            The account after it.
+
+        Raises
+        ------
+        BudgetError
+            When less is left.
+        InvalidProblemError
+            When the guarantee has another notion of privacy, other neighbors, another unit, radius or space.
+        """
+        asked = _amounts(self.limit, guarantee)
+        first = self.first
+        if isinstance(guarantee, MetricDP):
+            first = first or guarantee
+            # Only its refusals matter: it knows which spaces are the same.
+            compose(first, guarantee)
+        for (name, amount), left in zip(asked.items(), self.left, strict=True):
+            if amount > left:
+                raise BudgetError(f"{name}: {decimal(amount)} asked, {decimal(left)} left")
+        spent = tuple(a + b for a, b in zip(self.spent, asked.values(), strict=True))
+        return replace(self, spent=spent, first=first)
+
+
+class MemoryBudget:
+    """A ledger that lasts as long as the process.
+
+    Parameters
+    ----------
+    limits
+        For each dataset, the most that all releases together may give away.
+
+    Raises
+    ------
+    InvalidProblemError
+        When a limit is k-anonymity.
+
+    Examples
+    --------
+    >>> budget = MemoryBudget({"census": PureDP(1, neighbors="replace-one")})
+    >>> budget.reserve("census", PureDP(1, neighbors="replace-one"))
+    >>> budget.reserve("census", PureDP("1e-9", neighbors="replace-one"))
+    Traceback (most recent call last):
+    discreet.core.errors.BudgetError: dataset 'census': epsilon: 1e-09 asked, 0 left
+    """
+
+    def __init__(self, limits: Mapping[str, Guarantee]) -> None:
+        self._accounts = {dataset: Account(limit) for dataset, limit in limits.items()}
+        self._lock = Lock()
+
+    def account(self, dataset: str) -> Account:
+        """State of a dataset.
+
+        Raises
+        ------
+        BudgetError
+            When it has no limit: what was never granted is not spent.
+        """
+        try:
+            return self._accounts[dataset]
+        except KeyError:
+            raise BudgetError(f"dataset {dataset!r} has no budget") from None
+
+    def reserve(self, dataset: str, guarantee: Guarantee) -> None:
+        """Charge a dataset, or raise and change nothing; see :class:`Budget`."""
+        with self._lock:
+            account = self.account(dataset)
+            try:
+                self._accounts[dataset] = account.charge(guarantee)
+            except BudgetError as refusal:
+                raise BudgetError(f"dataset {dataset!r}: {refusal}") from None
+
+
+def _amounts(limit: Guarantee, guarantee: Guarantee) -> dict[str, Fraction]:
+    """What a guarantee adds to each sum of a limit."""
+    match limit, guarantee:
+        case MetricDP(), MetricDP():
+            frame, other = ((g.unit, g.radius) for g in (limit, guarantee))
+            _agree("unit and radius", frame, other)
+            return {"epsilon": guarantee.epsilon}
+        case (
+            (PureDP() | ApproxDP() | ZeroConcentratedDP()),
+            (PureDP() | ApproxDP() | ZeroConcentratedDP()),
+        ):
+            _agree("neighbors", limit.neighbors, guarantee.neighbors)
+    match limit, guarantee:
+        case PureDP(), PureDP():
+            return {"epsilon": guarantee.epsilon}
+        case ApproxDP(), PureDP():
+            return {"epsilon": guarantee.epsilon, "delta": Fraction(0)}
+        case ApproxDP(), ApproxDP():
+            return {"epsilon": guarantee.epsilon, "delta": guarantee.delta}
+        case ZeroConcentratedDP(), PureDP():
+            return {"rho": guarantee.epsilon**2 / 2}
+        case ZeroConcentratedDP(), ZeroConcentratedDP():
+            return {"rho": guarantee.rho}
+        case _:
+            ours, theirs = type(limit).__name__, type(guarantee).__name__
+            raise InvalidProblemError("guarantee", f"one that adds up to {ours}", theirs)
+
+
+def _agree(what: str, ours: object, theirs: object) -> None:
+    if ours != theirs:
+        raise InvalidProblemError("guarantee", f"{what} {ours!r}, as the budget has", repr(theirs))

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.core.budget import Account, Budget, MemoryBudget
+from discreet.core.calculus import compose, implies
+from discreet.core.errors import BudgetError, InvalidProblemError
+from discreet.core.guarantee import (
+    ApproxDP,
+    KAnonymity,
+    MetricDP,
+    PureDP,
+    Scope,
+    ZeroConcentratedDP,
+)
+
+if TYPE_CHECKING:
+    from discreet.core.guarantee import DPGuarantee, Guarantee
+
+ONE: Literal["replace-one"] = "replace-one"
+HERE, THERE = Scope("here", 9, Fraction(2)), Scope("there", 9, Fraction(2))
+
+
+def metric(epsilon: str, scope: Scope | None = HERE, unit: str = "km") -> MetricDP:
+    return MetricDP(epsilon, unit, scope=scope)
+
+
+SUMS: list[tuple[str, Guarantee, list[Guarantee], tuple[str, ...]]] = [
+    ("pure", PureDP(1, ONE), [PureDP("0.1", ONE)] * 3, ("0.7",)),
+    (
+        "approximate",
+        ApproxDP(1, "1e-6", ONE),
+        [PureDP("0.3", ONE), ApproxDP("0.2", "1e-7", ONE)],
+        ("0.5", "9e-7"),
+    ),
+    (
+        "concentrated",
+        ZeroConcentratedDP(1, ONE),
+        [PureDP(1, ONE), ZeroConcentratedDP("0.25", ONE)],
+        ("0.25",),
+    ),
+    ("metric", metric("2", scope=None), [metric("0.5"), metric("1")], ("0.5",)),
+    ("nothing", PureDP(1, ONE), [], ("1",)),
+]
+
+
+@pytest.mark.parametrize(
+    ("limit", "charges", "left"), [s[1:] for s in SUMS], ids=[s[0] for s in SUMS]
+)
+def test_charges_are_added_up_exactly(
+    limit: Guarantee, charges: list[Guarantee], left: tuple[str, ...]
+) -> None:
+    account = Account(limit)
+    for charge in charges:
+        account = account.charge(charge)
+    assert account.left == tuple(Fraction(amount) for amount in left)
+
+
+def test_the_last_of_the_budget_may_be_spent_and_no_more() -> None:
+    """Ten times 0.1 is 1, which floats would miss."""
+    budget = MemoryBudget({"a": PureDP(1, ONE)})
+    for _ in range(10):
+        budget.reserve("a", PureDP("0.1", ONE))
+    assert budget.account("a").left == (Fraction(0),)
+    with pytest.raises(BudgetError, match="dataset 'a': epsilon: 1e-30 asked, 0 left"):
+        budget.reserve("a", PureDP("1e-30", ONE))
+
+
+def test_a_refused_charge_changes_nothing() -> None:
+    budget = MemoryBudget({"a": ApproxDP(1, "1e-6", ONE)})
+    budget.reserve("a", ApproxDP("0.5", "1e-7", ONE))
+    before = budget.account("a")
+    with pytest.raises(BudgetError, match="epsilon"):
+        budget.reserve("a", PureDP("0.6", ONE))
+    with pytest.raises(BudgetError, match="delta"):
+        budget.reserve("a", ApproxDP("0.1", "1e-6", ONE))
+    with pytest.raises(InvalidProblemError):
+        budget.reserve("a", KAnonymity(2, ("age",)))
+    assert budget.account("a") is before
+
+
+def test_datasets_have_accounts_of_their_own_and_none_is_opened_by_asking() -> None:
+    budget: Budget = MemoryBudget({"a": PureDP(1, ONE), "b": PureDP(1, ONE)})
+    budget.reserve("a", PureDP(1, ONE))
+    budget.reserve("b", PureDP(1, ONE))
+    with pytest.raises(BudgetError, match="'c' has no budget"):
+        budget.reserve("c", PureDP("0.1", ONE))
+
+
+MIXED: list[tuple[str, Guarantee, Guarantee, str]] = [
+    ("other neighbors", PureDP(1, ONE), PureDP("0.1", "add-remove-one"), "neighbors 'replace-one'"),
+    ("other protected units", PureDP(1, ONE), PureDP("0.1", "replace-person"), "neighbors"),
+    (
+        "approximate to pure",
+        PureDP(1, ONE),
+        ApproxDP("0.1", "1e-9", ONE),
+        "adds up to PureDP, got ApproxDP",
+    ),
+    ("concentrated to pure", PureDP(1, ONE), ZeroConcentratedDP("0.1", ONE), "PureDP"),
+    (
+        "concentrated to approximate",
+        ApproxDP(1, "1e-6", ONE),
+        ZeroConcentratedDP("0.1", ONE),
+        "ApproxDP",
+    ),
+    (
+        "approximate to concentrated",
+        ZeroConcentratedDP(1, ONE),
+        ApproxDP("0.1", "1e-9", ONE),
+        "Zero",
+    ),
+    ("metric to pure", PureDP(1, ONE), metric("0.1"), "got MetricDP"),
+    ("pure to metric", metric("1"), PureDP("0.1", ONE), "adds up to MetricDP, got PureDP"),
+    ("k-anonymity", PureDP(1, ONE), KAnonymity(5, ("age",)), "got KAnonymity"),
+    ("another unit", metric("1"), metric("0.1", unit="mile"), "unit"),
+    ("a radius", metric("1"), MetricDP("0.1", "km", 2, scope=HERE), "radius"),
+    ("no space", metric("1", scope=None), metric("0.1", scope=None), "bound to a space"),
+    ("no space to one", metric("1"), metric("0.1", scope=None), "same space"),
+]
+
+
+@pytest.mark.parametrize(
+    ("limit", "charge", "message"), [m[1:] for m in MIXED], ids=[m[0] for m in MIXED]
+)
+def test_what_does_not_add_up_is_refused(limit: Guarantee, charge: Guarantee, message: str) -> None:
+    with pytest.raises(InvalidProblemError, match=message):
+        Account(limit).charge(charge)
+
+
+def test_the_first_metric_charge_settles_the_space() -> None:
+    account = Account(metric("1", scope=None)).charge(metric("0.1"))
+    with pytest.raises(InvalidProblemError, match="same space"):
+        account.charge(metric("0.1", scope=THERE))
+    assert account.charge(metric("0.9")).left == (Fraction(0),)
+
+
+def test_a_limit_on_one_space_is_not_spent_on_another() -> None:
+    with pytest.raises(InvalidProblemError, match="same space"):
+        Account(metric("1", scope=HERE)).charge(metric("0.1", scope=THERE))
+
+
+def test_k_anonymity_is_no_limit() -> None:
+    with pytest.raises(InvalidProblemError, match="KAnonymity"):
+        MemoryBudget({"a": KAnonymity(5, ("age",))})
+
+
+def test_two_callers_at_once_do_not_spend_twice() -> None:
+    budget = MemoryBudget({"a": PureDP(1, ONE)})
+
+    def spend(_: int) -> bool:
+        try:
+            budget.reserve("a", PureDP("0.01", ONE))
+        except BudgetError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        granted = sum(pool.map(spend, range(400)))
+    assert granted == 100
+
+
+@pytest.mark.parametrize("spent", [(Fraction(-1),), (Fraction(0), Fraction(0))])
+def test_sums_that_do_not_fit_the_limit_are_refused(spent: tuple[Fraction, ...]) -> None:
+    with pytest.raises(InvalidProblemError, match="spent: expected 1 nonnegative sums"):
+        Account(PureDP(1, ONE), spent)
+
+
+def test_an_account_goes_on_from_stored_sums() -> None:
+    account = Account(PureDP(1, ONE)).charge(PureDP("0.7", ONE))
+    again = Account(PureDP(1, ONE), account.spent)
+    assert again == account
+    with pytest.raises(BudgetError, match="0.3 left"):
+        again.charge(PureDP("0.4", ONE))
+
+
+charges = st.lists(
+    st.one_of(
+        st.fractions("0.001", 1).map(lambda e: PureDP(e, ONE)),
+        st.fractions("0.001", 1).map(lambda r: ZeroConcentratedDP(r, ONE)),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(charges, st.fractions("0.1", 2))
+def test_what_was_granted_implies_the_limit(
+    asked: list[PureDP | ZeroConcentratedDP], rho: Fraction
+) -> None:
+    """All granted releases together have the guarantee of the limit, by the calculus of guarantees."""
+    limit = ZeroConcentratedDP(rho, ONE)
+    account = Account(limit)
+    granted: list[PureDP | ZeroConcentratedDP] = []
+    for guarantee in asked:
+        try:
+            account = account.charge(guarantee)
+        except BudgetError:
+            continue
+        granted.append(guarantee)
+    if granted:
+        # One concentrated guarantee makes compose add rho, as the account does.
+        tiny: DPGuarantee = ZeroConcentratedDP("1e-60", ONE)
+        total = compose(tiny, *granted)
+        assert implies(total, ZeroConcentratedDP(rho + Fraction("1e-60"), ONE))
+        assert sum(account.spent) <= rho
