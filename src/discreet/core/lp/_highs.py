@@ -153,14 +153,9 @@ def run(highs: Solver, program: LinearProgram, options: Options) -> LPSolution:
         raise InfeasibleError(f"{BACKEND} finds no feasible point of {program!r}")
     if status in _LIMITS:
         best = _incumbent(highs, program, seconds, options.tolerance or _TOLERANCE)
-        found = (
-            "no feasible point"
-            if best is None
-            else f"objective {best.objective:g}, bound {best.bound:g}"
-        )
-        raise LimitReachedError(
-            f"{BACKEND}: {_LIMITS[status]} after {seconds:.3g} s; {found}", best
-        )
+        # No objective here: it may have been computed from private data, and a message may be printed.
+        found = "no feasible point" if best is None else "the best feasible point is kept"
+        raise LimitReachedError(f"{BACKEND}: {_LIMITS[status]} reached, {found}", best)
     raise SolverError(
         BACKEND, highs.modelStatusToString(highs.getModelStatus()), _ADVICE.get(status, "")
     )

@@ -171,8 +171,9 @@ def read_box(
     )
     crossed = low > high
     if crossed.any():
-        i = int(np.argmax(crossed))
-        raise InvalidProblemError(fields[0], f"at most {fields[1]}", f"{low[i]} > {high[i]} at {i}")
+        raise InvalidProblemError(
+            fields[0], f"at most {fields[1]}", f"more at {np.argmax(crossed)}"
+        )
     for side, field, senseless in ((low, fields[0], np.inf), (high, fields[1], -np.inf)):
         if (side == senseless).any():
             raise InvalidProblemError(field, f"no {senseless}", _first(side == senseless, side))
