@@ -226,7 +226,13 @@ def test_the_expected_loss_is_rounded_up_and_close(
 
 def test_costs_that_are_no_costs_are_refused() -> None:
     channel = rows([[1], [2]])
-    for cost in ([[1.0, 2.0]], [[1, 2], [3, -1]], [[1, 2], [3, math.nan]], [[1, 2], [3, math.inf]]):
+    wrong: list[Any] = [
+        [[1.0, 2.0]],
+        [[1, 2], [3, -1]],
+        [[1, 2], [3, math.nan]],
+        [[1, 2], [3, math.inf]],
+    ]
+    for cost in wrong:
         with pytest.raises(InvalidProblemError, match="cost"):
             channel.expected_loss(cost)
 
