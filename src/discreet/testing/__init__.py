@@ -1,0 +1,20 @@
+"""Tests of one's own: the exact law of a sampler, checks of laws, and strategies for Hypothesis.
+
+The strategies need Hypothesis; the rest does not.
+"""
+
+from discreet.testing.replay import Law, enumerate_law
+from discreet.testing.strategies import dp_guarantees, guarantees, metric_spaces, rationals
+from discreet.testing.verdicts import DPVerdict, assert_law, assert_pure_dp
+
+__all__ = [
+    "DPVerdict",
+    "Law",
+    "assert_law",
+    "assert_pure_dp",
+    "dp_guarantees",
+    "enumerate_law",
+    "guarantees",
+    "metric_spaces",
+    "rationals",
+]

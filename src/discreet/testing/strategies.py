@@ -1,0 +1,90 @@
+"""Strategies for Hypothesis, which is imported when the first one is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.exact import Exact, to_fraction
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+    from types import ModuleType
+
+    from hypothesis.strategies import SearchStrategy
+
+    from discreet.core.guarantee import DPGuarantee, Guarantee, Neighbors
+    from discreet.core.metric import MetricSpace
+
+__all__ = ["dp_guarantees", "guarantees", "metric_spaces", "rationals"]
+
+_NEIGHBORS = ("add-remove-one", "replace-one", "add-remove-person", "replace-person")
+
+
+def _strategies() -> ModuleType:
+    try:
+        import hypothesis.strategies as st
+    except ImportError:
+        raise ImportError(
+            "the strategies of discreet.testing need Hypothesis: pip install hypothesis"
+        ) from None
+    return st
+
+
+def rationals(
+    min_value: Exact = "1/100", max_value: Exact = 10, *, max_denominator: int = 100
+) -> SearchStrategy[Fraction]:
+    """Fractions with small denominators, as privacy parameters and scales are; positive unless asked otherwise."""
+    low, high = to_fraction(min_value, "min_value"), to_fraction(max_value, "max_value")
+    strategy: SearchStrategy[Fraction] = _strategies().fractions(
+        low, high, max_denominator=max_denominator
+    )
+    return strategy
+
+
+def metric_spaces(
+    *, min_size: int = 1, max_size: int = 7, unit: str = "km", distinct: bool = True
+) -> SearchStrategy[MetricSpace]:
+    """Small spaces of points in the plane, on a lattice so that ties and lines abound.
+
+    With ``distinct=False`` points may coincide.
+    """
+    from discreet.core.metric import MetricSpace
+
+    st = _strategies()
+    point = st.tuples(st.integers(-5, 5), st.integers(-5, 5))
+    points = st.lists(point, min_size=min_size, max_size=max_size, unique=distinct)
+    metrics = st.sampled_from(["euclidean", "manhattan"])
+    spaces: SearchStrategy[MetricSpace] = st.builds(
+        MetricSpace.from_points, points.map(np.array), metric=metrics, unit=st.just(unit)
+    )
+    return spaces
+
+
+def dp_guarantees(*neighbors: Neighbors) -> SearchStrategy[DPGuarantee]:
+    """Guarantees of differential privacy, for the given neighbors, or for any."""
+    from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+
+    st = _strategies()
+    relations = st.sampled_from(neighbors or _NEIGHBORS)
+    some: SearchStrategy[DPGuarantee] = st.one_of(
+        st.builds(PureDP, rationals(), relations),
+        st.builds(ApproxDP, rationals(), rationals("1/100", "99/100"), relations),
+        st.builds(ZeroConcentratedDP, rationals(), relations),
+    )
+    return some
+
+
+def guarantees() -> SearchStrategy[Guarantee]:
+    """Guarantees of every kind."""
+    from discreet.core.guarantee import KAnonymity, MetricDP
+
+    st = _strategies()
+    columns = st.lists(st.sampled_from(["age", "sex", "zip"]), min_size=1, unique=True)
+    every: SearchStrategy[Guarantee] = st.one_of(
+        dp_guarantees(),
+        st.builds(MetricDP, rationals(), st.sampled_from(["km", "m"]), st.none() | rationals()),
+        st.builds(KAnonymity, st.integers(2, 100), columns.map(tuple)),
+    )
+    return every
