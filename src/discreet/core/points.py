@@ -80,9 +80,12 @@ class PointLengths:
     @cached_property
     def _sums_exactly(self) -> bool:
         """Whether float sums of coordinate differences are exact: few enough bits from the finest to the largest."""
-        rows, _ = self._integers
-        largest = max(abs(x) for row in rows for x in row)
-        return bool(2 * largest * self.points.shape[1] < 2**53)
+        every = [abs(x) for row in self._integers[0] for x in row]
+        used = 0
+        for x in every:
+            used |= x
+        # What all have in common, zeros at the low end, costs no bits.
+        return bool(2 * max(every) * self.points.shape[1] < 2**53 * max(1, used & -used))
 
     def dense(self) -> NDArray[np.int64]:
         """All lengths, closed."""
