@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import heapq
-import os
 from fractions import Fraction
 from itertools import combinations
 
@@ -15,10 +14,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.links import tree_links
 from discreet.core.metric import MetricSpace
 from discreet.core.spanner import greedy_spanner
-
-compiled = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too long for loops that are not compiled"
-)
 
 
 def graph(n: int, edges: dict[tuple[int, int], int]) -> Adjacency:
@@ -129,17 +124,13 @@ def test_points_are_pruned_as_one_by_one(seed: int) -> None:
     assert everything.prune().pairs.tolist() == brute_prune(everything)
 
 
-def test_the_sparse_and_the_dense_search_agree() -> None:
+def test_the_sparse_and_the_dense_search_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     original = random_graph(1, 20, 0.9, 25)
     paths = original.shortest_paths().astype(float)
     np.fill_diagonal(paths, np.inf)
     dense = _kernels.implied_dense(paths, original.pairs, original.lengths.astype(float))
-    limit = measures.DENSE_LIMIT
-    try:
-        measures.DENSE_LIMIT = 5
-        sparse = original.prune()
-    finally:
-        measures.DENSE_LIMIT = limit
+    monkeypatch.setattr(measures, "DENSE_LIMIT", 5)
+    sparse = original.prune()
     assert original.pairs[~dense].tolist() == sparse.pairs.tolist()
 
 
@@ -377,7 +368,7 @@ def test_closing_in_blocks_is_floyd_and_warshall(n: int, block: int, width: int)
     assert table.tolist() == brute_paths(original)
 
 
-@compiled
+@pytest.mark.jit
 @pytest.mark.parametrize("seed", range(3))
 def test_compiled_loops_equal_plain_ones(seed: int) -> None:
     original = random_graph(seed, 15, 0.5, 9)
@@ -398,7 +389,7 @@ def test_compiled_loops_equal_plain_ones(seed: int) -> None:
         assert (function(*arguments) == function.py_func(*arguments)).all()
 
 
-@compiled
+@pytest.mark.jit
 def test_all_pairs_of_the_golden_grid() -> None:
     """A pair is implied when its offset has a common divisor: what is left are primitive offsets."""
     space = MetricSpace.grid(20, 25, cell=1, unit="km")
@@ -411,7 +402,7 @@ def test_all_pairs_of_the_golden_grid() -> None:
     assert len(pruned) == (every == 1).sum() // 2
 
 
-@compiled
+@pytest.mark.jit
 def test_twenty_thousand_places_need_no_matrix() -> None:
     points = np.random.default_rng(10).uniform(0, 50, (20_000, 2))
     space = MetricSpace.from_points(points, unit="km")

@@ -163,8 +163,10 @@ def test_closing_is_needed() -> None:
         MetricSpace.from_points(GRID * 0.01, metric="haversine", unit="m"),
         MetricSpace.from_points(GRID + 0.5, metric="angular", unit="rad"),
         MetricSpace.grid(5, 6, cell=1, unit="km"),
+        MetricSpace.from_points(GRID / 8 + 1e7, unit="km"),
+        MetricSpace.from_points(41.9 + GRID * 1e-9, metric="haversine", unit="m"),
     ],
-    ids=["euclidean", "manhattan", "haversine", "angular", "grid"],
+    ids=["euclidean", "manhattan", "haversine", "angular", "grid", "far off", "tiny"],
 )
 @pytest.mark.parametrize("part", [1e-6, 0.1, 0.3, 0.97, 3])
 def test_trees_find_what_the_matrix_finds(
