@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet import metricdp
     from discreet.core.calculus import compose, implies
     from discreet.core.certificate import Certificate, Check
     from discreet.core.channel import Channel
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
         ZeroConcentratedDP,
     )
     from discreet.core.metric import MetricSpace
+    from discreet.core.outcome import Design, Provenance, Release, Unproven
+    from discreet.core.randomness.bits import RandomBits
     from discreet.core.tree import Tree
 
     __version__: str
@@ -41,6 +44,7 @@ __all__ = [
     "CertificateError",
     "Channel",
     "Check",
+    "Design",
     "DiscreetError",
     "InfeasibleError",
     "InvalidProblemError",
@@ -48,12 +52,17 @@ __all__ = [
     "LimitReachedError",
     "MetricDP",
     "MetricSpace",
+    "Provenance",
     "PureDP",
+    "RandomBits",
+    "Release",
     "SolverError",
     "Tree",
+    "Unproven",
     "ZeroConcentratedDP",
     "compose",
     "implies",
+    "metricdp",
 ]
 
 _WHERE = {
@@ -63,6 +72,7 @@ _WHERE = {
     "CertificateError": "discreet.core.errors",
     "Channel": "discreet.core.channel",
     "Check": "discreet.core.certificate",
+    "Design": "discreet.core.outcome",
     "DiscreetError": "discreet.core.errors",
     "InfeasibleError": "discreet.core.errors",
     "InvalidProblemError": "discreet.core.errors",
@@ -70,12 +80,17 @@ _WHERE = {
     "LimitReachedError": "discreet.core.errors",
     "MetricDP": "discreet.core.guarantee",
     "MetricSpace": "discreet.core.metric",
+    "Provenance": "discreet.core.outcome",
     "PureDP": "discreet.core.guarantee",
+    "RandomBits": "discreet.core.randomness.bits",
+    "Release": "discreet.core.outcome",
     "SolverError": "discreet.core.errors",
     "Tree": "discreet.core.tree",
+    "Unproven": "discreet.core.outcome",
     "ZeroConcentratedDP": "discreet.core.guarantee",
     "compose": "discreet.core.calculus",
     "implies": "discreet.core.calculus",
+    "metricdp": "discreet.metricdp",
 }
 """Public name -> the module that defines it; a mechanism's name -> the mechanism."""
 

@@ -254,6 +254,14 @@ def test_the_privacy_loss_is_the_largest_ratio_by_distance() -> None:
     assert float(near.epsilon) == pytest.approx(math.log(3) / 2, rel=1e-12)
 
 
+def test_the_privacy_loss_is_the_same_in_small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    quarter = ONE // 4
+    channel = rows([[3 * quarter], [quarter], [quarter]])
+    whole = channel.privacy_loss(LINE)
+    monkeypatch.setattr("discreet.core.leakage._SLICE", 1)
+    assert channel.privacy_loss(LINE) == whole
+
+
 def test_one_ratio_with_zero_is_an_infinite_loss() -> None:
     loss = rows([[0], [0], [1]]).privacy_loss(LINE)
     assert loss.epsilon is None

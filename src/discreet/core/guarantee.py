@@ -370,7 +370,7 @@ def _plain(record: Guarantee | Scope) -> dict[str, Any]:
 def _json(value: object) -> object:
     match value:
         case Scope():
-            return _plain(value)
+            return value.to_dict()
         case Fraction():
             return str(value)
         case tuple():

@@ -81,6 +81,11 @@ class Provenance:
         True when randomness came from anything but the operating system: the outcome is then not private.
     versions
         Software versions.
+
+    Examples
+    --------
+    >>> Provenance("kernel", {"delta": "1e-6"}).seeded
+    False
     """
 
     method: str
@@ -142,6 +147,15 @@ class Design(Generic[ProblemT, WitnessT]):
         Multipliers that prove `lower`, or ``None``.
     status
         ``"optimal"`` or ``"gap reached"`` when the target was met, ``"limit reached"`` when it was not.
+
+    Examples
+    --------
+    >>> from discreet import Certificate, Channel, Check, MetricDP
+    >>> certificate = Certificate((Check("inequalities violated", 0, 0, exact=True),))
+    >>> Design(
+    ...     Channel.from_weights([[2**62]]), MetricDP(1, unit="km"), certificate, 0.5, 1.0, Provenance("by hand"), None
+    ... ).gap
+    0.5
     """
 
     channel: Channel
@@ -191,6 +205,13 @@ class Release(Generic[ResultT]):
         Checks made on the published result and public inputs alone.
     provenance
         How it was made; public facts only.
+
+    Examples
+    --------
+    >>> from discreet import Certificate, Check, PureDP
+    >>> certificate = Certificate((Check("counts below zero", 0, 0, exact=True),))
+    >>> Release([3, 4], PureDP(1, neighbors="replace-one"), certificate, Provenance("by hand")).result
+    [3, 4]
     """
 
     result: ResultT
@@ -216,6 +237,10 @@ class Unproven(Generic[ResultT]):
     ------
     InvalidProblemError
         When no reason is given.
+
+    Examples
+    --------
+    >>> Unproven([3, 4], "the printed sensitivity is half of the true one", Provenance("as published")).guarantee
     """
 
     result: ResultT

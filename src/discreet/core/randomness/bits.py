@@ -39,7 +39,15 @@ class UniformSource(Protocol):
 
 
 class RandomBits(UniformSource, Protocol):
-    """A source of uniform integers, one at a time or many at once."""
+    """A source of uniform integers, one at a time or many at once.
+
+    Examples
+    --------
+    >>> from discreet.core.randomness import SystemBits
+    >>> source: RandomBits = SystemBits()
+    >>> source.randrange(1), source.randranges(1, size=2).tolist()
+    (0, [0, 0])
+    """
 
     def randranges(self, stop: int, size: int) -> NDArray[np.uint64]:
         """Draw ``size`` independent integers uniformly from ``0, ..., stop - 1``."""
