@@ -1,0 +1,68 @@
+"""Figures as inline SVG: text stays text, identifiers repeat from run to run, nothing refers to the outside."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["inline_svg", "new_figure"]
+
+
+def new_figure(width: float = 4.9, height: float = 3.3) -> Figure:
+    """Make a figure for the page, inches by inches; no window and no global state belongs to it."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def inline_svg(figure: Figure, *, label: str, salt: str) -> str:
+    """Turn a figure into an ``<svg>`` element.
+
+    Parameters
+    ----------
+    figure
+        A Matplotlib figure.
+    label
+        What it shows, for readers who do not see it.
+    salt
+        Makes the identifiers of this figure differ from those of others on the page.
+
+    Returns
+    -------
+    str
+        The element, without declaration, document type and metadata.
+
+    Examples
+    --------
+    >>> figure = new_figure(2, 1)
+    >>> svg = inline_svg(figure, label="an <empty> figure", salt="a")
+    >>> svg.startswith("<svg"), "an &lt;empty&gt; figure" in svg
+    (True, True)
+    """
+    from matplotlib import rc_context
+
+    written = io.StringIO()
+    # The setting is read when a file is written; the context puts it back.
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": salt}):
+        figure.savefig(
+            written, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
+        )
+    body = written.getvalue()
+    body = body[body.index("<svg") :]
+    # Metadata are for files; the style sheet of the page says what Matplotlib's own would say of every element.
+    body = re.sub(r"<(metadata|style)\b.*?</\1>", "", body, flags=re.DOTALL).replace(
+        "xlink:href", "href"
+    )
+    width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', body)[0]
+    opening = f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}">'
+    body = re.sub(r"<svg\b[^>]*>", lambda _: opening, body, count=1)
+    # Names that are used get this figure's salt, since a page has one name space; the others go.
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', body))
+    body = re.sub(r' id="([^"]+)"', lambda m: f' id="{salt}-{m[1]}"' if m[1] in used else "", body)
+    body = re.sub(r'(href="#|url\(#)', rf"\g<1>{salt}-", body)
+    return body.strip()

@@ -1,0 +1,327 @@
+"""Maps of where a secret is reported, as SVG shapes and the numbers that a small script needs to redraw them.
+
+Without the script the map shows the first pick. With it, a click shows the nearest place, and buttons show the picks.
+Probabilities below one in a thousand are left out of the drawing, never out of the numbers beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.report.words import distance, number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Backdrop", "MapView", "Places", "draw_map", "percent"]
+
+_WIDTH = 1000
+_MARGIN = 45
+_LEGEND = 92
+_LEAST = 1e-3
+"""Probability below which a mark would be too small to see."""
+
+_BARS = tuple(Fraction(m) * Fraction(10) ** e for e in range(-6, 7) for m in (1, 2, 5))
+
+
+@final
+@dataclass(frozen=True)
+class Backdrop:
+    """What lies under a map of places.
+
+    Parameters
+    ----------
+    roads
+        ``(m, 2)`` pairs of places.
+    traffic
+        ``(m,)`` importance of each road, any scale: the busiest are drawn widest. ``None`` draws all alike.
+    river
+        ``(p, 2)`` course in the coordinates of the places, or ``None``.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the shapes do not fit.
+    """
+
+    roads: NDArray[np.int64]
+    traffic: NDArray[np.float64] | None = None
+    river: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.roads.ndim != 2 or self.roads.shape[1] != 2:
+            raise InvalidProblemError("roads", "pairs of places", f"shape {self.roads.shape}")
+        if self.traffic is not None and self.traffic.shape != (len(self.roads),):
+            raise InvalidProblemError(
+                "traffic",
+                f"one number for each of {len(self.roads)} roads",
+                f"shape {self.traffic.shape}",
+            )
+
+
+@final
+@dataclass(frozen=True)
+class Places:
+    """Secrets as places in the plane, and what is reported for each.
+
+    Parameters
+    ----------
+    plane
+        ``(n, 2)`` coordinates, in `unit`.
+    chance
+        ``(n, K)`` probability of each report.
+    reports
+        ``(K,)`` the place that each report names.
+    loss
+        ``(n, K)`` utility loss.
+    unit
+        Unit of the coordinates.
+    loss_unit
+        Unit of the loss, or nothing.
+    cell
+        Side of the square cells whose centers the places are, or ``None`` for places of any kind.
+    """
+
+    plane: NDArray[np.float64]
+    chance: NDArray[np.float64]
+    reports: NDArray[np.int64]
+    loss: NDArray[np.float64]
+    unit: str
+    loss_unit: str = ""
+    cell: float | None = None
+
+
+@final
+@dataclass(frozen=True)
+class MapView:
+    """What the template draws.
+
+    Parameters
+    ----------
+    width, height
+        Size of the drawing; the legend's strip is part of the height.
+    shapes
+        SVG paths of the backdrop by name.
+    marks
+        Marks of the first pick: x, y, size, opacity.
+    true
+        Where the first pick is.
+    legend
+        Marks that explain sizes: x, size, opacity, words.
+    bar
+        Length of the scale bar in the drawing, and in words.
+    facts
+        What the numbers beside the map are called.
+    picks
+        Label and index of the places that have a button.
+    data
+        Numbers for the script.
+    """
+
+    width: int
+    height: int
+    shapes: dict[str, str]
+    marks: list[tuple[float, float, float, float]]
+    true: tuple[float, float]
+    legend: list[tuple[float, float, float, str]]
+    bar: tuple[float, str]
+    facts: list[str]
+    picks: list[tuple[str, int]]
+    data: dict[str, Any]
+
+
+def percent(share: float) -> str:
+    """Print a probability for a reader.
+
+    Examples
+    --------
+    >>> percent(0.1234), percent(0.004), percent(0.0001), percent(1.0)
+    ('12 %', '0.4 %', 'under 0.1 %', '100 %')
+    """
+    if share < 0.001:
+        return "under 0.1 %"
+    return f"{100 * share:.1f} %" if share < 0.01 else f"{100 * share:.0f} %"
+
+
+def draw_map(
+    places: Places,
+    picks: Sequence[tuple[str, int]],
+    *,
+    near: Sequence[Fraction],
+    backdrop: Backdrop | None = None,
+) -> MapView:
+    """Lay out a map.
+
+    Parameters
+    ----------
+    places
+        Where things are, and what is reported.
+    picks
+        Label and index of places to offer, at least one; the first is drawn.
+    near
+        Distances for the numbers beside the map: how likely the report is that close.
+    backdrop
+        Roads and water.
+
+    Returns
+    -------
+    MapView
+        For the template.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without picks, or when a pick is no place.
+    """
+    n = len(places.plane)
+    if not picks or not all(0 <= index < n for _, index in picks):
+        raise InvalidProblemError("picks", f"labels with indices below {n}", "none, or one outside")
+    half = (places.cell or 0) / 2
+    low, high = places.plane.min(axis=0) - half, places.plane.max(axis=0) + half
+    margin = _MARGIN if places.cell is None else 0
+    scale = (_WIDTH - 2 * margin) / max(float(high[0] - low[0]), 1e-12)
+    height = round(float(high[1] - low[1]) * scale + 2 * margin)
+
+    def project(points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn the plane into the drawing: y runs down there."""
+        x = (points[:, 0] - low[0]) * scale + margin
+        y = (high[1] - points[:, 1]) * scale + margin
+        return np.round(np.stack([x, y], axis=1), 1)
+
+    at = project(places.plane)
+    typical = float(np.median(places.chance.max(axis=1)))
+    size = 50 / np.sqrt(typical) if places.cell is None else places.cell * scale
+    kind = "disc" if places.cell is None else "cell"
+    rows = [_sparse(row) for row in places.chance]
+    first = picks[0][1]
+    data = {
+        "kind": kind,
+        "at": at.ravel().tolist(),
+        "reports": places.reports.tolist(),
+        "rows": rows,
+        "size": round(float(size), 2),
+        "typical": round(typical, 5),
+        "facts": _facts(places, near),
+    }
+    shapes = {"places": "".join(f"M{x:g} {y:g}h0" for x, y in at)}
+    if backdrop is not None:
+        shapes |= _roads(backdrop, at)
+        if backdrop.river is not None:
+            shapes["river"] = "M" + "L".join(f"{x:g} {y:g}" for x, y in project(backdrop.river))
+    if places.cell is not None:
+        shapes["grid"] = _grid(at, size)
+    return MapView(
+        width=_WIDTH,
+        height=height + _LEGEND,
+        shapes=shapes,
+        marks=_marks(data, rows[first]),
+        true=(float(at[first, 0]), float(at[first, 1])),
+        legend=_legend(kind, float(size), typical),
+        bar=_bar(scale, places.unit),
+        facts=[
+            "reported as it is",
+            *(f"reported within {distance(d, places.unit)}" for d in near),
+            "expected loss",
+        ],
+        picks=list(picks),
+        data=data,
+    )
+
+
+def _sparse(row: NDArray[np.float64]) -> list[int]:
+    """Keep what can be seen: report, ten-thousandths, report, ten-thousandths, ..."""
+    (seen,) = np.nonzero(row >= _LEAST)
+    pairs = np.stack([seen, np.round(1e4 * row[seen])], axis=1).astype(np.int64)
+    flat: list[int] = pairs.ravel().tolist()
+    return flat
+
+
+def _marks(data: dict[str, Any], row: list[int]) -> list[tuple[float, float, float, float]]:
+    """Place one mark for each report that can be seen; the script does the same."""
+    marks = []
+    for report, share in zip(row[::2], row[1::2], strict=True):
+        place = data["reports"][report]
+        x, y = data["at"][2 * place], data["at"][2 * place + 1]
+        size, opacity = _mark(data["kind"], data["size"], data["typical"], share / 1e4)
+        marks.append((x, y, size, opacity))
+    return marks
+
+
+def _mark(kind: str, size: float, typical: float, share: float) -> tuple[float, float]:
+    """Give size and opacity: the area of a disc, or the tint of a cell, grows with the probability."""
+    root = float(np.sqrt(share))
+    if kind == "disc":
+        return round(size * root, 1), 0.62
+    return size, round(min(1.0, root / float(np.sqrt(typical))), 3)
+
+
+def _legend(kind: str, size: float, typical: float) -> list[tuple[float, float, float, str]]:
+    """Explain two probabilities, the larger near what is typical."""
+    shares = [m * 10.0**e for e in range(-6, 1) for m in (1, 2, 5)]
+    largest = max(place for place, share in enumerate(shares) if share <= typical or place < 3)
+    marks, x = [], 585.0
+    for shown in (shares[largest - 2], shares[largest]):
+        width, opacity = _mark(kind, size, typical, shown)
+        drawn = width if kind == "disc" else 34.0
+        marks.append((x, drawn, opacity, f"{100 * shown:g} %"))
+        x += 120 + (2 if kind == "disc" else 1) * drawn
+    return marks
+
+
+def _bar(scale: float, unit: str) -> tuple[float, str]:
+    """Choose the longest round length that is at most a quarter of the map."""
+    fitting = [bar for bar in _BARS if float(bar) * scale <= _WIDTH / 4]
+    bar = fitting[-1] if fitting else _BARS[0]
+    return round(float(bar) * scale, 1), distance(bar, unit)
+
+
+def _facts(places: Places, near: Sequence[Fraction]) -> list[list[str]]:
+    """Say for each secret how likely the report is right, or near, and what it costs."""
+    target = places.plane[places.reports]
+    away = np.sqrt(((places.plane[:, None, :] - target[None]) ** 2).sum(axis=2))
+    columns = [
+        np.where(places.reports == np.arange(len(away))[:, None], places.chance, 0).sum(axis=1)
+    ]
+    columns += [np.where(away <= float(d) + 1e-9, places.chance, 0).sum(axis=1) for d in near]
+    loss = (places.chance * places.loss).sum(axis=1)
+    return [
+        [
+            *(percent(float(column[i])) for column in columns),
+            f"{number(float(loss[i]))} {places.loss_unit}".strip(),
+        ]
+        for i in range(len(away))
+    ]
+
+
+def _roads(backdrop: Backdrop, at: NDArray[np.float64]) -> dict[str, str]:
+    """Sort roads into streets, roads and avenues by what they carry."""
+    count = len(backdrop.roads)
+    rank = np.zeros(count)
+    if backdrop.traffic is not None:
+        rank[np.argsort(backdrop.traffic, kind="stable")] = np.arange(1, count + 1) / count
+    names = ("streets", "roads", "avenues")
+    group = np.digitize(rank, (0.6, 0.86))
+    return {
+        name: "".join(
+            f"M{at[i, 0]:g} {at[i, 1]:g}L{at[j, 0]:g} {at[j, 1]:g}"
+            for i, j in backdrop.roads[group == g]
+        )
+        for g, name in enumerate(names)
+    }
+
+
+def _grid(at: NDArray[np.float64], size: float) -> str:
+    """Draw the lines between the cells."""
+    xs, ys = np.unique(at[:, 0]), np.unique(at[:, 1])
+    left, right = xs[0] - size / 2, xs[-1] + size / 2
+    top, bottom = ys[0] - size / 2, ys[-1] + size / 2
+    lines = [f"M{x:.1f} {top:.1f}V{bottom:.1f}" for x in [left, *(xs + size / 2)]]
+    lines += [f"M{left:.1f} {y:.1f}H{right:.1f}" for y in [top, *(ys + size / 2)]]
+    return "".join(lines)

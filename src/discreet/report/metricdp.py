@@ -1,0 +1,336 @@
+"""The chapter of a metric-privacy design: what is promised, where reports go, what it costs, and the proof."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.exact import decimal_up
+from discreet.plot import Curve, plot_frontier
+from discreet.report.figures import inline_svg, new_figure
+from discreet.report.maps import Backdrop, Places, draw_map
+from discreet.report.page import Chapter, render_template
+from discreet.report.words import distance, example_distance, factor, guesses, number, strength
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.core.certificate import Certificate
+    from discreet.core.guarantee import MetricDP
+    from discreet.core.outcome import Design
+    from discreet.metricdp.bound import Multipliers
+    from discreet.metricdp.problem import Problem
+    from discreet.report.maps import MapView
+
+__all__ = ["Bar", "chapter"]
+
+_REPORTS = (1, 5, 20)
+"""How many reports about one secret the table of strength looks at."""
+
+
+@final
+@dataclass(frozen=True)
+class Bar:
+    """One line of the comparison of losses.
+
+    Parameters
+    ----------
+    label
+        The method.
+    loss
+        Its expected loss.
+    kind
+        ``"bound"``, ``"this"`` or ``"baseline"``.
+    """
+
+    label: str
+    loss: float
+    kind: str = "baseline"
+
+
+def chapter(
+    design: Design[Problem, Multipliers],
+    *,
+    title: str = "The mechanism",
+    anchor: str = "design",
+    lead: Sequence[str] = (),
+    picks: Sequence[tuple[str, int]] | None = None,
+    backdrop: Backdrop | None = None,
+    curves: Sequence[Curve] = (),
+    curves_note: str = "",
+    baselines: Sequence[tuple[str, float]] | None = None,
+    loss_name: str = "expected loss",
+    loss_unit: str = "",
+    artefact: str | None = None,
+    seconds: Mapping[str, float] | None = None,
+) -> Chapter:
+    """Render a design.
+
+    Parameters
+    ----------
+    design
+        What :func:`discreet.metricdp.design` returned.
+    title
+        Heading of the chapter.
+    anchor
+        Its name in links.
+    lead
+        Paragraphs under the heading, plain text: what is protected, and what a loss means.
+    picks
+        Label and index of secrets to show on the map; three telling ones by default.
+    backdrop
+        Roads and water for the map.
+    curves
+        Losses against epsilon, drawn where there are some.
+    curves_note
+        What the curves are about, plain text.
+    baselines
+        Label and expected loss of other mechanisms with the same guarantee; computed where not given.
+    loss_name, loss_unit
+        What the loss is called, and its unit.
+    artefact
+        Name of the file that holds the design, for the commands that check it.
+    seconds
+        How long each step took. Designs are made from public inputs, so that times say nothing private.
+
+    Returns
+    -------
+    Chapter
+        For :func:`discreet.report.write_report`.
+    """
+    problem, guarantee = design.problem, design.guarantee
+    noun = "secret" if _places(design, loss_unit) is None else "place"
+    least = _nearest(problem)
+    compared = _baselines(design) if baselines is None else list(baselines)
+    body = render_template(
+        "metricdp.html",
+        anchor=anchor,
+        title=title,
+        lead=lead,
+        noun=noun,
+        claim=_claim(guarantee, least),
+        guarantee=_sentence(str(guarantee)),
+        map=_map(design, picks, backdrop, loss_unit),
+        bars=_bars(design, compared),
+        loss_name=loss_name,
+        loss_unit=loss_unit,
+        cost=_cost(design, compared, loss_unit),
+        frontier=_frontier(curves, guarantee.unit, loss_unit, anchor),
+        curves_note=curves_note,
+        ladder=_ladder(guarantee, least),
+        reports=_REPORTS,
+        radius=None if guarantee.radius is None else distance(guarantee.radius, guarantee.unit),
+        scope=guarantee.scope,
+        whole=_whole(guarantee),
+        checks=_checks(design.certificate),
+        passed=design.certificate.passed,
+        numbers=_numbers(design, loss_unit, seconds or {}),
+        public=design.provenance.assumed_public,
+        artefact=artefact,
+        has_witness=design.witness is not None,
+        trace=design.provenance.method_trace,
+        seeded=design.provenance.seeded,
+        versions=design.provenance.versions,
+        n_secrets=problem.n_secrets,
+    )
+    return Chapter(title, anchor, body, lead[0] if lead else "")
+
+
+def _nearest(problem: Problem) -> Fraction:
+    """Give the least positive distance: below it the guarantee speaks of nobody."""
+    distances = problem.space.distances
+    apart = distances[distances > 0]
+    return Fraction(int(apart.min()), 1 << problem.space.scale_bits) if apart.size else Fraction(0)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _claim(guarantee: MetricDP, least: Fraction) -> dict[str, str]:
+    """Say the guarantee at one distance, in words that need no training."""
+    length = example_distance(guarantee, least)
+    nats = guarantee.epsilon * length
+    return {
+        "distance": distance(length, guarantee.unit),
+        "guesses": guesses(nats),
+        "factor": factor(nats),
+    }
+
+
+def _ladder(guarantee: MetricDP, least: Fraction) -> list[tuple[str, list[str]]]:
+    """For some distances: how often in 100 the best guess is right after 1, 5, 20 reports."""
+    base = example_distance(guarantee, least)
+    rows = []
+    lengths = [base * multiple for multiple in (Fraction(1, 5), Fraction(1, 2), 1, 2, 4, 10)]
+    for length in [length for length in lengths if length >= least]:
+        nats = strength(guarantee, length)
+        cells = ["no limit" if nats is None else guesses(nats * count) for count in _REPORTS]
+        rows.append((distance(length, guarantee.unit), cells))
+    return rows
+
+
+def _whole(guarantee: MetricDP) -> str | None:
+    """Print the epsilon that holds between all pairs, or nothing where none does."""
+    whole = None if guarantee.scope is None else guarantee.scope.all_pairs_epsilon
+    return None if whole is None else f"{decimal_up(whole)} per {guarantee.unit}"
+
+
+def _places(design: Design[Problem, Multipliers], loss_unit: str) -> Places | None:
+    """Put secrets on a plane where they are places and reports name them."""
+    problem = design.problem
+    space = problem.space
+    if space.points is None or space.points.shape[1] != 2 or problem.reports is None:
+        return None
+    plane = np.asarray(space.points)
+    if space.metric == "haversine":
+        from discreet.core.geo import to_plane
+
+        kilometers = to_plane(plane, plane.mean(axis=0))
+        plane = kilometers * (1000 if space.unit == "m" else 1)
+    cell = None
+    if space.metric == "grid":
+        gaps = np.diff(np.unique(plane))
+        cell = float(gaps.min()) if len(gaps) else 1.0
+    return Places(
+        plane=plane,
+        chance=design.channel.probabilities,
+        reports=problem.reports,
+        loss=problem.loss,
+        unit=space.unit,
+        loss_unit=loss_unit,
+        cell=cell,
+    )
+
+
+def _map(
+    design: Design[Problem, Multipliers],
+    picks: Sequence[tuple[str, int]] | None,
+    backdrop: Backdrop | None,
+    loss_unit: str,
+) -> MapView | None:
+    places = _places(design, loss_unit)
+    if places is None:
+        return None
+    base = example_distance(design.guarantee, _nearest(design.problem))
+    return draw_map(
+        places, picks or _telling(design), near=(base, 2 * base, 4 * base), backdrop=backdrop
+    )
+
+
+def _telling(design: Design[Problem, Multipliers]) -> list[tuple[str, int]]:
+    """Pick the likeliest secret, or the first where all are alike, and those where least and most is lost."""
+    prior = design.problem.prior
+    lost = (design.channel.probabilities * design.problem.loss).sum(axis=1)
+    return [
+        ("the likeliest place" if np.ptp(prior) else "the first place", int(np.argmax(prior))),
+        ("where least is lost", int(np.argmin(lost))),
+        ("where most is lost", int(np.argmax(lost))),
+    ]
+
+
+def _baselines(design: Design[Problem, Multipliers]) -> list[tuple[str, float]]:
+    """Give what the best constant report loses: it tells nothing, so that every guarantee allows it."""
+    return [("always the same report", float(design.problem.cost.sum(axis=0).min()))]
+
+
+def _bars(
+    design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]]
+) -> list[tuple[Bar, float]]:
+    """Order the losses, each with its share of the largest in percent."""
+    bars = (
+        [] if design.lower is None else [Bar("no mechanism can lose less", design.lower, "bound")]
+    )
+    bars.append(Bar("this mechanism", design.upper, "this"))
+    bars += sorted((Bar(label, loss) for label, loss in baselines), key=lambda bar: bar.loss)
+    most = max(bar.loss for bar in bars) or 1.0
+    return [(bar, round(100 * bar.loss / most, 2)) for bar in bars]
+
+
+def _cost(
+    design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]], loss_unit: str
+) -> str:
+    """Say how good this is, and against what."""
+    text = f"On average it loses {number(design.upper)} {loss_unit}".rstrip()
+    if design.gap is not None:
+        share = 100 * design.gap
+        over = "less than 0.01 %" if share < 0.01 else f"at most {number(share, 2)} %"
+        text += (
+            f", which is {over} more than the least that any mechanism with this guarantee can lose"
+        )
+    text += "."
+    beaten = [(label, loss) for label, loss in baselines if loss > 0]
+    if beaten:
+        label, loss = min(beaten, key=lambda pair: pair[1])
+        saved = 100 * (1 - design.upper / loss)
+        if saved >= 1:
+            text += f" The best of the others shown here, {label}, loses {number(loss)} {loss_unit}".rstrip()
+            text += f": this one saves {saved:.0f} % of that."
+    return text
+
+
+def _frontier(curves: Sequence[Curve], unit: str, loss_unit: str, anchor: str) -> str:
+    if not curves:
+        return ""
+    figure = new_figure()
+    plot_frontier(curves, unit=unit, loss_unit=loss_unit, ax=figure.add_subplot())
+    names = ", ".join(curve.label for curve in curves)
+    return inline_svg(figure, label=f"Expected loss against epsilon: {names}", salt=anchor)
+
+
+def _checks(certificate: Certificate) -> list[dict[str, Any]]:
+    """Lay out the certificate for the table."""
+    return [
+        {
+            "name": check.name,
+            "residual": _residual(check.residual),
+            "limit": _residual(check.limit),
+            "exact": check.exact,
+            "passed": check.passed,
+            "detail": check.detail,
+        }
+        for check in certificate.checks
+    ]
+
+
+def _residual(value: float | Fraction) -> str:
+    return str(value) if isinstance(value, int) else f"{float(value):.6g}"
+
+
+def _numbers(
+    design: Design[Problem, Multipliers], loss_unit: str, seconds: Mapping[str, float]
+) -> list[tuple[str, str]]:
+    """List the figures of the design, label and value."""
+    guarantee, problem, parameters = design.guarantee, design.problem, design.provenance.parameters
+    unit, scope = guarantee.unit, guarantee.scope
+    rows = [
+        ("secrets", f"{problem.n_secrets:,}"),
+        ("reports", f"{problem.n_reports:,}"),
+        ("epsilon", f"{decimal_up(guarantee.epsilon)} per {unit}"),
+        ("radius", "all pairs" if guarantee.radius is None else distance(guarantee.radius, unit)),
+    ]
+    if scope is not None:
+        rows.append(
+            (
+                "epsilon for all pairs",
+                _whole(guarantee) or "none",
+            )
+        )
+    rows += [
+        (
+            "lower bound",
+            "none" if design.lower is None else f"{design.lower:.8g} {loss_unit}".strip(),
+        ),
+        ("expected loss", f"{design.upper:.8g} {loss_unit}".strip()),
+        ("gap", "none" if design.gap is None else f"{100 * design.gap:.2g} %"),
+        ("method", design.provenance.method),
+        ("status", design.status),
+    ]
+    rows += [
+        (name, f"{parameters[name]}") for name in ("delta", "theta", "limbs") if name in parameters
+    ]
+    rows += [(f"seconds, {step}", f"{time:.1f}") for step, time in seconds.items()]
+    return rows

@@ -1,0 +1,212 @@
+"""One self-contained HTML file out of chapters: styles and figures inside, nothing fetched, light on paper too.
+
+A chapter is a rendered part of the page. Each mechanism registers the function that makes its chapter, by name, so
+that a report imports only what it shows. The function is called as ``chapter(outcome, **options) -> Chapter`` with what
+the mechanism's verb returned; its options are its own, keyword-only, and all have defaults.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.outcome import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from jinja2 import Environment
+
+__all__ = [
+    "CHAPTERS",
+    "Chapter",
+    "make_chapter",
+    "render_report",
+    "render_template",
+    "write_report",
+]
+
+CHAPTERS: Mapping[str, str] = {
+    "metricdp": "discreet.report.metricdp:chapter",
+}
+"""What can stand in a report: mechanism -> the function that makes its chapter."""
+
+_ANCHOR = re.compile(r"[a-z][a-z0-9-]*")
+
+
+@final
+@dataclass(frozen=True)
+class Chapter:
+    """A part of a report, rendered.
+
+    Parameters
+    ----------
+    title
+        Its heading, plain text.
+    anchor
+        Its name in links: small letters, digits and hyphens.
+    body
+        HTML that was rendered with escaping on.
+    lead
+        A sentence for the table of contents, plain text.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an anchor of other characters.
+    """
+
+    title: str
+    anchor: str
+    body: str
+    lead: str = ""
+
+    def __post_init__(self) -> None:
+        if not _ANCHOR.fullmatch(self.anchor):
+            raise InvalidProblemError(
+                "anchor", "small letters, digits and hyphens", repr(self.anchor)
+            )
+
+
+def make_chapter(name: str, outcome: object, **options: Any) -> Chapter:  # noqa: ANN401 - each chapter has its own options
+    """Make a chapter by the function that is registered for a mechanism.
+
+    Parameters
+    ----------
+    name
+        A key of :data:`CHAPTERS`.
+    outcome
+        What the mechanism's verb returned.
+    **options
+        Passed on.
+
+    Returns
+    -------
+    Chapter
+        The chapter.
+
+    Raises
+    ------
+    InvalidProblemError
+        When no chapter has that name.
+
+    Examples
+    --------
+    >>> make_chapter("astrology", None)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: chapter: expected one of metricdp, got 'astrology'
+    """
+    if name not in CHAPTERS:
+        raise InvalidProblemError("chapter", f"one of {', '.join(sorted(CHAPTERS))}", repr(name))
+    module, function = CHAPTERS[name].split(":")
+    made: Chapter = getattr(importlib.import_module(module), function)(outcome, **options)
+    return made
+
+
+def render_report(
+    chapters: Sequence[Chapter],
+    *,
+    title: str = "A privacy mechanism, with its proof",
+    lead: Sequence[str] = (),
+) -> str:
+    """Render a report as one HTML document.
+
+    Parameters
+    ----------
+    chapters
+        At least one; anchors all different.
+    title
+        The heading of the page.
+    lead
+        Paragraphs before the first chapter, plain text.
+
+    Returns
+    -------
+    str
+        HTML that refers to nothing outside itself, and tells the browser not to fetch anything.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without chapters, or when two have one anchor.
+    """
+    if not chapters:
+        raise InvalidProblemError("chapters", "one chapter or more", "none")
+    anchors = [chapter.anchor for chapter in chapters]
+    if len(set(anchors)) != len(anchors):
+        raise InvalidProblemError("chapters", "different anchors", ", ".join(sorted(anchors)))
+    return render_template(
+        "page.html",
+        chapters=chapters,
+        title=title,
+        lead=lead,
+        style=_asset("style.css"),
+        script=_asset("map.js"),
+        versions=versions(),
+    )
+
+
+def write_report(
+    chapters: Sequence[Chapter],
+    path: str | PathLike[str],
+    *,
+    title: str = "A privacy mechanism, with its proof",
+    lead: Sequence[str] = (),
+) -> Path:
+    """Render a report and write it; parameters as in :func:`render_report`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    InvalidProblemError
+        As :func:`render_report`.
+    OSError
+        When the file can't be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> chapter = Chapter("Nothing yet", "nothing", "<p>No design.</p>")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     "No design." in write_report([chapter], f"{folder}/report.html").read_text(encoding="utf-8")
+    True
+    """
+    target = Path(path)
+    target.write_text(render_report(chapters, title=title, lead=lead), encoding="utf-8")
+    return target
+
+
+def render_template(name: str, **values: Any) -> str:  # noqa: ANN401 - a template takes what it names
+    """Render one of this package's templates, with escaping on and names checked."""
+    return _environment().get_template(name).render(**values)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("discreet.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    """Read a style sheet or script that goes into the page as it is."""
+    from importlib.resources import files
+
+    return files("discreet.report").joinpath("templates", name).read_text(encoding="utf-8")

@@ -1,0 +1,276 @@
+"""A report is one file that refers to nothing outside itself, and says what the design says."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from fractions import Fraction
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.metric import MetricSpace
+from discreet.plot import Curve
+from discreet.report import CHAPTERS, Chapter, make_chapter, render_report, write_report
+from discreet.report import page as page_module
+from report.made import MARKUP, design_on, line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VOID = {"meta", "br", "rect", "path", "circle", "use", "line", "img", "link", "input"}
+OUTSIDE = re.compile(
+    r"""(?:src|href|action|data|poster|srcset)\s*=\s*["']?\s*(?!\#)[^"'\s>]|url\(\s*["']?(?!\#)|@import|//[a-z0-9.-]+\.[a-z]{2,}""",
+    re.IGNORECASE,
+)
+
+
+class Reader(HTMLParser):
+    """Reads a page: its text, its headings, identifiers, and whether elements nest."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.headings: list[int] = []
+        self.names: list[str] = []
+        self.targets: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        if re.fullmatch(r"h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        for name, value in attrs:
+            if name == "id":
+                self.names.append(value or "")
+            if name in {"aria-labelledby", "href"}:
+                self.targets.append((value or "").removeprefix("#"))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in {"script", "style"}:
+            self.text.append(data)
+
+    @property
+    def words(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.text))
+
+
+def outside(page: str) -> list[str]:
+    """List what a page would fetch."""
+    return [page[m.start() : m.start() + 60] for m in OUTSIDE.finditer(page)]
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    curves = [
+        Curve("reached", (1, 2), (0.9, 0.4), "optimum"),
+        Curve("bound", (1, 2), (0.8, 0.4), "bound"),
+    ]
+    chapters = [
+        make_chapter(
+            "metricdp", design_on(line(), radius=1), anchor="one", title=f"One {MARKUP}", lead=(MARKUP,),
+            curves=curves, curves_note=MARKUP, baselines=[(MARKUP, 1.0)], loss_name="way", loss_unit="km",
+            artefact="demo/one.channel", seconds={"design": 1.25}, picks=[(MARKUP, 2)],
+        ),
+        make_chapter("metricdp", design_on(MetricSpace.from_points([(0, 0), (1, 2), (3, 1)], unit="km")), anchor="two"),
+    ]  # fmt: skip
+    return render_report(chapters, title=f"Report {MARKUP}", lead=(MARKUP,))
+
+
+def test_nothing_comes_from_outside(page: str) -> None:
+    assert outside(page) == []
+    assert "default-src 'none'" in page
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        '<img src="https://example.org/a.png">',
+        "<link href=style.css>",
+        "<style>a{background:url(x.png)}</style>",
+        "<style>@import 'a'</style>",
+        '<a href="https://example.org">',
+        "<script>fetch('//example.org')</script>",
+        '<object data="a.svg">',
+    ],
+)
+def test_what_comes_from_outside_would_be_seen(bad: str) -> None:
+    assert outside(bad) != []
+
+
+def test_labels_are_escaped_wherever_they_stand(page: str) -> None:
+    assert MARKUP not in page
+    assert "alert(" in Reader(page).words
+    assert page.count("<script>") == 1
+
+
+def test_elements_nest_headings_descend_and_links_lead_somewhere(page: str) -> None:
+    read = Reader(page)
+    assert read.open == []
+    assert read.headings[:2] == [1, 2]
+    assert max(b - a for a, b in zip(read.headings, read.headings[1:], strict=False)) == 1
+    assert len(set(read.names)) == len(read.names)
+    assert set(read.targets) <= set(read.names)
+
+
+def test_the_page_says_the_guarantee_in_words_and_in_full(page: str) -> None:
+    words = Reader(page).words
+    design = design_on(line(), radius=1)
+    assert "Of two equally likely places up to 1 km apart" in words
+    # e^2 / (1 + e^2) = 0.8808, and e^2 = 7.389, both upwards.
+    assert "more than 89 times in 100" in words
+    assert "by a factor of at most 7.39" in words
+    assert str(design.guarantee)[1:] in words
+    assert "2.5 per km" in words
+
+
+def test_the_page_holds_the_certificate_and_the_numbers(page: str) -> None:
+    words = Reader(page).words
+    design = design_on(line(), radius=1)
+    for check in design.certificate.checks:
+        assert check.name in words
+        assert check.detail in words
+    assert "-0.333333" in words
+    for number in (
+        f"{design.lower:.8g}",
+        f"{design.upper:.8g}",
+        "3/1024",
+        "1/1000000",
+        "50 %",
+        "by hand",
+    ):
+        assert number in words
+    for entry in design.provenance.assumed_public:
+        assert entry.digest in words
+    assert "discreet verify demo/one.channel" in words
+    assert "seconds, design" in words
+
+
+def test_the_numbers_of_the_map_are_those_of_the_channel(page: str) -> None:
+    design = design_on(line(), radius=1)
+    found = re.findall(
+        r'<script type="application/json" id="one-data">(.*?)</script>', page, re.DOTALL
+    )
+    data = json.loads(html.unescape(found[0]))
+    drawn = np.zeros((4, 4))
+    for secret, row in enumerate(data["rows"]):
+        drawn[secret, row[::2]] = np.array(row[1::2]) / 1e4
+    assert np.abs(drawn - design.channel.probabilities).max() < 1e-3
+    assert data["kind"] == "cell"
+    assert data["facts"][2][0] == f"{100 * design.channel.probabilities[2, 2]:.0f} %"
+
+
+def test_the_map_shows_the_first_pick_without_the_script(page: str) -> None:
+    design = design_on(line(), radius=1)
+    (drawing,) = re.findall(r'data-map="one-data">(.*?)</figure>', page, re.DOTALL)
+    (marks,) = re.findall(r'<g class="marks">(.*?)</g>', drawing, re.DOTALL)
+    shown = int((design.channel.probabilities[2] >= 1e-3).sum())
+    assert marks.count("<rect") == shown
+    assert 'class="true" transform="translate(625.0 125.0)"' in drawing
+
+
+def test_a_failed_check_and_a_seed_are_said_aloud() -> None:
+    bad = design_on(line(), passed=False, seeded=True)
+    words = Reader(render_report([make_chapter("metricdp", bad)])).words
+    assert "Not certified." in words
+    assert "Not private." in words
+    assert "271828" in words
+    assert "FAILED" in words
+    good = Reader(render_report([make_chapter("metricdp", design_on(line()))])).words
+    assert "Not certified." not in good
+    assert "Not private." not in good
+
+
+def test_secrets_that_nothing_protects_are_said() -> None:
+    apart = design_on(line(), radius=1, whole=None, components=3, isolated=(0, 3))
+    words = Reader(render_report([make_chapter("metricdp", apart)])).words
+    assert "Between 3 separate groups nothing is promised, and 2 of 4 places" in words
+    assert "no limit" in words
+
+
+def test_links_and_the_epsilon_for_all_pairs_are_said() -> None:
+    joined = design_on(line(), radius=1, whole=Fraction(7, 2), joined=4)
+    words = Reader(render_report([make_chapter("metricdp", joined)])).words
+    assert "4 links join groups" in words
+    assert "3.5 per km for every pair" in words
+
+
+def test_without_a_lower_bound_none_is_claimed() -> None:
+    words = Reader(render_report([make_chapter("metricdp", design_on(line(), lower=None))])).words
+    assert "no mechanism can lose less" not in words
+    assert "any mechanism with this guarantee" not in words
+
+
+def test_secrets_that_are_no_places_get_no_map() -> None:
+    words = MetricSpace.from_matrix([[0, 1, 2], [1, 0, 1], [2, 1, 0]], unit="edit")
+    page = render_report([make_chapter("metricdp", design_on(words))])
+    assert "figure" in page
+    assert 'class="map"' not in page
+    assert "Of two equally likely secrets up to 1 edit apart" in Reader(page).words
+
+
+def test_places_on_the_globe_are_laid_out_in_the_plane() -> None:
+    rome = [(41.90, 12.48), (41.91, 12.48), (41.90, 12.50)]
+    space = MetricSpace.from_points(rome, metric="haversine", unit="km")
+    page = render_report([make_chapter("metricdp", design_on(space))])
+    data = json.loads(
+        html.unescape(re.findall(r'id="design-data">(.*?)</script>', page, re.DOTALL)[0])
+    )
+    (ax, ay), (bx, by), (cx, cy) = np.reshape(data["at"], (3, 2)).tolist()
+    assert bx == ax
+    assert by < ay == cy
+    assert cx > ax
+    # One hundredth of a degree north is 1.112 km; two hundredths east at this latitude 1.656 km.
+    assert (cx - ax) / (ay - by) == pytest.approx(1.656 / 1.112, rel=1e-3)
+
+
+def test_an_unknown_chapter_is_refused() -> None:
+    with pytest.raises(
+        InvalidProblemError, match=r"^chapter: expected one of .*metricdp.*, got 'tarot'"
+    ):
+        make_chapter("tarot", None)
+
+
+def test_every_registered_chapter_can_be_loaded() -> None:
+    import importlib
+
+    for where in CHAPTERS.values():
+        module, name = where.split(":")
+        assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_a_report_needs_chapters_with_names_of_their_own() -> None:
+    with pytest.raises(InvalidProblemError, match="one chapter or more"):
+        render_report([])
+    one = Chapter("A", "a", "<p>a</p>")
+    with pytest.raises(InvalidProblemError, match="different anchors"):
+        render_report([one, one])
+    with pytest.raises(InvalidProblemError, match="^anchor: "):
+        Chapter("A", 'a"b', "")
+
+
+def test_a_single_chapter_needs_no_table_of_contents(tmp_path: Path) -> None:
+    path = write_report([Chapter("Alone", "alone", "<p>body</p>")], tmp_path / "a.html")
+    assert "<nav" not in path.read_text(encoding="utf-8")
+
+
+def test_a_template_that_lacks_a_value_is_an_error() -> None:
+    from jinja2 import UndefinedError
+
+    with pytest.raises(UndefinedError):
+        page_module.render_template("page.html", title="only")
