@@ -1,0 +1,29 @@
+"""Artefacts: a design as one file that carries its proof, and nothing that runs.
+
+A channel is a zip of ``meta.json`` and ``.npy`` arrays, stored as they are: the same design gives the same bytes on
+every machine, and a member cannot expand to more than the file holds. Nothing is ever unpickled. ``meta.json`` states
+the SHA-256 of each member.
+
+=====================  ==========================================================================================
+``meta.json``          versions, guarantee, certificate, bounds, provenance with what was assumed public, the
+                       unit, metric and scale of the space, labels, hashes
+``limbs.npy``          weights, uint64 ``(limbs, secrets, reports)``
+``distances.npy``      upper triangle of the distances, row by row, int64, in units of ``2^-scale_bits``
+``points.npy``         coordinates, where there are some; ``places.npy`` rows and columns on a grid
+``joined.npy``         pairs that were added to join components, int32 ``(m, 2)``
+``binding.npy``        pruned pairs whose shortest paths stand for all constrained pairs, int32 ``(m, 2)``
+``loss.npy``           utility loss, float64 ``(secrets, reports)``; ``prior.npy`` probabilities of the secrets
+``reports.npy``        the secret that each report names, where it names one
+``multipliers_*.npy``  ``report``, ``source``, ``target``, ``value``: the proof of the lower bound
+=====================  ==========================================================================================
+
+``verify_standalone.py`` in the repository's root reads this format with the standard library alone.
+"""
+
+from __future__ import annotations
+
+from discreet.artefact._format import different_labels
+from discreet.artefact._read import Artefact, load, read
+from discreet.artefact._write import save
+
+__all__ = ["Artefact", "different_labels", "load", "read", "save"]

@@ -1,0 +1,256 @@
+"""Read a design from a file, and refuse a file that is not whole."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.artefact._format import (
+    FORMAT,
+    OPTIONAL,
+    PARTS,
+    SCHEMA_VERSION,
+    TYPES,
+    different_labels,
+)
+from discreet.core.certificate import Certificate
+from discreet.core.channel import Channel
+from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.core.guarantee import MetricDP, guarantee_from_dict
+from discreet.core.lattice import LatticeLengths
+from discreet.core.lengths import TableLengths
+from discreet.core.metric import MetricSpace
+from discreet.core.outcome import Design, Provenance
+from discreet.metricdp.bound import Multipliers
+from discreet.metricdp.problem import Problem
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["Artefact", "load", "read"]
+
+_MALFORMED = (
+    zipfile.BadZipFile,
+    DiscreetError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What the parts of a file that is no artefact may cause; RuntimeError: encrypted, or nested without end."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Artefact:
+    """What a file holds.
+
+    Parameters
+    ----------
+    design
+        The design, as it was saved.
+    labels
+        Names of the secrets, or ``None``.
+    joined
+        Pairs that were added to join components.
+    binding
+        Pairs whose shortest paths stand for all constrained pairs.
+    """
+
+    design: Design[Problem, Multipliers]
+    labels: tuple[str, ...] | None
+    joined: NDArray[np.int32]
+    binding: NDArray[np.int32]
+
+
+def load(path: str | os.PathLike[str]) -> Design[Problem, Multipliers]:
+    """Read a design from a file; see :func:`read`."""
+    return read(path).design
+
+
+def read(path: str | os.PathLike[str]) -> Artefact:
+    """Read everything that a file holds, and refuse a file that is not whole.
+
+    Parameters
+    ----------
+    path
+        A file that :func:`save` wrote, by this version or any earlier one.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be read, is no artefact, was truncated or altered, has a later version, or whose parts
+        do not fit each other.
+
+    Notes
+    -----
+    That a file is whole says nothing about who made it. What it claims, :func:`discreet.metricdp.verify` checks anew.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        got = f"{path}: {error.strerror}"
+        raise InvalidProblemError("path", "a file that can be read", got) from None
+    try:
+        return _artefact(*_open(data))
+    except _MALFORMED as error:
+        detail = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise InvalidProblemError(
+            "path", "a whole discreet artefact", f"{path}: {detail}"
+        ) from None
+
+
+def _open(file: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    with zipfile.ZipFile(io.BytesIO(file)) as archive:
+        listed = archive.infolist()
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in listed):
+            raise InvalidProblemError("members", "arrays stored as they are", "a compressed one")
+        # A header may state any size, and reading would first ask for that much memory.
+        if sum(entry.file_size for entry in listed) > len(file):
+            raise InvalidProblemError("members", "no more bytes than the file has", "more")
+        data = {entry.filename: archive.read(entry) for entry in listed}
+    meta = json.loads(data.pop("meta.json"), parse_constant=_no_constant)
+    _known_version(meta)
+    stated = {name: entry["sha256"] for name, entry in meta["members"].items()}
+    known = {f"{name}.npy" for name in TYPES}
+    if len(listed) != len(data) + 1 or data.keys() != stated.keys() or not data.keys() <= known:
+        raise InvalidProblemError("members", "those that meta.json states", "others")
+    for name, body in data.items():
+        if hashlib.sha256(body).hexdigest() != stated[name]:
+            raise InvalidProblemError(name, "the SHA-256 that meta.json states", "altered bytes")
+    return meta, {name.removesuffix(".npy"): _decode(name, body) for name, body in data.items()}
+
+
+def _no_constant(name: str) -> float:
+    raise InvalidProblemError("meta.json", "finite numbers", name)
+
+
+def _known_version(meta: Mapping[str, Any]) -> None:
+    if meta["format"] != FORMAT or meta["kind"] != "channel":
+        raise InvalidProblemError("kind", "a channel", repr(meta["kind"]))
+    if meta["schema_version"] != SCHEMA_VERSION:
+        expected = f"{SCHEMA_VERSION}; a newer discreet may read it"
+        raise InvalidProblemError("schema_version", expected, repr(meta["schema_version"]))
+
+
+def _decode(name: str, body: bytes) -> NDArray[Any]:
+    """Read an array whose type is known beforehand and whose size is that of its bytes."""
+    buffer = io.BytesIO(body)
+    version = np.lib.format.read_magic(buffer)
+    if version != (1, 0):
+        raise InvalidProblemError(name, "a .npy array of version 1.0", version)
+    shape, fortran, kind = np.lib.format.read_array_header_1_0(buffer)
+    expected = np.dtype(TYPES[name.removesuffix(".npy")])
+    if fortran or kind != expected:
+        raise InvalidProblemError(name, f"{expected} in C order", f"{kind}")
+    array: NDArray[Any] = np.frombuffer(body, dtype=expected, offset=buffer.tell())
+    if min(shape, default=1) < 0 or array.size != int(np.prod(shape, dtype=object)):
+        raise InvalidProblemError(name, f"shape {shape}", f"{array.size} numbers")
+    return array.reshape(shape).astype(expected.newbyteorder("="))
+
+
+def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Artefact:
+    missing = TYPES.keys() - OPTIONAL - arrays.keys()
+    if missing:
+        raise InvalidProblemError("members", "all that a channel has", f"no {min(missing)}")
+    channel = Channel(arrays["limbs"])
+    space = _space(meta["space"], arrays, channel.n_secrets)
+    problem = Problem(
+        space,
+        utility_loss=arrays["loss"],
+        prior=arrays["prior"],
+        reports=arrays.get("reports"),
+    )
+    if problem.n_reports != channel.n_reports:
+        raise InvalidProblemError("loss", f"{channel.n_reports} reports", problem.n_reports)
+    provenance = Provenance.from_dict(meta["provenance"])
+    hashes = {public.name: public.digest for public in provenance.assumed_public}
+    for public in problem.assumed_public():
+        if hashes.get(public.name, public.digest) != public.digest:
+            raise InvalidProblemError(public.name, "the hash that is stated", "another")
+    lower = None if meta["lower"] is None else float(meta["lower"])
+    design = Design(
+        channel=channel,
+        guarantee=_guarantee(meta["guarantee"], space),
+        certificate=Certificate.from_dict(meta["certificate"]),
+        lower=lower,
+        upper=float(meta["upper"]),
+        provenance=provenance,
+        problem=problem,
+        witness=_witness(arrays, lower),
+        status=str(meta["status"]),
+    )
+    labels = meta["labels"]
+    return Artefact(
+        design,
+        None if labels is None else different_labels(labels, space.n),
+        joined=_pairs("joined", arrays, space.n),
+        binding=_pairs("binding", arrays, space.n),
+    )
+
+
+def _guarantee(stated: dict[str, Any], space: MetricSpace) -> MetricDP:
+    guarantee = guarantee_from_dict(stated)
+    if not isinstance(guarantee, MetricDP) or guarantee.unit != space.unit:
+        raise InvalidProblemError("guarantee", f"a metric one per {space.unit}", "another")
+    if guarantee.scope is None or guarantee.scope.space != space.digest:
+        raise InvalidProblemError("guarantee", "one bound to the space of the file", "another")
+    return guarantee
+
+
+def _space(stated: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n: int) -> MetricSpace:
+    condensed, points = arrays["distances"], arrays.get("points")
+    if condensed.shape != (n * (n - 1) // 2,) or condensed.min(initial=0) < 0:
+        expected = f"{n * (n - 1) // 2} non-negative integers"
+        raise InvalidProblemError("distances", expected, f"others, shape {condensed.shape}")
+    table = np.zeros((n, n), dtype=np.int64)
+    table[np.triu_indices(n, 1)] = condensed
+    table += table.T
+    if points is not None and (points.ndim != 2 or len(points) != n):
+        raise InvalidProblemError("points", f"{n} rows", f"shape {points.shape}")
+    for array in (table, points):
+        if array is not None:
+            array.setflags(write=False)
+    source: TableLengths | LatticeLengths = TableLengths(table)
+    if stated["cell"] is not None:
+        source = LatticeLengths(arrays["places"], Fraction(stated["cell"]), stated["scale_bits"])
+        if source.places.shape != (n, 2) or not np.array_equal(source.dense(), table):
+            raise InvalidProblemError("distances", "those of the grid", "others")
+    space = MetricSpace(stated["unit"], stated["metric"], stated["scale_bits"], source, points)
+    if space.digest != stated["digest"]:
+        raise InvalidProblemError("distances", "the digest of the space", "another one")
+    return space
+
+
+def _witness(arrays: Mapping[str, NDArray[Any]], lower: float | None) -> Multipliers | None:
+    parts = [arrays[name] for name in (f"multipliers_{part}" for part in PARTS) if name in arrays]
+    if len(parts) == len(PARTS):
+        return Multipliers(*parts)
+    if parts or lower is not None:
+        got = f"{len(parts)} of them"
+        raise InvalidProblemError("multipliers", "the four parts that prove a lower bound", got)
+    return None
+
+
+def _pairs(name: str, arrays: Mapping[str, NDArray[Any]], n: int) -> NDArray[np.int32]:
+    pairs = arrays[name]
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise InvalidProblemError(name, "a table of pairs", f"shape {pairs.shape}")
+    if pairs.size and not 0 <= pairs.min() <= pairs.max() < n:
+        raise InvalidProblemError(name, f"secrets below {n}", "others")
+    pairs.setflags(write=False)
+    return pairs
