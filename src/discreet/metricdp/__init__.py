@@ -1,0 +1,43 @@
+"""Metric differential privacy: the channel that loses least among those whose reports can't tell near secrets apart.
+
+State a :class:`Problem`, :func:`design` a channel for it, :func:`verify` what you get. Methods are loaded on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.metricdp._design import design
+    from discreet.metricdp.columns import Columns
+    from discreet.metricdp.direct import Direct
+    from discreet.metricdp.kernel import Kernel
+    from discreet.metricdp.problem import Problem
+
+__all__ = ["Columns", "Direct", "Kernel", "Problem", "design", "verify"]
+
+_WHERE = {
+    "Columns": "columns",
+    "Direct": "direct",
+    "Kernel": "kernel",
+    "Problem": "problem",
+    "design": "_design",
+}
+"""Public name -> the module that defines it."""
+
+
+if not TYPE_CHECKING:
+    # Hidden from type checkers, which would take it to mean that every name exists.
+    def __getattr__(name: str) -> object:
+        """Load a public name when it is first asked for."""
+        if name not in _WHERE:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        value: object = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,233 @@
+"""The design problem: secrets with a metric, what each report costs, how likely each secret is.
+
+All of it is public. A problem that makes no sense is refused here, before any solver sees it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.outcome import PublicInput, digest_array
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.metric import MetricSpace
+
+__all__ = ["Problem"]
+
+_NAMED = ("distance", "euclidean", "haversine", "manhattan", "squared-euclidean")
+_PRIOR_TOLERANCE = 1e-9
+
+
+@final
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Problem:
+    r"""What a channel should achieve, apart from privacy: the least expected utility loss.
+
+    .. math:: \sum_i \sum_k p_i\, c_{ik}\, z_{ik}, \qquad z_{ik} = \Pr[\text{report } k \mid \text{secret } i].
+
+    Parameters
+    ----------
+    space
+        The secrets and their distances.
+    utility_loss
+        c, ``(n_secrets, n_reports)`` finite and non-negative: the loss when secret i is reported as k, in any unit. Or
+        the name of a loss: ``"euclidean"``, ``"manhattan"``, ``"squared-euclidean"``, ``"haversine"`` (kilometers)
+        between the points of the space, or ``"distance"``, the space's own metric.
+    prior
+        p, ``(n_secrets,)`` probabilities of the secrets; uniform by default. It must be public: a prior estimated from
+        users' data is not.
+    reports
+        ``(n_reports,)`` different secrets that may be reported. ``None`` for all of them; with a `utility_loss` of
+        another width the reports are just numbered.
+
+    Attributes
+    ----------
+    loss
+        c as an array.
+    reports
+        The secret that each report names, or ``None`` where reports are just numbered.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an argument that makes no sense; the message names it.
+
+    Examples
+    --------
+    >>> from discreet.core.metric import MetricSpace
+    >>> problem = Problem(MetricSpace.grid(1, 3, cell=1.0, unit="km"), utility_loss="euclidean")
+    >>> problem
+    Problem(3 secrets, 3 reports, km)
+    >>> problem.loss[0].tolist()
+    [0.0, 1.0, 2.0]
+    >>> Problem(problem.space, utility_loss="euclidean", prior=[0.5, 0.5, 0.5])
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: prior: expected probabilities that sum to 1, got a sum off by 0.5
+    """
+
+    space: MetricSpace
+    loss: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    reports: NDArray[np.int64] | None
+
+    def __init__(
+        self,
+        space: MetricSpace,
+        *,
+        utility_loss: ArrayLike | str,
+        prior: ArrayLike | None = None,
+        reports: ArrayLike | None = None,
+    ) -> None:
+        n = space.n
+        named = None if reports is None else _read_reports(reports, n)
+        if isinstance(utility_loss, str):
+            named = np.arange(n, dtype=np.int64) if named is None else named
+            loss = _named_loss(space, utility_loss, named)
+        else:
+            loss = _read_loss(utility_loss, n)
+            if named is None and loss.shape[1] == n:
+                named = np.arange(n, dtype=np.int64)
+        if named is not None and len(named) != loss.shape[1]:
+            raise InvalidProblemError(
+                "reports",
+                f"one secret for each of the {loss.shape[1]} columns of utility_loss",
+                len(named),
+            )
+        parts = {"loss": loss, "prior": _read_prior(prior, n), "reports": named}
+        object.__setattr__(self, "space", space)
+        for name, part in parts.items():
+            if part is not None:
+                part.setflags(write=False)
+            object.__setattr__(self, name, part)
+
+    @property
+    def n_secrets(self) -> int:
+        """Number of secrets."""
+        return int(self.loss.shape[0])
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports."""
+        return int(self.loss.shape[1])
+
+    @cached_property
+    def cost(self) -> NDArray[np.float64]:
+        """Cost of each entry of the channel, ``p_i c_ik``; its expected loss is the sum of ``cost * z``."""
+        cost: NDArray[np.float64] = self.prior[:, None] * self.loss
+        cost.setflags(write=False)
+        return cost
+
+    def assumed_public(self) -> tuple[PublicInput, ...]:
+        """List the inputs that a design takes to be public, each with its hash."""
+        n, k = self.n_secrets, self.n_reports
+        inputs = [
+            PublicInput("space", self.space.digest, f"{n} secrets, distances in {self.space.unit}"),
+            PublicInput(
+                "utility_loss", digest_array(self.loss), f"loss of {k} reports for each secret"
+            ),
+            PublicInput("prior", digest_array(self.prior), f"probability of each of {n} secrets"),
+        ]
+        if self.reports is not None:
+            inputs.append(
+                PublicInput(
+                    "reports", digest_array(self.reports), f"{k} secrets that may be reported"
+                )
+            )
+        return tuple(inputs)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything that the problem consists of."""
+        parts = " ".join(f"{part.name} {part.digest}" for part in self.assumed_public())
+        return hashlib.sha256(f"discreet.metricdp.problem/1 {parts}".encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Problem({self.n_secrets} secrets, {self.n_reports} reports, {self.space.unit})"
+
+
+def _floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidProblemError(field, shape, type(values).__name__) from None
+
+
+def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
+    expected = f"a table of {n} rows, or one of {', '.join(_NAMED)}"
+    loss = _floats(utility_loss, "utility_loss", expected)
+    if loss.ndim != 2 or loss.shape[0] != n or not loss.shape[1]:
+        raise InvalidProblemError("utility_loss", expected, f"shape {loss.shape}")
+    return _usable(loss)
+
+
+def _usable(loss: NDArray[np.float64]) -> NDArray[np.float64]:
+    wrong = ~(np.isfinite(loss) & (loss >= 0))
+    if wrong.any():
+        i, k = np.argwhere(wrong)[0].tolist()
+        raise InvalidProblemError(
+            "utility_loss", "finite non-negative numbers", f"{loss[i, k]} in row {i}, column {k}"
+        )
+    return loss + 0.0  # a negative zero becomes a zero, so that equal losses have equal hashes
+
+
+def _named_loss(space: MetricSpace, name: str, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+    if name not in _NAMED:
+        raise InvalidProblemError(
+            "utility_loss", f"a table, or one of {', '.join(_NAMED)}", repr(name)
+        )
+    if name == "distance":
+        return np.asarray(
+            np.ldexp(space.distances[:, reports].astype(np.float64), -space.scale_bits)
+        )
+    if space.points is None:
+        raise InvalidProblemError(
+            "utility_loss", "a table or 'distance' for a space without points", repr(name)
+        )
+    if name == "haversine":
+        from discreet.core.geo import great_circle
+
+        return great_circle(space.points[:, None, :], space.points[None, reports, :])
+    loss = np.zeros((space.n, len(reports)))
+    for coordinate in np.asarray(space.points, dtype=np.float64).T:
+        apart = np.abs(coordinate[:, None] - coordinate[None, reports])
+        loss += apart if name == "manhattan" else apart**2
+    return _usable(np.sqrt(loss) if name == "euclidean" else loss)
+
+
+def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
+    given = np.asarray(reports)
+    if given.ndim != 1 or not given.size or not np.issubdtype(given.dtype, np.integer):
+        raise InvalidProblemError(
+            "reports", "a sequence of secrets", f"{given.dtype} of shape {given.shape}"
+        )
+    if given.min() < 0 or given.max() >= n:
+        outside = given[(given < 0) | (given >= n)][0]
+        raise InvalidProblemError("reports", f"secrets from 0 to {n - 1}", int(outside))
+    named = given.astype(np.int64)
+    if len(np.unique(named)) != len(named):
+        raise InvalidProblemError("reports", "different secrets", "one of them twice")
+    return named
+
+
+def _read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    if prior is None:
+        return np.full(n, 1.0 / n)
+    expected = f"{n} probabilities"
+    given = _floats(prior, "prior", expected)
+    if given.shape != (n,):
+        raise InvalidProblemError("prior", expected, f"shape {given.shape}")
+    if not (given >= 0).all():
+        i = int(np.argmin(given >= 0))
+        raise InvalidProblemError("prior", "non-negative probabilities", f"{given[i]} at {i}")
+    off = abs(float(given.sum()) - 1.0)
+    if not off <= _PRIOR_TOLERANCE:
+        raise InvalidProblemError("prior", "probabilities that sum to 1", f"a sum off by {off:g}")
+    return given + 0.0
