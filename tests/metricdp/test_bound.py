@@ -108,7 +108,7 @@ def test_it_holds_for_every_private_channel_whatever_the_prices(
         half,
         np.eye(cost.shape[1])[rng.integers(0, cost.shape[1], 1)].repeat(graph.n, 0),
     ):
-        loss = (cost * channel / channel.sum(axis=1, keepdims=True)).sum()
+        loss = (cost * (channel / channel.sum(axis=1, keepdims=True))).sum()
         assert lower_bound(cost, graph, epsilon, prices) <= loss * (1 + 1e-9) + 1e-300
 
 
