@@ -1,0 +1,200 @@
+"""Design: try methods from cheap to dear, believe none of them, stop when the proven gap is small enough."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.guarantee import MetricDP, Scope
+from discreet.metricdp._search import Search, Trivial
+from discreet.metricdp.columns import Columns
+from discreet.metricdp.direct import Direct, program_rows
+from discreet.metricdp.kernel import Kernel
+from discreet.metricdp.part import Limits, Method, Whole
+from discreet.metricdp.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor
+
+    from discreet.core.adjacency import Adjacency
+    from discreet.metricdp._search import Iteration, MetricDesign
+
+__all__ = ["Interrupted", "design"]
+
+_SMALL = 20_000
+"""Rows of a linear program that HiGHS solves within a second, whatever epsilon is."""
+
+
+@final
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a design, with what was verified by then.
+
+    Parameters
+    ----------
+    best
+        The best design that passed every check, or ``None``.
+    """
+
+    def __init__(self, best: MetricDesign | None) -> None:
+        super().__init__()
+        self.best = best
+
+
+def design(
+    problem: Problem,
+    guarantee: MetricDP,
+    *,
+    method: Method | None = None,
+    gap: float = 0.01,
+    time_limit: float | None = None,
+    on_iteration: Callable[[Iteration], None] | None = None,
+    executor: Executor | None = None,
+    threads: int = 1,
+    allow_unprotected: bool = False,
+    throw: bool = True,
+) -> MetricDesign:
+    r"""Design the channel that loses least under metric privacy, with proven bounds.
+
+    .. math::
+
+        \min_{Z \ge 0} \sum_{ik} p_i c_{ik} z_{ik} \quad\text{subject to}\quad
+        z_{ik} \le e^{\epsilon d_{ij}} z_{jk} \text{ for all constrained } (i, j) \text{ and all } k,
+        \qquad \sum_k z_{ik} = 1.
+
+    Parameters
+    ----------
+    problem
+        The problem; all of it public.
+    guarantee
+        Epsilon per unit of distance, the unit of the problem's space, and the radius within which pairs are
+        constrained (``None`` for all pairs).
+    method
+        One method, such as ``Kernel()`` or ``Direct()``. ``None`` tries several, from cheap to dear, until the gap is
+        reached.
+    gap
+        Relative gap ``(upper - lower) / upper`` to reach, in [0, 1). A difference below ``2^-40`` of the loss of the
+        best constant report counts as reached.
+    time_limit
+        Seconds of wall-clock time, looked at by solvers and between methods. Repair and verification are always
+        finished.
+    on_iteration
+        Called after each method.
+    executor
+        Where components are solved side by side; by default one after another. Anything with ``map``.
+    threads
+        Threads of a solver.
+    allow_unprotected
+        What to do with secrets that no chain of constraints joins. ``False`` joins separate components by their
+        shortest links; ``True`` leaves them apart as the papers do, and the guarantee says how many there are.
+    throw
+        Whether to raise when the gap was not reached.
+
+    Returns
+    -------
+    Design
+        A verified channel. ``lower`` and ``upper`` are for the problem with the stored integer distances, links
+        included. ``witness`` holds the prices that prove ``lower``.
+
+    Raises
+    ------
+    InvalidProblemError
+        When an argument makes no sense: another unit, a gap outside [0, 1).
+    LimitReachedError
+        With ``throw``, when the gap was not reached; ``best`` is the best verified design.
+    SolverError
+        When the method that was asked for does not apply to the problem, or its solver fails.
+    CertificateError
+        When a channel fails verification; a bug, and never returned.
+    Interrupted
+        On Ctrl-C; a ``KeyboardInterrupt`` whose ``best`` is the best verified design, or ``None``.
+
+    Guarantee
+    ---------
+    That of the returned design: `guarantee`, bound to the space. Proved for the integers that are sampled, by
+    :func:`~discreet.metricdp.verify`, whatever the methods did. Prior, loss, reports and space are assumed public.
+
+    References
+    ----------
+    [Qiu24]_, Equations (4) to (7).
+
+    Examples
+    --------
+    >>> from discreet.core.metric import MetricSpace
+    >>> space = MetricSpace.grid(3, 3, cell=1.0, unit="km")
+    >>> made = design(Problem(space, utility_loss="euclidean"), MetricDP(2, unit="km"))
+    >>> made.certificate.passed, made.gap < 0.01
+    (True, True)
+    """
+    _check(problem, guarantee, method)
+    _check_limits(gap, time_limit, threads)
+    constraints, joined = problem.space.adjacency(guarantee.radius), 0
+    if not allow_unprotected:
+        constraints, links = constraints.join(problem.space)
+        joined = len(links)
+    whole = Whole(problem, constraints, guarantee.epsilon)
+    bound = _bind(guarantee, problem, constraints, joined)
+    search = Search(whole, bound, Limits(time_limit, threads, gap), on_iteration, executor)
+    try:
+        made = search.force(method) if method else search.run(*_portfolio(whole))
+    except KeyboardInterrupt:
+        raise Interrupted(search.best) from None
+    if throw and made.status == "limit reached":
+        reached = "none" if made.gap is None else f"{made.gap:.3g}"
+        raise LimitReachedError(f"asked for a gap of {gap:g}, reached {reached}", made)
+    return made
+
+
+def _check(problem: Problem, guarantee: MetricDP, method: Method | None) -> None:
+    stated: Any = problem
+    if not isinstance(stated, Problem):
+        raise InvalidProblemError("problem", "a Problem", type(stated).__name__)
+    claim: Any = guarantee
+    if not isinstance(claim, MetricDP):
+        raise InvalidProblemError("guarantee", "a MetricDP", type(claim).__name__)
+    if guarantee.unit != problem.space.unit:
+        raise InvalidProblemError(
+            "guarantee", f"epsilon per {problem.space.unit}", f"per {guarantee.unit}"
+        )
+    if guarantee.scope is not None and guarantee.scope.space != problem.space.digest:
+        raise InvalidProblemError(
+            "guarantee", "one bound to no space, or to this one", "another space"
+        )
+    if method is not None and not callable(getattr(method, "solve", None)):
+        raise InvalidProblemError("method", "a method such as Direct(), or None", repr(method))
+
+
+def _check_limits(gap: float, time_limit: float | None, threads: int) -> None:
+    if not 0 <= gap < 1:
+        raise InvalidProblemError("gap", "a relative gap in [0, 1)", gap)
+    if time_limit is not None and not time_limit > 0:
+        raise InvalidProblemError("time_limit", "positive seconds, or None", time_limit)
+    if threads < 1:
+        raise InvalidProblemError("threads", "at least one thread", threads)
+
+
+def _portfolio(whole: Whole) -> tuple[list[Method], list[Method]]:
+    """List cheap methods and dear ones; of the dear ones, column generation first where the program is large."""
+    rows = max(program_rows(part, part.binding) for part in whole.parts)
+    dear: list[Method] = [Direct(), Columns()] if rows <= _SMALL else [Columns(), Direct()]
+    return [Trivial(), Kernel()], dear
+
+
+def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:
+    """State what holds on this space, for all pairs too."""
+    space = problem.space
+    components = int(constraints.components.max()) + 1
+    isolated = tuple(constraints.isolated.tolist()) if components > 1 else ()
+    stretch = Fraction(1) if guarantee.radius is None else constraints.stretch(space)
+    whole = None if stretch is None else _round_up(guarantee.epsilon * stretch)
+    scope = Scope(space.digest, space.n, whole, components, isolated, joined)
+    return MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius, scope=scope)
+
+
+def _round_up(budget: Fraction) -> Fraction:
+    """Shorten a budget to twelve digits, upwards; one that is short stays what it is."""
+    digits = 12 - math.floor(math.log10(budget)) - 1
+    unit = Fraction(10) ** -digits
+    return math.ceil(budget / unit) * unit

@@ -1,0 +1,334 @@
+"""The search of one design: candidates go in; what is repaired, verified and proven comes out."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InfeasibleError, LimitReachedError, SolverError
+from discreet.core.outcome import Design, Provenance
+from discreet.metricdp.bound import Multipliers, lower_bound
+from discreet.metricdp.part import Candidate, Limits, Method, Part, Whole
+from discreet.metricdp.problem import Problem
+from discreet.metricdp.repair import repair
+from discreet.metricdp.verify import verify_channel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor
+
+    from numpy.typing import NDArray
+
+    from discreet.core.certificate import Certificate
+    from discreet.core.channel import Channel
+    from discreet.core.guarantee import MetricDP
+
+__all__ = ["Iteration", "MetricDesign", "Search", "Trivial"]
+
+_OPTIMAL = 1e-6
+"""Proven relative gap that is called optimal: what rounding and repair leave."""
+
+_NEGLIGIBLE = 2.0**-40
+"""Loss, in parts of that of the best constant report, below which there is no gap to speak of: rounding alone makes
+as much, and where the optimum is e^-1000 no relative gap could ever be reached."""
+
+MetricDesign = Design[Problem, Multipliers]
+
+
+@final
+@dataclass(frozen=True)
+class Iteration:
+    """Where a design stands, as told to ``on_iteration``.
+
+    Parameters
+    ----------
+    elapsed
+        Seconds since the start.
+    method
+        The method that has just ended.
+    lower
+        Best proven lower bound.
+    upper
+        Loss of the best verified channel; infinite where there is none yet.
+    gap
+        ``(upper - lower) / upper``; 1 where there is no channel yet.
+    """
+
+    elapsed: float
+    method: str
+    lower: float
+    upper: float
+    gap: float
+
+
+@final
+@dataclass(frozen=True)
+class Trivial:
+    """What needs no optimization: parts of one secret, and problems with one report."""
+
+    def solve(self, part: Part, _limits: Limits) -> Candidate | None:
+        """Report the cheapest where nothing binds, or the only one."""
+        if part.n > 1 and part.n_reports > 1:
+            return None
+        matrix = np.zeros_like(part.cost)
+        matrix[np.arange(part.n), part.cost.argmin(axis=1)] = 1.0
+        return Candidate("trivial", matrix, None, "Nothing binds the report.")
+
+
+class _State:
+    """What is known about one part."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.best: Candidate | None = None
+        self.raw = math.inf
+        self.prices = Multipliers.none()
+        self.lower = max(0.0, self._lower(self.prices))
+
+    def _lower(self, prices: Multipliers) -> float:
+        return lower_bound(self.part.cost, self.part.constraints, self.part.epsilon, prices)
+
+    def done(self, gap: float) -> bool:
+        """Tell whether what is known leaves less than half of the gap, so that rounding may take the rest."""
+        left = self.raw - self.lower
+        return math.isfinite(left) and left <= max(gap / 2, 1e-9) * self.raw
+
+    def learn(self, found: Candidate) -> bool:
+        """Keep what is better; say whether the matrix is."""
+        if found.multipliers is not None:
+            lower = self._lower(found.multipliers)
+            if lower > self.lower:
+                self.prices, self.lower = found.multipliers, lower
+        if found.matrix is None:
+            return False
+        sums = found.matrix.sum(axis=1)
+        if not sums.min() > 0:
+            return False
+        raw = float(((self.part.cost * found.matrix).sum(axis=1) / sums).sum())
+        if raw >= self.raw:
+            return False
+        self.best, self.raw = found, raw
+        return True
+
+
+@dataclass(frozen=True)
+class _Verified:
+    """A channel that passed every check, with where it came from."""
+
+    channel: Channel
+    certificate: Certificate
+    upper: float
+    method: str
+    parameters: dict[str, Any]
+
+
+class Search:
+    """The state of one design: what is proven so far, and by which channel it is met."""
+
+    def __init__(
+        self,
+        whole: Whole,
+        guarantee: MetricDP,
+        limits: Limits,
+        on_iteration: Callable[[Iteration], None] | None,
+        executor: Executor | None,
+    ) -> None:
+        self.start = time.perf_counter()
+        self.whole, self.guarantee, self.limits = whole, guarantee, limits
+        self.on_iteration, self.executor = on_iteration, executor
+        self.states = [_State(part) for part in whole.parts]
+        self.trace: list[str] = []
+        self.verified: _Verified | None = None
+        self.witness = Multipliers.none()
+        self.lower = 0.0
+        self._bound()
+        constant = float(whole.cost.sum(axis=0).min())
+        self.negligible = _NEGLIGIBLE * constant
+
+    def run(self, cheap: tuple[Method, ...], dear: tuple[Method, ...]) -> MetricDesign:
+        """Try the methods in turn until the gap is reached or time is up.
+
+        Before anything that may take long there is some verified channel: without one so far, the exponential
+        mechanism.
+        """
+        for method in cheap:
+            self._try(method)
+        for method in dear:
+            if self.reached or self._remaining() == 0:
+                break
+            if self.verified is None:
+                self._fall_back()
+            self._try(method)
+        return self._outcome(self.verified or self._fall_back())
+
+    def force(self, method: Method) -> MetricDesign:
+        """Use one method and no other, apart from what is trivial.
+
+        Raises
+        ------
+        SolverError
+            When it finds no channel although there was time.
+        """
+        self._try(Trivial())
+        self._try(method)
+        if self.verified is None and self._remaining() != 0:
+            said = self.trace[-1] if self.trace else ""
+            raise SolverError(type(method).__name__, "found no channel", said)
+        return self._outcome(self.verified or self._fall_back())
+
+    @property
+    def best(self) -> MetricDesign | None:
+        """The best verified design so far."""
+        return None if self.verified is None else self._outcome(self.verified)
+
+    @property
+    def reached(self) -> bool:
+        """Whether what is asked for is proven."""
+        if self.verified is None:
+            return False
+        return self._gap() <= self.limits.gap or self.verified.upper - self.lower <= self.negligible
+
+    def _try(self, method: Method) -> None:
+        todo = [state for state in self.states if not state.done(self.limits.gap)]
+        if not todo:
+            return
+        found = self._solve(method, [state.part for state in todo])
+        better, news = False, []
+        for state, answer in zip(todo, found, strict=True):
+            if isinstance(answer, Candidate):
+                better |= state.learn(answer)
+            if answer is not None:
+                news.append(answer.note if isinstance(answer, Candidate) else answer)
+        name = type(method).__name__
+        if news:
+            more = f" (the first of {len(news)} components)" if len(set(news)) > 1 else ""
+            self.trace.append(f"{name}: {news[0]}{more}")
+        elif isinstance(method, Trivial):
+            return
+        else:
+            self.trace.append(f"{name} does not apply.")
+        self._bound()
+        if better and all(state.best is not None for state in self.states):
+            parts = [state.best for state in self.states if state.best is not None]
+            self._verify(parts)
+        self._tell(name)
+
+    def _solve(self, method: Method, parts: list[Part]) -> list[Candidate | str | None]:
+        if self.executor is not None and len(parts) > 1:
+            limits = replace(self.limits, seconds=self._remaining())
+            n = len(parts)
+            return list(self.executor.map(solve_part, [method] * n, parts, [limits] * n))
+        return [
+            solve_part(method, part, replace(self.limits, seconds=self._remaining()))
+            for part in parts
+        ]
+
+    def _bound(self) -> None:
+        """Evaluate the bound for the problem as stated, from the best prices of every part."""
+        whole = self.whole
+        prices = whole.lift([state.prices for state in self.states])
+        lower = self.states[0].lower
+        if len(self.states) > 1 or whole.merged is not whole.constraints:
+            lower = lower_bound(whole.problem.cost, whole.constraints, whole.epsilon, prices)
+        if lower > self.lower:
+            self.lower, self.witness = lower, prices
+
+    def _verify(self, parts: list[Candidate]) -> _Verified:
+        """Repair, round and verify the matrices of the parts; keep the channel if it loses less."""
+        whole, problem = self.whole, self.whole.problem
+        matrix = whole.assemble([part.matrix for part in parts if part.matrix is not None])
+        repaired = repair(matrix, whole.binding, whole.epsilon, cost=whole.cost)
+        channel = repaired.channel
+        if whole.n_classes < problem.n_secrets:
+            channel = channel.restrict(whole.labels)
+        upper = _loss(channel, problem.cost)
+        if self.verified is not None and upper >= self.verified.upper:
+            return self.verified
+        certificate = verify_channel(channel, problem.space, self.guarantee)
+        certificate.raise_for_failure()
+        # Of many components the largest speaks for all.
+        main = max(zip(whole.parts, parts, strict=True), key=lambda pair: pair[0].n)[1]
+        facts = {
+            **main.parameters,
+            "delta": str(repaired.delta),
+            "theta": str(repaired.theta),
+            "limbs": repaired.limbs,
+        }
+        self.verified = _Verified(channel, certificate, upper, main.method, facts)
+        return self.verified
+
+    def _fall_back(self) -> _Verified:
+        """Take the exponential mechanism: private whatever else failed."""
+        self.trace.append("The exponential mechanism, its reports renamed, is there in any case.")
+        verified = self._verify([_exponential(part) for part in self.whole.parts])
+        self._tell("Exponential")
+        return verified
+
+    def _remaining(self) -> float | None:
+        if self.limits.seconds is None:
+            return None
+        return max(0.0, self.limits.seconds - (time.perf_counter() - self.start))
+
+    def _gap(self) -> float:
+        upper = math.inf if self.verified is None else self.verified.upper
+        if upper <= self.lower:
+            return 0.0
+        return 1.0 if math.isinf(upper) else (upper - self.lower) / upper
+
+    def _tell(self, method: str) -> None:
+        if self.on_iteration is not None:
+            elapsed = time.perf_counter() - self.start
+            upper = math.inf if self.verified is None else self.verified.upper
+            self.on_iteration(Iteration(elapsed, method, self.lower, upper, self._gap()))
+
+    def _outcome(self, found: _Verified) -> MetricDesign:
+        problem = self.whole.problem
+        status = "gap reached" if self.reached else "limit reached"
+        provenance = Provenance(
+            method=found.method,
+            parameters=found.parameters,
+            assumed_public=problem.assumed_public(),
+            method_trace=tuple(self.trace),
+        )
+        return Design(
+            channel=found.channel,
+            guarantee=self.guarantee,
+            certificate=found.certificate,
+            lower=self.lower,
+            upper=found.upper,
+            provenance=provenance,
+            problem=problem,
+            witness=self.witness,
+            status="optimal" if self._gap() <= _OPTIMAL else status,
+        )
+
+
+def solve_part(method: Method, part: Part, limits: Limits) -> Candidate | str | None:
+    """Run a method on a part; a failure comes back as a sentence, so that the next method gets its turn."""
+    try:
+        return method.solve(part, limits)
+    except (SolverError, InfeasibleError, LimitReachedError) as error:
+        return f"{error}."
+
+
+def _exponential(part: Part) -> Candidate:
+    """Let reports fall off at half the rate from their secrets, and rename each as the best report given it."""
+    home = part.cost.argmin(axis=0)
+    if part.own is not None:
+        home[part.own] = np.arange(part.n)
+    matrix = np.exp(-0.5 * part.rate * part.paths[:, home])
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    best = (part.cost.T @ matrix).argmin(axis=0)
+    renamed = np.zeros_like(matrix)
+    np.add.at(renamed.T, best, matrix.T)
+    return Candidate("exponential", renamed, None, "")
+
+
+def _loss(channel: Channel, cost: NDArray[np.float64]) -> float:
+    """Expected loss, rounded up; exactly zero where every report that can happen is free."""
+    free = not any(((limb > 0) & (cost > 0)).any() for limb in channel.limbs)
+    return 0.0 if free else channel.expected_loss(cost)

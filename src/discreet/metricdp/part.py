@@ -1,0 +1,270 @@
+"""Parts of a problem that can be designed alone: duplicates merged, components separated.
+
+Secrets at distance 0 must share a row of the channel, so that their costs add up; and constraints never cross
+components, so that the channel of the whole is made of the channels of the parts ([Qiu24]_, Proposition 3.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, final
+
+import numpy as np
+
+from discreet.core.adjacency import Adjacency
+from discreet.metricdp.bound import Multipliers
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from discreet.metricdp.problem import Problem
+
+__all__ = ["Candidate", "Limits", "Method", "Part", "Whole"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A connected part of a problem, no two of its secrets at distance 0.
+
+    Parameters
+    ----------
+    cost
+        ``(n, n_reports)``: ``p_i c_ik``.
+    constraints
+        The stated constraints among the secrets of the part.
+    epsilon
+        Nats per unit of distance.
+    own
+        ``(n,)``: for each secret the report that is its own, all different; ``None`` where there is no such choice.
+    """
+
+    cost: NDArray[np.float64]
+    constraints: Adjacency
+    epsilon: Fraction
+    own: NDArray[np.int64] | None
+
+    @property
+    def n(self) -> int:
+        """Number of secrets."""
+        return int(self.cost.shape[0])
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports."""
+        return int(self.cost.shape[1])
+
+    @property
+    def rate(self) -> float:
+        """Nats per stored unit of distance."""
+        return float(self.epsilon) * 2.0**-self.constraints.scale_bits
+
+    @cached_property
+    def binding(self) -> Adjacency:
+        """The constraints that no others imply."""
+        return self.constraints.prune()
+
+    @cached_property
+    def paths(self) -> NDArray[np.int64]:
+        """Lengths of shortest paths of constraints."""
+        n, graph = self.n, self.constraints
+        if 2 * len(graph) == n * (n - 1):
+            # All pairs of a metric space are constrained: its distances are closed already.
+            lengths = np.zeros((n, n), dtype=np.int64)
+            i, j = graph.pairs.T
+            lengths[i, j] = lengths[j, i] = graph.lengths
+            return lengths
+        return self.binding.shortest_paths()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What a method found for a part: unproven numbers, to be repaired and bounded by others.
+
+    Parameters
+    ----------
+    method
+        Which method found it.
+    matrix
+        ``(n, n_reports)`` non-negative floats, close to a private channel; ``None`` where it found none.
+    multipliers
+        Prices for the lower bound, secrets numbered as in the part; ``None`` where it found none.
+    note
+        One sentence for the trace.
+    parameters
+        Public facts for the provenance.
+    """
+
+    method: str
+    matrix: NDArray[np.float64] | None
+    multipliers: Multipliers | None
+    note: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True)
+class Limits:
+    """What a method may use.
+
+    Parameters
+    ----------
+    seconds
+        Wall-clock time, ``None`` for no limit.
+    threads
+        Threads of a solver.
+    gap
+        Relative gap that is asked for.
+    """
+
+    seconds: float | None = None
+    threads: int = 1
+    gap: float = 0.01
+
+
+class Method(Protocol):
+    """A method of design: a frozen record of its parameters that works on one part."""
+
+    def solve(self, part: Part, limits: Limits, /) -> Candidate | None:
+        """Find a matrix, or prices, or both; ``None`` where the method does not apply to the part."""
+        ...
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """A problem with its constraints, and the way from there to its parts and back.
+
+    Parameters
+    ----------
+    problem
+        The problem as stated.
+    constraints
+        The stated constraints, links between components included.
+    epsilon
+        Nats per unit of distance.
+    """
+
+    problem: Problem
+    constraints: Adjacency
+    epsilon: Fraction
+
+    @cached_property
+    def labels(self) -> NDArray[np.int64]:
+        """Class of each secret, secrets at distance 0 together, numbered by their first members."""
+        _, labels = self.problem.space.merge_duplicates()
+        return np.asarray(labels, dtype=np.int64)
+
+    @cached_property
+    def _pair_kept(self) -> NDArray[np.int64]:
+        """For each pair of classes that is constrained, one stated pair of secrets."""
+        ends = np.sort(self.labels[self.constraints.pairs], axis=1)
+        order = np.lexsort((self.constraints.lengths, ends[:, 1], ends[:, 0]))
+        order = order[ends[order, 0] != ends[order, 1]]
+        first = np.ones(len(order), dtype=bool)
+        first[1:] = (ends[order[1:]] != ends[order[:-1]]).any(axis=1)
+        return np.asarray(order[first])
+
+    @cached_property
+    def merged(self) -> Adjacency:
+        """Constraints between classes."""
+        kept, graph = self._pair_kept, self.constraints
+        if len(kept) == len(graph) and self.n_classes == graph.n:
+            return graph
+        ends = np.sort(self.labels[graph.pairs[kept]], axis=1).astype(np.int32)
+        return Adjacency(self.n_classes, ends, graph.lengths[kept], graph.scale_bits)
+
+    @cached_property
+    def binding(self) -> Adjacency:
+        """Constraints between classes that no others imply."""
+        return self.parts[0].binding if len(self.members) == 1 else self.merged.prune()
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.labels.max()) + 1
+
+    @cached_property
+    def cost(self) -> NDArray[np.float64]:
+        """Costs of the classes, those of their secrets added up."""
+        if self.n_classes == self.problem.n_secrets:
+            return self.problem.cost
+        cost = np.zeros((self.n_classes, self.problem.n_reports))
+        np.add.at(cost, self.labels, self.problem.cost)
+        return cost
+
+    @cached_property
+    def members(self) -> list[NDArray[np.int64]]:
+        """Classes of each component."""
+        labels = self.merged.components
+        order = np.argsort(labels, kind="stable")
+        return np.split(order, np.cumsum(np.bincount(labels))[:-1])
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The components, each on its own."""
+        if len(self.members) == 1:
+            return [Part(self.cost, self.merged, self.epsilon, self._own(self.members[0]))]
+        graph, parts = self.merged, []
+        place = np.zeros(self.n_classes, dtype=np.int64)
+        for label, inside in enumerate(self.members):
+            place[inside] = np.arange(len(inside))
+            edges = np.flatnonzero(graph.components[graph.pairs[:, 0]] == label)
+            alone = Adjacency(
+                len(inside),
+                place[graph.pairs[edges]].astype(np.int32),
+                graph.lengths[edges],
+                graph.scale_bits,
+            )
+            parts.append(Part(self.cost[inside], alone, self.epsilon, self._own(inside)))
+        return parts
+
+    def _own(self, inside: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Choose a report for each class: one of those that name it, the cheapest; else simply the cheapest."""
+        cost = self.cost[inside]
+        own = cost.argmin(axis=1)
+        reports = self.problem.reports
+        if reports is not None:
+            named = np.full(len(inside), -1)
+            place = np.full(self.n_classes, -1)
+            place[inside] = np.arange(len(inside))
+            secret = place[self.labels[reports]]
+            columns = np.flatnonzero(secret >= 0)
+            # Dearest first, so that the cheapest is what stays.
+            order = np.argsort(-cost.sum(axis=0)[columns], kind="stable")
+            named[secret[columns[order]]] = columns[order]
+            if (named >= 0).all():
+                own = named
+        return None if len(np.unique(own)) < len(own) else np.asarray(own, dtype=np.int64)
+
+    def assemble(self, matrices: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Put the matrices of the parts together: one row for each class."""
+        table = np.zeros((self.n_classes, self.problem.n_reports))
+        for inside, matrix in zip(self.members, matrices, strict=True):
+            table[inside] = matrix
+        return table
+
+    def lift(self, multipliers: list[Multipliers]) -> Multipliers:
+        """Restate prices of the parts as prices of stated constraints between secrets."""
+        relabelled = [
+            part.relabel(inside) for inside, part in zip(self.members, multipliers, strict=True)
+        ]
+        together = Multipliers.stack(relabelled)
+        if self.merged is self.constraints:
+            return together
+        source, target = together.source.astype(np.int64), together.target.astype(np.int64)
+        pairs = self.merged.pairs.astype(np.int64)
+        keys = np.minimum(source, target) * self.n_classes + np.maximum(source, target)
+        place = np.searchsorted(pairs[:, 0] * self.n_classes + pairs[:, 1], keys)
+        stated = self.constraints.pairs[self._pair_kept[place]]
+        turned = self.labels[stated[:, 0]] != source
+        return Multipliers(
+            together.report,
+            np.where(turned, stated[:, 1], stated[:, 0]),
+            np.where(turned, stated[:, 0], stated[:, 1]),
+            together.value,
+        )
