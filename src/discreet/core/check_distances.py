@@ -1,0 +1,116 @@
+"""Checks of stored distances against the points that they are about, for verifiers.
+
+Nothing here is shared with what computes distances.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.certificate import Check
+from discreet.core.lattice import LatticeLengths
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from discreet.core.metric import MetricSpace
+
+__all__ = ["distance_checks"]
+
+
+def distance_checks(space: MetricSpace) -> list[Check]:
+    """Compare stored distances with their mirror images, and with the true ones where there are points.
+
+    Parameters
+    ----------
+    space
+        At most 4096 secrets.
+
+    Returns
+    -------
+    list of Check
+        That distances are symmetric, non-negative, and zero on the diagonal; and for points that none exceeds the true
+        distance: in integers for grids, Euclidean and Manhattan distances, up to ``1e-10`` of the extent for great
+        circles and angles. Spaces of graphs and matrices have no points to compare with.
+
+    Examples
+    --------
+    >>> from discreet.core.metric import MetricSpace
+    >>> [check.passed for check in distance_checks(MetricSpace.grid(2, 3, cell=1, unit="km"))]
+    [True, True]
+    """
+    stored = space.distances
+    wrong = int((stored != stored.T).sum() + (stored < 0).sum() + (stored.diagonal() != 0).sum())
+    checks = [
+        Check(
+            "distances that are none",
+            wrong,
+            0,
+            exact=True,
+            detail="symmetric, zero on the diagonal",
+        )
+    ]
+    exact, detail = True, f"{space.metric}, in integers"
+    if isinstance(space.source, LatticeLengths):
+        above = _above_grid(stored, space.source.places, space.source.cell * 2**space.scale_bits)
+    elif space.metric in {"euclidean", "manhattan"}:
+        above = _above_plane(space)
+    elif space.metric in {"haversine", "angular"}:
+        exact, detail = False, f"{space.metric}, up to 1e-10 of the extent"
+        above = _above_sphere(space)
+    else:
+        return checks
+    return [*checks, Check("distances above the true ones", above, 0, exact=exact, detail=detail)]
+
+
+def _above_grid(stored: NDArray[np.int64], places: NDArray[np.int64], cell: Fraction) -> int:
+    """Count pairs with ``D^2 > cell^2 (a^2 + b^2)``, one limit for all pairs that are alike."""
+    steps = sum((line[:, None] - line) ** 2 for line in places.T)
+    kinds, which = np.unique(steps, return_inverse=True)
+    limits = [math.isqrt(math.floor(cell * cell * square)) for square in kinds.tolist()]
+    return int((stored > np.array(limits)[which].reshape(stored.shape)).sum()) // 2
+
+
+def _above_plane(space: MetricSpace) -> int:
+    """Count pairs longer than their points are apart; floats sort out what is clear by a bound on their error."""
+    points, stored, bits = np.asarray(space.points), space.distances, space.scale_bits
+    power = 2 if space.metric == "euclidean" else 1
+    ratios = [[float(x).as_integer_ratio() for x in point] for point in points.tolist()]
+    # A float is an integer over a power of two: all of them over the largest.
+    below = max(bottom for point in ratios for _, bottom in point)
+    whole = [[top * (below // bottom) for top, bottom in point] for point in ratios]
+    # A difference, a power and the terms of a sum, and the same again for the stored side.
+    sure = 1 - (2 * points.shape[1] + 16) * 2.0**-53
+    above = 0
+    for i in range(space.n - 1):
+        true = (np.abs(points[i + 1 :] - points[i]) ** power).sum(axis=1)
+        clear = (
+            stored[i, i + 1 :].astype(np.float64) ** power <= np.ldexp(true, power * bits) * sure
+        )
+        for j in (np.flatnonzero(~clear) + i + 1).tolist():
+            length = sum(abs(x - y) ** power for x, y in zip(whole[i], whole[j], strict=True))
+            above += (int(stored[i, j]) * below) ** power > length << (power * bits)
+    return above
+
+
+def _above_sphere(space: MetricSpace) -> int:
+    """Count pairs longer than the angles between their directions, with what floats may err."""
+    points, radius = np.asarray(space.points), 1.0
+    if space.metric == "haversine":
+        (north, east), radius = np.radians(points).T, 6371.0088 * (1000 if space.unit == "m" else 1)
+        points = np.stack(
+            [np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=1
+        )
+    unit = points / np.linalg.norm(points, axis=1, keepdims=True)
+    above = 0
+    for i in range(space.n - 1):
+        difference, total = unit[i + 1 :] - unit[i], unit[i + 1 :] + unit[i]
+        angle = 2 * np.arctan2(np.linalg.norm(difference, axis=1), np.linalg.norm(total, axis=1))
+        limit = np.ldexp(radius * (angle + 1e-10), space.scale_bits)
+        above += int((space.distances[i, i + 1 :] > limit).sum())
+    return above
