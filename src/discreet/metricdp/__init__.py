@@ -8,19 +8,34 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+# At once, since a module loaded later would take the function's name.
+from discreet.metricdp.verify import verify
+
 if TYPE_CHECKING:
     from discreet.metricdp._design import design
+    from discreet.metricdp.baselines import Exponential, PlanarLaplace
     from discreet.metricdp.columns import Columns
     from discreet.metricdp.direct import Direct
     from discreet.metricdp.kernel import Kernel
     from discreet.metricdp.problem import Problem
 
-__all__ = ["Columns", "Direct", "Kernel", "Problem", "design", "verify"]
+__all__ = [
+    "Columns",
+    "Direct",
+    "Exponential",
+    "Kernel",
+    "PlanarLaplace",
+    "Problem",
+    "design",
+    "verify",
+]
 
 _WHERE = {
     "Columns": "columns",
     "Direct": "direct",
+    "Exponential": "baselines",
     "Kernel": "kernel",
+    "PlanarLaplace": "baselines",
     "Problem": "problem",
     "design": "_design",
 }

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Interrupted", "design"]
 
+_CHEAP: tuple[Method, ...] = (Trivial(), Kernel())
+"""What is always tried first."""
+
 _SMALL = 20_000
 """Rows of a linear program that HiGHS solves within a second, whatever epsilon is."""
 
@@ -138,7 +141,7 @@ def design(
     bound = _bind(guarantee, problem, constraints, joined)
     search = Search(whole, bound, Limits(time_limit, threads, gap), on_iteration, executor)
     try:
-        made = search.force(method) if method else search.run(*_portfolio(whole))
+        made = search.force(method) if method else search.run(_CHEAP, _dear)
     except KeyboardInterrupt:
         raise Interrupted(search.best) from None
     if throw and made.status == "limit reached":
@@ -175,11 +178,10 @@ def _check_limits(gap: float, time_limit: float | None, threads: int) -> None:
         raise InvalidProblemError("threads", "at least one thread", threads)
 
 
-def _portfolio(whole: Whole) -> tuple[list[Method], list[Method]]:
-    """List cheap methods and dear ones; of the dear ones, column generation first where the program is large."""
+def _dear(whole: Whole) -> tuple[Method, ...]:
+    """List what may take long: column generation before the whole program where that is large."""
     rows = max(program_rows(part, part.binding) for part in whole.parts)
-    dear: list[Method] = [Direct(), Columns()] if rows <= _SMALL else [Columns(), Direct()]
-    return [Trivial(), Kernel()], dear
+    return (Direct(), Columns()) if rows <= _SMALL else (Columns(), Direct())
 
 
 def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.core.errors import InfeasibleError, LimitReachedError, SolverError
 from discreet.core.outcome import Design, Provenance
+from discreet.metricdp.baselines import Exponential
 from discreet.metricdp.bound import Multipliers, lower_bound
 from discreet.metricdp.part import Candidate, Limits, Method, Part, Whole
 from discreet.metricdp.problem import Problem
@@ -149,7 +150,9 @@ class Search:
         constant = float(whole.cost.sum(axis=0).min())
         self.negligible = _NEGLIGIBLE * constant
 
-    def run(self, cheap: tuple[Method, ...], dear: tuple[Method, ...]) -> MetricDesign:
+    def run(
+        self, cheap: tuple[Method, ...], dear: Callable[[Whole], tuple[Method, ...]]
+    ) -> MetricDesign:
         """Try the methods in turn until the gap is reached or time is up.
 
         Before anything that may take long there is some verified channel: without one so far, the exponential
@@ -157,7 +160,7 @@ class Search:
         """
         for method in cheap:
             self._try(method)
-        for method in dear:
+        for method in () if self.reached else dear(self.whole):
             if self.reached or self._remaining() == 0:
                 break
             if self.verified is None:
@@ -264,7 +267,10 @@ class Search:
     def _fall_back(self) -> _Verified:
         """Take the exponential mechanism: private whatever else failed."""
         self.trace.append("The exponential mechanism, its reports renamed, is there in any case.")
-        verified = self._verify([_exponential(part) for part in self.whole.parts])
+        parts = self.whole.parts
+        verified = self._verify(
+            [_renamed(part, Exponential().solve(part, self.limits)) for part in parts]
+        )
         self._tell("Exponential")
         return verified
 
@@ -315,17 +321,14 @@ def solve_part(method: Method, part: Part, limits: Limits) -> Candidate | str | 
         return f"{error}."
 
 
-def _exponential(part: Part) -> Candidate:
-    """Let reports fall off at half the rate from their secrets, and rename each as the best report given it."""
-    home = part.cost.argmin(axis=0)
-    if part.own is not None:
-        home[part.own] = np.arange(part.n)
-    matrix = np.exp(-0.5 * part.rate * part.paths[:, home])
-    matrix /= matrix.sum(axis=1, keepdims=True)
-    best = (part.cost.T @ matrix).argmin(axis=0)
-    renamed = np.zeros_like(matrix)
-    np.add.at(renamed.T, best, matrix.T)
-    return Candidate("exponential", renamed, None, "")
+def _renamed(part: Part, found: Candidate) -> Candidate:
+    """Rename each report as the one that costs least given it: no less private, and never dearer."""
+    if found.matrix is None:
+        return found
+    best = (part.cost.T @ found.matrix).argmin(axis=0)
+    renamed = np.zeros_like(found.matrix)
+    np.add.at(renamed.T, best, found.matrix.T)
+    return replace(found, matrix=renamed)
 
 
 def _loss(channel: Channel, cost: NDArray[np.float64]) -> float:

@@ -40,12 +40,16 @@ class Part:
         Nats per unit of distance.
     own
         ``(n,)``: for each secret the report that is its own, all different; ``None`` where there is no such choice.
+    plane
+        ``(n, 2)`` and ``(n_reports, 2)`` coordinates of the secrets and of the reports, where distances are Euclidean
+        in a plane and reports name secrets; else ``None``.
     """
 
     cost: NDArray[np.float64]
     constraints: Adjacency
     epsilon: Fraction
     own: NDArray[np.int64] | None
+    plane: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     @property
     def n(self) -> int:
@@ -180,8 +184,14 @@ class Whole:
 
     @cached_property
     def binding(self) -> Adjacency:
-        """Constraints between classes that no others imply."""
-        return self.parts[0].binding if len(self.members) == 1 else self.merged.prune()
+        """Constraints between classes that all others follow from.
+
+        Of all pairs in the plane few follow from others, so that looking for them takes longer than keeping them.
+        """
+        n, graph = self.n_classes, self.merged
+        if 2 * len(graph) == n * (n - 1):
+            return graph
+        return self.parts[0].binding if len(self.members) == 1 else graph.prune()
 
     @property
     def n_classes(self) -> int:
@@ -208,7 +218,7 @@ class Whole:
     def parts(self) -> list[Part]:
         """The components, each on its own."""
         if len(self.members) == 1:
-            return [Part(self.cost, self.merged, self.epsilon, self._own(self.members[0]))]
+            return [self._part(self.cost, self.merged, self.members[0])]
         graph, parts = self.merged, []
         place = np.zeros(self.n_classes, dtype=np.int64)
         for label, inside in enumerate(self.members):
@@ -220,8 +230,22 @@ class Whole:
                 graph.lengths[edges],
                 graph.scale_bits,
             )
-            parts.append(Part(self.cost[inside], alone, self.epsilon, self._own(inside)))
+            parts.append(self._part(self.cost[inside], alone, inside))
         return parts
+
+    def _part(self, cost: NDArray[np.float64], alone: Adjacency, inside: NDArray[np.int64]) -> Part:
+        return Part(cost, alone, self.epsilon, self._own(inside), self._plane(inside))
+
+    def _plane(
+        self, inside: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        space, reports = self.problem.space, self.problem.reports
+        if space.metric not in {"grid", "euclidean"} or space.points is None or reports is None:
+            return None
+        if space.points.shape[1] != 2:
+            return None
+        first = np.unique(self.labels, return_index=True)[1]
+        return space.points[first[inside]], space.points[reports]
 
     def _own(self, inside: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Choose a report for each class: one of those that name it, the cheapest; else simply the cheapest."""
