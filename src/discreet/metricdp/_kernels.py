@@ -11,7 +11,7 @@ from discreet.core._jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["farthest_apart", "raise_columns"]
+__all__ = ["farthest_apart", "raise_columns", "swept_tails"]
 
 
 @kernel
@@ -81,3 +81,48 @@ def farthest_apart(L: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[
             most = max(most, d)
         farthest[e] = most
     return farthest
+
+
+@kernel
+def swept_tails(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    points: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+    spans: NDArray[np.float64],
+    epsilon: float,
+    nodes: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Integrate ``(1 + epsilon r) e^(-epsilon r)`` over the angle under which each segment is seen from each point.
+
+    A segment lies on the line ``normal . x = offset``; its ``span`` is from where to where along the normal turned
+    left. Angles count as positive on the side that the normal points away from. With ``t = h sinh u`` along the line, h
+    its distance, an angle is ``du / cosh u`` and ``r = h cosh u``: smooth on the scale of 1, whatever h is.
+    """
+    swept = np.zeros((len(points), len(normals)))
+    for i in range(len(points)):
+        x, y = points[i]
+        for e in range(len(normals)):
+            height = offsets[e] - normals[e, 0] * x - normals[e, 1] * y
+            along = normals[e, 0] * y - normals[e, 1] * x
+            h = max(abs(height), 1e-30)
+            first = max(-45.0, min(45.0, np.arcsinh((spans[e, 0] - along) / h)))
+            last = max(-45.0, min(45.0, np.arcsinh((spans[e, 1] - along) / h)))
+            # Beyond 745 the exponential is no float.
+            if epsilon * h > 745.0 or last <= first:
+                continue
+            most = np.arccosh(745.0 / (epsilon * h))
+            first, last = max(first, -most), min(last, most)
+            if last <= first:
+                continue
+            panels = int(np.ceil(last - first))
+            half = (last - first) / (2 * panels)
+            total = 0.0
+            for panel in range(panels):
+                middle = first + (2 * panel + 1) * half
+                for k in range(len(nodes)):
+                    c = np.cosh(middle + half * nodes[k])
+                    s = epsilon * h * c
+                    total += weights[k] * (1.0 + s) * np.exp(-s) / c
+            swept[i, e] = half * total if height >= 0 else -half * total
+    return swept

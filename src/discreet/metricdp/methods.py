@@ -1,0 +1,24 @@
+"""The methods by the names that people type: one table for commands, comparisons and reports.
+
+Values are ``"module:class"``; nothing is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+__all__ = ["BASELINES", "METHODS"]
+
+BASELINES: dict[str, str] = {
+    "constant": "discreet.metricdp.baselines:BestConstant",
+    "exponential": "discreet.metricdp.baselines:Exponential",
+    "planar-laplace": "discreet.metricdp.baselines:PlanarLaplace",
+    "uniform": "discreet.metricdp.baselines:Uniform",
+}
+"""What optimal channels are compared with; none gives a lower bound."""
+
+METHODS: dict[str, str] = {
+    "columns": "discreet.metricdp.columns:Columns",
+    "direct": "discreet.metricdp.direct:Direct",
+    "kernel": "discreet.metricdp.kernel:Kernel",
+    **BASELINES,
+}
+"""Everything that ``design`` takes as its method, with default parameters."""
