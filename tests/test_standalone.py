@@ -106,6 +106,10 @@ def test_what_is_right_is_accepted(
     assert "FAILED" not in capsys.readouterr().out
 
 
+def test_the_frozen_file_of_version_1_is_accepted() -> None:
+    assert standalone.main([str(Path(__file__).parent / "data" / "channel-1.channel")]) == 0
+
+
 def test_distances_that_are_not_checked_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

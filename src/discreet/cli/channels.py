@@ -1,0 +1,212 @@
+"""``design``, ``info`` and ``sample``: make a channel, describe it, draw from it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from discreet.cli.describe import describe, info_text
+from discreet.cli.designing import Outputs, Search, run_design
+from discreet.cli.files import open_channel
+from discreet.cli.options import Channel, Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import emit, warn
+from discreet.cli.sampling import draw, find_secret
+from discreet.cli.statement import Aims, Places
+
+__all__ = ["design", "info", "register", "sample"]
+
+_WHERE = "Places"
+_WHAT = "What is wanted"
+_HOW = "How to search"
+
+_DESIGN_EXAMPLES = """Examples:
+
+```
+discreet design --grid 7x7 --cell 1 --unit km --epsilon 2 --radius 2 --loss euclidean -o c.channel
+
+discreet design places.csv --x lon --y lat --metric haversine --epsilon 1.5/km --prior weight -o c.channel
+```
+"""
+
+
+def design(
+    places: Annotated[
+        str | None,
+        typer.Argument(metavar="PLACES", help="CSV or Parquet file, one row for each secret."),
+    ] = None,
+    *,
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RxC", help="A grid of R rows and C columns instead.", rich_help_panel=_WHERE
+        ),
+    ] = None,
+    cell: Annotated[
+        str | None,
+        typer.Option(
+            help="Side of a grid cell, in the unit; read exactly.", rich_help_panel=_WHERE
+        ),
+    ] = None,
+    x: Annotated[
+        str | None, typer.Option(help="Column of x, or of the longitude.", rich_help_panel=_WHERE)
+    ] = None,
+    y: Annotated[
+        str | None, typer.Option(help="Column of y, or of the latitude.", rich_help_panel=_WHERE)
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...", help="Columns of any number of coordinates.", rich_help_panel=_WHERE
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(help="Column of names of the secrets, all different.", rich_help_panel=_WHERE),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="euclidean (default), manhattan, haversine or angular.", rich_help_panel=_WHERE
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Unit of distance; haversine means km, angular rad.", rich_help_panel=_WHERE
+        ),
+    ] = None,
+    epsilon: Annotated[
+        str,
+        typer.Option(
+            help="Privacy budget per unit of distance: 2, or 2/km. It has no default.",
+            rich_help_panel=_WHAT,
+        ),
+    ],
+    radius: Annotated[
+        str | None,
+        typer.Option(
+            help="Constrain only pairs at most this far apart; all pairs without it, the strong guarantee.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="What a wrong report costs: distance, euclidean, manhattan, squared-euclidean, haversine, or a "
+            "matrix (.npy, .csv), secrets x reports.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = "distance",
+    prior: Annotated[
+        str,
+        typer.Option(
+            help="How likely each secret is: uniform, a column of PLACES, or a file with columns secret and weight. "
+            "It is normalized, and it must be public.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = "uniform",
+    reports: Annotated[
+        str | None,
+        typer.Option(
+            help="Secrets that may be reported: indices or labels, with commas, or a file with one a line.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    allow_unprotected: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unprotected",
+            help="Leave secrets apart that no chain within the radius joins. By default the shortest links join them.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = False,
+    gap: Annotated[
+        float | None,
+        typer.Option(
+            help="Relative gap between loss and lower bound to reach, 0.01 unless told; when given and missed, the "
+            "exit status is 4.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Stop searching then; the best design stands.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="auto, optimal (a gap of 1e-6 or status 4), direct, kernel.", rich_help_panel=_HOW
+        ),
+    ] = "auto",
+    threads: Annotated[int, typer.Option(help="Threads of a solver.", rich_help_panel=_HOW)] = 1,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the channel goes.")
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.html", help="Write a report that explains the design."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Design the channel that loses least under metric privacy, and prove it.
+
+    The design is verified in exact arithmetic before it is written, and the file carries its proof. Places, prior,
+    loss and reports are assumed to be public.
+    """
+    where = Places(places, grid, cell, x, y, columns, label, metric, unit)
+    aims = Aims(epsilon, radius, loss, prior, reports)
+    search = Search(gap, time_limit, method, threads, allow_unprotected)
+    return run_design(where, aims, search, Outputs(output, report, as_json, quiet))
+
+
+def info(channel: Channel, *, as_json: Json = False) -> None:
+    """Say what a channel file guarantees, loses, assumes, and how it was made.
+
+    Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
+    """
+    stored = open_channel(channel)
+    made = stored.design
+    labels = None if stored.labels is None else list(stored.labels)
+    data = {**describe(made), "provenance": made.provenance.to_dict(), "labels": labels}
+    emit(data, info_text(made, stored.labels), as_json=as_json, command="info")
+
+
+def sample(
+    channel: Channel,
+    *,
+    secret: Annotated[
+        str,
+        typer.Option(
+            help="Index or label of the true secret; - reads it from standard input, out of the history."
+        ),
+    ],
+    n: Annotated[int, typer.Option("-n", help="How many reports.", min=1)] = 1,
+    as_json: Json = False,
+) -> None:
+    """Draw reports for a secret, with the operating system's randomness.
+
+    Each report of one secret spends epsilon again: n reports cost n epsilon. There is no seed.
+    """
+    stored = open_channel(channel)
+    place = find_secret(sys.stdin.readline() if secret == "-" else secret, stored)  # noqa: S105 - a place, no password
+    if n > 1:
+        epsilon = float(n * stored.design.guarantee.epsilon)
+        warn(
+            f"{n} reports of one secret cost {n} times epsilon: {epsilon:g} per {stored.design.guarantee.unit}"
+        )
+    data, text = draw(stored, place, n)
+    emit(data, text, as_json=as_json, command="sample")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command(epilog=_DESIGN_EXAMPLES)(design)
+    app.command(epilog="Example:\n\n```\ndiscreet info c.channel --json\n```")(info)
+    app.command(epilog="Example:\n\n```\ndiscreet sample c.channel --secret 17\n```")(sample)

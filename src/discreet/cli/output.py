@@ -1,0 +1,132 @@
+"""What goes to standard output and what to standard error, and which status a run ends with.
+
+Data go to standard output: text for people, or with ``--json`` one JSON object and nothing else. Progress, warnings and
+errors go to standard error. An error is one line; with ``--json`` that line is an object ``{"error": {...}}``, and
+standard output stays empty.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from enum import IntEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core.errors import (
+    BudgetError,
+    CertificateError,
+    InfeasibleError,
+    InvalidProblemError,
+    LimitReachedError,
+    SolverError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["Status", "emit", "facts", "fail", "status_of", "warn"]
+
+_ARGUMENTS = {
+    "allow_unprotected": "--allow-unprotected",
+    "cell": "--cell",
+    "columns": "--grid",
+    "epsilon": "--epsilon",
+    "gap": "--gap",
+    "guarantee": "--epsilon",
+    "labels": "--label",
+    "method": "--method",
+    "metric": "--metric",
+    "points": "PLACES",
+    "prior": "--prior",
+    "radius": "--radius",
+    "reports": "--reports",
+    "rows": "--grid",
+    "threads": "--threads",
+    "time_limit": "--time-limit",
+    "unit": "--unit",
+    "utility_loss": "--loss",
+}
+"""How people who use the command line call the arguments of the library."""
+
+
+class Status(IntEnum):
+    """Exit statuses; every command means the same by them."""
+
+    DONE = 0
+    CHECK_FAILED = 1
+    BAD_INPUT = 2
+    INFEASIBLE = 3
+    TARGET_MISSED = 4
+    BUDGET_REFUSED = 5
+    INTERNAL = 70
+    INTERRUPTED = 130
+
+
+_STATUS: dict[type[Exception], Status] = {
+    CertificateError: Status.CHECK_FAILED,
+    InvalidProblemError: Status.BAD_INPUT,
+    InfeasibleError: Status.INFEASIBLE,
+    LimitReachedError: Status.TARGET_MISSED,
+    BudgetError: Status.BUDGET_REFUSED,
+    SolverError: Status.INTERNAL,
+}
+
+
+def status_of(error: Exception) -> Status:
+    """Exit status of an error; what is none of ours is internal."""
+    return next(
+        (status for kind, status in _STATUS.items() if isinstance(error, kind)), Status.INTERNAL
+    )
+
+
+def emit(data: Mapping[str, Any], text: str, *, as_json: bool, command: str) -> None:
+    """Write a command's result to standard output, as JSON or as text."""
+    if as_json:
+        text = json.dumps({"command": command, **data}, indent=2, allow_nan=False, default=_plain)
+    if text:
+        sys.stdout.write(text.rstrip("\n") + "\n")
+
+
+def _plain(value: object) -> object:
+    """Turn what JSON does not know into what it knows."""
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(type(value).__name__)
+
+
+def facts(pairs: Iterable[tuple[str, object]]) -> str:
+    """Lay out names and values in two columns."""
+    rows = [(name, str(value)) for name, value in pairs]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
+
+
+def warn(message: str, *, quiet: bool = False) -> None:
+    """Say something on standard error that is no error."""
+    if not quiet:
+        sys.stderr.write(f"discreet: {message}\n")
+
+
+def fail(error: Exception, *, as_json: bool) -> Status:
+    """Say on standard error, in one line, what went wrong; return the status to exit with."""
+    status = status_of(error)
+    parts: dict[str, Any] = {"status": int(status), "kind": type(error).__name__}
+    message = str(error)
+    if isinstance(error, InvalidProblemError):
+        argument = _ARGUMENTS.get(error.field, error.field)
+        message = f"{argument}: expected {error.expected}, got {error.got}"
+        parts |= {"argument": argument, "expected": error.expected, "got": str(error.got)}
+    elif status is Status.INTERNAL and not isinstance(error, SolverError):
+        # Not the user's mistake: whoever reports it needs to know where it happened.
+        traceback.print_exception(error, file=sys.stderr)
+        message = f"internal error, please report it: {type(error).__name__}: {message}"
+    parts["message"] = " ".join(message.split())
+    line = json.dumps({"error": parts}) if as_json else f"discreet: {parts['message']}"
+    sys.stderr.write(line + "\n")
+    return status

@@ -1,0 +1,73 @@
+"""Which function stands behind a name: the one place where later mechanisms make themselves known.
+
+Each table maps a name that people type to ``"module:function"``. Nothing is imported before its name is asked for, so
+a table costs nothing, and a mechanism adds a line here and no import. What the functions take and return:
+
+``METHODS``
+    ``method()``: a frozen method of ``discreet.metricdp.design`` with its default parameters. Behind ``--method``.
+``COMPARE``
+    ``compare(problem, guarantee) -> dict``: plain values for one row of ``discreet compare``, for one method.
+``REPRODUCE``
+    ``reproduce(*, seed) -> dict``: plain values of one published table or figure, for ``discreet reproduce``. Only
+    these and the demo take a seed.
+``JUDGES``
+    ``judge(path, *, optimality) -> tuple[Certificate, dict]``: checks one kind of artefact anew, for ``discreet
+    verify``; the dictionary holds further plain facts for ``--json``.
+
+Chapters of reports have a table of the same form in :mod:`discreet.report`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["COMPARE", "JUDGES", "METHODS", "REPRODUCE", "find"]
+
+METHODS: dict[str, str] = {
+    "direct": "discreet.metricdp.direct:Direct",
+    "kernel": "discreet.metricdp.kernel:Kernel",
+}
+
+COMPARE: dict[str, str] = {}
+
+REPRODUCE: dict[str, str] = {}
+
+JUDGES: dict[str, str] = {"channel": "discreet.cli.judges:judge_channel"}
+
+
+def find(table: Mapping[str, str], name: str, argument: str) -> Callable[..., Any]:
+    """Import the function that is registered under a name.
+
+    Parameters
+    ----------
+    table
+        One of the tables of this module, or one of the same form.
+    name
+        What was asked for.
+    argument
+        The argument that named it, for the error message.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the table has no such name.
+
+    Examples
+    --------
+    >>> find(METHODS, "kernel", "--method")()
+    Kernel()
+    >>> find(METHODS, "magic", "--method")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: --method: expected one of direct, kernel, got 'magic'
+    """
+    if name not in table:
+        raise InvalidProblemError(argument, f"one of {', '.join(sorted(table))}", repr(name))
+    module, _, function = table[name].partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return found

@@ -1,0 +1,55 @@
+"""``demo``: a made-up city, its mechanism, and the page that explains it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import emit, warn
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from discreet.report.demo import Demo
+
+__all__ = ["demo", "register"]
+
+
+def demo(
+    *,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Where the page and the channels go."
+        ),
+    ] = "demo",
+    seed: Annotated[
+        int | None, typer.Option(help="Which city is made; the mechanism has no seed.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Design mechanisms for a made-up city and a grid, and write FOLDER/index.html, which explains them."""
+    made = _build(output, seed, quiet=quiet)
+    files = [str(path) for path in made.artefacts]
+    data = {"page": str(made.page), "channels": files, "seconds": dict(made.seconds)}
+    emit(data, f"wrote {made.page} and {', '.join(files)}", as_json=as_json, command="demo")
+
+
+def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
+    from discreet.report.demo import build_demo
+
+    options = {} if seed is None else {"seed": seed}
+    try:
+        return build_demo(
+            folder, on_progress=lambda sentence: warn(sentence, quiet=quiet), **options
+        )
+    except OSError as error:
+        got = f"{folder}: {error.strerror}"
+        raise InvalidProblemError("--output", "a folder that can be written", got) from None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command(epilog="Example:\n\n```\ndiscreet demo -o demo/\n```")(demo)

@@ -1,0 +1,181 @@
+"""From the options of a command to the problem and the guarantee that they state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.artefact import different_labels
+from discreet.cli.inputs import (
+    columns_of,
+    parse_budget,
+    parse_grid,
+    parse_reports,
+    read_loss,
+    read_prior,
+    read_table,
+)
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import MetricDP
+from discreet.core.metric import METRICS, MetricSpace
+from discreet.metricdp.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["Aims", "Places", "Statement", "secret_names", "state"]
+
+_UNITS = {"haversine": "km", "angular": "rad"}
+"""What a distance is measured in where nobody says otherwise."""
+
+
+@final
+@dataclass(frozen=True)
+class Places:
+    """The options that say what the secrets are, as they were typed."""
+
+    file: str | None
+    grid: str | None
+    cell: str | None
+    x: str | None
+    y: str | None
+    columns: str | None
+    label: str | None
+    metric: str | None
+    unit: str | None
+
+
+@final
+@dataclass(frozen=True)
+class Aims:
+    """The options that say what is wanted of the channel, as they were typed."""
+
+    epsilon: str
+    radius: str | None
+    loss: str
+    prior: str
+    reports: str | None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """What the options state.
+
+    Parameters
+    ----------
+    problem
+        The design problem.
+    guarantee
+        The guarantee that is asked for.
+    labels
+        Names of the secrets, or ``None``.
+    prior_sum
+        What the weights of the prior summed to before they were divided by it.
+    """
+
+    problem: Problem
+    guarantee: MetricDP
+    labels: tuple[str, ...] | None
+    prior_sum: float
+
+
+def state(places: Places, aims: Aims) -> Statement:
+    """Read files and options, and refuse what makes no sense.
+
+    Raises
+    ------
+    InvalidProblemError
+        Naming the option or the argument.
+    """
+    epsilon, unit = parse_budget(aims.epsilon)
+    space, table = _space(places, _unit(places, unit, aims.epsilon))
+    labels = None
+    if places.label is not None and table is not None:
+        labels = different_labels(_texts(table, places.label), space.n)
+    names = secret_names(space.n, labels)
+    prior, prior_sum = read_prior(aims.prior, table, names)
+    problem = Problem(
+        space,
+        utility_loss=read_loss(aims.loss),
+        prior=prior,
+        reports=None if aims.reports is None else parse_reports(aims.reports, names),
+    )
+    return Statement(problem, MetricDP(epsilon, space.unit, aims.radius), labels, prior_sum)
+
+
+def secret_names(n: int, labels: Sequence[str] | None) -> dict[str, int]:
+    """Map what people may call a secret to its index: its number, or its label where both would be possible."""
+    names = {str(place): place for place in range(n)}
+    return names | {label: place for place, label in enumerate(labels or ())}
+
+
+def _unit(places: Places, budget_unit: str | None, typed: str) -> str:
+    if places.unit and budget_unit and places.unit != budget_unit:
+        raise InvalidProblemError(
+            "--epsilon", f"a budget per {places.unit}, as --unit says", repr(typed)
+        )
+    unit = places.unit or budget_unit or _UNITS.get(places.metric or "")
+    if not unit:
+        raise InvalidProblemError(
+            "--unit", "the unit of distance, here or as in --epsilon 2/km", "none"
+        )
+    return unit
+
+
+def _space(places: Places, unit: str) -> tuple[MetricSpace, pl.DataFrame | None]:
+    if (places.file is None) == (places.grid is None):
+        got = "neither" if places.file is None else "both"
+        raise InvalidProblemError("PLACES", "a file of places, or --grid", got)
+    if places.metric is not None and places.metric not in METRICS:
+        raise InvalidProblemError("--metric", f"one of {', '.join(METRICS)}", repr(places.metric))
+    if places.file is None:
+        return _grid(places, unit), None
+    if places.cell is not None:
+        raise InvalidProblemError("--cell", "--grid with it", "a file of places")
+    table = read_table(places.file, "PLACES")
+    metric = places.metric or "euclidean"
+    return MetricSpace.from_points(_points(places, table, metric), metric=metric, unit=unit), table
+
+
+def _grid(places: Places, unit: str) -> MetricSpace:
+    for option in ("x", "y", "columns", "label"):
+        if getattr(places, option) is not None:
+            raise InvalidProblemError(f"--{option}", "a file of places with it", "--grid")
+    if places.metric not in {None, "euclidean"}:
+        raise InvalidProblemError("--metric", "euclidean on a grid", repr(places.metric))
+    if places.cell is None:
+        raise InvalidProblemError("--cell", f"the side of a cell in {unit}", "none")
+    rows, columns = parse_grid(places.grid or "")
+    return MetricSpace.grid(rows, columns, cell=places.cell, unit=unit)
+
+
+def _points(places: Places, table: pl.DataFrame, metric: str) -> NDArray[np.float64]:
+    if places.columns is not None and metric != "haversine":
+        if places.x is not None or places.y is not None:
+            raise InvalidProblemError("--columns", "either this or --x and --y", "both")
+        return columns_of(table, [name.strip() for name in places.columns.split(",")], "--columns")
+    if places.x is None or places.y is None:
+        missing = "--x" if places.x is None else "--y"
+        raise InvalidProblemError(missing, "the name of a column of the table", "none")
+    x = columns_of(table, [places.x], "--x")
+    y = columns_of(table, [places.y], "--y")
+    # A point on the globe is written latitude first; x is the longitude.
+    return np.concatenate([y, x] if metric == "haversine" else [x, y], axis=1)
+
+
+def _texts(table: pl.DataFrame, name: str) -> list[str]:
+    if name not in table.columns:
+        known = ", ".join(table.columns)
+        raise InvalidProblemError("--label", f"a column of the table ({known})", repr(name))
+    values = table[name].to_list()
+    if None in values:
+        raise InvalidProblemError(
+            "--label", "a label in each row", f"none in row {values.index(None) + 1}"
+        )
+    return [str(value) for value in values]

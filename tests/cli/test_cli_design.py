@@ -1,0 +1,510 @@
+"""``design``: the commands of the README as they stand there, every refusal, and interrupts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from cli.commands import say
+from discreet.artefact import load, read
+from discreet.cli import designing
+from discreet.metricdp import _design
+from discreet.metricdp.baselines import Exponential
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[2]
+GRID = ["--grid", "3x3", "--cell", "1", "--unit", "km"]
+EPSILON = ["--epsilon", "2"]
+
+TOWN = """name,lon,lat,weight,note
+inn,12.4769,41.8986,3,old
+church,12.4964,41.9028,1,old
+mill,12.4823,41.8902,2,new
+bridge,12.4663,41.9022,4,new
+market,12.4722,41.8955,2,new
+"""
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Path:
+    path = tmp_path / "places.csv"
+    path.write_text(TOWN)
+    return path
+
+
+def test_a_grid_is_designed_as_the_readme_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "c.channel"
+    line = "design --grid 7x7 --cell 1 --unit km --epsilon 2 --radius 2 --loss euclidean"
+    said = say(capsys, *line.split(), "-o", path, "--json")
+    data = said.data
+    assert said.status == 0
+    assert {
+        "loss",
+        "lower",
+        "upper",
+        "gap",
+        "method",
+        "seconds",
+        "guarantee",
+        "certificate",
+    } <= data.keys()
+    assert 0 < data["lower"] <= data["upper"] == data["loss"]
+    assert 0 <= data["gap"] <= 0.01
+    assert data["certificate"]["passed"] is True
+    assert (data["guarantee"]["epsilon"], data["guarantee"]["radius"]) == ("2", "2")
+    assert data["guarantee"]["scope"]["all_pairs_epsilon"] is not None
+    assert data["output"] == str(path)
+    made = load(path)
+    assert (made.upper, made.lower) == (data["upper"], data["lower"])
+    assert say(capsys, "verify", path, "--optimality").status == 0
+    command = [sys.executable, "-I", "-S", str(ROOT / "verify_standalone.py"), str(path)]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def test_places_are_designed_as_the_readme_says(
+    capsys: pytest.CaptureFixture[str], town: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "c.channel"
+    line = "--x lon --y lat --metric haversine --epsilon 1.5/km --radius 2 --prior weight --gap 0.01 --time-limit 60"
+    said = say(capsys, "design", town, *line.split(), "--label", "name", "-o", path, "--json")
+    assert said.status == 0
+    assert said.data["unit"] == "km"
+    assert said.data["prior_normalized_from"] == 12
+    stored = read(path)
+    assert stored.labels == ("inn", "church", "mill", "bridge", "market")
+    problem = stored.design.problem
+    assert problem.prior.tolist() == pytest.approx([3 / 12, 1 / 12, 2 / 12, 4 / 12, 2 / 12])
+    # Inn and church are 1.68 km apart if longitude and latitude are where they should be.
+    assert float(problem.space.distance(0, 1)) == pytest.approx(1.68, abs=0.01)
+    assert say(capsys, "verify", path, "--optimality").status == 0
+
+
+def test_without_a_radius_all_pairs_are_protected(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    data = say(capsys, "design", *GRID, *EPSILON, "-o", tmp_path / "c", "--json").data
+    assert data["guarantee"]["radius"] is None
+    assert data["guarantee"]["scope"]["all_pairs_epsilon"] == "2"
+
+
+def test_people_get_text_and_where_it_was_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    said = say(capsys, "design", *GRID, *EPSILON, "-o", tmp_path / "c")
+    assert said.status == 0
+    assert "expected loss" in said.out
+    assert "passed" in said.out
+    assert said.err == ""
+    nowhere = say(capsys, "design", *GRID, *EPSILON)
+    assert nowhere.err == "discreet: nothing was written: no --output\n"
+    assert say(capsys, "design", *GRID, *EPSILON, "--quiet").err == ""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--loss", "squared-euclidean"],
+        ["--loss", "manhattan"],
+        ["--reports", "0,4,8"],
+        ["--method", "kernel"],
+        ["--method", "direct"],
+        ["--method", "optimal"],
+        ["--threads", "2", "--time-limit", "20"],
+    ],
+    ids=" ".join,
+)
+def test_options_lead_to_verified_channels(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str]
+) -> None:
+    path = tmp_path / "c.channel"
+    assert say(capsys, "design", *GRID, *EPSILON, *options, "-o", path).status == 0
+    assert say(capsys, "verify", path, "--optimality").status == 0
+
+
+def test_reports_and_losses_come_from_files(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    np.save(tmp_path / "loss.npy", np.arange(18.0).reshape(9, 2) % 5)
+    path = tmp_path / "c.channel"
+    assert (
+        say(capsys, "design", *GRID, *EPSILON, "--loss", tmp_path / "loss.npy", "-o", path).status
+        == 0
+    )
+    made = load(path)
+    assert made.channel.n_reports == 2
+    assert made.problem.reports is None
+    drawn = say(capsys, "sample", path, "--secret", 0, "--json").data
+    assert (drawn["secrets"], drawn["points"]) == (None, None)
+
+
+def test_embeddings_take_any_number_of_columns(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "words.csv"
+    path.write_text("word,a,b,c\ncat,1,0,0.1\ndog,0.9,0.1,0\ncar,0,1,0.2\n")
+    options = ["--columns", "a,b,c", "--metric", "angular", "--epsilon", "4", "--label", "word"]
+    said = say(capsys, "design", path, *options, "-o", tmp_path / "c", "--json")
+    assert (said.status, said.data["unit"]) == (0, "rad")
+    assert say(capsys, "sample", tmp_path / "c", "--secret", "cat").out.strip() in {
+        "cat",
+        "dog",
+        "car",
+    }
+
+
+def test_isolated_secrets_are_joined_and_it_says_so(
+    capsys: pytest.CaptureFixture[str], town: Path, tmp_path: Path
+) -> None:
+    line = [
+        "design",
+        town,
+        "--x",
+        "lon",
+        "--y",
+        "lat",
+        "--metric",
+        "haversine",
+        "--epsilon",
+        "1",
+        "--radius",
+        "0.9",
+    ]
+    said = say(capsys, *line, "-o", tmp_path / "c", "--json")
+    assert said.status == 0
+    assert "links beyond the radius" in said.err
+    assert (said.data["components"], said.data["isolated_secrets"]) == (1, [])
+    assert said.data["joined_links"] > 0
+    assert say(capsys, "verify", tmp_path / "c").status == 0
+
+
+def test_unprotected_secrets_are_allowed_when_asked_for_and_named(
+    capsys: pytest.CaptureFixture[str], town: Path, tmp_path: Path
+) -> None:
+    line = [
+        "design",
+        town,
+        "--x",
+        "lon",
+        "--y",
+        "lat",
+        "--metric",
+        "haversine",
+        "--epsilon",
+        "1",
+        "--radius",
+        "0.9",
+    ]
+    said = say(
+        capsys, *line, "--label", "name", "--allow-unprotected", "-o", tmp_path / "c", "--json"
+    )
+    assert said.status == 0
+    isolated = said.data["isolated_secrets"]
+    assert 1 in isolated
+    assert f"{len(isolated)} secrets are NOT protected: " in said.err
+    assert "church" in said.err
+    assert said.data["components"] > 1
+    assert said.data["guarantee"]["scope"]["all_pairs_epsilon"] is None
+    assert say(capsys, "verify", tmp_path / "c").status == 0
+
+
+def test_a_report_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    said = say(capsys, "design", *GRID, *EPSILON, "--report", page)
+    assert (said.status, said.err) == (0, "")
+    assert page.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+
+
+def as_file(text: str) -> Callable[[Path], str]:
+    def write(folder: Path) -> str:
+        path = folder / "given.csv"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def negative_loss(folder: Path) -> str:
+    np.save(folder / "loss.npy", np.full((9, 9), -1.0))
+    return str(folder / "loss.npy")
+
+
+def missing_loss(folder: Path) -> str:
+    np.save(folder / "loss.npy", np.full((9, 9), np.nan))
+    return str(folder / "loss.npy")
+
+
+def small_loss(folder: Path) -> str:
+    np.save(folder / "loss.npy", np.ones((4, 4)))
+    return str(folder / "loss.npy")
+
+
+PLACES = ["--x", "lon", "--y", "lat", "--metric", "haversine", *EPSILON]
+BAD: dict[str, tuple[list[Any], str]] = {
+    "no epsilon": ([*GRID], "--epsilon: expected a value, got none"),
+    "epsilon of zero": ([*GRID, "--epsilon", "0"], "--epsilon: expected a positive number"),
+    "negative epsilon": ([*GRID, "--epsilon", "-2"], "--epsilon: expected a positive number"),
+    "another unit": ([*GRID, "--epsilon", "2/m"], "--epsilon: expected a budget per km"),
+    "no unit": (
+        ["--grid", "3x3", "--cell", "1", *EPSILON],
+        "--unit: expected the unit of distance",
+    ),
+    "no places": ([*EPSILON, "--unit", "km"], "PLACES: expected a file of places, or --grid"),
+    "grid text": (
+        ["--grid", "3by3", "--cell", "1", "--epsilon", "2/km"],
+        "--grid: expected rows x columns",
+    ),
+    "no cell": (
+        ["--grid", "3x3", "--epsilon", "2/km"],
+        "--cell: expected the side of a cell in km",
+    ),
+    "cell of zero": (["--grid", "3x3", "--cell", "0", "--epsilon", "2/km"], "--cell: expected"),
+    "cell of text": (["--grid", "3x3", "--cell", "big", "--epsilon", "2/km"], "--cell: expected"),
+    "x on a grid": ([*GRID, *EPSILON, "--x", "lon"], "--x: expected a file of places with it"),
+    "metric on a grid": (
+        [*GRID, *EPSILON, "--metric", "angular"],
+        "--metric: expected euclidean on a grid",
+    ),
+    "unknown metric": ([*GRID, *EPSILON, "--metric", "hex"], "--metric: expected one of euclidean"),
+    "radius of zero": ([*GRID, *EPSILON, "--radius", "0"], "--radius: expected a positive number"),
+    "radius of text": ([*GRID, *EPSILON, "--radius", "near"], "--radius: expected a finite number"),
+    "unknown loss": ([*GRID, *EPSILON, "--loss", "regret"], "--loss: expected"),
+    "negative loss": (
+        [*GRID, *EPSILON, "--loss", negative_loss],
+        "--loss: expected finite non-negative",
+    ),
+    "loss not a number": (
+        [*GRID, *EPSILON, "--loss", missing_loss],
+        "--loss: expected finite non-negative",
+    ),
+    "loss of others": (
+        [*GRID, *EPSILON, "--loss", small_loss],
+        "--loss: expected a table of 9 rows",
+    ),
+    "no such prior": ([*GRID, *EPSILON, "--prior", "w"], "--prior: expected uniform, or a file"),
+    "negative weight": (
+        [
+            *GRID,
+            *EPSILON,
+            "--prior",
+            as_file("secret,weight\n" + "\n".join(f"{i},{i - 1}" for i in range(9))),
+        ],
+        "--prior: expected non-negative weights, got -1 at 0",
+    ),
+    "reports of others": (
+        [*GRID, *EPSILON, "--reports", "0,9"],
+        "--reports: expected secrets by index from 0 to 8",
+    ),
+    "reports twice": (
+        [*GRID, *EPSILON, "--reports", "0,0"],
+        "--reports: expected different secrets",
+    ),
+    "gap of one": ([*GRID, *EPSILON, "--gap", "1"], "--gap: expected a relative gap"),
+    "gap of text": ([*GRID, *EPSILON, "--gap", "small"], "--gap: expected"),
+    "time limit of zero": (
+        [*GRID, *EPSILON, "--time-limit", "0"],
+        "--time-limit: expected positive seconds",
+    ),
+    "no threads": ([*GRID, *EPSILON, "--threads", "0"], "--threads: expected at least one"),
+    "unknown method": (
+        [*GRID, *EPSILON, "--method", "magic"],
+        "--method: expected one of auto, optimal",
+    ),
+    "output in no folder": (
+        [*GRID, *EPSILON, "-o", "missing/c"],
+        "--output: expected a file in a folder",
+    ),
+    "report in no folder": (
+        [*GRID, *EPSILON, "--report", "missing/c"],
+        "--report: expected a file in a folder",
+    ),
+    "unknown option": ([*GRID, *EPSILON, "--budget", "3"], "No such option: --budget"),
+    "two sources": (
+        ["PLACES", *GRID, *EPSILON],
+        "PLACES: expected a file of places, or --grid, got both",
+    ),
+    "no such file": (["missing.csv", *PLACES], "PLACES: expected a table that can be read"),
+    "cell with places": (["PLACES", *PLACES, "--cell", "1"], "--cell: expected --grid with it"),
+    "no x": (
+        ["PLACES", "--y", "lat", *EPSILON, "--unit", "km"],
+        "--x: expected the name of a column",
+    ),
+    "no y": (
+        ["PLACES", "--x", "lat", *EPSILON, "--unit", "km"],
+        "--y: expected the name of a column",
+    ),
+    "unknown column": (
+        ["PLACES", *PLACES, "--x", "long"],
+        "--x: expected a column of the table (name, lon, lat",
+    ),
+    "column of text": (["PLACES", *PLACES, "--x", "note"], "--x: expected numbers in column note"),
+    "both kinds of columns": (
+        ["PLACES", "--columns", "lon,lat", "--x", "lon", *EPSILON, "--unit", "km"],
+        "--columns: expected either this or --x and --y",
+    ),
+    "unknown label": (
+        ["PLACES", *PLACES, "--label", "title"],
+        "--label: expected a column of the table",
+    ),
+    "labels twice": (["PLACES", *PLACES, "--label", "note"], "--label: expected 5 different names"),
+    "latitude out of range": (["PLACES", *PLACES, "--y", "big"], "--y: expected a column"),
+    "haversine in miles": (["PLACES", *PLACES, "--unit", "mi"], "--unit: expected"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_line_that_names_the_argument(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    town: Path,
+    arguments: list[Any],
+    message: str,
+) -> None:
+    """Exit status 2, nothing on standard output, nothing written half."""
+    folder = town.parent / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    given = [part(town.parent) if callable(part) else part for part in arguments]
+    given = [str(town) if part == "PLACES" else part for part in given]
+    output = [] if "-o" in given else ["-o", "c.channel"]
+    said = say(capsys, "design", *given, *output)
+    assert (said.status, said.out) == (2, "")
+    assert message in said.err
+    assert said.err.startswith("discreet: ")
+    assert said.err.count("\n") == 1
+    assert list(folder.iterdir()) == []
+    as_json = say(capsys, "design", *given, *output, "--json")
+    assert (as_json.status, as_json.out) == (2, "")
+    error = json.loads(as_json.err)["error"]
+    assert message in error["message"]
+    assert error["status"] == 2
+
+
+def test_a_label_must_stand_in_each_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("x,y,name\n0,0,a\n1,1,\n")
+    said = say(
+        capsys,
+        "design",
+        tmp_path / "p.csv",
+        "--x",
+        "x",
+        "--y",
+        "y",
+        "--epsilon",
+        "2/km",
+        "--label",
+        "name",
+    )
+    assert said.status == 2
+    assert "--label: expected a label in each row, got none in row 2" in said.err
+
+
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave nothing but the exponential mechanism to try: its gap is wide."""
+    monkeypatch.setattr(_design, "_CHEAP", ())
+    monkeypatch.setattr(_design, "_dear", lambda _: (Exponential(),))
+
+
+def test_a_gap_that_was_asked_for_and_missed_is_status_4_and_the_best_is_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    slow(monkeypatch)
+    path = tmp_path / "c.channel"
+    said = say(capsys, "design", *GRID, *EPSILON, "--gap", "0.01", "-o", path, "--json")
+    assert said.status == 4
+    assert "asked for a gap of 0.01" in said.err
+    assert said.data["status"] == "limit reached"
+    assert said.data["output"] == str(path)
+    assert say(capsys, "verify", path).status == 0
+
+
+def test_optimal_is_a_target_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    slow(monkeypatch)
+    assert (
+        say(capsys, "design", *GRID, *EPSILON, "--method", "optimal", "-o", tmp_path / "c").status
+        == 4
+    )
+
+
+def test_a_limit_alone_is_no_target(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    slow(monkeypatch)
+    for options in ([], ["--time-limit", "1"]):
+        said = say(capsys, "design", *GRID, *EPSILON, *options, "-o", tmp_path / "c", "--json")
+        assert (said.status, said.data["status"]) == (0, "limit reached")
+
+
+def test_a_method_that_does_not_apply_is_a_solver_failure(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    options = ["--method", "kernel", "--reports", "0,1", "-o", str(tmp_path / "c")]
+    said = say(capsys, "design", *GRID, *EPSILON, *options)
+    assert (said.status, said.out) == (70, "")
+    assert said.err.count("\n") == 1
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_bug_is_internal_and_shows_where(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("oops")
+
+    monkeypatch.setattr(designing, "state", broken)
+    said = say(capsys, "design", *GRID, *EPSILON)
+    assert (said.status, said.out) == (70, "")
+    assert "Traceback" in said.err
+    assert (
+        said.err.splitlines()[-1] == "discreet: internal error, please report it: KeyError: 'oops'"
+    )
+
+
+@pytest.mark.parametrize("has_best", [True, False])
+def test_an_interrupt_writes_the_best_that_was_verified(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    *,
+    has_best: bool,
+) -> None:
+    path = tmp_path / "c.channel"
+    say(capsys, "design", *GRID, *EPSILON, "-o", path)
+    best = load(path) if has_best else None
+    path.unlink()
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise _design.Interrupted(best)
+
+    monkeypatch.setattr("discreet.metricdp.design", interrupted)
+    said = say(capsys, "design", *GRID, *EPSILON, "-o", path, "--json")
+    assert said.status == 130
+    assert path.exists() is has_best
+    if has_best:
+        assert said.data["interrupted"] is True
+        assert say(capsys, "verify", path).status == 0
+    else:
+        assert said.out == ""
+        assert "interrupted before anything was verified" in said.err
+
+
+def test_an_interrupt_elsewhere_is_status_130(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(designing, "state", interrupted)
+    said = say(capsys, "design", *GRID, *EPSILON)
+    assert (said.status, said.out) == (130, "")
