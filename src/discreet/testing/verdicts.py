@@ -25,7 +25,7 @@ _EXP_BITS = 192
 
 
 def assert_law(
-    law: Law, expected: Mapping[Hashable, Exact | Range] | Callable[[Any], Exact | Range]
+    law: Law, expected: Mapping[Any, Exact | Range] | Callable[[Any], Exact | Range]
 ) -> None:
     """Check a law against the one that it should be; the unexplored mass is all the tolerance there is.
 

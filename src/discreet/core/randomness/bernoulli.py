@@ -213,32 +213,25 @@ def _read(
     numerators: NDArray[np.integer] | Sequence[int], denominator: int
 ) -> tuple[NDArray[np.uint64], list[int], int]:
     """Return the numerators as machine words, or, where they or the denominator do not fit, as a list."""
+    whole = isinstance(numerators, np.ndarray) and numerators.dtype.kind in "iu"
     try:
         denominator = operator.index(denominator)
-        listed = (
-            numerators
-            if isinstance(numerators, np.ndarray)
-            else [operator.index(n) for n in numerators]
-        )
+        listed = [] if whole else [operator.index(n) for n in numerators]
     except TypeError:
         raise InvalidProblemError(
             "numerators and denominator", "integers", "something else"
         ) from None
     if denominator < 1:
         raise InvalidProblemError("denominator", "a positive integer", denominator)
-    array = listed if isinstance(listed, np.ndarray) else np.array(listed, dtype=object)
-    if array.ndim != 1 or array.dtype.kind not in "iuO":
-        raise InvalidProblemError(
-            "numerators", "a vector of integers", f"{array.dtype} of shape {array.shape}"
-        )
-    if array.size and array.min() < 0:
+    array = np.asarray(numerators) if whole else np.array(listed, dtype=object)
+    if array.ndim != 1:
+        raise InvalidProblemError("numerators", "a vector", f"shape {array.shape}")
+    if not array.size:
+        return np.zeros(0, dtype=np.uint64), [], 1
+    if array.min() < 0:
         raise InvalidProblemError("numerators", "non-negative integers", "a negative one")
-    if denominator > _LARGEST_WORD or (array.size and array.max() > _LARGEST_WORD):
-        return (
-            np.zeros(0, dtype=np.uint64),
-            [operator.index(n) for n in array.tolist()],
-            denominator,
-        )
+    if denominator > _LARGEST_WORD or array.max() > _LARGEST_WORD:
+        return np.zeros(0, dtype=np.uint64), array.tolist(), denominator
     return array.astype(np.uint64), [], denominator
 
 
