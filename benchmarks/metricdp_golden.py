@@ -120,7 +120,7 @@ def phases(rows: int, columns: int, radius: int | None) -> None:
         whole = Whole(problem, graph, Fraction(10))
         part = whole.parts[0]
         lap("parts")
-        _ = part.binding
+        _ = whole.binding
         lap("prune")
         _ = part.paths
         lap("paths")

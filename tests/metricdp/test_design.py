@@ -23,7 +23,7 @@ from discreet.core.errors import (
 )
 from discreet.core.guarantee import MetricDP
 from discreet.core.metric import MetricSpace
-from discreet.metricdp import Columns, Direct, Kernel, Problem, _search, design, verify
+from discreet.metricdp import Columns, Direct, Exponential, Kernel, Problem, _search, design, verify
 from discreet.metricdp._design import Interrupted
 from discreet.metricdp.part import Candidate, Limits, Part
 
@@ -67,6 +67,21 @@ def test_extreme_budgets_work(epsilon: Any, radius: Any) -> None:
         assert outcome.upper == pytest.approx(constant, rel=1e-6)
     if float(Fraction(epsilon)) > 20:
         assert outcome.upper < 1e-9
+
+
+def test_budgets_beyond_any_limb_still_work() -> None:
+    """So little budget that rounding needs a slack of 1e-60 nats."""
+    outcome = made(PROBLEM, "1e-60", gap=1e-2)
+    assert outcome.upper == pytest.approx(float(PROBLEM.cost.sum(axis=0).min()), rel=1e-6)
+
+
+def test_the_exponential_mechanism_is_private_and_dearer() -> None:
+    """O10."""
+    with pytest.raises(LimitReachedError) as caught:
+        made(PROBLEM, 1, method=Exponential())
+    blunt: Any = caught.value.best
+    assert verify(blunt, optimality=True).passed
+    assert blunt.upper > 1.2 * made(PROBLEM, 1).upper
 
 
 def test_one_secret() -> None:

@@ -70,13 +70,13 @@ class Direct:
         if self.solver not in {"auto", "simplex", "ipm"}:
             raise InvalidProblemError("solver", "'auto', 'simplex' or 'ipm'", repr(self.solver))
 
-    def solve(self, part: Part, limits: Limits) -> Candidate | None:
+    def solve(self, part: Part, limits: Limits) -> Candidate:
         """Build the program and solve it.
 
         Returns
         -------
-        Candidate or None
-            ``None`` where the program would not fit into memory.
+        Candidate
+            Without a matrix where the program would not fit into memory.
 
         Raises
         ------
@@ -92,7 +92,9 @@ class Direct:
         edges = priced_edges(part)
         rows = program_rows(part, edges)
         if rows * _BYTES_PER_ROW > _LARGEST_MODEL:
-            return None
+            gib = rows * _BYTES_PER_ROW / 2**30
+            note = f"The linear program of {rows} rows would take {gib:.1f} GiB and was not built."
+            return Candidate("direct", None, None, note)
         program = self._program(part, edges)
         first: Literal["simplex", "ipm"] = self._choose(part)
         second: Literal["simplex", "ipm"] = "simplex" if first == "ipm" else "ipm"
