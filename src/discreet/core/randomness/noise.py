@@ -104,8 +104,9 @@ def discrete_laplaces(
     .. math:: T_{2j} = q^{m j}, \qquad T_{2j+1} = q^{m j} \frac{q + q^m}{1 + q}.
 
     The pair is drawn by exact inversion (:mod:`discreet.core.randomness.inversion`) from a table that ends at
-    :math:`T_{2J}`; a draw beyond the end starts anew from there, since :math:`T_{2J+i} = T_{2J} T_i`. No
-    threshold is rational, as :math:`q` is transcendental (Lindemann), so that the digits always decide. The remainder :math:`U` is uniform and kept with probability :math:`q^U > e^{-1/16}`. For :math:`b < 32`, :math:`m = 1`.
+    :math:`T_{2J}`; a draw beyond the end starts anew from there, since :math:`T_{2J+i} = T_{2J} T_i`. No threshold
+    is rational, as :math:`q` is transcendental (Lindemann), so that the digits always decide. The remainder
+    :math:`U` is uniform and kept with probability :math:`q^U > e^{-1/16}`. For :math:`b < 32`, :math:`m = 1`.
 
     Parameters
     ----------
