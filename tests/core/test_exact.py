@@ -70,6 +70,13 @@ def test_exp_at_the_ends(x: Fraction, value: int) -> None:
     assert exp_floor(x, 10) == value
     assert exp_ceil(Fraction(0), 10) == 1 << 10
     assert exp_ceil(Fraction(-5000), 10) == 1
+    assert exp_floor(Fraction(0), 0) == exp_ceil(Fraction(0), 0) == 1
+
+
+def test_exponents_far_below_zero_form_no_large_integers() -> None:
+    x = Fraction(-(10**30))
+    assert exp_floor(x, 60) == 0
+    assert exp_ceil(x, 60) == 1
 
 
 def test_log_of_one_is_zero_and_of_nothing_is_refused() -> None:

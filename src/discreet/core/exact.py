@@ -114,6 +114,9 @@ def exp_floor(x: Fraction, bits: int) -> int:
     >>> exp_floor(Fraction(0), 10), exp_floor(Fraction(1), 20) / 2**20
     (1024, 2.7182817459106445)
     """
+    if -x >= bits:
+        # e^-bits < 2^-bits; and no integer of as many bits as -x has units is formed.
+        return 0 if x < 0 else 1
     if x < 0:
         work = bits + _GUARD + _magnitude(-x)
         return (1 << (work + bits)) // _exp_positive(-x, work, up=True)
@@ -132,6 +135,8 @@ def exp_ceil(x: Fraction, bits: int) -> int:
     >>> exp_ceil(Fraction(-1), 20) - exp_floor(Fraction(-1), 20)
     1
     """
+    if -x >= bits:
+        return 1
     if x < 0:
         work = bits + _GUARD + _magnitude(-x)
         return -(-(1 << (work + bits)) // _exp_positive(-x, work, up=False))
