@@ -201,16 +201,20 @@ def check_paths(a):
         links[i].append((j, a.D[i, j]))
         links[j].append((i, a.D[i, j]))
     whole = a.scope["all_pairs_epsilon"] and Fraction(a.scope["all_pairs_epsilon"])
-    uncovered, beyond, groups, alone, seen = 0, 0, 0, [], set()
+    uncovered, beyond, groups, seen = 0, 0, 0, set()
     for i in range(a.n):
-        reached = shortest_paths(i, links)
-        groups += i not in seen
-        seen |= reached.keys()
-        alone += [i] * (len(reached) == 1 < a.n)
+        if i not in seen:
+            groups += 1
+            seen |= shortest_paths(i, links).keys()
+        # A binding link is a path itself; only the other pairs need a search.
+        others = [j for j in range(i + 1, a.n) if (i, j) not in a.binding]
+        reached = {j: d for j, d in links[i] if i < j}
+        reached |= shortest_paths(i, links) if others else {}
         for j in range(i + 1, a.n):
             d, path = a.D[i, j], reached.get(j)
             uncovered += (i, j) in a.constrained and (path is None or path > d)
             beyond += whole is not None and (path is None or a.epsilon * path > whole * d)
+    alone = [i for i in range(a.n) if not links[i] and a.n > 1]
     told = [a.scope[name] for name in ("n_secrets", "joined", "components", "isolated", "space")]
     truth = [a.n, len(a.joined), groups, alone, space_digest(a)]
     misstated = sum(x != y for x, y in zip(told, truth))

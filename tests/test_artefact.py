@@ -394,5 +394,5 @@ def test_version_1_loads_for_ever() -> None:
     assert made.problem.reports is not None
     assert made.problem.reports.tolist() == [0, 2, 5]
     assert stored.joined.tolist() == [[2, 4]]
-    assert made.provenance.versions["discreet"] == "0.1.0"
+    assert made.provenance.versions["discreet"].startswith("0.")
     assert verify(made, optimality=True).passed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,10 @@ import pytest
 
 from cli.commands import say
 from discreet.artefact import save
+from discreet.cli.describe import unprotected
+from discreet.cli.files import write_channel
+from discreet.cli.output import emit
+from discreet.core.errors import InvalidProblemError
 from discreet.core.metric import MetricSpace
 from discreet.metricdp.problem import Problem
 from forging import forge
@@ -88,6 +93,31 @@ def test_info_names_the_isolated(capsys: pytest.CaptureFixture[str], tmp_path: P
     data = say(capsys, "info", tmp_path / "a", "--json").data
     assert (data["isolated_secrets"], data["components"], data["joined_links"]) == ([4], 3, 0)
     assert data["labels"][4] == "farm"
+
+
+def test_a_warning_names_ten_of_many_isolated() -> None:
+    space = MetricSpace.from_points([[float(3 * i)] for i in range(15)], unit="km")
+    made = exponential(Problem(space, utility_loss="euclidean"), radius=1, joined=False)
+    assert unprotected(made, None) == [
+        "nothing is promised between 15 separate groups of secrets",
+        "15 secrets are NOT protected: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 5 more",
+    ]
+
+
+def test_a_folder_that_vanished_is_refused_under_the_option_s_name(tmp_path: Path) -> None:
+    """It was there when the design began."""
+    with pytest.raises(InvalidProblemError, match="--output: expected a file that can be written"):
+        write_channel(grid(2, 2), str(tmp_path / "gone" / "c"), None)
+
+
+def test_json_takes_what_the_library_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    held = {"a": Fraction(1, 3), "b": np.arange(2), "c": np.float64(0.5)}
+    emit(held, "", as_json=True, command="test")
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == {"command": "test", "a": "1/3", "b": [0, 1], "c": 0.5}
+    for refused in (object(), float("nan")):
+        with pytest.raises((TypeError, ValueError)):
+            emit({"a": refused}, "", as_json=True, command="test")
 
 
 def test_sample_prints_one_report_a_line(capsys: pytest.CaptureFixture[str], channel: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from cli.commands import say
 from discreet.artefact import load, read
 from discreet.cli import designing
+from discreet.cli.registry import METHODS
 from discreet.metricdp import _design
 from discreet.metricdp.baselines import Exponential
 
@@ -116,8 +117,7 @@ def test_people_get_text_and_where_it_was_written(
         ["--loss", "squared-euclidean"],
         ["--loss", "manhattan"],
         ["--reports", "0,4,8"],
-        ["--method", "kernel"],
-        ["--method", "direct"],
+        *(["--method", name] for name in METHODS),
         ["--method", "optimal"],
         ["--threads", "2", "--time-limit", "20"],
     ],

@@ -12,6 +12,7 @@ from discreet.cli.designing import Outputs, Search, run_design
 from discreet.cli.files import open_channel
 from discreet.cli.options import Channel, Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, warn
+from discreet.cli.registry import METHODS
 from discreet.cli.sampling import draw, find_secret
 from discreet.cli.statement import Aims, Places
 
@@ -141,7 +142,8 @@ def design(
     method: Annotated[
         str,
         typer.Option(
-            help="auto, optimal (a gap of 1e-6 or status 4), direct, kernel.", rich_help_panel=_HOW
+            help=f"auto, optimal (a gap of 1e-6 or status 4), {', '.join(sorted(METHODS))}.",
+            rich_help_panel=_HOW,
         ),
     ] = "auto",
     threads: Annotated[int, typer.Option(help="Threads of a solver.", rich_help_panel=_HOW)] = 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -27,7 +28,9 @@ def progress(stream: TextIO, *, quiet: bool) -> Iterator[Callback | None]:
     with console.status("designing") as line:
 
         def on_iteration(step: Iteration) -> None:
-            gap = f"gap {step.gap:.2%}" if step.gap < 1 else "no verified channel yet"
-            line.update(f"{step.elapsed:.1f} s, {step.method}, loss {step.upper:.6g}, {gap}")
+            stands = "no verified channel yet"
+            if math.isfinite(step.upper):
+                stands = f"loss {step.upper:.6g}, gap {step.gap:.2%}"
+            line.update(f"{step.elapsed:.1f} s, {step.method}, {stands}")
 
         yield on_iteration

@@ -30,8 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["COMPARE", "JUDGES", "METHODS", "REPRODUCE", "find"]
 
 METHODS: dict[str, str] = {
+    "best-constant": "discreet.metricdp.baselines:BestConstant",
+    "columns": "discreet.metricdp.columns:Columns",
     "direct": "discreet.metricdp.direct:Direct",
+    "exponential": "discreet.metricdp.baselines:Exponential",
     "kernel": "discreet.metricdp.kernel:Kernel",
+    "planar-laplace": "discreet.metricdp.baselines:PlanarLaplace",
+    "uniform": "discreet.metricdp.baselines:Uniform",
 }
 
 COMPARE: dict[str, str] = {}
@@ -62,9 +67,9 @@ def find(table: Mapping[str, str], name: str, argument: str) -> Callable[..., An
     --------
     >>> find(METHODS, "kernel", "--method")()
     Kernel()
-    >>> find(METHODS, "magic", "--method")
+    >>> find({"b": "math:exp", "a": "math:log"}, "c", "--method")
     Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: --method: expected one of direct, kernel, got 'magic'
+    discreet.core.errors.InvalidProblemError: --method: expected one of a, b, got 'c'
     """
     if name not in table:
         raise InvalidProblemError(argument, f"one of {', '.join(sorted(table))}", repr(name))
