@@ -99,9 +99,10 @@ def test_a_backdrop_must_fit() -> None:
 
 
 def test_percentages_for_readers() -> None:
-    assert [percent(p) for p in (0.0, 0.0015, 0.0449, 0.5)] == [
+    assert [percent(p) for p in (0.0, 0.0015, 0.0449, 0.996, 1.0)] == [
         "under 0.1 %",
         "0.1 %",
         "4 %",
-        "50 %",
+        "over 99 %",
+        "100 %",
     ]

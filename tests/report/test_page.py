@@ -147,16 +147,17 @@ def test_the_page_holds_the_certificate_and_the_numbers(page: str) -> None:
         assert check.detail in words
     assert "-0.333333" in words
     for number in (
-        f"{design.lower:.8g}",
-        f"{design.upper:.8g}",
-        "3/1024",
-        "1/1000000",
-        "50 %",
+        f"{design.lower:.10g}",
+        f"{design.upper:.10g}",
+        "0.00293",
+        "1e-06",
+        "gap 0.5",
         "by hand",
     ):
         assert number in words
     for entry in design.provenance.assumed_public:
         assert entry.digest in words
+    assert "status gap reached" in words
     assert "discreet verify demo/one.channel" in words
     assert "seconds, design" in words
 

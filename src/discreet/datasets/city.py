@@ -148,7 +148,7 @@ class City:
 def made_city(n: int = 150, *, seed: int = 7) -> City:
     """Make a city.
 
-    Junctions are thrown at random, half around the center (normal) and half over the whole disc (uniform), and kept
+    Junctions are thrown at random, two in five around the center (normal), the others over the whole disc (uniform), and kept
     when they are not too close to others or to the river. Of their Delaunay triangulation the Gabriel edges are kept,
     which is a planar graph; edges that cross the river are dropped but for a few bridges; then some edges at random,
     never one of the minimum spanning tree.
@@ -220,13 +220,13 @@ def _throw(
     kept: list[NDArray[np.float64]] = []
     crowded = 0
     while len(kept) < n:
-        if generator.random() < 0.5:
-            place = generator.normal(0, 0.2 * radius, 2)
+        if generator.random() < 0.4:
+            place = generator.normal(0, 0.28 * radius, 2)
         else:
             place = radius * np.sqrt(generator.random()) * _direction(generator)
         from_center = float(np.hypot(*place)) / radius
         # A crowd of refusals shrinks the spacing, so that every n is reached.
-        spacing = (0.15 + 0.60 * from_center**1.2) * 0.99 ** (crowded / 20)
+        spacing = (0.25 + 0.42 * from_center**1.2) * 0.99 ** (crowded / 20)
         dry = np.hypot(*(river - place).T).min() > 0.05 * radius
         apart = not kept or np.hypot(*(np.array(kept) - place).T).min() > spacing
         if from_center <= 1 and dry and apart:

@@ -142,11 +142,13 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.1234), percent(0.004), percent(0.0001), percent(1.0)
-    ('12 %', '0.4 %', 'under 0.1 %', '100 %')
+    >>> percent(0.1234), percent(0.004), percent(0.0001), percent(0.998)
+    ('12 %', '0.4 %', 'under 0.1 %', 'over 99 %')
     """
     if share < 0.001:
         return "under 0.1 %"
+    if 0.99 < share < 1:
+        return "over 99 %"
     return f"{100 * share:.1f} %" if share < 0.01 else f"{100 * share:.0f} %"
 
 

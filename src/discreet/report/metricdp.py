@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.core.exact import decimal_up
 from discreet.plot import Curve, plot_frontier
+from discreet.report.compare import compare
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.maps import Backdrop, Places, draw_map
 from discreet.report.page import Chapter, render_template
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bar", "chapter"]
 
-_REPORTS = (1, 5, 20)
+_REPORTS = (1, 2, 5, 10)
 """How many reports about one secret the table of strength looks at."""
 
 
@@ -104,7 +105,7 @@ def chapter(
     problem, guarantee = design.problem, design.guarantee
     noun = "secret" if _places(design, loss_unit) is None else "place"
     least = _nearest(problem)
-    compared = _baselines(design) if baselines is None else list(baselines)
+    compared = compare(problem, guarantee) if baselines is None else list(baselines)
     body = render_template(
         "metricdp.html",
         anchor=anchor,
@@ -114,10 +115,15 @@ def chapter(
         claim=_claim(guarantee, least),
         guarantee=_sentence(str(guarantee)),
         map=_map(design, picks, backdrop, loss_unit),
+        in_use=int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
+        n_reports=problem.n_reports,
         bars=_bars(design, compared),
         loss_name=loss_name,
         loss_unit=loss_unit,
         cost=_cost(design, compared, loss_unit),
+        stronger=[label for label, _ in compared if label == "planar Laplace"]
+        if guarantee.radius
+        else [],
         frontier=_frontier(curves, guarantee.unit, loss_unit, anchor),
         curves_note=curves_note,
         ladder=_ladder(guarantee, least),
@@ -134,7 +140,6 @@ def chapter(
         trace=design.provenance.method_trace,
         seeded=design.provenance.seeded,
         versions=design.provenance.versions,
-        n_secrets=problem.n_secrets,
     )
     return Chapter(title, anchor, body, lead[0] if lead else "")
 
@@ -162,7 +167,7 @@ def _claim(guarantee: MetricDP, least: Fraction) -> dict[str, str]:
 
 
 def _ladder(guarantee: MetricDP, least: Fraction) -> list[tuple[str, list[str]]]:
-    """For some distances: how often in 100 the best guess is right after 1, 5, 20 reports."""
+    """For some distances: how often in 100 the best guess is right after some reports."""
     base = example_distance(guarantee, least)
     rows = []
     lengths = [base * multiple for multiple in (Fraction(1, 5), Fraction(1, 2), 1, 2, 4, 10)]
@@ -230,11 +235,6 @@ def _telling(design: Design[Problem, Multipliers]) -> list[tuple[str, int]]:
         ("where least is lost", int(np.argmin(lost))),
         ("where most is lost", int(np.argmax(lost))),
     ]
-
-
-def _baselines(design: Design[Problem, Multipliers]) -> list[tuple[str, float]]:
-    """Give what the best constant report loses: it tells nothing, so that every guarantee allows it."""
-    return [("always the same report", float(design.problem.cost.sum(axis=0).min()))]
 
 
 def _bars(
@@ -322,15 +322,17 @@ def _numbers(
     rows += [
         (
             "lower bound",
-            "none" if design.lower is None else f"{design.lower:.8g} {loss_unit}".strip(),
+            "none" if design.lower is None else f"{design.lower:.10g} {loss_unit}".strip(),
         ),
-        ("expected loss", f"{design.upper:.8g} {loss_unit}".strip()),
-        ("gap", "none" if design.gap is None else f"{100 * design.gap:.2g} %"),
+        ("expected loss", f"{design.upper:.10g} {loss_unit}".strip()),
+        ("gap", "none" if design.gap is None else f"{design.gap:.2g}"),
         ("method", design.provenance.method),
         ("status", design.status),
     ]
     rows += [
-        (name, f"{parameters[name]}") for name in ("delta", "theta", "limbs") if name in parameters
+        (name, f"{float(Fraction(parameters[name])):.3g}")
+        for name in ("delta", "theta", "limbs")
+        if name in parameters
     ]
     rows += [(f"seconds, {step}", f"{time:.1f}") for step, time in seconds.items()]
     return rows

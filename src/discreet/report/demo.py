@@ -1,0 +1,296 @@
+"""The demo: a made city and a grid, each with a mechanism, on one page and in two files that carry their proofs.
+
+Everything is public and made: the city is :func:`discreet.datasets.made_city`. Nothing is printed; progress is a
+callback.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.artefact import save
+from discreet.core.guarantee import MetricDP
+from discreet.core.metric import MetricSpace
+from discreet.datasets import made_city
+from discreet.metricdp import Direct, Problem, design
+from discreet.plot import Curve
+from discreet.report.compare import compare
+from discreet.report.maps import Backdrop
+from discreet.report.page import make_chapter, write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from discreet.datasets import City
+    from discreet.report.page import Chapter
+
+__all__ = ["Demo", "build_demo", "traffic"]
+
+SEED = 4
+JUNCTIONS = 100
+DOWNTOWN = 36
+EPSILONS = (0.5, 1, 2, 4, 8)
+GAP = 0.01
+
+_TITLE = "Report a place near you, and give away no more than you must"
+_PROMISE = (
+    "A service wants to know where you are. A mechanism reports a place near you instead, drawn at random in such a "
+    "way that whoever sees it cannot tell well between places that are close to each other."
+)
+_PROOF = (
+    "Many mechanisms keep this promise. The two on this page were computed to cost as little as possible while they "
+    "keep it, with a proof that no other could cost much less. Privacy was checked afterwards, in exact arithmetic, on "
+    "the very numbers that reports are drawn from."
+)
+_RIDE = (
+    "A rider asks for a car. It is sent to the junction that was reported and drives on from there to the rider, along "
+    "the roads and one-way streets. That extra drive is the loss."
+)
+_CROW = (
+    "For privacy, distance is the straight line and not the road. Two junctions on opposite banks of the river are "
+    "near each other, however long the way over the bridge, and the promise should hold for them too."
+)
+_CELLS = (
+    "square cells of one kilometer, all equally likely. The loss is the straight line from the true cell to the "
+    "reported one. Here the best mechanism can be written down in closed form, and proved best."
+)
+_CURVES = (
+    "The {n} junctions nearest to the center, all pairs of them constrained; to the right privacy is weaker. Each blue "
+    "point is a mechanism that was designed and certified. Nothing can lie in the shaded area: its edge is the proven "
+    "lower bound. The others are drawn with their reports renamed where that loses less."
+)
+
+
+@final
+@dataclass(frozen=True)
+class Demo:
+    """What was written.
+
+    Parameters
+    ----------
+    page
+        The report.
+    artefacts
+        Files that ``discreet verify`` reads.
+    seconds
+        How long each part took.
+    """
+
+    page: Path
+    artefacts: tuple[Path, ...]
+    seconds: Mapping[str, float]
+
+
+class _Watch:
+    """Tells what is being done, and remembers how long each part took."""
+
+    def __init__(self, on_progress: Callable[[str], None] | None) -> None:
+        self.on_progress = on_progress
+        self.seconds: dict[str, float] = {}
+        self.start = time.perf_counter()
+
+    def begin(self, sentence: str) -> None:
+        if self.on_progress is not None:
+            self.on_progress(sentence)
+        self.start = time.perf_counter()
+
+    def end(self, part: str) -> None:
+        self.seconds[part] = time.perf_counter() - self.start
+
+
+def build_demo(
+    out: str | PathLike[str],
+    *,
+    seed: int = SEED,
+    junctions: int = JUNCTIONS,
+    rows: int = 20,
+    columns: int = 25,
+    on_progress: Callable[[str], None] | None = None,
+) -> Demo:
+    """Make the demo: ``index.html``, ``city.channel`` and ``grid.channel``.
+
+    Parameters
+    ----------
+    out
+        Folder to write to; made if there is none.
+    seed
+        Which city is made. It makes data, not privacy: nothing that is drawn from depends on it in secret.
+    junctions
+        Size of the city.
+    rows, columns
+        Size of the grid.
+    on_progress
+        Called with a sentence before each part.
+
+    Returns
+    -------
+    Demo
+        Where everything is.
+
+    Raises
+    ------
+    InvalidProblemError
+        For sizes that make no city or grid.
+    OSError
+        When the folder can't be written.
+    """
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    watch = _Watch(on_progress)
+    files = (folder / "city.channel", folder / "grid.channel")
+    city = made_city(junctions, seed=seed)
+    chapters = [
+        _city_chapter(city, files[0], watch),
+        _grid_chapter(rows, columns, files[1], watch),
+    ]
+    watch.begin("Writing the page")
+    page = write_report(chapters, folder / "index.html", title=_TITLE, lead=(_PROMISE, _PROOF))
+    watch.end("page")
+    return Demo(page, files, dict(watch.seconds))
+
+
+def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
+    watch.begin(f"Designing for a city of {city.n} junctions and {len(city.edges)} roads")
+    problem = city_problem(city)
+    made = design(problem, MetricDP(2, "km", radius="1.2"), method=Direct(), gap=GAP, throw=False)
+    save(made, file)
+    watch.end("city")
+    watch.begin(f"Comparing strengths on {_downtown(city)} junctions downtown")
+    curves = _curves(city)
+    watch.end("curves")
+    return make_chapter(
+        "metricdp",
+        made,
+        title="A made city",
+        anchor="city",
+        lead=(_RIDE, _CROW),
+        picks=_landmarks(city),
+        backdrop=Backdrop(city.edges, traffic(city), city.river),
+        curves=curves,
+        curves_note=_CURVES.format(n=_downtown(city)),
+        loss_name="extra drive",
+        loss_unit="km",
+        artefact=f"{file.parent.name}/{file.name}",
+        seconds={
+            "design, check and file": watch.seconds["city"],
+            "curves": watch.seconds["curves"],
+        },
+    )
+
+
+def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter:
+    watch.begin(f"Designing for a grid of {rows} by {columns} cells")
+    space = MetricSpace.grid(rows, columns, cell=1, unit="km")
+    problem = Problem(space, utility_loss="euclidean")
+    made = design(problem, MetricDP(2, "km", radius=2), gap=GAP, throw=False)
+    save(made, file)
+    watch.end("grid")
+    middle = (rows // 2) * columns + columns // 2
+    return make_chapter(
+        "metricdp",
+        made,
+        title=f"A grid of {rows * columns} cells",
+        anchor="grid",
+        lead=(f"{rows} by {columns} {_CELLS}",),
+        picks=[
+            ("in the middle", middle),
+            ("on an edge", columns // 3),
+            ("in a corner", rows * columns - 1),
+        ],
+        loss_name="distance to the report",
+        loss_unit="km",
+        artefact=f"{file.parent.name}/{file.name}",
+        seconds={"design, check and file": watch.seconds["grid"]},
+    )
+
+
+def city_problem(city: City, junctions: NDArray[np.int64] | None = None) -> Problem:
+    """State the city's problem, or that of some of its junctions: who is there, and what a wrong report costs."""
+    chosen = np.arange(city.n) if junctions is None else junctions
+    # The car starts at the report: the drive from column to row.
+    drive = city.travel(directed=True).T[np.ix_(chosen, chosen)]
+    prior = city.prior[chosen] / city.prior[chosen].sum()
+    space = MetricSpace.from_points(city.points[chosen], unit="km")
+    return Problem(space, utility_loss=drive, prior=prior)
+
+
+def _downtown(city: City) -> int:
+    return min(DOWNTOWN, city.n // 2)
+
+
+def _curves(city: City) -> list[Curve]:
+    """Design at several strengths for the junctions downtown, and compare with the better version of each baseline."""
+    center = np.sort(np.argsort(np.hypot(*city.points.T), kind="stable")[: _downtown(city)])
+    problem = city_problem(city, center)
+    reached, proven = [], []
+    others: dict[str, list[float]] = {}
+    for epsilon in EPSILONS:
+        asked = MetricDP(epsilon, "km")
+        made = design(problem, asked, method=Direct(), gap=GAP, throw=False)
+        reached.append(made.upper)
+        proven.append(made.lower or 0.0)
+        losses: dict[str, float] = {}
+        for label, loss in compare(problem, asked):
+            name = label.partition(",")[0]
+            losses[name] = min(loss, losses.get(name, loss))
+        for name, loss in losses.items():
+            others.setdefault(name, []).append(loss)
+    return [
+        Curve("lower bound", EPSILONS, tuple(proven), "bound"),
+        Curve("this library", EPSILONS, tuple(reached), "optimum"),
+        *(Curve(name, EPSILONS, tuple(losses)) for name, losses in others.items()),
+    ]
+
+
+def _landmarks(city: City) -> list[tuple[str, int]]:
+    """Name three junctions worth looking at: the busiest, one at a bridge, one at the edge of town."""
+    ends = city.edges[city.bridges].ravel()
+    away = np.hypot(*city.points.T)
+    return [
+        ("the busiest corner", int(np.argmax(city.prior))),
+        ("at a bridge", int(ends[np.argmin(city.points[ends, 1] + away[ends])])),
+        ("at the edge of town", int(np.argmax(away))),
+    ]
+
+
+def traffic(city: City) -> NDArray[np.float64]:
+    """Count how much of the demand each road carries when everybody drives everywhere the shortest way.
+
+    Parameters
+    ----------
+    city
+        A road network.
+
+    Returns
+    -------
+    ndarray
+        ``(m,)``, the share of all trips that use each road; trips start and end as the prior says.
+
+    Complexity
+    ----------
+    O(n m log n).
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    graph = coo_array((city.lengths, tuple(city.edges.T)), shape=(city.n, city.n)).tocsr()
+    far, before = dijkstra(graph, directed=False, return_predecessors=True)
+    carried = np.zeros((city.n, city.n))
+    for source in range(city.n):
+        through = city.prior.copy()
+        # From the farthest inwards: each node hands what passes through it to the node before it.
+        for node in np.argsort(-far[source], kind="stable")[:-1]:
+            via = before[source, node]
+            through[via] += through[node]
+            carried[node, via] += city.prior[source] * through[node]
+    both = carried + carried.T
+    share: NDArray[np.float64] = both[city.edges[:, 0], city.edges[:, 1]]
+    return share
