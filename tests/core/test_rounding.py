@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from discreet.core._kernels import round_rows
 from discreet.core.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor, log_floor
@@ -60,19 +61,40 @@ def matrices(draw: st.DrawFn) -> tuple[NDArray[np.float64], dict[tuple[int, int]
     return matrix, exponents
 
 
-@given(matrices())
+@given(matrices(), st.sampled_from([1, 2]))
 @settings(deadline=None, max_examples=80)
 def test_rounding_keeps_every_inequality(
-    case: tuple[NDArray[np.float64], dict[tuple[int, int], Fraction]],
+    case: tuple[NDArray[np.float64], dict[tuple[int, int], Fraction]], limbs: int
 ) -> None:
     matrix, exponents = case
     slack = exact_slack(matrix, exponents)
     assert slack > 0
-    channel = round_channel(matrix, slack=slack, limbs=2)
+    channel = round_channel(matrix, slack=slack, limbs=limbs)
     assert violations(channel, exponents) == 0
-    theta = mixing_weight(matrix.shape[1], slack, limbs=2)
+    theta = mixing_weight(matrix.shape[1], slack, limbs=limbs)
     share = matrix / matrix.sum(axis=1, keepdims=True)
     assert np.abs(channel.probabilities - share).max() <= float(theta) + 1e-12
+
+
+@given(
+    st.integers(1, 3), st.integers(1, 6), st.integers(2, 2**38), st.integers(-900, 900), st.data()
+)
+@settings(deadline=None, max_examples=100)
+def test_pairs_of_floats_round_within_a_unit(
+    n: int, k: int, lift: int, exponent: int, data: st.DataObject
+) -> None:
+    """Every weight is within 1 + 2^-38 units of its exact share, whatever the magnitudes."""
+    logs = np.array([[data.draw(st.floats(-200, 0)) for _ in range(k)] for _ in range(n)])
+    matrix = np.ldexp(np.exp(logs), exponent // 2)
+    matrix[:, data.draw(st.lists(st.integers(0, k - 1), max_size=k - 1))] = 0.0
+    rows = round_rows(np.ldexp(matrix, -np.frexp(matrix.max(axis=1, keepdims=True))[1]), lift)
+    for row, weights in zip(matrix.tolist(), rows.tolist(), strict=True):
+        exact = [Fraction(x) for x in row]
+        free = 2**62 - lift * sum(x > 0 for x in exact)
+        assert sum(weights) == 2**62
+        for x, weight in zip(exact, weights, strict=True):
+            share = free * x / sum(exact) + (lift if x else 0)
+            assert abs(weight - share) <= 1 + Fraction(1, 2**38)
 
 
 def kernel_mechanism(
@@ -144,6 +166,12 @@ def test_what_cannot_be_rounded_is_refused(
 ) -> None:
     with pytest.raises(InvalidProblemError, match=f"^{name}: expected"):
         round_channel(matrix, slack=slack)
+
+
+def test_more_lift_than_pairs_of_floats_can_vouch_for_is_rounded_in_integers() -> None:
+    channel = round_channel([[0.5, 0.25, 0.0], [0.25, 0.25, 0.0]], slack="1e-12")
+    assert channel.weights.astype(object).sum(axis=1).tolist() == [2**62, 2**62]
+    assert channel.weights[1].tolist() == [2**61, 2**61, 0]
 
 
 def test_a_second_limb_carries_less_slack() -> None:

@@ -200,3 +200,72 @@ def spanner(
                 through = by_j + from_i[v]
                 row[v] = min(row[v], through)
     return kept
+
+
+@kernel
+def _product(x: float, y: float) -> tuple[float, float]:
+    """Product of two floats as a float and its exact error (Dekker, by Veltkamp's halves)."""
+    p = x * y
+    c = 134217729.0 * x
+    x_head = c - (c - x)
+    x_tail = x - x_head
+    c = 134217729.0 * y
+    y_head = c - (c - y)
+    y_tail = y - y_head
+    error = ((x_head * y_head - p) + x_head * y_tail + x_tail * y_head) + x_tail * y_tail
+    return p, error
+
+
+@kernel
+def round_rows(table: NDArray[np.float64], lift: int) -> NDArray[np.int64]:
+    """Round rows to integers that sum to 2^62: ``lift`` for each positive entry, the rest in proportion.
+
+    Entries of ``table`` lie in [0, 1), the largest of each row in [1/2, 1). An entry z of a row with sum s and K
+    positive entries has the share ``x = (2^62 - K lift) z / s``. The sum is held in three floats, the quotient and the
+    product in two, so that x is known up to ``2^62 2^-101``, and its floor up to one unit, within ``2^-38`` of whole
+    numbers. At most K units of 2^62 are left and go to the first entries, one for each. So every weight is within
+    ``1 + 2^-38`` of ``x + lift``.
+    """
+    n, width = table.shape
+    weights = np.zeros((n, width), dtype=np.int64)
+    total = np.int64(4611686018427387904)
+    for i in range(n):
+        high = middle = low = 0.0
+        count = 0
+        for k in range(width):
+            z = table[i, k]
+            if z > 0.0:
+                count += 1
+                new = high + z
+                part = new - high
+                error = (high - (new - part)) + (z - part)
+                high = new
+                new = middle + error
+                part = new - middle
+                low += (middle - (new - part)) + (error - part)
+                middle = new
+        middle += low
+        s = high + middle
+        s_rest = middle - (s - high)
+        free = total - lift * count
+        f = float(free)
+        f_rest = float(free - np.int64(f))
+        # Long division: two digits of 53 bits, each remainder exact up to terms of third order.
+        q = f / s
+        p, e = _product(q, s)
+        remainder = ((f - p) - e) + (f_rest - q * s_rest)
+        q_rest = remainder / s
+        left = total
+        for k in range(width):
+            z = table[i, k]
+            if z > 0.0:
+                p, e = _product(z, q)
+                whole = np.floor(p)
+                rest = (p - whole) + (e + z * q_rest)
+                weights[i, k] = np.int64(whole) + np.int64(np.floor(rest)) + lift
+                left -= weights[i, k]
+        for k in range(width):
+            if table[i, k] > 0.0 and left > 0:
+                weights[i, k] += 1
+                left -= 1
+    return weights
