@@ -222,11 +222,13 @@ def exp_up(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
     mask = (1 << _CHUNK) - 1
     largest = int(lengths.max(initial=0))
     shifts = range(0, max(1, largest.bit_length()), _CHUNK)
-    for shift in shifts:
-        chunk, place = np.unique((lengths >> shift) & mask, return_inverse=True)
-        powers = [_exp_up(rate * (value << shift)) for value in chunk.tolist()]
-        result *= np.array(powers)[place.reshape(lengths.shape)]
-    return result * (1.0 + (len(shifts) + 1) * _UNIT)
+    # Overflow is meant: an infinite factor is a larger one.
+    with np.errstate(over="ignore"):
+        for shift in shifts:
+            chunk, place = np.unique((lengths >> shift) & mask, return_inverse=True)
+            powers = [_exp_up(rate * (value << shift)) for value in chunk.tolist()]
+            result *= np.array(powers)[place.reshape(lengths.shape)]
+        return result * (1.0 + (len(shifts) + 1) * _UNIT)
 
 
 def _exp_up(x: Fraction) -> float:
