@@ -352,7 +352,7 @@ def _label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None
             (1.015, height),
             textcoords="axes fraction",
             color=color,
-            fontsize="small",
+            fontsize=9,
             va="center",
             ha="left",
             annotation_clip=False,

@@ -106,3 +106,23 @@ def test_percentages_for_readers() -> None:
         "over 99 %",
         "100 %",
     ]
+
+
+@pytest.mark.parametrize(
+    ("plane", "width", "height"),
+    [
+        ([(0.0, 0.0), (0.0, 10.0)], 0, 910 * 1.3),
+        ([(0.0, 0.0), (1.0, 10.0)], 910 * 1.3 / 10, 910 * 1.3),
+        ([(0.0, 0.0), (10.0, 1.0)], 910, 91),
+        ([(5.0, 5.0), (5.0, 5.0)], 0, 0),
+    ],
+)
+def test_maps_of_any_shape_fit(
+    plane: list[tuple[float, float]], width: float, height: float
+) -> None:
+    two = Places(np.array(plane), np.eye(2), np.arange(2), np.zeros((2, 2)), "km")
+    view = draw_map(two, [("a", 0)], near=[])
+    at = np.reshape(view.data["at"], (2, 2))
+    assert np.ptp(at, axis=0) == pytest.approx([width, height], abs=0.2)
+    assert at[:, 0].mean() == pytest.approx(500, abs=0.2)
+    assert view.bar[0] <= 250

@@ -204,6 +204,28 @@ def test_secrets_that_nothing_protects_are_said() -> None:
     assert "no limit" in words
 
 
+def test_the_table_of_strength_starts_at_the_nearest_pair_and_goes_beyond_the_radius() -> None:
+    space = MetricSpace.from_points([(0, 0), (0.123, 0), (3, 0)], unit="km")
+    near = design_on(space, radius=1, whole=Fraction(5, 2))
+    body = make_chapter("metricdp", near).body
+    (table,) = re.findall(r'<table class="ladder">(.*?)</table>', body, re.DOTALL)
+    rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t", row) for row in table.split("<tr>")[2:]]
+    # 130 m stands for 123 m; 1 / (1 + e^-0.26) = 0.5646; at 2 km 2.5 a km count: 1 / (1 + e^-5) = 0.9933.
+    assert rows[0] == ["130 m", "57", "63", "79", "94"]
+    assert rows[1][0] == "250 m"
+    assert rows[-2][:2] == ["2 km", "100"]
+
+
+def test_a_secret_alone_and_a_radius_below_every_distance_make_pages_too() -> None:
+    alone = design_on(MetricSpace.from_points([(1.0, 2.0)], unit="km"))
+    assert "1 report" in make_chapter("metricdp", alone).body
+    far = design_on(
+        MetricSpace.from_points([(0, 0), (500, 0)], unit="km"), radius=1, whole=None, components=2
+    )
+    words = Reader(render_report([make_chapter("metricdp", far)])).words
+    assert "500 km no limit" in words
+
+
 def test_links_and_the_epsilon_for_all_pairs_are_said() -> None:
     joined = design_on(line(), radius=1, whole=Fraction(7, 2), joined=4)
     words = Reader(render_report([make_chapter("metricdp", joined)])).words

@@ -25,6 +25,7 @@ __all__ = ["Backdrop", "MapView", "Places", "draw_map", "percent"]
 _WIDTH = 1000
 _MARGIN = 45
 _LEGEND = 92
+_TALLEST = 1.3
 _LEAST = 1e-3
 """Probability below which a mark would be too small to see."""
 
@@ -188,12 +189,15 @@ def draw_map(
     half = (places.cell or 0) / 2
     low, high = places.plane.min(axis=0) - half, places.plane.max(axis=0) + half
     margin = _MARGIN if places.cell is None else 0
-    scale = (_WIDTH - 2 * margin) / max(float(high[0] - low[0]), 1e-12)
-    height = round(float(high[1] - low[1]) * scale + 2 * margin)
+    extent = high - low
+    # A tall map is narrowed, so that it fits a screen; one place alone gets a map of one unit.
+    scale = (_WIDTH - 2 * margin) / (max(float(extent[0]), float(extent[1]) / _TALLEST) or 1.0)
+    height = round(float(extent[1]) * scale + 2 * margin)
+    left = (_WIDTH - float(extent[0]) * scale) / 2
 
     def project(points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn the plane into the drawing: y runs down there."""
-        x = (points[:, 0] - low[0]) * scale + margin
+        x = (points[:, 0] - low[0]) * scale + left
         y = (high[1] - points[:, 1]) * scale + margin
         return np.round(np.stack([x, y], axis=1), 1)
 

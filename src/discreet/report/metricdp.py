@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
@@ -171,11 +172,20 @@ def _ladder(guarantee: MetricDP, least: Fraction) -> list[tuple[str, list[str]]]
     base = example_distance(guarantee, least)
     rows = []
     lengths = [base * multiple for multiple in (Fraction(1, 5), Fraction(1, 2), 1, 2, 4, 10)]
-    for length in [length for length in lengths if length >= least]:
+    lengths = [length for length in lengths if length >= least] or [_two_digits(least)]
+    if least > 0 and 5 * least < 4 * lengths[0]:
+        lengths.insert(0, _two_digits(least))
+    for length in lengths:
         nats = strength(guarantee, length)
         cells = ["no limit" if nats is None else guesses(nats * count) for count in _REPORTS]
         rows.append((distance(length, guarantee.unit), cells))
     return rows
+
+
+def _two_digits(length: Fraction) -> Fraction:
+    """Round a length up to two digits."""
+    step = Fraction(10) ** (math.floor(math.log10(length)) - 1)
+    return math.ceil(length / step) * step
 
 
 def _whole(guarantee: MetricDP) -> str | None:
