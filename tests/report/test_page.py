@@ -158,6 +158,8 @@ def test_the_page_holds_the_certificate_and_the_numbers(page: str) -> None:
     for entry in design.provenance.assumed_public:
         assert entry.digest in words
     assert "status gap reached" in words
+    # The lower bound is half of what was reached, which is 100 % more than the bound.
+    assert "at most 100 % more than the least" in words
     assert "discreet verify demo/one.channel" in words
     assert "seconds, design" in words
 
@@ -231,6 +233,23 @@ def test_links_and_the_epsilon_for_all_pairs_are_said() -> None:
     words = Reader(render_report([make_chapter("metricdp", joined)])).words
     assert "4 links join groups" in words
     assert "3.5 per km for every pair" in words
+
+
+@pytest.mark.parametrize(
+    ("lower", "said"),
+    [
+        (0.9, "at most 12 % more than the least"),
+        (0.99999, "less than 0.01 % more"),
+        (0.998, "at most 0.21 % more"),
+    ],
+)
+def test_the_excess_over_the_least_is_rounded_up(lower: float, said: str) -> None:
+    body = make_chapter("metricdp", design_on(line(), lower=lower)).body
+    assert said in body
+
+
+def test_a_lower_bound_of_zero_says_nothing_about_the_least() -> None:
+    assert "more than the least" not in make_chapter("metricdp", design_on(line(), lower=0.0)).body
 
 
 def test_without_a_lower_bound_none_is_claimed() -> None:

@@ -265,9 +265,14 @@ def _cost(
 ) -> str:
     """Say how good this is, and against what."""
     text = f"On average it loses {number(design.upper)} {loss_unit}".rstrip()
-    if design.gap is not None:
-        share = 100 * design.gap
-        over = "less than 0.01 %" if share < 0.01 else f"at most {number(share, 2)} %"
+    if design.lower is not None and design.lower > 0:
+        # The gap is relative to what was reached; people compare with the least.
+        excess = 100 * (Fraction(design.upper) / Fraction(design.lower) - 1)
+        over = (
+            "less than 0.01 %"
+            if excess < Fraction(1, 100)
+            else f"at most {float(_two_digits(excess)):g} %"
+        )
         text += (
             f", which is {over} more than the least that any mechanism with this guarantee can lose"
         )
