@@ -221,7 +221,7 @@ def check_paths(a):
     detail = f"{len(a.joined)} joined links, {groups} group(s), {len(alone)} isolated"
     yield "constrained pairs not covered", uncovered, f"{len(a.constrained)} pairs"
     stated = f"{float(whole):.6g} per unit" if whole else "none stated"
-    yield "pairs beyond the epsilon for all pairs", beyond, stated
+    yield "pairs beyond the all-pairs epsilon", beyond, stated
     yield "facts misstated in the scope", misstated, detail
 
 

@@ -264,7 +264,7 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any], Arrays], None], str]] = {
     "a distance enlarged": (distance_enlarged, "distances above the true ones"),
     "a distance changed, the digest not": (distance_enlarged_naively, "facts misstated"),
     "a joined link removed": (joined_removed, "facts misstated"),
-    "a joined link removed without trace": (joined_removed_everywhere, "epsilon for all pairs"),
+    "a joined link removed without trace": (joined_removed_everywhere, "all-pairs epsilon"),
     "a binding link removed": (binding_removed, "constrained pairs not covered"),
     "an inflated lower bound": (lower_inflated, "lower bound not proved"),
     "inflated prices": (prices_inflated, "lower bound not proved"),
@@ -281,7 +281,7 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any], Arrays], None], str]] = {
     "a larger radius": (claim("radius", "20"), "constrained pairs not covered"),
     "too small an epsilon for all pairs": (
         scope("all_pairs_epsilon", "2"),
-        "epsilon for all pairs",
+        "all-pairs epsilon",
     ),
     "fewer secrets": (scope("n_secrets", 5), "facts misstated"),
     "more links": (scope("joined", 2), "facts misstated"),

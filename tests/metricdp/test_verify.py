@@ -161,10 +161,10 @@ def test_another_number_of_rows_is_refused() -> None:
     [
         ({"space": "0" * 64}, "another space than stated"),
         ({"n_secrets": 8}, "another space than stated"),
-        ({"components": 2}, "groups not stated"),
+        ({"components": 2}, "components not stated"),
         ({"isolated": (3,)}, "isolated secrets not stated"),
         ({"joined": 1}, "links not stated"),
-        ({"all_pairs_epsilon": Fraction(2)}, "pairs beyond the epsilon for all"),
+        ({"all_pairs_epsilon": Fraction(2)}, "pairs beyond the all-pairs epsilon"),
     ],
 )
 def test_a_scope_that_is_not_so_is_rejected(changes: dict[str, Any], name: str) -> None:
@@ -174,7 +174,9 @@ def test_a_scope_that_is_not_so_is_rejected(changes: dict[str, Any], name: str) 
 
 def test_an_epsilon_for_all_pairs_below_that_of_the_pairs_is_rejected() -> None:
     channel, guarantee = made(all_pairs_epsilon=Fraction("1.999"))
-    assert failed(verify_channel(channel, GRID, guarantee)) == ["pairs beyond the epsilon for all"]
+    assert failed(verify_channel(channel, GRID, guarantee)) == [
+        "pairs beyond the all-pairs epsilon"
+    ]
 
 
 @settings(max_examples=25)
@@ -212,8 +214,8 @@ def test_groups_that_are_stated_pass() -> None:
     [
         ({"isolated": ()}, ["isolated secrets not stated"]),
         ({"isolated": (0, 4)}, ["isolated secrets not stated"]),
-        ({"components": 1}, ["groups not stated"]),
-        ({"all_pairs_epsilon": Fraction(10**9)}, ["pairs beyond the epsilon for all"]),
+        ({"components": 1}, ["components not stated"]),
+        ({"all_pairs_epsilon": Fraction(10**9)}, ["pairs beyond the all-pairs epsilon"]),
     ],
 )
 def test_an_isolated_secret_that_is_not_declared_is_rejected(
@@ -240,7 +242,7 @@ def test_links_bind() -> None:
     assert "zeros beside positives" in failed(verify_channel(loose, APART, guarantee))
     missing = verify_channel(bound, APART, guarantee, joined=links[:1])
     assert "links not stated" in failed(missing)
-    assert "groups not stated" in failed(missing)
+    assert "components not stated" in failed(missing)
 
 
 # ------------------------------------------------------------------------------------------------- designs
@@ -382,7 +384,7 @@ def test_a_price_of_no_constraint_is_counted_and_not_used(changes: dict[str, Any
     honest = dataclasses.replace(design, witness=one_price(0.0))
     assert verify(honest, optimality=True).passed
     forged = dataclasses.replace(design, witness=witness)
-    assert failed(verify(forged, optimality=True)) == ["multipliers of no constraint"]
+    assert failed(verify(forged, optimality=True)) == ["multipliers of unconstrained pairs"]
 
 
 def test_a_problem_of_another_shape_is_refused() -> None:

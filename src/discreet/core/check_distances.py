@@ -48,7 +48,7 @@ def distance_checks(space: MetricSpace) -> list[Check]:
     wrong = int((stored != stored.T).sum() + (stored < 0).sum() + (stored.diagonal() != 0).sum())
     checks = [
         Check(
-            "distances that are none",
+            "malformed distances",
             wrong,
             0,
             exact=True,

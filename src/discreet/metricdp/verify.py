@@ -91,7 +91,7 @@ def _optimality(design: Design[Any, Any]) -> list[Check]:
     count = f"{0 if witness is None else len(witness.value)} multipliers"
     return [
         *checks,
-        Check("multipliers of no constraint", strange, 0, exact=True, detail=count),
+        Check("multipliers of unconstrained pairs", strange, 0, exact=True, detail=count),
         Check("lower bound", design.lower, proven, exact=True, detail="at most what they prove"),
         Check("lower bound above the loss", design.lower, design.upper, exact=True),
     ]
@@ -203,11 +203,11 @@ def _scope(
     beyond = 0 if stated is None else _beyond(stated / guarantee.epsilon, bound, groups)
     named = (
         ("another space than stated", strange, "digest and number of secrets"),
-        ("groups not stated", abs(groups - scope.components), f"{groups} found"),
+        ("components not stated", abs(groups - scope.components), f"{groups} found"),
         ("isolated secrets not stated", len(alone ^ set(scope.isolated)), f"{len(alone)} found"),
         ("links not stated", abs(links - scope.joined), f"{links} found"),
         (
-            "pairs beyond the epsilon for all",
+            "pairs beyond the all-pairs epsilon",
             beyond,
             "none is stated" if stated is None else f"{decimal_up(stated)} is stated",
         ),
