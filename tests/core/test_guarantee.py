@@ -104,6 +104,11 @@ def test_guarantees_are_frozen_values() -> None:
         one.epsilon = Fraction(9)  # type: ignore[misc]
 
 
+def test_all_pairs_need_no_chains() -> None:
+    whole = MetricDP(2, unit="km", scope=Scope("ab" * 32, 25, Fraction(2)))
+    assert str(whole).endswith("at d km; for all pairs of the 25 secrets")
+
+
 def test_sentences_name_neighbors_unit_radius_and_what_is_not_protected() -> None:
     texts = [str(guarantee) for guarantee in ALL]
     assert "one record added or removed" in texts[0]

@@ -231,6 +231,13 @@ def test_hundreds_of_nats_across(radius: Any) -> None:
         assert outcome.certificate.passed
 
 
+def test_a_negligible_loss_says_so_instead_of_a_relative_gap() -> None:
+    """At 10^5 nats a cell nothing but rounding is lost, and no relative gap can be proved for it."""
+    outcome = made(PROBLEM, 10**5)
+    assert outcome.status == "loss negligible"
+    assert outcome.upper < 1e-12 * float(PROBLEM.cost.sum(axis=0).min())
+
+
 def test_the_scope_names_the_space_and_a_sound_all_pairs_epsilon() -> None:
     outcome = made(PROBLEM, 1, 1)
     scope = outcome.guarantee.scope

@@ -96,7 +96,10 @@ def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[st
 
 def _loss(design: MetricDesign) -> list[tuple[str, object]]:
     lower = "none" if design.lower is None else f"{design.lower:.6g}"
-    gap = "" if design.gap is None else f", gap {design.gap:.2%} ({design.status})"
+    gap = "" if design.gap is None else f", gap {design.gap:.2%}"
+    gap = (
+        f" ({design.status})" if design.status == "loss negligible" else f"{gap} ({design.status})"
+    )
     return [
         ("expected loss", f"{design.upper:.6g}, lower bound {lower}{gap}"),
         ("method", design.provenance.method),

@@ -270,6 +270,8 @@ e^(1.5 d) times likelier from one secret than from another at d km
                 f"nothing is promised between {scope.components} separate groups of the {scope.n_secrets} secrets, "
                 f"of which {len(scope.isolated)} are isolated and not protected"
             )
+        if self.radius is None and scope.all_pairs_epsilon == self.epsilon:
+            return f"for all pairs of the {scope.n_secrets} secrets"
         links = f", {scope.joined} of them added to join separate groups" if scope.joined else ""
         return (
             f"for all pairs of the {scope.n_secrets} secrets this implies "

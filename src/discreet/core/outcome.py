@@ -146,7 +146,8 @@ class Design(Generic[ProblemT, WitnessT]):
     witness
         Multipliers that prove `lower`, or ``None``.
     status
-        ``"optimal"`` or ``"gap reached"`` when the target was met, ``"limit reached"`` when it was not.
+        ``"optimal"`` or ``"gap reached"`` when the target was met; ``"loss negligible"`` when the loss is so small a
+        part of what one constant report costs that no relative gap means anything; ``"limit reached"`` otherwise.
 
     Examples
     --------

@@ -293,7 +293,6 @@ class Search:
 
     def _outcome(self, found: _Verified) -> MetricDesign:
         problem = self.whole.problem
-        status = "gap reached" if self.reached else "limit reached"
         provenance = Provenance(
             method=found.method,
             parameters=found.parameters,
@@ -309,8 +308,15 @@ class Search:
             provenance=provenance,
             problem=problem,
             witness=self.witness,
-            status="optimal" if self._gap() <= _OPTIMAL else status,
+            status=self._status(),
         )
+
+    def _status(self) -> str:
+        if self._gap() <= _OPTIMAL:
+            return "optimal"
+        if self._gap() <= self.limits.gap:
+            return "gap reached"
+        return "loss negligible" if self.reached else "limit reached"
 
 
 def solve_part(method: Method, part: Part, limits: Limits) -> Candidate | str | None:
