@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.core.metric import MetricSpace
     from discreet.metricdp.problem import Problem
 
 __all__ = ["Candidate", "Limits", "Method", "Part", "Whole"]
@@ -43,6 +44,9 @@ class Part:
     plane
         ``(n, 2)`` and ``(n_reports, 2)`` coordinates of the secrets and of the reports, where distances are Euclidean
         in a plane and reports name secrets; else ``None``.
+    space
+        The metric space of the secrets of the part, also of pairs that are not constrained; ``None`` where a part was
+        made by hand.
     """
 
     cost: NDArray[np.float64]
@@ -50,6 +54,7 @@ class Part:
     epsilon: Fraction
     own: NDArray[np.int64] | None
     plane: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    space: MetricSpace | None = None
 
     @property
     def n(self) -> int:
@@ -234,7 +239,14 @@ class Whole:
         return parts
 
     def _part(self, cost: NDArray[np.float64], alone: Adjacency, inside: NDArray[np.int64]) -> Part:
-        return Part(cost, alone, self.epsilon, self._own(inside), self._plane(inside))
+        own, plane = self._own(inside), self._plane(inside)
+        return Part(cost, alone, self.epsilon, own, plane, self._space(inside))
+
+    def _space(self, inside: NDArray[np.int64]) -> MetricSpace:
+        space = self.problem.space
+        if len(inside) == space.n:
+            return space
+        return space.restrict(np.unique(self.labels, return_index=True)[1][inside])
 
     def _plane(
         self, inside: NDArray[np.int64]
