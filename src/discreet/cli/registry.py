@@ -6,7 +6,8 @@ a table costs nothing, and a mechanism adds a line here and no import. What the 
 ``METHODS``
     ``method()``: a frozen method of ``discreet.metricdp.design`` with its default parameters. Behind ``--method``.
 ``COMPARE``
-    ``compare(problem, guarantee) -> dict``: plain values for one row of ``discreet compare``, for one method.
+    ``method()``: a frozen method like those of ``METHODS``, or ``None`` for what the library chooses by itself. Behind
+    ``discreet compare --methods``; every method of the library is there under its name.
 ``REPRODUCE``
     ``reproduce(*, seed) -> dict``: plain values of one published table or figure, for ``discreet reproduce``. Only
     these and the demo take a seed.
@@ -23,6 +24,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import InvalidProblemError
+from discreet.metricdp.methods import METHODS as LIBRARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,16 +32,11 @@ if TYPE_CHECKING:
 __all__ = ["COMPARE", "JUDGES", "METHODS", "REPRODUCE", "find"]
 
 METHODS: dict[str, str] = {
-    "best-constant": "discreet.metricdp.baselines:BestConstant",
-    "columns": "discreet.metricdp.columns:Columns",
-    "direct": "discreet.metricdp.direct:Direct",
-    "exponential": "discreet.metricdp.baselines:Exponential",
-    "kernel": "discreet.metricdp.kernel:Kernel",
-    "planar-laplace": "discreet.metricdp.baselines:PlanarLaplace",
-    "uniform": "discreet.metricdp.baselines:Uniform",
+    **LIBRARY,
+    "best-constant": LIBRARY["constant"],
 }
 
-COMPARE: dict[str, str] = {}
+COMPARE: dict[str, str] = {**LIBRARY, "optimal": "discreet.cli.comparing:library_choice"}
 
 REPRODUCE: dict[str, str] = {}
 

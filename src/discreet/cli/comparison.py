@@ -1,0 +1,102 @@
+"""``compare``: what several methods lose under one guarantee, at several strengths."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.comparing import Contest, run_compare
+from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.registry import COMPARE
+from discreet.cli.statement import Aims, Places
+
+__all__ = ["compare", "register"]
+
+_EXAMPLES = """Examples:
+
+```
+discreet compare --grid 6x6 --unit km --epsilon 0.5,1,2 --methods optimal,exponential,planar-laplace
+
+discreet compare places.csv --x lon --y lat --metric haversine --epsilon 1,2 --prior weight --report frontier.html
+```
+"""
+
+
+def compare(
+    places: Annotated[
+        str | None,
+        typer.Argument(metavar="PLACES", help="CSV or Parquet file, one row for each secret."),
+    ] = None,
+    *,
+    grid: Annotated[
+        str | None,
+        typer.Option(metavar="RxC", help="A grid of R rows and C columns instead."),
+    ] = None,
+    cell: Annotated[
+        str | None, typer.Option(help="Side of a grid cell, in the unit; 1 without it.")
+    ] = None,
+    x: Annotated[str | None, typer.Option(help="Column of x, or of the longitude.")] = None,
+    y: Annotated[str | None, typer.Option(help="Column of y, or of the latitude.")] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Columns of any number of coordinates."),
+    ] = None,
+    metric: Annotated[str | None, typer.Option(help="As in design; euclidean by default.")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Unit of distance; haversine means km, angular rad.")
+    ] = None,
+    epsilon: Annotated[
+        str,
+        typer.Option(help="Budgets per unit of distance, with commas: 0.5,1,2. No default."),
+    ],
+    radius: Annotated[
+        str | None, typer.Option(help="Constrain only pairs at most this far apart.")
+    ] = None,
+    loss: Annotated[
+        str, typer.Option(help="What a wrong report costs, as in design.")
+    ] = "distance",
+    prior: Annotated[
+        str, typer.Option(help="How likely each secret is, as in design.")
+    ] = "uniform",
+    reports: Annotated[
+        str | None, typer.Option(help="Secrets that may be reported, as in design.")
+    ] = None,
+    allow_unprotected: Annotated[
+        bool,
+        typer.Option("--allow-unprotected", help="Leave secrets apart that no chain joins."),
+    ] = False,
+    methods: Annotated[
+        str,
+        typer.Option(metavar="A,B,...", help=f"Any of {', '.join(sorted(COMPARE))}."),
+    ] = "optimal,exponential,planar-laplace",
+    gap: Annotated[
+        float, typer.Option(help="Relative gap at which a method that proves one stops.")
+    ] = 0.01,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Stop each search then; its best design stands."),
+    ] = None,
+    threads: Annotated[int, typer.Option(help="Threads of a solver.")] = 1,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE.html", help="Write a page with the frontier.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Compare what methods lose under the same guarantee, at one or more strengths.
+
+    Every channel is repaired, rounded and verified like a design, so that losses are certified, and the epsilon that
+    each channel keeps is computed from its integers: within the radius, and for all pairs. Memory is the peak beyond
+    what was held before, where the system tells.
+    """
+    side = "1" if grid is not None and cell is None else cell
+    where = Places(places, grid, side, x, y, columns, None, metric, unit)
+    aims = Aims(epsilon, radius, loss, prior, reports)
+    contest = Contest(methods, gap, time_limit, threads, allow_unprotected, report, as_json, quiet)
+    return run_compare(where, aims, contest)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this group."""
+    app.command(epilog=_EXAMPLES)(compare)

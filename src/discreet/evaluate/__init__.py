@@ -1,0 +1,1 @@
+"""Judges: what mechanisms lose, keep, and cost to make."""

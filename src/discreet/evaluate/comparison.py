@@ -1,0 +1,220 @@
+"""Methods side by side on one problem: certified loss, achieved epsilon, seconds, memory.
+
+Whatever a method is, what is compared are channels of integers that were repaired, rounded and verified alike, under
+the same guarantee. A mechanism as it is published may lose less, by keeping less.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError, SolverError
+from discreet.core.exact import float_ceil
+from discreet.core.guarantee import MetricDP
+from discreet.core.metric import MetricSpace
+from discreet.evaluate.memory import PeakMemory
+from discreet.metricdp import Problem, design
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from fractions import Fraction
+
+    from discreet.core.channel import Channel
+    from discreet.metricdp._search import Iteration
+    from discreet.metricdp.part import Method
+
+__all__ = ["Entry", "best_lower", "compare_methods"]
+
+_TINY = (0.4, 0.3, 0.2, 0.1)
+"""A prior without symmetry, so that nothing is solved before the solvers are loaded."""
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """What one method made of the problem at one epsilon.
+
+    Parameters
+    ----------
+    method
+        The name that was asked for.
+    epsilon
+        Nats per unit of distance that were asked for.
+    found_by
+        What found the channel; several methods may have been tried. Empty where there is none.
+    loss
+        Certified expected loss, rounded up; ``None`` where the method found no channel, and `note` says why.
+    lower
+        What no private channel can beat, as far as this method proved; ``None`` where it proved nothing.
+    within, everywhere
+        The least epsilon that the channel keeps for the pairs within the radius, and for all pairs, rounded up;
+        infinite where some report rules a secret out, ``None`` where there is no channel.
+    seconds
+        Wall-clock time of design, repair and verification, libraries loaded before.
+    memory
+        Bytes beyond what was held before, at the peak; ``None`` where the system does not say.
+    note
+        The last sentence of the method's trace.
+    """
+
+    method: str
+    epsilon: Fraction
+    found_by: str
+    loss: float | None
+    lower: float | None
+    within: float | None
+    everywhere: float | None
+    seconds: float
+    memory: int | None
+    note: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values; what is infinite has none."""
+        finite = {
+            name: value if value is not None and math.isfinite(value) else None
+            for name, value in (("within", self.within), ("everywhere", self.everywhere))
+        }
+        return {
+            "method": self.method,
+            "epsilon": float(self.epsilon),
+            "found_by": self.found_by or None,
+            "loss": self.loss,
+            "lower": self.lower,
+            "epsilon_within_radius": finite["within"],
+            "epsilon_all_pairs": finite["everywhere"],
+            "seconds": round(self.seconds, 4),
+            "peak_memory_bytes": self.memory,
+            "certified": self.loss is not None,
+            "note": self.note,
+        }
+
+
+def compare_methods(
+    problem: Problem,
+    guarantee: MetricDP,
+    methods: Mapping[str, Method | None],
+    epsilons: Sequence[Fraction],
+    *,
+    gap: float = 0.01,
+    time_limit: float | None = None,
+    threads: int = 1,
+    allow_unprotected: bool = False,
+    on_iteration: Callable[[Iteration], None] | None = None,
+    on_entry: Callable[[Entry], None] | None = None,
+) -> list[Entry]:
+    """Design with each method at each epsilon.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    guarantee
+        Unit and radius; its epsilon is not used.
+    methods
+        Name and method; ``None`` for what :func:`discreet.metricdp.design` does by itself.
+    epsilons
+        Different budgets, in nats per unit.
+    gap, time_limit, threads, allow_unprotected, on_iteration
+        As in :func:`discreet.metricdp.design`, for each design.
+    on_entry
+        Called with each entry as soon as there is one.
+
+    Returns
+    -------
+    list of Entry
+        By epsilon, then by method, in the orders given. A method that does not apply has an entry without a loss.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without methods or epsilons, for one epsilon twice, or as ``design`` does.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.metricdp import Exponential, Problem
+    >>> problem = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
+    >>> found = compare_methods(
+    ...     problem, MetricDP(1, unit="km"), {"best": None, "blunt": Exponential()}, [Fraction(2)]
+    ... )
+    >>> [(entry.method, entry.loss < 1, entry.everywhere <= 2) for entry in found]
+    [('best', True, True), ('blunt', True, True)]
+    """
+    if not methods:
+        raise InvalidProblemError("methods", "one method or more", "none")
+    if not epsilons or len(set(epsilons)) < len(epsilons):
+        raise InvalidProblemError("epsilons", "different budgets, one or more", "others")
+    _warm_up(methods)
+    entries = []
+    for epsilon in epsilons:
+        asked = MetricDP(epsilon, guarantee.unit, guarantee.radius)
+        for name, method in methods.items():
+            peak, start = PeakMemory(), time.perf_counter()
+            try:
+                made = design(
+                    problem,
+                    asked,
+                    method=method,
+                    gap=gap,
+                    time_limit=time_limit,
+                    threads=threads,
+                    allow_unprotected=allow_unprotected,
+                    on_iteration=on_iteration,
+                    throw=False,
+                )
+            except SolverError as error:
+                spent = time.perf_counter() - start
+                note = error.detail or str(error)
+                entry = Entry(name, epsilon, "", None, None, None, None, spent, peak.extra, note)
+            else:
+                spent, memory = time.perf_counter() - start, peak.extra
+                entry = Entry(
+                    name,
+                    epsilon,
+                    made.provenance.method,
+                    made.upper,
+                    made.lower or None,
+                    _achieved(made.channel, problem.space, asked.radius),
+                    _achieved(made.channel, problem.space, None),
+                    spent,
+                    memory,
+                    made.provenance.method_trace[-1] if made.provenance.method_trace else "",
+                )
+            entries.append(entry)
+            if on_entry is not None:
+                on_entry(entry)
+    return entries
+
+
+def best_lower(entries: Sequence[Entry], epsilon: Fraction) -> float | None:
+    """Give the best bound at an epsilon that any method proved; a bound for a weaker promise holds for a stronger one.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> made = [
+    ...     Entry("a", Fraction(e), "a", 1.0, lower, 1.0, 1.0, 0.0, None, "") for e, lower in ((1, 0.2), (2, 0.3))
+    ... ]
+    >>> best_lower(made, Fraction(1)), best_lower(made, Fraction(3))
+    (0.3, None)
+    """
+    proven = [e.lower for e in entries if e.lower is not None and e.epsilon >= epsilon]
+    return max(proven, default=None)
+
+
+def _warm_up(methods: Mapping[str, Method | None]) -> None:
+    """Load what the methods load on first use, so that the first of them does not pay for all."""
+    tiny = Problem(MetricSpace.grid(2, 2, cell=1, unit="km"), utility_loss="distance", prior=_TINY)
+    for method in methods.values():
+        with suppress(SolverError):
+            design(tiny, MetricDP("0.1", "km"), method=method, gap=0, throw=False)
+
+
+def _achieved(channel: Channel, space: MetricSpace, radius: Fraction | None) -> float:
+    found = channel.privacy_loss(space, radius=radius).epsilon
+    return math.inf if found is None else float_ceil(found)

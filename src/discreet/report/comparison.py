@@ -1,0 +1,126 @@
+"""The chapter of a comparison: one figure of loss against epsilon, and the table behind it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from discreet.core.errors import InvalidProblemError
+from discreet.evaluate.comparison import best_lower
+from discreet.plot import Curve, plot_frontier
+from discreet.report.figures import inline_svg, new_figure
+from discreet.report.page import Chapter, render_template
+from discreet.report.words import number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.evaluate.comparison import Entry
+
+__all__ = ["chapter"]
+
+_LEAD = "Every point is a channel that was verified in exact arithmetic. Nothing can lie in the shaded area."
+
+
+def chapter(
+    entries: Sequence[Entry],
+    *,
+    unit: str = "",
+    loss_unit: str = "",
+    title: str = "Loss against epsilon",
+    anchor: str = "comparison",
+) -> Chapter:
+    """Make the chapter.
+
+    Parameters
+    ----------
+    entries
+        What :func:`discreet.evaluate.comparison.compare_methods` returned.
+    unit, loss_unit
+        Units of distance and of the loss, for the axes.
+    title, anchor
+        The heading, and its name in links.
+
+    Returns
+    -------
+    Chapter
+        Figure and table.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without entries.
+    """
+    if not entries:
+        raise InvalidProblemError("entries", "one entry or more", "none")
+    curves = _curves(entries)
+    figure = ""
+    if curves:
+        drawn = new_figure(7.2, 4.0)
+        plot_frontier(curves, unit=unit, loss_unit=loss_unit, ax=drawn.add_subplot())
+        names = ", ".join(curve.label for curve in curves)
+        figure = inline_svg(drawn, label=f"Expected loss against epsilon: {names}", salt=anchor)
+    body = render_template(
+        "comparison.html",
+        title=title,
+        anchor=anchor,
+        lead=_LEAD,
+        figure=figure,
+        rows=[_row(entry, best_lower(entries, entry.epsilon)) for entry in entries],
+        notes=[
+            f"{entry.method} at {float(entry.epsilon):g}: {entry.note}"
+            for entry in entries
+            if entry.loss is None
+        ],
+    )
+    return Chapter(title, anchor, body, _LEAD)
+
+
+def _curves(entries: Sequence[Entry]) -> list[Curve]:
+    """Draw a line for each method, where it has channels, and one for the best bound."""
+    epsilons = sorted({entry.epsilon for entry in entries})
+    bounds = [(float(e), best_lower(entries, e)) for e in epsilons]
+    proven = [(epsilon, lower) for epsilon, lower in bounds if lower is not None]
+    curves = []
+    if proven:
+        curves.append(Curve("lower bound", *_columns(proven), "bound"))
+    for name in dict.fromkeys(entry.method for entry in entries):
+        points = sorted(
+            (float(entry.epsilon), entry.loss)
+            for entry in entries
+            if entry.method == name and entry.loss is not None
+        )
+        if points:
+            curve = Curve(name, *_columns(points))
+            curves.append(replace(curve, role="optimum") if name == "optimal" else curve)
+    return curves
+
+
+def _columns(
+    points: Sequence[tuple[float, float]],
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    return tuple(at for at, _ in points), tuple(value for _, value in points)
+
+
+def _row(entry: Entry, lower: float | None) -> list[str]:
+    excess = ""
+    if entry.loss is not None and lower is not None:
+        excess = f"{entry.loss / lower - 1:.2%}"
+    return [
+        f"{float(entry.epsilon):g}",
+        entry.method,
+        _text(entry.loss),
+        _text(entry.lower),
+        excess,
+        _text(entry.within),
+        _text(entry.everywhere),
+        f"{entry.seconds:.2f}",
+        "" if entry.memory is None else f"{entry.memory / 2**20:.0f}",
+    ]
+
+
+def _text(value: float | None) -> str:
+    if value is None:
+        return "none"
+    return "infinite" if math.isinf(value) else number(value, 5)
