@@ -16,7 +16,14 @@ from discreet.core._jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["close", "implied_dense", "implied_sparse", "spanner", "spanning_forest"]
+__all__ = [
+    "close",
+    "implied_dense",
+    "implied_sparse",
+    "lattice_totals",
+    "spanner",
+    "spanning_forest",
+]
 
 
 @kernel
@@ -269,3 +276,47 @@ def round_rows(table: NDArray[np.float64], lift: int) -> NDArray[np.int64]:
                 weights[i, k] += 1
                 left -= 1
     return weights
+
+
+@kernel
+def lattice_totals(  # noqa: PLR0917 - compiled loops take arrays one by one
+    secrets: NDArray[np.int64],
+    lines: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    anchors: NDArray[np.int64],
+    decay: NDArray[np.int64],
+    reach: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Add up ``floor(anchor decay / 2^62)`` over all reports of a lattice, for each secret, a row and a column.
+
+    Reports are sorted by row and column: line ``t`` is row ``lines[t]``, its reports are ``starts[t]`` to
+    ``starts[t + 1]``. ``decay`` holds 62-bit integers by row and column distance, and from ``reach[a]`` columns on
+    nothing is left ``a`` rows away.
+    """
+    totals = np.zeros(len(secrets), dtype=np.int64)
+    for s in range(len(secrets)):
+        row, column = secrets[s, 0], secrets[s, 1]
+        total = np.int64(0)
+        for t in range(len(lines)):
+            apart = abs(lines[t] - row)
+            near = decay[apart]
+            first = column - reach[apart]
+            # Bisection for the first report in reach.
+            low, high = starts[t], starts[t + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if columns[middle] <= first:
+                    low = middle + 1
+                else:
+                    high = middle
+            last = column + reach[apart]
+            for k in range(low, starts[t + 1]):
+                if columns[k] >= last:
+                    break
+                e = near[abs(columns[k] - column)]
+                e1, e0 = e >> 31, e & 2147483647
+                a1, a0 = anchors[k] >> 31, anchors[k] & 2147483647
+                total += e1 * a1 + ((e1 * a0 + e0 * a1 + ((e0 * a0) >> 31)) >> 31)
+        totals[s] = total
+    return totals

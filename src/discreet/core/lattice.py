@@ -77,6 +77,11 @@ class LatticeLengths:
         apart = np.abs(self.places[i] - self.places[j])
         return self._lengths(apart[:, 0], apart[:, 1])
 
+    def table(self) -> NDArray[np.int64]:
+        """Lengths by the number of rows and columns between two points, from none to the extent of the lattice."""
+        rows, columns = np.indices(np.ptp(self.places, axis=0) + 1)
+        return self._lengths(rows, columns)
+
     def _lengths(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
         wide = int(b.max(initial=0)) + 1
         kinds, which = np.unique(a * wide + b, return_inverse=True)
