@@ -13,6 +13,7 @@ from discreet.metricdp.verify import verify
 
 if TYPE_CHECKING:
     from discreet.metricdp._design import design
+    from discreet.metricdp._frontier import frontier
     from discreet.metricdp.baselines import Exponential, PlanarLaplace
     from discreet.metricdp.columns import Columns
     from discreet.metricdp.direct import Direct
@@ -27,6 +28,7 @@ __all__ = [
     "PlanarLaplace",
     "Problem",
     "design",
+    "frontier",
     "verify",
 ]
 
@@ -38,6 +40,7 @@ _WHERE = {
     "PlanarLaplace": "baselines",
     "Problem": "problem",
     "design": "_design",
+    "frontier": "_frontier",
 }
 """Public name -> the module that defines it."""
 
