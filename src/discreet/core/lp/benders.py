@@ -1,0 +1,381 @@
+r"""Benders decomposition of block-angular programs: the master guesses, the blocks answer with cuts.
+
+The master holds a variable :math:`w_l` for the cost of each block and minimizes over what is known of it so far; a
+block solved at the master's point x returns its cost with a linear function below it (an optimality cut), or the proof
+that x leaves it no point (a feasibility cut). The master's value rises towards the optimum, the best point found falls
+towards it.
+
+*In-out separation.* Where a feasible point of the whole is known, the blocks are asked at a point between it and the
+master's, and every better point replaces it. Without that the master jumps from corner to corner.
+
+The lower bound is not the solver's: it is the value of multipliers, evaluated with outward rounding. A cut holds for
+whatever multipliers made it, see :class:`~discreet.core.lp.angular.Block`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core.errors import (
+    InfeasibleError,
+    InvalidProblemError,
+    LimitReachedError,
+    SolverError,
+)
+from discreet.core.lp.angular import split
+from discreet.core.lp.benders_records import (
+    BendersOptions,
+    BendersResult,
+    BendersStep,
+    Rows,
+    Separator,
+)
+from discreet.core.lp.bounds import lagrangian_bound
+from discreet.core.lp.model import Model
+from discreet.core.lp.solve import solve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.lp.angular import Angular, Block, Cut
+    from discreet.core.lp.program import LinearProgram
+    from discreet.core.lp.solution import LPSolution
+
+__all__ = ["BendersOptions", "BendersResult", "BendersStep", "Rows", "Separator", "benders"]
+
+_VIOLATED = 1e-9
+"""What a cut must be violated by to be added, in parts of its own size."""
+
+_SHRINK, _GROW, _LEAST_STEP = 0.7, 1.3, 0.1
+"""How the step from the inner point changes after a query that failed, and after one that did not."""
+
+
+def benders(
+    program: LinearProgram,
+    blocks: ArrayLike,
+    *,
+    options: BendersOptions | None = None,
+    implied: Rows | None = None,
+    anchor: ArrayLike | None = None,
+    separate: Separator | None = None,
+    amend: Callable[[Cut], Cut] | None = None,
+    on_iteration: Callable[[BendersStep], None] | None = None,
+) -> BendersResult:
+    """Solve a block-angular program by Benders decomposition.
+
+    Parameters
+    ----------
+    program, blocks
+        As for :func:`~discreet.core.lp.angular.split`: variables with finite bounds, and the block of each.
+    options
+        When to stop, and how to solve.
+    implied
+        Rows over the master's variables that every feasible point keeps: initial cuts.
+    anchor
+        The master's variables of a feasible point of the whole, for in-out separation. Where it turns out to leave
+        some block no point, it gives cuts and no more.
+    separate
+        Finds further rows, before a block is solved; called from the threads of the executor.
+    amend
+        Changes each cut before it is used. What it returns is believed: this is how a published cut is tried as it was
+        printed, right or wrong.
+    on_iteration
+        Called after each iteration.
+
+    Returns
+    -------
+    BendersResult
+        The best point, with bounds and multipliers.
+
+    Raises
+    ------
+    InfeasibleError
+        When no point is feasible.
+    InvalidProblemError
+        For a program that is not block-angular, or an anchor of the wrong shape.
+    SolverError
+        When the master cannot be solved.
+
+    Complexity
+    ----------
+    Finitely many iterations, without a rate: there are finitely many bases of the blocks.
+
+    References
+    ----------
+    [Qiu24]_, Section 3.2, and the survey [RCGR17]_.
+
+    Examples
+    --------
+    >>> from discreet.core.lp import LinearProgram
+    >>> whole = LinearProgram([1, 2, 3], [[1, 1, 0], [1, 0, 1]], row_lower=[1, 1], upper=1)
+    >>> found = benders(whole, [-1, 0, 1])
+    >>> round(found.upper, 6), round(found.lower, 6), found.status
+    (1.0, 1.0, 'gap reached')
+    """
+    loop = _Loop(split(program, blocks), options or BendersOptions(), separate, amend, on_iteration)
+    if implied is not None:
+        loop.master.add(implied)
+    status = loop.run(None if anchor is None else loop.read(anchor))
+    return loop.result(status)
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """What a block said at a point."""
+
+    value: float = math.inf
+    y: NDArray[np.float64] | None = None
+    cut: Cut | None = None
+    rows: Rows | None = None
+
+
+class _Loop:
+    def __init__(
+        self,
+        parts: Angular,
+        options: BendersOptions,
+        separate: Separator | None,
+        amend: Callable[[Cut], Cut] | None,
+        on_iteration: Callable[[BendersStep], None] | None,
+    ) -> None:
+        self.parts, self.options, self.separate = parts, options, separate
+        self.amend, self.on_iteration = amend, on_iteration
+        self.stop = None if options.time_limit is None else time.monotonic() + options.time_limit
+        self.master = _Master(parts)
+        self.models = [Model(block.program) for block in parts.blocks]
+        self.lower, self.upper = -math.inf, math.inf
+        self.row_duals = np.zeros(parts.program.n_rows)
+        self.added_duals = np.zeros(0)
+        self.x: NDArray[np.float64] | None = None
+        self.inner: NDArray[np.float64] | None = None
+        self.anchored = False
+        self.history: list[BendersStep] = []
+
+    def read(self, anchor: ArrayLike) -> NDArray[np.float64]:
+        """Check the shape of the anchor."""
+        point = np.array(anchor, dtype=np.float64)
+        if point.shape != self.parts.columns.shape or not np.isfinite(point).all():
+            expected = f"finite numbers, shape {self.parts.columns.shape}"
+            raise InvalidProblemError("anchor", expected, f"shape {point.shape}")
+        return point
+
+    def run(self, anchor: NDArray[np.float64] | None) -> str:
+        try:
+            for block in self.parts.blocks:
+                self._start(block)
+            if anchor is not None:
+                self.anchored = True
+                self._take(anchor, self._ask(anchor), None)
+                self._tell(0, 0.0)
+            return self._iterate()
+        except LimitReachedError:
+            return "time limit"
+
+    def _iterate(self) -> str:
+        options, step = self.options, 0.5 if self.inner is not None else 1.0
+        for count in range(1, options.iterations + 1):
+            found = self.master.model.solve(method=options.master, crossover=False, **self._how())
+            self._learn(found)
+            if self._is_closed():
+                self._tell(count, step)
+                return "gap reached"
+            n = len(self.parts.columns)
+            inner = self.inner
+            query = found.x[:n] if inner is None else step * found.x[:n] + (1 - step) * inner
+            answers = self._ask(query)
+            added = self._take(query, answers, found.x)
+            self._tell(count, step)
+            if self._is_closed():
+                return "gap reached"
+            if not added and step >= 1:
+                return "no cut left"
+            feasible = all(answer.y is not None for answer in answers)
+            if not added:
+                step = min(1.0, step * 1.5)
+            elif self.inner is not None:
+                step = min(1.0, step * _GROW) if feasible else max(_LEAST_STEP, step * _SHRINK)
+        return "iteration limit"
+
+    def _is_closed(self) -> bool:
+        wide = max(self.options.gap * abs(self.upper), self.options.absolute_gap)
+        return math.isfinite(self.upper) and self.upper - self.lower <= wide
+
+    def _how(self) -> dict[str, Any]:
+        left = None if self.stop is None else max(0.0, self.stop - time.monotonic())
+        options = self.options
+        return {"time_limit": left, "threads": options.threads, "tolerance": options.tolerance}
+
+    def _start(self, block: Block) -> None:
+        """Bound the cost of a block by what it costs when the master's variables don't bind it."""
+        alone, rows = block.alone()
+        duals = np.zeros(len(block.rows))
+        found = solve(alone, **self._how()).row_duals
+        if found is not None:
+            duals[rows] = found
+        self.master.cut(block, block.cut("optimality", duals))
+
+    def _ask(self, x: NDArray[np.float64]) -> list[_Answer]:
+        ask: Callable[[Callable[[int], _Answer], Iterable[int]], Iterable[_Answer]] = (
+            map if self.options.executor is None else self.options.executor.map
+        )
+        return list(ask(lambda number: self._answer(number, x), range(len(self.models))))
+
+    def _answer(self, number: int, x: NDArray[np.float64]) -> _Answer:
+        rows = None if self.separate is None else self.separate(number, x)
+        if rows is not None:
+            return _Answer(rows=rows)
+        block, model = self.parts.blocks[number], self.models[number]
+        shift = block.linking @ x
+        program = block.program
+        model.set_row_bounds(program.row_lower - shift, program.row_upper - shift)
+        try:
+            found = model.solve(method="simplex", **self._how())
+        except InfeasibleError:
+            try:
+                cut = block.cut("feasibility", model.farkas_ray())
+            except SolverError:
+                # Too near to feasible for a proof: the point is not used, and nothing is learnt.
+                return _Answer()
+            if cut.constant > 0 and not cut.gradient.any():
+                raise
+            return _Answer(cut=cut)
+        except SolverError:
+            return _Answer()
+        duals = np.zeros(len(block.rows)) if found.row_duals is None else found.row_duals
+        return _Answer(found.objective, found.x, block.cut("optimality", duals))
+
+    def _take(
+        self,
+        query: NDArray[np.float64],
+        answers: list[_Answer],
+        guess: NDArray[np.float64] | None,
+    ) -> int:
+        """Add the cuts that the master's guess violates, all of them without one; keep a better point."""
+        n, before = len(query), self.master.count
+        for block, answer in zip(self.parts.blocks, answers, strict=True):
+            if answer.rows is not None:
+                self.master.separated += self.master.add(answer.rows)
+            if answer.cut is None:
+                continue
+            cut = answer.cut if self.amend is None else self.amend(answer.cut)
+            if guess is not None:
+                w = float(guess[n + block.number]) if cut.kind == "optimality" else 0.0
+                if cut.at(guess[:n]) <= w + _VIOLATED * max(1.0, abs(cut.constant)):
+                    continue
+            self.master.cut(block, cut)
+        cost = self.parts.program.cost[self.parts.columns]
+        upper = float(cost @ query) + sum(answer.value for answer in answers)
+        if upper < self.upper:
+            self.upper = upper
+            self.inner = query if self.anchored else None
+            self.x = np.empty(self.parts.program.n_variables)
+            self.x[self.parts.columns] = query
+            for block, answer in zip(self.parts.blocks, answers, strict=True):
+                self.x[block.columns] = answer.y
+        return self.master.count - before
+
+    def _learn(self, found: LPSolution) -> None:
+        """Evaluate the master's multipliers."""
+        if found.row_duals is None:
+            return
+        lower = lagrangian_bound(found.program, found.row_duals)
+        if lower > self.lower:
+            self.lower = lower
+            self.row_duals, self.added_duals = self.master.unfold(found.row_duals)
+
+    def _tell(self, count: int, step: float) -> None:
+        master = self.master
+        kinds = [cut.kind == "optimality" for cut in master.cuts]
+        optimality = sum(kinds)
+        state = BendersStep(
+            count,
+            self.lower,
+            self.upper,
+            optimality,
+            len(kinds) - optimality,
+            master.separated,
+            step,
+        )
+        self.history.append(state)
+        if self.on_iteration is not None:
+            self.on_iteration(state)
+
+    def result(self, status: str) -> BendersResult:
+        """Freeze what was found."""
+        for array in (self.row_duals, self.added_duals):
+            array.setflags(write=False)
+        if self.x is not None:
+            self.x.setflags(write=False)
+        return BendersResult(
+            self.x,
+            self.upper,
+            self.lower,
+            self.row_duals,
+            tuple(self.master.tags),
+            self.added_duals,
+            tuple(self.master.cuts),
+            tuple(self.history),
+            status,
+        )
+
+
+class _Master:
+    """The master's program, and where each of its rows comes from."""
+
+    def __init__(self, parts: Angular) -> None:
+        self.parts = parts
+        self.model = Model(parts.master())
+        self.cuts: list[Cut] = []
+        self.origin: list[tuple[str, int]] = [("row", row) for row in parts.rows.tolist()]
+        self.scale = [1.0] * len(self.origin)
+        self.tags: list[object] = []
+        self.separated = 0
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(self.origin)
+
+    def add(self, rows: Rows) -> int:
+        """Append rows of the caller; return how many."""
+        from scipy.sparse import csr_array, hstack
+
+        matrix = csr_array(rows.matrix)
+        count = int(matrix.shape[0])
+        zeros = csr_array((count, len(self.parts.blocks)))
+        self.model.add_rows(hstack([matrix, zeros], format="csr"), rows.lower, rows.upper)
+        self.origin += [("added", len(self.tags) + i) for i in range(count)]
+        self.scale += [1.0] * count
+        self.tags += list(rows.tags)
+        return count
+
+    def cut(self, block: Block, cut: Cut) -> None:
+        """Append a cut."""
+        gradient, weight, constant = block.row(cut)
+        row = np.zeros((1, len(gradient) + len(self.parts.blocks)))
+        row[0, : len(gradient)] = -gradient
+        row[0, len(gradient) + block.number] = weight
+        self.model.add_rows(row, constant, math.inf)
+        self.origin.append(("cut", len(self.cuts)))
+        self.scale.append(block.scale(cut))
+        self.cuts.append(cut)
+
+    def unfold(self, duals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Turn multipliers of the master's rows into those of the whole program's, and of the caller's rows."""
+        whole, added = np.zeros(self.parts.program.n_rows), np.zeros(len(self.tags))
+        for (kind, index), scale, dual in zip(self.origin, self.scale, duals.tolist(), strict=True):
+            if kind == "row":
+                whole[index] = dual
+            elif kind == "added":
+                added[index] = dual
+            elif dual > 0:
+                cut = self.cuts[index]
+                whole[self.parts.blocks[cut.block].rows] += dual * scale * cut.duals
+        return whole, added
