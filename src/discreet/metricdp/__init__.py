@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.metricdp.columns import Columns
     from discreet.metricdp.direct import Direct
     from discreet.metricdp.kernel import Kernel
+    from discreet.metricdp.primaldual import PrimalDual
     from discreet.metricdp.problem import Problem
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Exponential",
     "Kernel",
     "PlanarLaplace",
+    "PrimalDual",
     "Problem",
     "design",
     "frontier",
@@ -38,6 +40,7 @@ _WHERE = {
     "Exponential": "baselines",
     "Kernel": "kernel",
     "PlanarLaplace": "baselines",
+    "PrimalDual": "primaldual",
     "Problem": "problem",
     "design": "_design",
     "frontier": "_frontier",

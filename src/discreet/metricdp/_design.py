@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
@@ -13,6 +14,7 @@ from discreet.metricdp.columns import Columns
 from discreet.metricdp.direct import Direct, program_rows
 from discreet.metricdp.kernel import Kernel
 from discreet.metricdp.part import Limits, Method, Whole
+from discreet.metricdp.primaldual import PrimalDual
 from discreet.metricdp.problem import Problem
 
 if TYPE_CHECKING:
@@ -29,6 +31,11 @@ _CHEAP: tuple[Method, ...] = (Trivial(), Kernel())
 
 _SMALL = 20_000
 """Rows of a linear program that HiGHS solves within a second, whatever epsilon is."""
+
+
+_FINE = 1e-3
+"""Relative gap down to which primal-dual steps were faster than columns: for 225 secrets on a grid at 0.5 %, at half a
+nat to two nats a cell, 1.4 to 20 times as fast with a skewed prior, 3 times with a uniform one at one nat."""
 
 
 @final
@@ -84,7 +91,7 @@ def design(
         Seconds of wall-clock time, looked at by solvers and between methods. Repair and verification are always
         finished.
     on_iteration
-        Called after each method.
+        Called after each method, and at each checkpoint of one that improves its answer step by step.
     executor
         Where components are solved side by side; by default one after another. Anything with ``map``.
     threads
@@ -141,7 +148,7 @@ def design(
     bound = _bind(guarantee, problem, constraints, joined)
     search = Search(whole, bound, Limits(time_limit, threads, gap), on_iteration, executor)
     try:
-        made = search.force(method) if method else search.run(_CHEAP, _dear)
+        made = search.force(method) if method else search.run(_CHEAP, partial(_dear, gap=gap))
     except KeyboardInterrupt:
         raise Interrupted(search.best) from None
     if throw and made.status == "limit reached":
@@ -178,10 +185,17 @@ def _check_limits(gap: float, time_limit: float | None, threads: int) -> None:
         raise InvalidProblemError("threads", "at least one thread", threads)
 
 
-def _dear(whole: Whole) -> tuple[Method, ...]:
-    """List what may take long: column generation before the whole program where that is large."""
+def _dear(whole: Whole, gap: float) -> tuple[tuple[Method, ...], str]:
+    """List what may take long, in an order that was measured, and say why it is that."""
     rows = max(program_rows(part, part.binding) for part in whole.parts)
-    return (Direct(), Columns()) if rows <= _SMALL else (Columns(), Direct())
+    if rows <= _SMALL:
+        return (Direct(), Columns(), PrimalDual()), ""
+    size = f"The linear program has {rows} rows"
+    if gap > _FINE:
+        why = f"{size} and a gap of {gap:g} is wide: primal-dual steps come first."
+        return (PrimalDual(), Columns(), Direct()), why
+    why = f"{size} and a gap of {gap:g} is narrow: columns come first."
+    return (Columns(), PrimalDual(), Direct()), why
 
 
 def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from discreet.core.errors import InfeasibleError, LimitReachedError, SolverError
 from discreet.core.outcome import Design, Provenance
-from discreet.metricdp.baselines import Exponential
+from discreet.metricdp.baselines import Exponential, bayes_remap
 from discreet.metricdp.bound import Multipliers, lower_bound
 from discreet.metricdp.part import Candidate, Limits, Method, Part, Whole
 from discreet.metricdp.problem import Problem
-from discreet.metricdp.repair import repair
+from discreet.metricdp.repair import Repaired, repair
 from discreet.metricdp.verify import verify_channel
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Iteration:
     elapsed
         Seconds since the start.
     method
-        The method that has just ended.
+        The method that has just ended, or handed in what it has.
     lower
         Best proven lower bound.
     upper
@@ -87,6 +88,7 @@ class _State:
         self.part = part
         self.best: Candidate | None = None
         self.raw = math.inf
+        self.repaired: Repaired | None = None
         self.prices = Multipliers.none()
         self.lower = max(0.0, self._lower(self.prices))
 
@@ -109,10 +111,17 @@ class _State:
         sums = found.matrix.sum(axis=1)
         if not sums.min() > 0:
             return False
-        raw = float(((self.part.cost * found.matrix).sum(axis=1) / sums).sum())
+        repaired = None
+        if found.rough:
+            repaired = _repaired(found.matrix, self.part)
+            raw = repaired.upper
+        else:
+            raw = float(((self.part.cost * found.matrix).sum(axis=1) / sums).sum())
         if raw >= self.raw:
             return False
-        self.best, self.raw = found, raw
+        if repaired is not None:
+            found = replace(found, matrix=repaired.channel.probabilities)
+        self.best, self.raw, self.repaired = found, raw, repaired
         return True
 
 
@@ -151,16 +160,21 @@ class Search:
         self.negligible = _NEGLIGIBLE * constant
 
     def run(
-        self, cheap: tuple[Method, ...], dear: Callable[[Whole], tuple[Method, ...]]
+        self,
+        cheap: tuple[Method, ...],
+        dear: Callable[[Whole], tuple[tuple[Method, ...], str]],
     ) -> MetricDesign:
         """Try the methods in turn until the gap is reached or time is up.
 
         Before anything that may take long there is some verified channel: without one so far, the exponential
-        mechanism.
+        mechanism. ``dear`` lists methods and says why in this order.
         """
         for method in cheap:
             self._try(method)
-        for method in () if self.reached else dear(self.whole):
+        methods, why = ((), "") if self.reached else dear(self.whole)
+        if why:
+            self.trace.append(why)
+        for method in methods:
             if self.reached or self._remaining() == 0:
                 break
             if self.verified is None:
@@ -199,7 +213,7 @@ class Search:
         todo = [state for state in self.states if not state.done(self.limits.gap)]
         if not todo:
             return
-        found = self._solve(method, [state.part for state in todo])
+        found = self._solve(method, todo)
         better, news = False, []
         for state, answer in zip(todo, found, strict=True):
             if isinstance(answer, Candidate):
@@ -214,21 +228,33 @@ class Search:
             return
         else:
             self.trace.append(f"{name} does not apply.")
+        self._take(name, better=better)
+
+    def _take(self, name: str, *, better: bool) -> None:
+        """Bound, verify and tell what was learned."""
         self._bound()
         if better and all(state.best is not None for state in self.states):
             parts = [state.best for state in self.states if state.best is not None]
             self._verify(parts)
         self._tell(name)
 
-    def _solve(self, method: Method, parts: list[Part]) -> list[Candidate | str | None]:
-        if self.executor is not None and len(parts) > 1:
+    def _offered(self, name: str, state: _State, found: Candidate) -> bool:
+        """Take what a method has so far; say whether it is enough."""
+        self._take(name, better=state.learn(found))
+        return self.reached if len(self.states) == 1 else state.done(self.limits.gap)
+
+    def _solve(self, method: Method, todo: list[_State]) -> list[Candidate | str | None]:
+        if self.executor is not None and len(todo) > 1:
+            # What is elsewhere can't hand anything in before it ends.
             limits = replace(self.limits, seconds=self._remaining())
-            n = len(parts)
+            n, parts = len(todo), [state.part for state in todo]
             return list(self.executor.map(solve_part, [method] * n, parts, [limits] * n))
-        return [
-            solve_part(method, part, replace(self.limits, seconds=self._remaining()))
-            for part in parts
-        ]
+        name, found = type(method).__name__, []
+        for state in todo:
+            offer = partial(self._offered, name, state)
+            limits = replace(self.limits, seconds=self._remaining(), offer=offer)
+            found.append(solve_part(method, state.part, limits))
+        return found
 
     def _bound(self) -> None:
         """Evaluate the bound for the problem as stated, from the best prices of every part."""
@@ -243,8 +269,10 @@ class Search:
     def _verify(self, parts: list[Candidate]) -> _Verified:
         """Repair, round and verify the matrices of the parts; keep the channel if it loses less."""
         whole, problem = self.whole, self.whole.problem
-        matrix = whole.assemble([part.matrix for part in parts if part.matrix is not None])
-        repaired = repair(matrix, whole.binding, whole.epsilon, cost=whole.cost)
+        repaired = self.states[0].repaired if len(self.states) == 1 else None
+        if repaired is None or parts[0] is not self.states[0].best:
+            matrix = whole.assemble([part.matrix for part in parts if part.matrix is not None])
+            repaired = repair(matrix, whole.binding, whole.epsilon, cost=whole.cost)
         channel = repaired.channel
         if whole.n_classes < problem.n_secrets:
             channel = channel.restrict(whole.labels)
@@ -325,6 +353,14 @@ def solve_part(method: Method, part: Part, limits: Limits) -> Candidate | str | 
         return method.solve(part, limits)
     except (SolverError, InfeasibleError, LimitReachedError) as error:
         return f"{error}."
+
+
+def _repaired(matrix: NDArray[np.float64], part: Part) -> Repaired:
+    """Repair a rough matrix, and rename each report as the one that costs least given it."""
+    repaired = repair(matrix, part.binding, part.epsilon, cost=part.cost)
+    channel = bayes_remap(repaired.channel, part.cost)
+    upper = channel.expected_loss(part.cost)
+    return replace(repaired, channel=channel, upper=upper) if upper < repaired.upper else repaired
 
 
 def _renamed(part: Part, found: Candidate) -> Candidate:

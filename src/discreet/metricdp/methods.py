@@ -19,6 +19,7 @@ METHODS: dict[str, str] = {
     "columns": "discreet.metricdp.columns:Columns",
     "direct": "discreet.metricdp.direct:Direct",
     "kernel": "discreet.metricdp.kernel:Kernel",
+    "primal-dual": "discreet.metricdp.primaldual:PrimalDual",
     **BASELINES,
 }
 """Everything that ``design`` takes as its method, with default parameters."""

@@ -16,6 +16,7 @@ from discreet.core.adjacency import Adjacency
 from discreet.metricdp.bound import Multipliers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -47,6 +48,9 @@ class Part:
     space
         The metric space of the secrets of the part, also of pairs that are not constrained; ``None`` where a part was
         made by hand.
+    home
+        ``(n_reports,)``: for each report the secret of the part that it names, or that it costs least for. Several
+        reports may have the same. ``None`` where a part was made by hand.
     """
 
     cost: NDArray[np.float64]
@@ -55,6 +59,7 @@ class Part:
     own: NDArray[np.int64] | None
     plane: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     space: MetricSpace | None = None
+    home: NDArray[np.int64] | None = None
 
     @property
     def n(self) -> int:
@@ -70,6 +75,10 @@ class Part:
     def rate(self) -> float:
         """Nats per stored unit of distance."""
         return float(self.epsilon) * 2.0**-self.constraints.scale_bits
+
+    def nats(self, lengths: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Give epsilon times stored lengths."""
+        return np.asarray(lengths * self.rate, dtype=np.float64)
 
     @cached_property
     def binding(self) -> Adjacency:
@@ -106,6 +115,8 @@ class Candidate:
         One sentence for the trace.
     parameters
         Public facts for the provenance.
+    rough
+        Whether the matrix breaks constraints so much that its loss says nothing before it is repaired.
     """
 
     method: str
@@ -113,6 +124,7 @@ class Candidate:
     multipliers: Multipliers | None
     note: str
     parameters: dict[str, Any] = field(default_factory=dict)
+    rough: bool = False
 
 
 @final
@@ -128,11 +140,15 @@ class Limits:
         Threads of a solver.
     gap
         Relative gap that is asked for.
+    offer
+        Where a method that improves its answer step by step may hand in what it has: it is repaired, bounded and kept
+        if it is better, and the answer says whether that is good enough. ``None`` where nobody listens.
     """
 
     seconds: float | None = None
     threads: int = 1
     gap: float = 0.01
+    offer: Callable[[Candidate], bool] | None = None
 
 
 class Method(Protocol):
@@ -240,7 +256,20 @@ class Whole:
 
     def _part(self, cost: NDArray[np.float64], alone: Adjacency, inside: NDArray[np.int64]) -> Part:
         own, plane = self._own(inside), self._plane(inside)
-        return Part(cost, alone, self.epsilon, own, plane, self._space(inside))
+        home = self._home(inside)
+        return Part(cost, alone, self.epsilon, own, plane, self._space(inside), home)
+
+    def _home(self, inside: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give each report a place: the class that it names, else one for which it costs least."""
+        first = np.unique(self.labels, return_index=True)[1]
+        # Of losses, not of costs: those of a secret that never occurs are all zero.
+        home = self.problem.loss[first[inside]].argmin(axis=0)
+        if self.problem.reports is not None:
+            place = np.full(self.n_classes, -1)
+            place[inside] = np.arange(len(inside))
+            named = place[self.labels[self.problem.reports]]
+            home = np.where(named >= 0, named, home)
+        return np.asarray(home, dtype=np.int64)
 
     def _space(self, inside: NDArray[np.int64]) -> MetricSpace:
         space = self.problem.space

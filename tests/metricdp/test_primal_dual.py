@@ -1,0 +1,321 @@
+"""The primal-dual method: the optimum lies between its bounds, whatever the shape, the scale and the budget."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from discreet.core.adjacency import Adjacency
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import MetricDP
+from discreet.core.metric import MetricSpace
+from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
+from discreet.metricdp._design import Interrupted
+from discreet.metricdp.bound import lower_bound
+from discreet.metricdp.part import Candidate, Limits, Part, Whole
+from discreet.metricdp.primaldual import _kernels, iterate, method
+from discreet.metricdp.primaldual.mend import mend
+
+if TYPE_CHECKING:
+    from discreet.metricdp._search import Iteration, MetricDesign
+
+GRID = MetricSpace.grid(3, 3, cell=1, unit="km")
+SKEWED = np.array([8.0, 1, 1, 1, 4, 0, 1, 1, 3]) / 20
+
+
+def part_of(problem: Problem, epsilon: str, radius: int | None = 1) -> Part:
+    return Whole(problem, problem.space.adjacency(radius), Fraction(epsilon)).parts[0]
+
+
+def pair() -> Adjacency:
+    return Adjacency(2, np.array([[0, 1]], dtype=np.int32), np.array([1]), scale_bits=0)
+
+
+def optimum(problem: Problem, epsilon: Any, radius: Any, **options: Any) -> float:
+    guarantee = MetricDP(epsilon, "km", radius)
+    return design(problem, guarantee, method=Direct(), gap=1e-3, throw=False, **options).upper
+
+
+def proven(part: Part, found: Candidate) -> float:
+    assert found.multipliers is not None
+    return lower_bound(part.cost, part.constraints, part.epsilon, found.multipliers)
+
+
+def made(
+    problem: Problem, epsilon: Any, radius: Any = 1, gap: float = 0.02, **options: Any
+) -> MetricDesign:
+    """Design, and check against the linear program that the optimum lies between the bounds."""
+    outcome = design(
+        problem, MetricDP(epsilon, "km", radius), method=PrimalDual(), gap=gap, **options
+    )
+    assert verify(outcome, optimality=True).passed
+    assert outcome.provenance.method == "primal-dual"
+    kept = {k: v for k, v in options.items() if k == "allow_unprotected"}
+    best = optimum(problem, epsilon, radius, **kept)
+    assert outcome.lower is not None
+    assert outcome.lower <= best
+    # The other is an upper bound too, and its own excess is below the gap asked for there.
+    assert outcome.upper >= best * (1 - 1e-3)
+    assert outcome.gap is not None
+    assert outcome.gap <= gap
+    return outcome
+
+
+@pytest.mark.parametrize("epsilon", ["0.3", 1])
+@pytest.mark.parametrize("prior", [None, SKEWED])
+def test_the_optimum_lies_between_its_bounds(epsilon: Any, prior: Any) -> None:
+    made(Problem(GRID, utility_loss="euclidean", prior=prior), epsilon)
+
+
+def test_all_pairs() -> None:
+    made(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.7", None)
+
+
+def test_a_small_gap() -> None:
+    outcome = made(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5", gap=2e-3)
+    assert outcome.provenance.parameters["restarts"] > 1
+
+
+@pytest.mark.parametrize("reports", [[0, 4, 8], [2, 6]])
+def test_fewer_reports_than_secrets(reports: list[int]) -> None:
+    made(Problem(GRID, utility_loss="euclidean", reports=reports), 1)
+
+
+def test_reports_that_are_no_secrets_and_more_than_a_block() -> None:
+    rng = np.random.default_rng(3)
+    places = rng.uniform(-1, 3, (18, 2))
+    loss = np.linalg.norm(np.asarray(GRID.points)[:, None] - places, axis=2)
+    made(Problem(GRID, utility_loss=loss, prior=SKEWED), 1)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_costs_of_any_scale(scale: float) -> None:
+    plain = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
+    scaled = Problem(GRID, utility_loss=plain.loss * scale, prior=SKEWED)
+    guarantee = MetricDP(1, "km", 1)
+    a, b = (
+        design(problem, guarantee, method=PrimalDual(), gap=0.02) for problem in (plain, scaled)
+    )
+    assert b.upper / scale == pytest.approx(a.upper, rel=0.02)
+    assert verify(b, optimality=True).passed
+
+
+def test_duplicates_and_components() -> None:
+    points = [[0, 0], [1, 0], [0, 1], [0, 0], [9, 9], [10, 9], [30, 0]]
+    space = MetricSpace.from_points(points, unit="km")
+    problem = Problem(space, utility_loss="euclidean")
+    outcome = made(problem, 1, 2, allow_unprotected=True)
+    assert (outcome.channel.limbs[0][0] == outcome.channel.limbs[0][3]).all()
+    made(problem, 1, 2)
+
+
+def test_secrets_that_never_occur_move_no_report_from_its_place() -> None:
+    prior = np.zeros(9)
+    prior[[2, 6]] = 0.5
+    problem = Problem(GRID, utility_loss="euclidean", prior=prior)
+    home = part_of(problem, "1").home
+    assert home is not None
+    assert home.tolist() == list(range(9))
+    made(problem, 1)
+
+
+def test_nothing_costs_anything() -> None:
+    part = part_of(Problem(GRID, utility_loss=np.zeros((9, 2))), "1")
+    found = PrimalDual(iterations=3).solve(part, Limits())
+    assert found is not None
+    assert found.matrix is not None
+    assert np.isfinite(found.matrix).all()
+
+
+@pytest.mark.parametrize("epsilon", [60, 400])
+def test_hundreds_of_nats_overflow_nothing(epsilon: int) -> None:
+    """Scaling stops where float32 would; constraints above twenty nats are left to the repair."""
+    line = Problem(MetricSpace.grid(1, 6, cell=1, unit="km"), utility_loss="euclidean")
+    part = part_of(line, str(Fraction(epsilon, 10)), None)
+    found = PrimalDual(iterations=30).solve(part, Limits())
+    if found is None:
+        assert epsilon == 400
+        return
+    assert found.matrix is not None
+    assert np.isfinite(found.matrix).all()
+    assert proven(part, found) <= optimum(line, Fraction(epsilon, 10), None)
+
+
+def test_what_has_no_home_gets_the_cheapest() -> None:
+    graph = pair()
+    part = Part(1.0 - np.eye(2), graph, Fraction(1), None)
+    found = PrimalDual().solve(part, Limits(gap=1e-3))
+    assert found is not None
+    assert found.matrix is not None
+    assert float((part.cost * found.matrix).sum()) == pytest.approx(2 / (1 + math.e), rel=2e-3)
+
+
+def test_it_does_not_apply_without_constraints_or_choice() -> None:
+    graph = pair()
+    steep = Part(1.0 - np.eye(2), graph, Fraction(100), None)
+    assert PrimalDual().solve(steep, Limits()) is None
+    alone = Part(np.ones((2, 1)), graph, Fraction(1), None)
+    assert PrimalDual().solve(alone, Limits()) is None
+
+
+def test_a_state_that_does_not_fit_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(method, "_LARGEST_STATE", 1000)
+    part = part_of(Problem(GRID, utility_loss="euclidean"), "1")
+    found = PrimalDual().solve(part, Limits())
+    assert found is not None
+    assert found.matrix is None
+    assert "GiB" in found.note
+
+
+def test_compiled_or_not_the_steps_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
+    limits = Limits(gap=1e-9)
+    compiled = PrimalDual(iterations=40).solve(part, limits)
+    for name in _kernels.__all__:
+        function = getattr(_kernels, name)
+        monkeypatch.setattr(_kernels, name, getattr(function, "py_func", function))
+    plain = PrimalDual(iterations=40).solve(part, limits)
+    assert compiled is not None
+    assert plain is not None
+    assert compiled.matrix is not None
+    assert plain.matrix == pytest.approx(compiled.matrix, rel=1e-3, abs=1e-6)
+    assert proven(part, plain) == pytest.approx(proven(part, compiled), rel=1e-4)
+
+
+def test_threads_change_nothing_but_the_order_of_sums() -> None:
+    loss = np.hstack([Problem(GRID, utility_loss="euclidean").loss + shift for shift in (0, 0.1)])
+    part = part_of(Problem(GRID, utility_loss=loss, prior=SKEWED), "0.5")
+    one, two = (
+        PrimalDual(iterations=60).solve(part, Limits(gap=1e-9, threads=threads))
+        for threads in (1, 2)
+    )
+    assert one is not None
+    assert two is not None
+    assert two.matrix == pytest.approx(one.matrix, rel=1e-3, abs=1e-6)
+
+
+def test_same_input_same_design() -> None:
+    problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
+    first, second = (
+        design(problem, MetricDP("0.5", "km", 1), method=PrimalDual(), gap=0.02) for _ in range(2)
+    )
+    assert first.channel.digest == second.channel.digest
+    assert first.lower == second.lower
+
+
+def test_checkpoints_are_handed_in_and_the_answer_heeded() -> None:
+    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
+    heard: list[Candidate] = []
+
+    def listens(found: Candidate) -> bool:
+        heard.append(found)
+        return len(heard) == 2
+
+    found = PrimalDual().solve(part, Limits(gap=1e-9, offer=listens))
+    assert found is not None
+    assert found.matrix is None
+    assert [one.rough for one in heard] == [True, True]
+    assert heard[0].multipliers is not None
+    steps = [one.parameters["iterations"] for one in heard]
+    assert steps[0] < steps[1] == found.parameters["iterations"]
+
+
+def test_progress_is_told_and_never_worse() -> None:
+    told: list[Iteration] = []
+    problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
+    made(problem, "0.5", gap=2e-3, on_iteration=told.append)
+    assert len(told) > 1
+    for before, after in itertools.pairwise(told):
+        assert before.lower <= after.lower
+        assert before.upper >= after.upper
+
+
+def test_time_is_kept_and_what_there_is_comes_back() -> None:
+    problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
+    found = PrimalDual().solve(part_of(problem, "0.5"), Limits(seconds=0.0))
+    assert found is not None
+    assert found.matrix is not None
+    assert found.parameters["iterations"] == 1
+    outcome = design(
+        problem,
+        MetricDP("0.5", "km", 1),
+        method=PrimalDual(),
+        gap=1e-3,
+        time_limit=1e-9,
+        throw=False,
+    )
+    assert outcome.status == "limit reached"
+    assert verify(outcome, optimality=True).passed
+
+
+def test_large_programs_with_a_wide_gap_start_with_it() -> None:
+    space = MetricSpace.grid(8, 8, cell=1, unit="km")
+    told: list[Iteration] = []
+    outcome = design(
+        Problem(space, utility_loss="euclidean"),
+        MetricDP("0.3", "km", 2),
+        gap=0.01,
+        on_iteration=told.append,
+    )
+    assert outcome.provenance.method == "primal-dual"
+    assert any("is wide" in sentence for sentence in outcome.provenance.method_trace)
+    assert told[-1].method == "PrimalDual"
+
+
+def test_interrupting_keeps_the_best_checkpoint() -> None:
+    problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
+
+    def stops(told: Iteration) -> None:
+        if told.method == "PrimalDual":
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        design(
+            problem,
+            MetricDP("0.5", "km", 1),
+            method=PrimalDual(),
+            gap=1e-9,
+            on_iteration=stops,
+        )
+    assert caught.value.best is not None
+    assert verify(caught.value.best, optimality=True).passed
+
+
+def test_a_step_that_is_too_long_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Had the power method found a tenth of the singular value, the steps would grow without end."""
+    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
+    nats = part.nats(part.paths)
+    scaling = iterate.Scaling(part.cost, nats, np.arange(9))
+    edges = part.binding
+    state = iterate.Iterate(part.cost, scaling, edges, part.nats(edges.lengths), 1)
+    size = state.step_size
+    state.step_size *= 6
+    for _ in range(250):
+        state.advance(None)
+    assert state.step_size < 6 * size
+    assert np.isfinite(state.matrix()).all()
+    assert state.matrix().sum(axis=1) == pytest.approx(1.0, abs=0.1)
+
+
+def test_mending_leaves_ratios_and_sums_as_promised() -> None:
+    rng = np.random.default_rng(5)
+    part = part_of(Problem(GRID, utility_loss="euclidean"), "1")
+    nats = part.nats(part.binding.lengths)
+    good = np.exp(-0.5 * part.nats(part.paths))
+    rough = good / good.sum(axis=1, keepdims=True) * rng.uniform(0.5, 1.5, good.shape)
+    rough[0, 8] = 0.0
+    table = mend(rough, part.binding, nats, 1e-3)
+    i, j = part.binding.pairs.T
+    logs = np.log(table)
+    assert table.sum(axis=1) == pytest.approx(1.0)
+    assert (np.abs(logs[i] - logs[j]).max(axis=1) <= nats * (1 + 1e-9)).all()
+
+
+def test_iterations_are_counted() -> None:
+    with pytest.raises(InvalidProblemError, match="iterations: "):
+        PrimalDual(iterations=0)
