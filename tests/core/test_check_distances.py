@@ -97,6 +97,17 @@ def test_on_the_sphere_floats_leave_a_tolerance(
     assert residuals(one_more(space, 0, 1, 7000 * extent // 10**6 + 10**6)) == [0, 1]
 
 
+def test_in_the_ball_floats_leave_a_tolerance() -> None:
+    """Near the sphere too. A billionth more than what is true does not pass."""
+    points = [[0.0, 0.0], [0.3, 0.4], [0.3, 0.4 + 1e-9], [1 - 2.0**-50, 0.0], [-0.9999999, 0.0]]
+    space = MetricSpace.from_points(points, metric="hyperbolic", unit="1")
+    assert residuals(space) == [0, 0]
+    assert not distance_checks(space)[1].exact
+    for i, j in ((0, 1), (3, 4), (0, 4)):
+        length = int(space.distances[i, j])
+        assert residuals(one_more(space, i, j, length // 10**9)) == [0, 1]
+
+
 def test_what_is_no_metric_is_rejected() -> None:
     """A matrix that is not symmetric, has a diagonal, or is negative."""
     space = MetricSpace.from_matrix([[0, 1, 1], [1, 0, 1], [1, 1, 0]], unit="km")

@@ -3,11 +3,14 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from discreet.core import lengths as measures
 from discreet.core.errors import InvalidProblemError
@@ -91,6 +94,48 @@ def test_angles_are_below_the_true_ones_by_next_to_nothing() -> None:
     assert doubled.distance(0, 1) == 0
 
 
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.tuples(st.floats(-0.57, 0.57), st.floats(-0.57, 0.57), st.integers(0, 45)),
+        min_size=2,
+        max_size=4,
+    )
+)
+def test_distances_in_the_ball_are_below_the_true_ones_by_next_to_nothing(
+    given: list[tuple[float, float, int]],
+) -> None:
+    """Against 400 digits; the third number pulls a point toward the sphere, where floats cancel."""
+    points = []
+    for x, y, near in given:
+        norm = math.hypot(x, y)
+        out = (1 - 2.0**-near) / norm if near and norm > 0.01 else 1.0
+        points.append((x * out, y * out))
+    if any(Fraction(x) ** 2 + Fraction(y) ** 2 >= 1 for x, y in points):
+        return
+    try:
+        space = MetricSpace.from_points(points, metric="hyperbolic", unit="1")
+    except InvalidProblemError:
+        return  # nearer together than the unit allows
+    i, j = np.triu_indices(len(points), 1)
+    with localcontext() as context:
+        context.prec = 400
+        for a, b, length in zip(i, j, space.source.between(i, j).tolist(), strict=True):
+            p, q = ([Decimal(x) for x in points[t]] for t in (a, b))
+            t = 2 * sum(((x - y) ** 2 for x, y in zip(p, q, strict=True)), Decimal(0))
+            t /= (1 - sum((x * x for x in p), Decimal(0))) * (
+                1 - sum((y * y for y in q), Decimal(0))
+            )
+            true = (1 + t + (t * (t + 2)).sqrt()).ln() * 2**space.scale_bits
+            assert length <= true
+            assert length >= true * (1 - Decimal(2) ** -46) - 1
+
+
+def test_a_line_through_the_middle_of_the_ball_is_measured_by_artanh() -> None:
+    space = MetricSpace.from_points([[0.0, 0.0], [0.5, 0.0]], metric="hyperbolic", unit="1")
+    assert float(space.distance(0, 1)) == pytest.approx(2 * math.atanh(0.5), rel=1e-12)
+
+
 def test_a_grid_has_its_closed_form() -> None:
     space = MetricSpace.grid(4, 5, cell="0.1", unit="km")
     scale = Fraction(2**space.scale_bits, 10)
@@ -135,6 +180,7 @@ def test_a_grid_and_its_points_agree() -> None:
         (GRID * 0.3, "manhattan"),
         (GRID, "haversine"),
         (GRID + 1, "angular"),
+        (GRID / 9, "hyperbolic"),
     ],
 )
 def test_every_space_is_closed(points: np.ndarray, metric: str) -> None:
@@ -162,11 +208,12 @@ def test_closing_is_needed() -> None:
         ),
         MetricSpace.from_points(GRID * 0.01, metric="haversine", unit="m"),
         MetricSpace.from_points(GRID + 0.5, metric="angular", unit="rad"),
+        MetricSpace.from_points(GRID / 9, metric="hyperbolic", unit="1"),
         MetricSpace.grid(5, 6, cell=1, unit="km"),
         MetricSpace.from_points(GRID / 8 + 1e7, unit="km"),
         MetricSpace.from_points(41.9 + GRID * 1e-9, metric="haversine", unit="m"),
     ],
-    ids=["euclidean", "manhattan", "haversine", "angular", "grid", "far off", "tiny"],
+    ids=["euclidean", "manhattan", "haversine", "angular", "hyperbolic", "grid", "far off", "tiny"],
 )
 @pytest.mark.parametrize("part", [1e-6, 0.1, 0.3, 0.97, 3])
 def test_trees_find_what_the_matrix_finds(
@@ -324,7 +371,9 @@ def test_a_graphs_points_are_one_a_node() -> None:
         ([[0.0], [1e-90]], "euclidean", "km", "unit"),
         ([0.0, 1.0], "euclidean", "km", "shape"),
         ([[]], "euclidean", "km", "shape"),
-        ([[0.0]], "hyperbolic", "km", "one of euclidean, manhattan, haversine, angular"),
+        ([[0.0]], "elliptic", "km", "one of euclidean, manhattan, haversine, angular, hyperbolic"),
+        ([[0.0], [1.0]], "hyperbolic", "1", "strictly inside the unit ball, got .* in row 1"),
+        ([[0.6, 0.8], [0.0, 0.0]], "hyperbolic", "1", "in row 0"),
         ([[0.0]], "euclidean", " ", "unit"),
         ([[0.0]], "euclidean", None, "unit"),
         ([[0.0, 0.0]], "haversine", "mi", "km or m for haversine"),

@@ -6,6 +6,7 @@ Nothing here is shared with what computes distances.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,6 @@ from discreet.core.certificate import Check
 from discreet.core.lattice import LatticeLengths
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from numpy.typing import NDArray
 
     from discreet.core.metric import MetricSpace
@@ -36,7 +35,8 @@ def distance_checks(space: MetricSpace) -> list[Check]:
     list of Check
         That distances are symmetric, non-negative, and zero on the diagonal; and for points that none exceeds the true
         distance: in integers for grids, Euclidean and Manhattan distances, up to ``1e-10`` of the extent for great
-        circles and angles. Spaces of graphs and matrices have no points to compare with.
+        circles and angles, and up to ``1e-10`` of itself for distances in the Poincare ball. Spaces of graphs and
+        matrices have no points to compare with.
 
     Examples
     --------
@@ -63,6 +63,9 @@ def distance_checks(space: MetricSpace) -> list[Check]:
     elif space.metric in {"haversine", "angular"}:
         exact, detail = False, f"{space.metric}, up to 1e-10 of the extent"
         above = _above_sphere(space)
+    elif space.metric == "hyperbolic":
+        exact, detail = False, "hyperbolic, up to 1e-10 of each"
+        above = _above_ball(space)
     else:
         return checks
     return [*checks, Check("distances above the true ones", above, 0, exact=exact, detail=detail)]
@@ -95,6 +98,22 @@ def _above_plane(space: MetricSpace) -> int:
         for j in (np.flatnonzero(~clear) + i + 1).tolist():
             length = sum(abs(x - y) ** power for x, y in zip(whole[i], whole[j], strict=True))
             above += (int(stored[i, j]) * below) ** power > length << (power * bits)
+    return above
+
+
+def _above_ball(space: MetricSpace) -> int:
+    """Count pairs longer than ``arcosh(1 + t)``, ``t = 2 |p - q|^2 / ((1 - |p|^2) (1 - |q|^2))``."""
+    points = np.asarray(space.points)
+    # Near the sphere 1 - |p|^2 is the difference of nearly equal numbers: exact, then rounded.
+    squares = [sum((Fraction(x) ** 2 for x in point), Fraction(0)) for point in points.tolist()]
+    depth = np.array([float(1 - square) for square in squares])
+    above = 0
+    for i in range(space.n - 1):
+        t = 2 * ((points[i + 1 :] - points[i]) ** 2).sum(axis=1) / (depth[i + 1 :] * depth[i])
+        # arcosh(1 + t), without such a difference for small t.
+        true = np.log1p(t + np.sqrt(t) * np.sqrt(t + 2))
+        limit = np.ldexp(true * (1 + 1e-10), space.scale_bits)
+        above += int((space.distances[i, i + 1 :] > limit).sum())
     return above
 
 

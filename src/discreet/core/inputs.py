@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,6 +60,13 @@ def point_table(points: ArrayLike, metric: str) -> NDArray[np.float64]:
         raise InvalidProblemError(
             "points", "vectors with a direction, some coordinate above 1e-30", f"row {row}"
         )
+    elif metric == "hyperbolic":
+        for row, point in enumerate(array.tolist()):
+            # In floats a point on the sphere could look as if it were inside.
+            if sum((Fraction(x) ** 2 for x in point), Fraction(0)) >= 1:
+                raise InvalidProblemError(
+                    "points", "points strictly inside the unit ball", f"{point} in row {row}"
+                )
     array.setflags(write=False)
     return array
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["METRICS", "MetricSpace"]
 
-METRICS = ("euclidean", "manhattan", "haversine", "angular")
+METRICS = ("euclidean", "manhattan", "haversine", "angular", "hyperbolic")
 """The metrics on points."""
 
 _KILOMETERS = {"km": 1, "m": 1000}
@@ -78,8 +78,8 @@ class MetricSpace:
         Parameters
         ----------
         points
-            Array ``(n, dimensions)``. For ``haversine``: latitude in [-90, 90] and longitude in [-180, 360], in
-            degrees, on a sphere of 6371.0088 km. For ``angular``: nonzero vectors, whose angles are taken in radians.
+            Array ``(n, dimensions)``. For ``haversine``: latitude in [-90, 90], longitude in [-180, 360], in degrees,
+            on a sphere of 6371.0088 km; ``angular``: nonzero vectors; ``hyperbolic``: inside the unit ball.
         metric
             One of :data:`METRICS`.
         unit

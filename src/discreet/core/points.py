@@ -1,4 +1,4 @@
-"""Integer lengths between points: Euclidean, Manhattan, on the sphere, between directions."""
+"""Integer lengths between points: Euclidean, Manhattan, on the sphere, between directions, in the Poincare ball."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ _SLICE = 1 << 20
 @final
 @dataclass(frozen=True, eq=False)
 class PointLengths:
-    """Lengths between points under one of four metrics.
+    """Lengths between points under one of five metrics.
 
     Parameters
     ----------
     points
-        Array ``(n, dimensions)``; latitude and longitude for ``haversine``, nonzero vectors for ``angular``.
+        Array ``(n, dimensions)``; latitude and longitude for ``haversine``, nonzero vectors for ``angular``,
+        points strictly inside the unit ball for ``hyperbolic``.
     metric
-        ``"euclidean"``, ``"manhattan"``, ``"haversine"`` or ``"angular"``.
+        ``"euclidean"``, ``"manhattan"``, ``"haversine"``, ``"angular"`` or ``"hyperbolic"``.
     scale_bits
         ``s``.
     per_unit
@@ -51,6 +52,13 @@ class PointLengths:
     *Angular* is ``2 atan2(|p - q|, |p + q|)`` for unit vectors. Normalizing errs by ``(m/2 + 3) u`` in length,
     a distance by ``(m + 4) u`` more, and since ``|p - q|^2 + |p + q|^2 = 4`` the angle by at most ``(3 m + 15) u``; 8
     units in the last place of the arc tangent add 51 ``u``. The floor is taken of the float less ``(3 m + 128) u``.
+
+    *Hyperbolic* is ``2 asinh(|p - q| / sqrt(a b))`` with ``a = 1 - |p|^2`` and ``b = 1 - |q|^2``: the distance of the
+    Poincare ball of curvature -1. a and b are computed exactly and rounded once, however near to the sphere a point
+    is. Relative errors are ``(m/2 + 3) u`` of the difference, ``3/2 u`` of the root of the product, ``2 u`` of root and
+    quotient; asinh at most keeps a relative error, since ``x asinh'(x) <= asinh(x)``, and 8 units in the last place
+    add ``16 u``. The floor is taken of the float less ``(m + 64) u`` of it; underflow of a square is worth less than
+    ``2^-400`` units, and can only lift a float by that much, which the floor of a number below 1 hides.
     """
 
     points: NDArray[np.float64]
@@ -109,6 +117,9 @@ class PointLengths:
         if self.metric == "angular":
             error = math.ldexp(3 * dimensions + 128, self.scale_bits - 53)
             return np.floor(np.maximum(scaled - error, 0)).astype(np.int64)
+        if self.metric == "hyperbolic":
+            lengths = np.floor(scaled * (1 - (dimensions + 64) * 2.0**-53)).astype(np.int64)
+            return lengths
         if self.metric == "manhattan" and self._sums_exactly:
             return np.floor(scaled).astype(np.int64)
         # One more u for each of the two roundings below than the bound asks for.
@@ -144,6 +155,11 @@ class PointLengths:
             measured = 2 * np.arctan2(apart, along)
             return measured
         difference = self.points[i] - self.points[j]
+        if self.metric == "hyperbolic":
+            apart = np.sqrt(np.square(difference).sum(axis=1))
+            depth = np.sqrt(self._depths[i] * self._depths[j])
+            measured = 2 * np.arcsinh(apart / depth)
+            return measured
         if self.metric == "euclidean":
             measured = np.sqrt(np.square(difference).sum(axis=1))
         else:
@@ -157,6 +173,14 @@ class PointLengths:
         if self.metric == "haversine":
             return self._sphere, 2.0
         return self.points, 1.0 if self.metric == "manhattan" else 2.0
+
+    @cached_property
+    def _depths(self) -> NDArray[np.float64]:
+        """``1 - |p|^2``, computed exactly and rounded once."""
+        rows, shift = self._integers
+        # Coordinates are below 1, so that the power of two is not negative.
+        one = 1 << 2 * shift
+        return np.array([(one - sum(x * x for x in row)) / one for row in rows])
 
     @cached_property
     def _directions(self) -> NDArray[np.float64]:
@@ -182,6 +206,9 @@ class PointLengths:
         radius = math.ldexp(limit + 4, -self.scale_bits)
         if self.metric == "haversine":
             radius /= EARTH_RADIUS_KM * self.per_unit
+        if self.metric == "hyperbolic":
+            # |p - q| = sinh(d / 2) sqrt(a b), and neither a nor b is above 1.
+            radius = math.sinh(min(radius, 40.0) / 2)
         if norm == 2 and coordinates is not self.points:
             radius = 2 * math.sin(min(radius, math.pi) / 2)
             radius += 2.0**-40
