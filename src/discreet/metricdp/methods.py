@@ -9,8 +9,12 @@ __all__ = ["BASELINES", "METHODS"]
 
 BASELINES: dict[str, str] = {
     "constant": "discreet.metricdp.baselines:BestConstant",
+    "constopt": "discreet.metricdp.constopt:ConstOPT",
     "exponential": "discreet.metricdp.baselines:Exponential",
+    "exponential-remap": "discreet.metricdp.remap:exponential_remap",
     "planar-laplace": "discreet.metricdp.baselines:PlanarLaplace",
+    "planar-laplace-remap": "discreet.metricdp.remap:planar_laplace_remap",
+    "tem": "discreet.metricdp.truncated:TruncatedExponential",
     "uniform": "discreet.metricdp.baselines:Uniform",
 }
 """What optimal channels are compared with; none gives a lower bound."""
@@ -19,6 +23,7 @@ METHODS: dict[str, str] = {
     "columns": "discreet.metricdp.columns:Columns",
     "direct": "discreet.metricdp.direct:Direct",
     "kernel": "discreet.metricdp.kernel:Kernel",
+    "spanner": "discreet.metricdp.spanner:Spanner",
     "primal-dual": "discreet.metricdp.primaldual:PrimalDual",
     **BASELINES,
 }
