@@ -263,9 +263,21 @@ BAD: dict[str, tuple[list[Any], str]] = {
         ["--grid", "3by3", "--cell", "1", "--epsilon", "2/km"],
         "--grid: expected rows x columns",
     ),
-    "no cell": (
-        ["--grid", "3x3", "--epsilon", "2/km"],
-        "--cell: expected the side of a cell in km",
+    "blocks of another method": (
+        [*GRID, *EPSILON, "--method", "direct", "--blocks", "3"],
+        "--blocks: expected --method benders with it, got direct",
+    ),
+    "partitioner without a method": (
+        [*GRID, *EPSILON, "--partitioner", "bsc"],
+        "--partitioner: expected --method benders with it, got auto",
+    ),
+    "no blocks": (
+        [*GRID, *EPSILON, "--method", "benders", "--blocks", "0"],
+        "--blocks: expected at least one block",
+    ),
+    "unknown partitioner": (
+        [*GRID, *EPSILON, "--method", "benders", "--partitioner", "metis"],
+        "--partitioner: expected one of k-m-DV, k-m-rec, k-m-adj, BSC, got 'metis'",
     ),
     "cell of zero": (["--grid", "3x3", "--cell", "0", "--epsilon", "2/km"], "--cell: expected"),
     "cell of text": (["--grid", "3x3", "--cell", "big", "--epsilon", "2/km"], "--cell: expected"),
@@ -387,6 +399,23 @@ def test_bad_input_is_one_line_that_names_the_argument(
     error = json.loads(as_json.err)["error"]
     assert message in error["message"]
     assert error["status"] == 2
+
+
+@pytest.mark.parametrize("seconds", ["30", "0.001"])
+def test_a_decomposition_by_its_own_options_with_cells_of_one_unit(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, seconds: str
+) -> None:
+    """It ends within the limit with a verified design, whether or not the gap was reached."""
+    path = tmp_path / "b.channel"
+    line = "design --grid 4x4 --unit km --epsilon 1 --radius 1 --method benders --blocks 3 --partitioner k-m-dv"
+    said = say(capsys, *line.split(), "--time-limit", seconds, "--json", "-o", path)
+    assert said.status == 0
+    assert said.data["certificate"]["passed"]
+    assert load(path).certificate.passed
+    assert (said.data["status"] == "limit reached") == (seconds != "30")
+    assert said.data["sizes"]["secrets"] == 16
+    if seconds == "30":
+        assert said.data["method"] == "benders"
 
 
 def test_a_label_must_stand_in_each_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

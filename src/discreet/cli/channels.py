@@ -28,6 +28,8 @@ _DESIGN_EXAMPLES = """Examples:
 discreet design --grid 7x7 --cell 1 --unit km --epsilon 2 --radius 2 --loss euclidean -o c.channel
 
 discreet design places.csv --x lon --y lat --metric haversine --epsilon 1.5/km --prior weight -o c.channel
+
+discreet design --embeddings words.csv --metric angular --epsilon 4 -o words.channel
 ```
 """
 
@@ -47,7 +49,8 @@ def design(
     cell: Annotated[
         str | None,
         typer.Option(
-            help="Side of a grid cell, in the unit; read exactly.", rich_help_panel=_WHERE
+            help="Side of a grid cell, in the unit; read exactly. 1 unless told.",
+            rich_help_panel=_WHERE,
         ),
     ] = None,
     x: Annotated[
@@ -69,13 +72,22 @@ def design(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="euclidean (default), manhattan, haversine or angular.", rich_help_panel=_WHERE
+            help="euclidean (default), manhattan, haversine, angular or hyperbolic.",
+            rich_help_panel=_WHERE,
         ),
     ] = None,
     unit: Annotated[
         str | None,
         typer.Option(
             help="Unit of distance; haversine means km, angular rad.", rich_help_panel=_WHERE
+        ),
+    ] = None,
+    embeddings: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Words as points of any dimension instead: .npy, or .csv with or without the words.",
+            rich_help_panel=_WHERE,
         ),
     ] = None,
     epsilon: Annotated[
@@ -146,6 +158,20 @@ def design(
             rich_help_panel=_HOW,
         ),
     ] = "auto",
+    blocks: Annotated[
+        int | None,
+        typer.Option(
+            help="Blocks of --method benders; chosen by the paper's model unless told.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    partitioner: Annotated[
+        str | None,
+        typer.Option(
+            help="How --method benders makes them: k-m-dv (default), k-m-rec, k-m-adj or bsc.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
     threads: Annotated[int, typer.Option(help="Threads of a solver.", rich_help_panel=_HOW)] = 1,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the channel goes.")
@@ -162,9 +188,9 @@ def design(
     The design is verified in exact arithmetic before it is written, and the file carries its proof. Places, prior,
     loss and reports are assumed to be public.
     """
-    where = Places(places, grid, cell, x, y, columns, label, metric, unit)
+    where = Places(places, grid, cell, x, y, columns, label, metric, unit, embeddings)
     aims = Aims(epsilon, radius, loss, prior, reports)
-    search = Search(gap, time_limit, method, threads, allow_unprotected)
+    search = Search(gap, time_limit, method, threads, allow_unprotected, blocks, partitioner)
     return run_design(where, aims, search, Outputs(output, report, as_json, quiet))
 
 

@@ -46,6 +46,13 @@ def compare(
     unit: Annotated[
         str | None, typer.Option(help="Unit of distance; haversine means km, angular rad.")
     ] = None,
+    embeddings: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Words as points of any dimension instead: .npy, or .csv with or without the words.",
+        ),
+    ] = None,
     epsilon: Annotated[
         str,
         typer.Option(help="Budgets per unit of distance, with commas: 0.5,1,2. No default."),
@@ -91,7 +98,7 @@ def compare(
     what was held before, where the system tells.
     """
     side = "1" if grid is not None and cell is None else cell
-    where = Places(places, grid, side, x, y, columns, None, metric, unit)
+    where = Places(places, grid, side, x, y, columns, None, metric, unit, embeddings)
     aims = Aims(epsilon, radius, loss, prior, reports)
     contest = Contest(methods, gap, time_limit, threads, allow_unprotected, report, as_json, quiet)
     return run_compare(where, aims, contest)

@@ -18,6 +18,7 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from discreet.core.outcome import Design
     from discreet.metricdp.bound import Multipliers
+    from discreet.metricdp.part import Method
     from discreet.metricdp.problem import Problem
 
     MetricDesign = Design[Problem, Multipliers]
@@ -39,6 +40,8 @@ class Search:
     method: str
     threads: int
     allow_unprotected: bool
+    blocks: int | None = None
+    partitioner: str | None = None
 
     @property
     def target(self) -> float:
@@ -105,7 +108,10 @@ def _solve(stated: Statement, search: Search, *, quiet: bool) -> tuple[MetricDes
     if named and search.method not in METHODS:
         known = ", ".join(["auto", "optimal", *sorted(METHODS)])
         raise InvalidProblemError("--method", f"one of {known}", repr(search.method))
-    method = find(METHODS, search.method, "--method")() if named else None
+    method = _method(search) if named else None
+    for option in ("blocks", "partitioner"):
+        if search.method != "benders" and getattr(search, option) is not None:
+            raise InvalidProblemError(f"--{option}", "--method benders with it", search.method)
     try:
         with progress(sys.stderr, quiet=quiet) as on_iteration:
             made = design(
@@ -123,6 +129,20 @@ def _solve(stated: Statement, search: Search, *, quiet: bool) -> tuple[MetricDes
         return interrupted.best, Status.INTERRUPTED
     missed = search.is_demanded and made.status == "limit reached"
     return made, Status.TARGET_MISSED if missed else Status.DONE
+
+
+def _method(search: Search) -> Method:
+    """Make the method that was asked for, with its own options where it is the decomposition."""
+    make = find(METHODS, search.method, "--method")
+    given = {"blocks": search.blocks, "partitioner": search.partitioner}
+    options = {name: value for name, value in given.items() if value is not None}
+    if search.method != "benders":
+        options = {}
+    try:
+        method: Method = make(**options)
+    except InvalidProblemError as error:
+        raise InvalidProblemError(f"--{error.field}", error.expected, error.got) from None
+    return method
 
 
 def _report(design: MetricDesign, path: str) -> None:

@@ -40,7 +40,7 @@ _ARGUMENTS = {
     "labels": "--label",
     "method": "--method",
     "metric": "--metric",
-    "points": "PLACES",
+    "points": "PLACES or --embeddings",
     "prior": "--prior",
     "radius": "--radius",
     "reports": "--reports",

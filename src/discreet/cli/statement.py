@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.artefact import different_labels
+from discreet.cli.embeddings import read_embeddings
 from discreet.cli.inputs import (
     columns_of,
     parse_budget,
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Aims", "Places", "Statement", "secret_names", "state"]
 
-_UNITS = {"haversine": "km", "angular": "rad"}
+_UNITS = {"haversine": "km", "angular": "rad", "hyperbolic": "unit"}
 """What a distance is measured in where nobody says otherwise."""
+
+_EMBEDDED = ("euclidean", "angular", "hyperbolic", "manhattan")
+"""Metrics between words; the first is what is meant where nobody says otherwise."""
 
 
 @final
@@ -48,6 +52,7 @@ class Places:
     label: str | None
     metric: str | None
     unit: str | None
+    embeddings: str | None = None
 
 
 @final
@@ -94,8 +99,13 @@ def state(places: Places, aims: Aims) -> Statement:
         Naming the option or the argument.
     """
     epsilon, unit = parse_budget(aims.epsilon)
-    space, table = _space(places, _unit(places, unit, aims.epsilon))
-    labels = None
+    unit = _unit(places, unit, aims.epsilon)
+    table, words = None, None
+    if places.embeddings is None:
+        space, table = _space(places, unit)
+    else:
+        space, words = _embedded(places, unit)
+    labels = None if words is None else different_labels(words, space.n)
     if places.label is not None and table is not None:
         labels = different_labels(_texts(table, places.label), space.n)
     names = secret_names(space.n, labels)
@@ -121,6 +131,9 @@ def _unit(places: Places, budget_unit: str | None, typed: str) -> str:
             "--epsilon", f"a budget per {places.unit}, as --unit says", repr(typed)
         )
     unit = places.unit or budget_unit or _UNITS.get(places.metric or "")
+    if unit is None and places.embeddings is not None:
+        # Coordinates of words have no unit of their own.
+        unit = "unit"
     if not unit:
         raise InvalidProblemError(
             "--unit", "the unit of distance, here or as in --epsilon 2/km", "none"
@@ -131,7 +144,7 @@ def _unit(places: Places, budget_unit: str | None, typed: str) -> str:
 def _space(places: Places, unit: str) -> tuple[MetricSpace, pl.DataFrame | None]:
     if (places.file is None) == (places.grid is None):
         got = "neither" if places.file is None else "both"
-        raise InvalidProblemError("PLACES", "a file of places, or --grid", got)
+        raise InvalidProblemError("PLACES", "a file of places, --grid, or --embeddings", got)
     if places.metric is not None and places.metric not in METRICS:
         raise InvalidProblemError("--metric", f"one of {', '.join(METRICS)}", repr(places.metric))
     if places.file is None:
@@ -143,16 +156,26 @@ def _space(places: Places, unit: str) -> tuple[MetricSpace, pl.DataFrame | None]
     return MetricSpace.from_points(_points(places, table, metric), metric=metric, unit=unit), table
 
 
+def _embedded(places: Places, unit: str) -> tuple[MetricSpace, list[str] | None]:
+    for option in ("file", "grid", "cell", "x", "y", "columns", "label"):
+        if getattr(places, option) is not None:
+            name = "PLACES" if option == "file" else f"--{option}"
+            raise InvalidProblemError(name, "none beside --embeddings", getattr(places, option))
+    metric = places.metric or _EMBEDDED[0]
+    if metric not in _EMBEDDED:
+        raise InvalidProblemError("--metric", f"one of {', '.join(_EMBEDDED)}", repr(metric))
+    points, words = read_embeddings(places.embeddings or "")
+    return MetricSpace.from_points(points, metric=metric, unit=unit), words
+
+
 def _grid(places: Places, unit: str) -> MetricSpace:
     for option in ("x", "y", "columns", "label"):
         if getattr(places, option) is not None:
             raise InvalidProblemError(f"--{option}", "a file of places with it", "--grid")
     if places.metric not in {None, "euclidean"}:
         raise InvalidProblemError("--metric", "euclidean on a grid", repr(places.metric))
-    if places.cell is None:
-        raise InvalidProblemError("--cell", f"the side of a cell in {unit}", "none")
     rows, columns = parse_grid(places.grid or "")
-    return MetricSpace.grid(rows, columns, cell=places.cell, unit=unit)
+    return MetricSpace.grid(rows, columns, cell=places.cell or "1", unit=unit)
 
 
 def _points(places: Places, table: pl.DataFrame, metric: str) -> NDArray[np.float64]:

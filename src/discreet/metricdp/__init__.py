@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.metricdp._design import design
     from discreet.metricdp._frontier import frontier
     from discreet.metricdp.baselines import Exponential, PlanarLaplace
+    from discreet.metricdp.benders import Benders
     from discreet.metricdp.columns import Columns
     from discreet.metricdp.direct import Direct
     from discreet.metricdp.kernel import Kernel
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.metricdp.problem import Problem
 
 __all__ = [
+    "Benders",
     "Columns",
     "Direct",
     "Exponential",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 _WHERE = {
+    "Benders": "benders",
     "Columns": "columns",
     "Direct": "direct",
     "Exponential": "baselines",

@@ -20,6 +20,7 @@ BASELINES: dict[str, str] = {
 """What optimal channels are compared with; none gives a lower bound."""
 
 METHODS: dict[str, str] = {
+    "benders": "discreet.metricdp.benders:Benders",
     "columns": "discreet.metricdp.columns:Columns",
     "direct": "discreet.metricdp.direct:Direct",
     "kernel": "discreet.metricdp.kernel:Kernel",

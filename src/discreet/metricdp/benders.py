@@ -1,0 +1,219 @@
+r"""Benders decomposition along a partition of the secrets, as [Qiu24]_ proposes it, with what it takes to converge.
+
+The master decides the rows of the boundary records, and a subproblem for each block those of its internal records
+(Equations (9) to (20) of the paper). What differs from the print, each with its reason in the errata:
+
+- the boundary's cost stands in the master alone: with the printed cut the lower bound passes the optimum (E1);
+- the cost of a block is bounded below before the first iteration (E3), and gaps are relative (E4);
+- of the initial cuts H_0 only those stand here that the others don't imply, which leaves the program the same (E7);
+- blocks are asked between the exponential mechanism and the master's point: without that no point was ever feasible on
+  problems of 200 secrets;
+- internal records give feasibility cuts in closed form, before any subproblem is solved;
+- the lower bound is proved by prices of stated constraints, since cuts are fragile numerically (T4).
+
+Plain linear programming was faster wherever both finished; ``benchmarks/metricdp_benders.py`` measures that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.metricdp.baselines import Exponential
+from discreet.metricdp.blocks import Partition, choose_blocks, partition, partitioner_name
+from discreet.metricdp.direct import priced_edges
+from discreet.metricdp.part import Candidate
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from numpy.typing import NDArray
+
+    from discreet.core.lp.benders import BendersResult
+    from discreet.core.metric import MetricSpace
+    from discreet.metricdp._boundary import Chains, Envelopes, Layout
+    from discreet.metricdp.part import Limits, Part
+
+__all__ = ["Benders"]
+
+_LARGEST_PROGRAM = 400_000
+"""Rows of one of the programs beyond which none is built: its first solve alone would take minutes. A fixed number, so
+that the same input gives the same design."""
+
+
+@final
+@dataclass(frozen=True)
+class Benders:
+    """The linear program by Benders decomposition: a master on the boundary records, a subproblem for each block.
+
+    Parameters
+    ----------
+    blocks
+        Number of blocks M, at most; ``None`` takes that for which the paper's model of an iteration costs least.
+    partitioner
+        ``"k-m-DV"``, ``"k-m-rec"``, ``"k-m-adj"`` or ``"BSC"``, in any case; see :mod:`discreet.metricdp.blocks`.
+    initial
+        Initial cuts: ``"inner"`` pairs that only the inside of a block joins, ``"every"`` pair as printed, or
+        ``"none"``.
+    envelopes
+        Whether internal records give feasibility cuts in closed form.
+    stabilized
+        Whether blocks are asked between a feasible point and the master's.
+    iterations
+        Most solves of the master.
+    master
+        ``"simplex"``, which goes on from the last basis, or ``"ipm"``.
+    seed
+        Of the partition.
+    executor
+        Where subproblems are solved side by side: a pool of threads of this process.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import MetricDP
+    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.metricdp import Problem, design
+    >>> problem = Problem(MetricSpace.grid(2, 6, cell=1, unit="km"), utility_loss="euclidean")
+    >>> within = MetricDP(1, unit="km", radius=1)
+    >>> made = design(problem, within, method=Benders(blocks=2), gap=1e-4)
+    >>> made.certificate.passed, made.gap < 1e-4
+    (True, True)
+    """
+
+    blocks: int | None = None
+    partitioner: str = "k-m-DV"
+    initial: Literal["inner", "every", "none"] = "inner"
+    envelopes: bool = True
+    stabilized: bool = True
+    iterations: int = 500
+    master: Literal["simplex", "ipm"] = "simplex"
+    seed: int = 0
+    executor: Executor | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.blocks is not None and self.blocks < 1:
+            raise InvalidProblemError("blocks", "at least one block, or None", self.blocks)
+        partitioner_name(self.partitioner)
+        if self.initial not in {"inner", "every", "none"}:
+            raise InvalidProblemError("initial", "'inner', 'every' or 'none'", repr(self.initial))
+
+    def solve(self, part: Part, limits: Limits) -> Candidate:
+        """Partition the part and decompose its program.
+
+        Returns
+        -------
+        Candidate
+            The best point so far, at worst the exponential mechanism that the decomposition starts from: that alone
+            where the master would be too large.
+
+        Raises
+        ------
+        InvalidProblemError
+            When the partitioner needs coordinates that the space has not.
+        SolverError
+            When the master cannot be solved.
+
+        Complexity
+        ----------
+        An iteration solves a program of ``K |Y|`` variables, Y the boundary records, and one of ``K |X_l|`` for each
+        block; there is no bound on the iterations.
+        """
+        from discreet.core.lp.benders import BendersOptions, benders
+
+        anchor = _anchor(part, limits)
+        layout = self._layout(part, anchor)
+        chains = self._chains(layout)
+        rows = _largest_program(layout, chains)
+        if rows > _LARGEST_PROGRAM:
+            note = (
+                f"The largest program would have {rows} rows and was not built; the exponential mechanism, from which "
+                "the decomposition starts, is what is left."
+            )
+            return Candidate("benders", anchor, None, note, {"blocks": layout.split.n_blocks})
+        found = benders(
+            layout.program(),
+            layout.columns,
+            options=BendersOptions(
+                gap=0.4 * limits.gap,
+                iterations=self.iterations,
+                time_limit=limits.seconds,
+                threads=limits.threads,
+                master=self.master,
+                executor=self.executor,
+            ),
+            implied=chains.rows(),
+            anchor=anchor[layout.boundary].ravel() if self.stabilized else None,
+            separate=self._separator(layout),
+        )
+        return self._candidate(layout, chains, found, anchor)
+
+    def _layout(self, part: Part, anchor: NDArray[np.float64]) -> Layout:
+        from discreet.metricdp._boundary import Layout
+
+        edges = priced_edges(part)
+        if self.blocks is None:
+            split = choose_blocks(
+                _space(part), part.constraints, self.partitioner, edges=edges, seed=self.seed
+            )
+        else:
+            count = min(self.blocks, part.n)
+            labels = partition(
+                _space(part), part.constraints, count, self.partitioner, seed=self.seed
+            )
+            split = Partition(labels, edges)
+        return Layout(part, split, float((part.cost * anchor).sum()) or 1.0)
+
+    def _chains(self, layout: Layout) -> Chains:
+        from discreet.metricdp._boundary import Chains, every_pair, inner_pairs
+
+        if self.initial == "none":
+            return Chains(layout, [])
+        return every_pair(layout) if self.initial == "every" else inner_pairs(layout)
+
+    def _separator(self, layout: Layout) -> Envelopes | None:
+        from discreet.metricdp._boundary import Envelopes
+
+        return Envelopes(layout) if self.envelopes else None
+
+    def _candidate(
+        self, layout: Layout, chains: Chains, found: BendersResult, anchor: NDArray[np.float64]
+    ) -> Candidate:
+        split, last = layout.split, found.history[-1] if found.history else None
+        matrix = anchor if found.x is None else np.maximum(found.x, 0.0).reshape(anchor.shape)
+        iterations = 0 if last is None else last.iteration
+        facts = {
+            "blocks": split.n_blocks,
+            "partitioner": partitioner_name(self.partitioner),
+            "boundary": len(layout.boundary),
+            "iterations": iterations,
+            "cuts": len(found.cuts),
+        }
+        note = (
+            f"{iterations} iterations of Benders decomposition on {split.n_blocks} blocks, {len(layout.boundary)} of "
+            f"{layout.part.n} secrets on the boundary, {len(found.cuts)} cuts: {found.status}."
+        )
+        return Candidate("benders", matrix, layout.prices(found, chains), note, facts)
+
+
+def _space(part: Part) -> MetricSpace:
+    if part.space is None:
+        raise InvalidProblemError("part", "one that knows its metric space", "one made by hand")
+    return part.space
+
+
+def _anchor(part: Part, limits: Limits) -> NDArray[np.float64]:
+    """Take the exponential mechanism: private, and with every report possible, well inside."""
+    return np.asarray(Exponential().solve(part, limits).matrix, dtype=np.float64)
+
+
+def _largest_program(layout: Layout, chains: Chains) -> int:
+    """Count the rows of the largest of the programs."""
+    k, edges, boundary = layout.part.n_reports, layout.edges, layout.split.boundary
+    inside = boundary[edges.pairs].all(axis=1)
+    i = edges.pairs[:, 0]
+    # A constraint that touches an internal record has both ends in its block.
+    blocks = np.bincount(layout.split.labels[i[~inside]], minlength=1)
+    return 2 * k * max(int(inside.sum()) + len(chains), int(blocks.max())) + layout.part.n

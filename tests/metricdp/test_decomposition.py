@@ -1,0 +1,394 @@
+"""The paper's decomposition: equal to the linear program whatever the partition, and every bound proved."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from discreet.core.adjacency import Adjacency
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import MetricDP
+from discreet.core.lp import LinearProgram, solve
+from discreet.core.lp.benders import BendersOptions, BendersStep, benders
+from discreet.core.metric import MetricSpace
+from discreet.metricdp import Benders, Direct, Problem, design, verify
+from discreet.metricdp import benders as module
+from discreet.metricdp._boundary import Chains, Envelopes, Layout, every_pair, inner_pairs
+from discreet.metricdp.blocks import PARTITIONERS, Partition, partition
+from discreet.metricdp.bound import lower_bound
+from discreet.metricdp.part import Candidate, Limits, Part, Whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TIGHT = Limits(gap=1e-5)
+
+
+def instance(seed: int) -> Whole:
+    """Random places, some twice; all secrets or a few as reports; a radius that leaves several components."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 15))
+    points = rng.uniform(0, 2.5, (n, 2))
+    if seed % 3 == 0:
+        points[1] = points[0]
+    space = MetricSpace.from_points(points, unit="km")
+    reports = None if seed % 2 else rng.choice(n, max(2, n // 2), replace=False).tolist()
+    problem = Problem(
+        space, utility_loss="euclidean", prior=rng.dirichlet(np.ones(n)), reports=reports
+    )
+    epsilon = Fraction(int(rng.integers(1, 5)), 2)
+    return Whole(problem, space.adjacency("0.9"), epsilon)
+
+
+def road(n: int = 30, k: int = 8, seed: int = 2, epsilon: str = "1") -> Part:
+    """A connected part of the paper's kind, fewer reports than secrets."""
+    rng = np.random.default_rng(seed)
+    space = MetricSpace.from_points(rng.uniform(0, np.sqrt(n / 0.64), (n, 2)), unit="km")
+    problem = Problem(
+        space, utility_loss="euclidean", reports=rng.choice(n, k, replace=False).tolist()
+    )
+    graph = space.adjacency(2).join(space)[0]
+    return Whole(problem, graph, Fraction(epsilon)).parts[0]
+
+
+def loss(part: Part, found: Candidate) -> float:
+    assert found.matrix is not None
+    return float((part.cost * found.matrix).sum())
+
+
+def proven(part: Part, found: Candidate) -> float:
+    assert found.multipliers is not None
+    return lower_bound(part.cost, part.constraints, part.epsilon, found.multipliers)
+
+
+def agrees(part: Part, method: Benders, limits: Limits = TIGHT) -> Candidate:
+    """Compare with the monolithic program: cost and proven bound."""
+    found, expected = method.solve(part, limits), loss(part, Direct().solve(part, TIGHT))
+    size = max(expected, 1e-6 * float(part.cost.max()))
+    assert loss(part, found) == pytest.approx(expected, abs=2e-5 * size + 1e-9)
+    assert proven(part, found) <= expected + 1e-6 * size
+    assert proven(part, found) == pytest.approx(expected, abs=2e-5 * size + 1e-9)
+    return found
+
+
+def all_partitioners_agree(seed: int) -> None:
+    for part in instance(seed).parts:
+        if part.n > 1:
+            for name in PARTITIONERS:
+                agrees(part, Benders(2 + seed % 3, name))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_all_partitioners_meet_the_monolithic_program(seed: int) -> None:
+    all_partitioners_agree(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12, 62))
+def test_fifty_more_instances(seed: int) -> None:
+    all_partitioners_agree(seed)
+
+
+def test_the_instances_have_what_they_should() -> None:
+    """Several components, isolated records, duplicates, all secrets as reports and fewer."""
+    wholes = [instance(seed) for seed in range(12)]
+    assert any(len(whole.parts) > 1 for whole in wholes)
+    assert any(part.n == 1 for whole in wholes for part in whole.parts)
+    assert any(whole.n_classes < whole.problem.n_secrets for whole in wholes)
+    widths = {whole.problem.n_reports == whole.problem.n_secrets for whole in wholes}
+    assert widths == {True, False}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_a_whole_design_with_duplicates_components_and_isolated_secrets(seed: int) -> None:
+    whole = instance(seed)
+    guarantee = MetricDP(whole.epsilon, unit="km", radius="0.9")
+    for apart in (True, False):
+        mine, other = (
+            design(whole.problem, guarantee, method=method, gap=1e-4, allow_unprotected=apart)
+            for method in (Benders(2), Direct())
+        )
+        assert mine.upper == pytest.approx(other.upper, rel=2e-4)
+        assert mine.lower is not None
+        assert mine.lower <= other.upper
+        assert verify(mine).passed
+        assert mine.provenance.method in {"benders", "trivial"}
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Benders(4, initial="every"),
+        Benders(4, initial="none"),
+        Benders(4, envelopes=False),
+        Benders(4, initial="none", stabilized=False),
+        Benders(4, stabilized=False),
+        Benders(4, master="ipm"),
+        Benders(),
+    ],
+    ids=repr,
+)
+def test_each_variant_meets_the_monolithic_program(method: Benders) -> None:
+    agrees(road(), method)
+
+
+def test_the_bound_of_the_problem_is_that_of_the_decomposition() -> None:
+    """Chains and envelopes lose nothing when they are restated as prices of stated constraints."""
+    part = road(60, 10)
+    for method in (Benders(4, initial="every"), Benders(4, envelopes=True)):
+        found = method.solve(part, Limits(gap=0.02))
+        assert 0 < loss(part, found) - proven(part, found) <= 0.011 * loss(part, found)
+
+
+def test_one_block_is_the_whole_program_and_takes_one_iteration() -> None:
+    found = agrees(road(), Benders(1))
+    assert found.parameters["boundary"] == 0
+    assert found.parameters["iterations"] == 1
+
+
+def test_blocks_of_one_secret_leave_everything_to_the_master() -> None:
+    part = road()
+    found = agrees(part, Benders(part.n, "k-m-rec"))
+    assert found.parameters["boundary"] == part.n
+    assert found.parameters["cuts"] == 0
+
+
+def test_all_pairs_and_a_steep_budget() -> None:
+    """All pairs leave no block an inside; at 20 nats between neighbors no constraint fits the program."""
+    space = MetricSpace.grid(3, 4, cell=1, unit="km")
+    problem = Problem(space, utility_loss="euclidean")
+    agrees(Whole(problem, space.adjacency(), Fraction(1)).parts[0], Benders(3))
+    steep = Whole(problem, space.adjacency(1), Fraction(40)).parts[0]
+    found = Benders(3).solve(steep, TIGHT)
+    assert loss(steep, found) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_bounds_are_monotone_and_cuts_hold_at_the_optimum() -> None:
+    """O7 and O8 on the paper's program."""
+    part = road(40, 10)
+    split = Partition(partition(space_of(part), part.constraints, 4, "k-m-DV"), part.binding)
+    layout = Layout(part, split, 1.0)
+    program, steps = layout.program(), []
+
+    def note(step: BendersStep) -> None:
+        steps.append(step)
+
+    found = benders(
+        program,
+        layout.columns,
+        options=BendersOptions(gap=1e-5),
+        implied=inner_pairs(layout).rows(),
+        on_iteration=note,
+    )
+    best = solve(program, method="simplex", tolerance=1e-9)
+    lower, upper = [step.lower for step in steps], [step.upper for step in steps]
+    assert lower == sorted(lower)
+    assert upper == sorted(upper, reverse=True)
+    assert lower[-1] <= best.objective + 1e-9
+    assert upper[-1] >= best.objective - 1e-7
+    x = best.x[layout.columns < 0]
+    z = best.x.reshape(part.cost.shape)
+    kinds = {cut.kind for cut in found.cuts}
+    assert kinds == {"optimality", "feasibility"}
+    inside = [b for b in range(4) if len(layout.members(b)[1])]
+    for cut in found.cuts:
+        members = layout.members(inside[cut.block])[1]
+        spent = float((part.cost[members] * z[members]).sum())
+        assert cut.at(x) <= (spent if cut.kind == "optimality" else 0.0) + 1e-6
+
+
+def test_strong_duality_of_the_subproblems() -> None:
+    """O8: a cut made at a point has the subproblem's cost there as its value."""
+    part = road(40, 10)
+    split = Partition(partition(space_of(part), part.constraints, 4, "k-m-DV"), part.binding)
+    layout = Layout(part, split, 1.0)
+    anchor = module._anchor(part, Limits())[layout.boundary].ravel()
+    found = benders(
+        layout.program(), layout.columns, anchor=anchor, options=BendersOptions(iterations=1)
+    )
+    made = [cut for cut in found.cuts if cut.gradient.any()][: split.n_blocks]
+    total = sum(cut.at(anchor) for cut in made)
+    boundary = float(part.cost[layout.boundary].ravel() @ anchor)
+    assert found.history[0].upper == pytest.approx(boundary + total, rel=1e-8)
+
+
+def space_of(part: Part) -> MetricSpace:
+    assert part.space is not None
+    return part.space
+
+
+def triangle(epsilon: float) -> tuple[Layout, NDArray[np.float64]]:
+    """Three boundary records at the corners of the unit triangle, one internal at its center, three reports."""
+    height = np.sqrt(3) / 2
+    points = [[0, 0], [1, 0], [0.5, height], [0.5, height / 3], [-0.5, 0], [1.5, 0], [0.5, 1.5]]
+    space = MetricSpace.from_points(points, unit="km")
+    pairs = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3), (0, 4), (1, 5), (2, 6)]
+    lengths = [int(space.distances[i, j]) for i, j in pairs]
+    graph = Adjacency(7, np.array(pairs), np.array(lengths), space.scale_bits)
+    part = Part(np.ones((7, 3)), graph, Fraction(epsilon), None, space=space)
+    q = 1 / (np.exp(epsilon) + 2)
+    rows = np.full((3, 3), q) + np.eye(3) * (1 - 3 * q)
+    layout = Layout(part, Partition([0, 0, 0, 0, 1, 2, 3], graph), 1.0)
+    x = np.full((6, 3), 1 / 3)
+    x[:3] = rows
+    return layout, x.ravel()
+
+
+@pytest.mark.parametrize(("epsilon", "total"), [(0.3, 1.0166), (0.5, 1.0157), (0.8, 0.9956)])
+def test_feasibility_cuts_are_needed_and_have_a_closed_form(epsilon: float, total: float) -> None:
+    """O9: the boundary keeps its own constraints, and yet the record at the center has no row."""
+    layout, x = triangle(epsilon)
+    assert layout.boundary.tolist() == [0, 1, 2, 4, 5, 6]
+    rows = Envelopes(layout)(0, x)
+    boundary = x.reshape(-1, 3)[:3]
+    decay = np.exp(-epsilon / np.sqrt(3))
+    assert (boundary.max(axis=0) * decay).sum() == pytest.approx(total, abs=1e-4)
+    inner = LinearProgram(
+        np.zeros(3), np.ones((1, 3)), row_lower=1, row_upper=1,
+        lower=boundary.max(axis=0) * decay, upper=boundary.min(axis=0) / decay,
+    )  # fmt: skip
+    assert (inner.lower <= inner.upper).all()
+    if total < 1:
+        assert rows is None
+        assert solve(inner).objective == 0
+        return
+    assert rows is not None
+    value = np.asarray(rows.matrix) @ x
+    assert value.tolist() == pytest.approx([total], abs=1e-4)
+    assert inner.lower.sum() > 1
+    # It holds for every private channel, such as the uniform one and the exponential mechanism.
+    for matrix in (np.full((6, 3), 1 / 3), np.repeat([[0.5, 0.3, 0.2]], 6, axis=0)):
+        assert (np.asarray(rows.matrix) @ matrix.ravel() <= 1).all()
+
+
+def test_envelopes_from_above_and_blocks_without_a_rim() -> None:
+    layout, x = triangle(0.5)
+    low = x.reshape(-1, 3).copy()
+    low[:3] = [[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.01, 0.98]]
+    rows = Envelopes(layout)(0, low.ravel())
+    assert rows is not None
+    kinds = [tag.kind for tag in rows.tags]  # type: ignore[attr-defined]
+    assert kinds == ["below", "above"]
+    activity = np.asarray(rows.matrix) @ low.ravel()
+    assert activity[0] > 1 > activity[1]
+    alone = Layout(layout.part, Partition([0] * 7, layout.edges), 1.0)
+    assert Envelopes(alone)(0, np.zeros(0)) is None
+
+
+def test_a_chain_is_priced_so_that_only_its_ends_feel_it() -> None:
+    part = road(40, 6)
+    split = Partition(partition(space_of(part), part.constraints, 4, "k-m-DV"), part.binding)
+    layout = Layout(part, split, 1.0)
+    for chains in (inner_pairs(layout), every_pair(layout)):
+        assert chains.rows() is not None
+        at = int(np.argmax([len(nodes) for nodes, _ in chains.chains]))
+        nodes, far = chains.chains[at]
+        assert len(nodes) > 2
+        for row, (first, last) in (
+            (at * 6 + 3, (nodes[0], nodes[-1])),
+            ((len(chains) + at) * 6 + 3, (nodes[-1], nodes[0])),
+        ):
+            prices = chains.price(row, 0.5)
+            felt = np.zeros(part.n)
+            lengths = {
+                tuple(pair): int(length)
+                for pair, length in zip(
+                    part.constraints.pairs.tolist(), part.constraints.lengths, strict=True
+                )
+            }
+            for source, target, value in zip(
+                prices.source.tolist(), prices.target.tolist(), prices.value, strict=True
+            ):
+                pair = (min(source, target), max(source, target))
+                felt[source] += value
+                felt[target] -= value * np.exp(part.rate * lengths[pair])
+            assert set(prices.report.tolist()) == {3}
+            assert felt[first] == pytest.approx(0.5)
+            assert felt[last] == pytest.approx(-0.5 * np.exp(part.rate * far[-1]))
+            between = np.setdiff1d(np.arange(part.n), [first, last])
+            assert np.abs(felt[between]).max() < 1e-12
+
+
+def test_the_sparse_initial_cuts_are_few_and_imply_the_printed_ones() -> None:
+    """E7: on the boundary, stated constraints and inner pairs have the shortest paths of the whole graph."""
+    part = road(80, 4)
+    split = Partition(partition(space_of(part), part.constraints, 5, "k-m-DV"), part.binding)
+    layout = Layout(part, split, 1.0)
+    few, all_of_them = inner_pairs(layout), every_pair(layout)
+    assert 0 < len(few) < len(all_of_them) / 3
+    stated = np.flatnonzero(split.boundary[part.binding.pairs].all(axis=1))
+    ends = np.array([[nodes[0], nodes[-1]] for nodes, _ in few.chains])
+    graph = Adjacency(
+        part.n,
+        np.concatenate([part.binding.pairs[stated], ends]),
+        np.concatenate([part.binding.lengths[stated], [far[-1] for _, far in few.chains]]),
+        part.binding.scale_bits,
+    )
+    i, j = np.array([[nodes[0], nodes[-1]] for nodes, _ in all_of_them.chains]).T
+    assert (graph.shortest_paths()[i, j] == part.paths[i, j]).all()
+
+
+def test_no_pairs_no_rows() -> None:
+    part = road()
+    layout = Layout(part, Partition([0] * part.n, part.binding), 1.0)
+    assert inner_pairs(layout).rows() is None
+    assert every_pair(layout).rows() is None
+    assert len(Chains(layout, [])) == 0
+
+
+def test_a_program_that_is_too_large_leaves_the_exponential_mechanism(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_LARGEST_PROGRAM", 100)
+    part = road()
+    found = Benders(3).solve(part, TIGHT)
+    assert found.multipliers is None
+    assert "was not built" in found.note
+    assert np.array_equal(found.matrix, module._anchor(part, TIGHT))  # type: ignore[arg-type]
+    within = MetricDP(1, unit="km", radius=1)
+    space = MetricSpace.grid(3, 3, cell=1, unit="km")
+    made = design(Problem(space, utility_loss="euclidean"), within, method=Benders(2), throw=False)
+    assert (made.status, verify(made).passed) == ("limit reached", True)
+
+
+def test_time_runs_out_and_the_anchor_stands() -> None:
+    part = road()
+    found = Benders(3).solve(part, Limits(seconds=0.0))
+    assert "time limit" in found.note
+    assert found.matrix is not None
+    assert found.matrix.sum(axis=1) == pytest.approx(1.0)
+    assert proven(part, found) <= loss(part, found)
+
+
+def test_the_same_seed_gives_the_same_matrix_and_a_pool_of_threads_too() -> None:
+    part = road()
+    with ThreadPoolExecutor(2) as pool:
+        methods = [Benders(3), Benders(3), Benders(3, executor=pool)]
+        found = [method.solve(part, Limits(gap=0.01)).matrix for method in methods]
+    assert methods[0] == methods[2]
+    for matrix in found[1:]:
+        assert matrix is not None
+        assert (matrix == found[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"blocks": 0}, "blocks: "),
+        ({"partitioner": "metis"}, "partitioner: "),
+        ({"initial": "H0"}, "initial: "),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any], match: str) -> None:
+    with pytest.raises(InvalidProblemError, match=match):
+        Benders(**options)
+
+
+def test_a_part_without_a_space_is_refused() -> None:
+    graph = Adjacency(2, np.array([[0, 1]]), np.array([1]), 0)
+    with pytest.raises(InvalidProblemError, match="part: "):
+        Benders(1).solve(Part(np.eye(2), graph, Fraction(1), None), TIGHT)
