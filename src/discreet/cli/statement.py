@@ -144,7 +144,7 @@ def _unit(places: Places, budget_unit: str | None, typed: str) -> str:
 def _space(places: Places, unit: str) -> tuple[MetricSpace, pl.DataFrame | None]:
     if (places.file is None) == (places.grid is None):
         got = "neither" if places.file is None else "both"
-        raise InvalidProblemError("PLACES", "a file of places, --grid, or --embeddings", got)
+        raise InvalidProblemError("PLACES", "a file of places, or --grid", got)
     if places.metric is not None and places.metric not in METRICS:
         raise InvalidProblemError("--metric", f"one of {', '.join(METRICS)}", repr(places.metric))
     if places.file is None:
