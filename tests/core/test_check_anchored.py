@@ -15,6 +15,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, exp_floor
 from discreet.core.guarantee import MetricDP
 from discreet.core.metric import MetricSpace
+from discreet.core.points import PointLengths
 
 GRID = MetricSpace.grid(4, 5, cell=1, unit="km")
 ALL = MetricDP(1, "km")
@@ -179,6 +180,14 @@ DEFECTS = {
         ),
         10,
     ),
+    "ball": (
+        MetricSpace.from_points(
+            np.random.default_rng(6).uniform(-0.57, 0.57, size=(40, 3)),
+            metric="hyperbolic",
+            unit="1",
+        ),
+        6,
+    ),
     "angles": (
         MetricSpace.from_points(
             np.random.default_rng(4).normal(size=(40, 5)), metric="angular", unit="rad"
@@ -207,6 +216,13 @@ def test_a_space_of_a_table_has_no_defect(monkeypatch: pytest.MonkeyPatch) -> No
     path = MetricSpace.from_graph(3, [(0, 1), (1, 2)], [1.0, 2.0], unit="hop")
     monkeypatch.setattr(measures, "DENSE_LIMIT", 0)
     assert triangle_defect(path) == 0
+
+
+def test_a_metric_that_is_not_listed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measures, "DENSE_LIMIT", 0)
+    source = PointLengths(np.zeros((2, 2)), "chebyshev", 40)
+    with pytest.raises(InvalidProblemError, match="chebyshev"):
+        triangle_defect(MetricSpace("km", "chebyshev", 40, source))
 
 
 @pytest.mark.parametrize("slack", [Fraction(1, 10**6), Fraction(1, 7), Fraction(1), Fraction(30)])

@@ -123,6 +123,11 @@ def triangle_defect(space: MetricSpace) -> int:
     int
         :math:`\tau` with :math:`D_{ik} \le D_{ij} + D_{jk} + \tau` for all secrets.
 
+    Raises
+    ------
+    InvalidProblemError
+        For a metric that is not listed here.
+
     Notes
     -----
     A table is closed: 0, and so are lattices that satisfy the condition of
@@ -130,7 +135,7 @@ def triangle_defect(space: MetricSpace) -> int:
     so that ``D_ik <= D_ij + D_jk + 2 e``. On a lattice ``e`` is a greatest common divisor of two numbers of cells. For
     Euclidean and Manhattan distances it is 1, and what is below 2 is at most 1 in integers. For great circles the
     factor ``1 - 2^-45`` and the error of the float, at most ``2^-46``, take less than ``2^-44 2^46 = 4`` units besides;
-    for angles it is twice the stated error.
+    for angles it is twice the stated error; in the Poincare ball ``2 (m + 64) 2^-53 2^46`` units in m dimensions.
     """
     source = space.source
     if space.has_matrix or isinstance(source, TableLengths):
@@ -141,8 +146,13 @@ def triangle_defect(space: MetricSpace) -> int:
         return 1
     if source.metric == "haversine":
         return 2 * (1 + 4)
-    error = math.ldexp(3 * int(source.points.shape[1]) + 128, space.scale_bits - 53)
-    return 2 * (1 + math.ceil(2 * error))
+    dimensions = int(source.points.shape[1])
+    if source.metric == "hyperbolic":
+        return 2 * (1 + math.ceil((dimensions + 64) / 64))
+    if source.metric == "angular":
+        error = math.ldexp(3 * dimensions + 128, space.scale_bits - 53)
+        return 2 * (1 + math.ceil(2 * error))
+    raise InvalidProblemError("space", "a metric whose rounding is stated here", source.metric)
 
 
 def least_lift(slack: Fraction) -> int:

@@ -20,6 +20,7 @@ BASELINES: dict[str, str] = {
 """What optimal channels are compared with; none gives a lower bound."""
 
 METHODS: dict[str, str] = {
+    "anchored": "discreet.metricdp.anchored:Anchored",
     "benders": "discreet.metricdp.benders:Benders",
     "columns": "discreet.metricdp.columns:Columns",
     "direct": "discreet.metricdp.direct:Direct",

@@ -114,7 +114,7 @@ def tail_channel(space: MetricSpace, guarantee: MetricDP, *, rounds: int = 300) 
 
     Complexity
     ----------
-    A grid of 10^5 cells at half a nat a cell takes 600 rounds of 0.01 s, then the exact totals: 14 s of one core in all,
+    A grid of 10^5 cells at half a nat a cell takes 600 rounds of 0.01 s, then the exact totals: 14 s of one core,
     and 260 MB.
 
     Examples
