@@ -14,6 +14,7 @@ from discreet.metricdp.verify import verify
 if TYPE_CHECKING:
     from discreet.metricdp._design import design
     from discreet.metricdp._frontier import frontier
+    from discreet.metricdp._minimax import minimax
     from discreet.metricdp.baselines import Exponential, PlanarLaplace
     from discreet.metricdp.benders import Benders
     from discreet.metricdp.columns import Columns
@@ -33,6 +34,7 @@ __all__ = [
     "Problem",
     "design",
     "frontier",
+    "minimax",
     "verify",
 ]
 
@@ -47,6 +49,7 @@ _WHERE = {
     "Problem": "problem",
     "design": "_design",
     "frontier": "_frontier",
+    "minimax": "_minimax",
 }
 """Public name -> the module that defines it."""
 
