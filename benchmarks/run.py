@@ -15,8 +15,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).parent
-QUICK = [["import_time.py"], ["sampler_rates.py"], ["metricdp_golden.py"]]
-LONG = [["metricdp_golden.py", "--full"]]
+QUICK = [
+    ["import_time.py"],
+    ["sampler_rates.py"],
+    ["metricdp_golden.py"],
+    ["metricdp_engine.py", "--repeat", "1"],
+]
+LONG = [["metricdp_golden.py", "--full"], ["metricdp_engine.py", "--full", "--beside"]]
 
 
 def machine() -> str:
@@ -36,7 +41,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
     parser.add_argument("--peers", metavar="PYTHON", help="an interpreter with the group peers")
     options = parser.parse_args()
-    todo = QUICK if options.quick else [*QUICK[:-1], *LONG]
+    todo = QUICK if options.quick else [*QUICK[:-2], *LONG]
     if options.peers:
         todo = [*todo, ["peers_qif.py", "--python", options.peers]]
     failed = 0

@@ -14,7 +14,7 @@ from discreet.core.adjacency import Adjacency
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.metric import MetricSpace
-from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
+from discreet.metricdp import Direct, PrimalDual, Problem, _design, design, verify
 from discreet.metricdp._design import Interrupted
 from discreet.metricdp.bound import lower_bound
 from discreet.metricdp.part import Candidate, Limits, Part, Whole
@@ -44,6 +44,12 @@ def optimum(problem: Problem, epsilon: Any, radius: Any, **options: Any) -> floa
 def proven(part: Part, found: Candidate) -> float:
     assert found.multipliers is not None
     return lower_bound(part.cost, part.constraints, part.epsilon, found.multipliers)
+
+
+def state_of(part: Part) -> iterate.Iterate:
+    scaling = iterate.Scaling(part.cost, part.nats(part.paths), np.arange(part.n))
+    edges = part.binding
+    return iterate.Iterate(part.cost, scaling, edges, part.nats(edges.lengths), 1)
 
 
 def made(
@@ -253,18 +259,29 @@ def test_time_is_kept_and_what_there_is_comes_back() -> None:
     assert verify(outcome, optimality=True).passed
 
 
-def test_large_programs_with_a_wide_gap_start_with_it() -> None:
-    space = MetricSpace.grid(8, 8, cell=1, unit="km")
+def test_large_programs_with_a_wide_gap_start_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_design, "_SMALL", 10)
+    problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
     told: list[Iteration] = []
-    outcome = design(
-        Problem(space, utility_loss="euclidean"),
-        MetricDP("0.3", "km", 2),
-        gap=0.01,
-        on_iteration=told.append,
-    )
+    outcome = design(problem, MetricDP("0.3", "km", 1), gap=0.02, on_iteration=told.append)
     assert outcome.provenance.method == "primal-dual"
     assert any("is wide" in sentence for sentence in outcome.provenance.method_trace)
     assert told[-1].method == "PrimalDual"
+    narrow = design(problem, MetricDP("0.3", "km", 1), gap=1e-4)
+    assert any("is narrow" in sentence for sentence in narrow.provenance.method_trace)
+
+
+def test_the_mean_is_of_every_eighth_step_and_forgets_half() -> None:
+    state = state_of(part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5"))
+    seen = []
+    for _ in range(16):
+        state.advance(None)
+        if state.count % 8 == 0:
+            seen.append(np.maximum(state.L, 0))
+    mean = state.mean()
+    assert mean == pytest.approx((seen[0] + seen[1]) / 2, rel=1e-5, abs=1e-9)
+    assert state.summands == 1
+    assert state.mean() == pytest.approx(mean, rel=1e-5, abs=1e-9)
 
 
 def test_interrupting_keeps_the_best_checkpoint() -> None:
@@ -289,10 +306,7 @@ def test_interrupting_keeps_the_best_checkpoint() -> None:
 def test_a_step_that_is_too_long_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
     """Had the power method found a tenth of the singular value, the steps would grow without end."""
     part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
-    nats = part.nats(part.paths)
-    scaling = iterate.Scaling(part.cost, nats, np.arange(9))
-    edges = part.binding
-    state = iterate.Iterate(part.cost, scaling, edges, part.nats(edges.lengths), 1)
+    state = state_of(part)
     size = state.step_size
     state.step_size *= 6
     for _ in range(250):

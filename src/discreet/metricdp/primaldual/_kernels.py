@@ -16,7 +16,7 @@ from discreet.core._jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["anchor", "flows", "largest_value", "step"]
+__all__ = ["add_up", "anchor", "flows", "largest_value", "step"]
 
 
 @kernel
@@ -123,6 +123,16 @@ def anchor(table: NDArray[np.float32], before: NDArray[np.float32]) -> float:
                 new[i, v] = kept
                 old[i, v] = kept
     return total
+
+
+@kernel
+def add_up(table: NDArray[np.float32], total: NDArray[np.float32]) -> None:
+    """Add the positive part of a table to a running total."""
+    zero = np.float32(0.0)
+    for b in range(len(table)):
+        for i in range(table.shape[1]):
+            for v in range(16):
+                total[b, i, v] += max(table[b, i, v], zero)
 
 
 @kernel

@@ -29,8 +29,11 @@ _DEEPEST = 40.0
 _ROW_WEIGHT = 0.25
 """Squared weight of the rows' sums beside the ratios: their singular values are the largest, and not what is slow."""
 
-_PRIMAL_WEIGHTS = (1.0, 12.0)
+_PRIMAL_WEIGHTS = (0.2, 12.0)
 """Between which the primal weight is kept: left alone it overshoots a hundredfold, and the multipliers stall."""
+
+_STRIDE = 8
+"""Of so many steps one counts for the mean of the multipliers."""
 
 _POWER_ROUNDS = 40
 """Rounds of the power method for the largest singular value."""
@@ -128,6 +131,7 @@ class Iterate:
         self.X = blocked(scaling.start / table)
         self.L = np.zeros((len(self.S), 2 * len(edges), LANES), dtype=np.float32)
         self.y = np.zeros(self.n, dtype=np.float32)
+        self.total, self.summands = np.zeros_like(self.L), 0.0
         self.X0, self.L0, self.y0 = self.X.copy(), self.L.copy(), self.y.copy()
         self.ends, self.shrink = edges.pairs, np.exp(-nats)
         self._shrink = self.shrink.astype(np.float32)
@@ -163,6 +167,8 @@ class Iterate:
         dl += float((change.astype(np.float64) ** 2 / self.row_weight).sum())
         self.count += 1
         self.age += 1
+        if self.count % _STRIDE == 0:
+            self._add_up()
         self._judge(math.sqrt(self.weight * dx + dl / self.weight))
 
     def _step(self, c: int, weight: np.float32) -> None:
@@ -187,6 +193,19 @@ class Iterate:
             self.sums[c],
             self.moved[c],
         )
+
+    def _add_up(self) -> None:
+        from discreet.metricdp.primaldual._kernels import add_up
+
+        add_up(self.L, self.total)
+        self.summands += 1
+
+    def mean(self) -> NDArray[np.float32]:
+        """Give the mean of the multipliers; what went into it counts half from then on."""
+        mean: NDArray[np.float32] = self.total / np.float32(max(self.summands, 1.0))
+        self.total *= np.float32(0.5)
+        self.summands *= 0.5
+        return mean
 
     def _judge(self, size: float) -> None:
         if self.age == 1:
@@ -227,10 +246,10 @@ class Iterate:
         table: NDArray[np.float64] = unblocked(self.X, self.n_reports) * self.scaling.table
         return np.maximum(table, 0.0)
 
-    def flows(self) -> NDArray[np.float64]:
-        """Give what the multipliers add to each bracket of the bound, costs in their own unit."""
+    def flows(self, L: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Give what multipliers add to each bracket of the bound, costs in their own unit."""
         from discreet.metricdp.primaldual._kernels import flows
 
         table = np.zeros((self.n, self.n_reports))
-        flows(self.L, self.S, self.ends, self.shrink, table)
+        flows(L, self.S, self.ends, self.shrink, table)
         return table * self.scaling.unit

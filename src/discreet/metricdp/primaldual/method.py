@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PrimalDual"]
 
-_FIRST, _GROWTH = 250, 1.25
+_FIRST, _GROWTH = 200, 1.12
 """Steps before the first checkpoint, and from one to the next."""
 
 _PATIENCE = 2.0
@@ -74,13 +74,13 @@ class PrimalDual:
         Complexity
         ----------
         A step takes about a nanosecond for each of the ``2 m n_reports`` multipliers, and a gap of 1 % some 1,000 steps
-        for 225 secrets, 5,000 for 1,000. Sixteen bytes for each multiplier.
+        for 225 secrets, 5,000 for 1,000. Twenty bytes for each multiplier.
         """
         edges = priced_edges(part)
         if not len(edges) or part.n_reports < 2:
             return None
         blocks = -(-part.n_reports // LANES)
-        needed = 4 * LANES * blocks * (4 * len(edges) + 12 * part.n)
+        needed = 4 * LANES * blocks * (9 * len(edges) + 12 * part.n)
         if needed > _LARGEST_STATE:
             note = f"Its state would take {needed / 2**30:.1f} GiB; it was not started."
             return Candidate("primal-dual", None, None, note)
@@ -98,7 +98,7 @@ class _Run:
         seconds = math.inf if limits.seconds is None else limits.seconds
         self.stop = time.perf_counter() + seconds
         self.lower = -math.inf
-        self.prices: Multipliers | None = None
+        self.kept: tuple[NDArray[np.float32], float] | None = None
         self.offered = 0
 
     def until(self, iterations: int) -> Candidate:
@@ -127,42 +127,47 @@ class _Run:
             return None
         self._bound()
         loss = float(((part.cost * matrix).sum(axis=1) / sums).sum())
+        gap, listens = self.limits.gap, self.limits.offer
         # Before it is mended it breaks constraints and loses too little.
-        apart = abs(loss - self.lower) / (loss or 1.0)
-        listens = self.limits.offer
-        waited = last or state.count >= _PATIENCE * self.offered
-        if apart > 0.8 * self.limits.gap and not (last if listens is None else waited):
+        near = abs(loss - self.lower) <= 0.8 * gap * abs(loss)
+        wait = not last and (listens is None or state.count < _PATIENCE * self.offered)
+        if wait and not near:
+            return None
+        delta = min(_DELTA, 0.02 * gap + 1e-9)
+        matrix = mend(matrix, state.edges, part.nats(state.edges.lengths), delta)
+        loss = float((part.cost * matrix).sum())
+        if wait and loss - self.lower > (0.9 * gap if listens is None else gap) * loss:
             return None
         self.offered = state.count
-        delta = min(_DELTA, 0.02 * self.limits.gap + 1e-9)
-        matrix = mend(matrix, state.edges, part.nats(state.edges.lengths), delta)
-        prices = self.prices
+        found = self._candidate(matrix, self._multipliers())
         if listens is None:
-            loss = float((part.cost * matrix).sum())
-            done = last or loss - self.lower <= 0.8 * self.limits.gap * loss
-            return self._candidate(matrix, prices) if done else None
-        self.prices = None
-        return self._candidate(None, None) if listens(self._candidate(matrix, prices)) else None
+            return found
+        return self._candidate(None, None) if listens(found) else None
 
     def _bound(self) -> None:
-        """Scale the multipliers back as far as the bound gains; keep them if it is the best."""
-        cost, flows = self.part.cost, self.state.flows()
-        value, theta = max(
-            (float((cost + theta * flows).min(axis=1).sum()), theta) for theta in _THETAS
-        )
-        if value > self.lower:
-            self.lower, self.prices = value, self._multipliers(theta)
+        """Bound by the last multipliers and by their mean, scaled back as far as the bound gains; keep the best."""
+        cost, state = self.part.cost, self.state
+        for L in (state.L, state.mean()):
+            flows = state.flows(L)
+            value, theta = max(
+                (float((cost + theta * flows).min(axis=1).sum()), theta) for theta in _THETAS
+            )
+            if value > self.lower:
+                self.lower, self.kept = value, (L.copy(), theta)
 
-    def _multipliers(self, theta: float) -> Multipliers:
+    def _multipliers(self) -> Multipliers | None:
+        """State the best prices since the last time, if there are any, unscaled and at full epsilon."""
+        if self.kept is None:
+            return None
+        (L, theta), self.kept = self.kept, None
         state, pairs = self.state, self.state.ends
-        b, e, v = np.nonzero(state.L > 0)
-        report = b * LANES + v
-        turned = (e % 2).astype(bool)
+        b, e, v = np.nonzero(L > 0)
         i, j = pairs[e // 2].T
+        turned = e % 2 == 1
         source, target = np.where(turned, j, i), np.where(turned, i, j)
         scale: NDArray[np.float64] = state.S[b, target, v].astype(np.float64)
-        value = state.L[b, e, v] * state.shrink[e // 2] / scale * (theta * state.scaling.unit)
-        return Multipliers(report, source, target, value)
+        value = L[b, e, v] * state.shrink[e // 2] / scale * (theta * state.scaling.unit)
+        return Multipliers(b * LANES + v, source, target, value)
 
     def _candidate(
         self, matrix: NDArray[np.float64] | None, prices: Multipliers | None
