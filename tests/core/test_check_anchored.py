@@ -79,6 +79,14 @@ def test_explicit_weights_are_compared_in_both_directions_and_to_the_unit() -> N
         assert failed(found) == (set() if sound else {"column inequalities violated"})
 
 
+def test_totals_are_not_computed_where_they_follow_from_the_columns() -> None:
+    channel = tails()
+    assert verify_anchored(channel, EIGHT, totals_share="0.5").passed
+    assert "totals" not in vars(channel)
+    assert not verify_anchored(channel, EIGHT, totals_share="0.1").passed
+    assert "totals" in vars(channel)
+
+
 def test_two_explicit_neighbors_are_compared_with_each_other() -> None:
     center = int(tails(rate="0.4").row(7)[7])
     assert verify_anchored(

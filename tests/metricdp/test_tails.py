@@ -102,6 +102,20 @@ def test_secrets_apart_are_refused_by_the_verifier() -> None:
         tail_channel(apart, MetricDP(1, "km", 2))
 
 
+def test_secrets_that_nearly_coincide_are_refused() -> None:
+    near = MetricSpace.from_points([[0.0], [1.0], [1.0 + 2e-12]], unit="km")
+    with pytest.raises(InvalidProblemError, match="nearly coincide"):
+        tail_channel(near, MetricDP("0.00001", "km"))
+
+
+def test_secrets_that_are_near_get_a_larger_lift() -> None:
+    near = MetricSpace.from_points([[0.0], [1.0], [1.0001]], unit="km")
+    made = tail_channel(near, MetricDP(1, "km"))
+    assert made.certificate.passed
+    assert private(made)
+    assert made.channel.lift > 10**6
+
+
 @pytest.mark.parametrize("rounds", [-1, True])
 def test_wrong_rounds_are_refused(rounds: int) -> None:
     with pytest.raises(InvalidProblemError, match="rounds"):

@@ -44,8 +44,17 @@ _SHARES = tuple(Fraction(1, share) for share in (40, 20, 12, 8, 5, 3))
 
 _HALF = Fraction(1, 2)
 
-_SLACK = Fraction(1, 5000)
-"""Part of the columns' budget that is left to the rounding: it decides the lift."""
+_LEAST_SLACK, _MOST_SLACK = 1 / 5000, 1 / 10
+"""Least and largest part of the columns' budget that is left to the rounding: it decides the lift."""
+
+_PRICE = 50.0
+"""A uniform report costs so many times as much as one of the channel: a guess, which decides no more than the slack."""
+
+_OVERLAP = 16.0
+"""Reports that share a row, roughly: another guess."""
+
+_LARGEST_SUM = 1 << 61
+"""Of all anchors."""
 
 _MARGIN = 0.98
 """Part of the totals' budget that floats may use."""
@@ -104,7 +113,8 @@ def tail_channel(space: MetricSpace, guarantee: MetricDP, *, rounds: int = 300) 
     Raises
     ------
     InvalidProblemError
-        For another unit, negative rounds, or all pairs of too many secrets.
+        For another unit, negative rounds, all pairs of too many secrets, or secrets so near to each other that their
+        lift would be all there is.
     CertificateError
         When the pairs within the radius do not connect the secrets, or some are at distance 0.
 
@@ -128,9 +138,10 @@ def tail_channel(space: MetricSpace, guarantee: MetricDP, *, rounds: int = 300) 
     if isinstance(rounds, bool) or rounds < 0:
         raise InvalidProblemError("rounds", "a non-negative number", rounds)
     edges = space.adjacency(guarantee.radius)
+    slack = _slack(guarantee, edges)
     anchors, count = np.ones(space.n), 0
     for share in _SHARES if rounds else ():
-        rate = _tail_rate(guarantee, share)
+        rate = guarantee.epsilon * (1 - share) * (1 - slack)
         operator = _operator(space, float(rate))
         if operator is None:
             break
@@ -138,36 +149,46 @@ def tail_channel(space: MetricSpace, guarantee: MetricDP, *, rounds: int = 300) 
         anchors, used, even = _even(operator, anchors, edges, room, rounds)
         count += used
         if even:
-            made = _finish(space, guarantee, edges, share, anchors)
+            made = _finish(space, guarantee, edges, (share, slack), anchors)
             certificate = verify_anchored(made, guarantee, totals_share=share)
             if certificate.passed:
                 return TailDesign(made, guarantee, share, certificate, count)
-    made = _finish(space, guarantee, edges, _HALF, np.ones(space.n))
+    made = _finish(space, guarantee, edges, (_HALF, slack), np.ones(space.n))
     certificate = verify_anchored(made, guarantee, totals_share=_HALF)
     certificate.raise_for_failure()
     return TailDesign(made, guarantee, _HALF, certificate, 0)
 
 
-def _tail_rate(guarantee: MetricDP, share: Fraction) -> Fraction:
-    return guarantee.epsilon * (1 - share) * (1 - _SLACK)
+def _slack(guarantee: MetricDP, edges: Adjacency) -> Fraction:
+    """Balance what the slack costs against the uniform reports that a lift for the shortest edge costs.
+
+    The cost ``s + c / s`` is least at the root of c: with a lift of ``2 / (s nats)`` for n reports, in rows that weigh
+    about ``16 2^61 / n``.
+    """
+    units = max(1, int(edges.lengths.min(initial=1 << 46)))
+    nats = float(guarantee.epsilon) * units * 2.0**-edges.scale_bits
+    best = math.sqrt(2 * _PRICE * edges.n**2 / (nats * _OVERLAP * _LARGEST_SUM))
+    return Fraction(1, round(1 / min(max(best, _LEAST_SLACK), _MOST_SLACK)))
 
 
 def _finish(
     space: MetricSpace,
     guarantee: MetricDP,
     edges: Adjacency,
-    share: Fraction,
+    parts: tuple[Fraction, Fraction],
     anchors: NDArray[np.float64],
 ) -> AnchoredChannel:
     """Choose the lift by the theorem, and anchors as large as their sum may be."""
-    rate = _tail_rate(guarantee, share)
+    column = guarantee.epsilon * (1 - parts[0])
+    rate = column * (1 - parts[1])
     shortest = int(edges.lengths.min(initial=1 << 46))
-    column = guarantee.epsilon * (1 - share) * shortest
-    slack = (column - rate * (shortest + triangle_defect(space))) / 2**edges.scale_bits
-    lift = least_lift(max(slack, Fraction(1, 10**6)))
-    # Small sums of large anchors are the limit, and single anchors.
-    largest = (1 << 61) / float(anchors.sum())
-    scale = min(largest, (LARGEST_ANCHOR - 1) / float(anchors.max()))
+    spare = column * shortest - rate * (shortest + triangle_defect(space))
+    # Without any slack no lift is enough, and the verifier says so.
+    lift = least_lift(spare / 2**edges.scale_bits) if spare > 0 else 1
+    if space.n * lift > _LARGEST_SUM >> 3:
+        expected = "secrets that are farther apart; merge those that nearly coincide"
+        raise InvalidProblemError("space", expected, f"{shortest * 2.0**-edges.scale_bits:.3g}")
+    scale = min(_LARGEST_SUM / float(anchors.sum()), (LARGEST_ANCHOR - 1) / float(anchors.max()))
     whole = np.floor(anchors * scale).astype(np.int64)
     return AnchoredChannel(space, rate, np.arange(space.n), whole, lift=lift)
 
