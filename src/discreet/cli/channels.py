@@ -120,6 +120,14 @@ def design(
             rich_help_panel=_WHAT,
         ),
     ] = "uniform",
+    priors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Several priors, each as for --prior: the worst loss over all of them is made least.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
     reports: Annotated[
         str | None,
         typer.Option(
@@ -189,7 +197,7 @@ def design(
     loss and reports are assumed to be public.
     """
     where = Places(places, grid, cell, x, y, columns, label, metric, unit, embeddings)
-    aims = Aims(epsilon, radius, loss, prior, reports)
+    aims = Aims(epsilon, radius, loss, prior, reports, priors)
     search = Search(gap, time_limit, method, threads, allow_unprotected, blocks, partitioner)
     return run_design(where, aims, search, Outputs(output, report, as_json, quiet))
 

@@ -12,11 +12,13 @@ from discreet.cli.files import check_writable, write_channel
 from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import progress
 from discreet.cli.registry import METHODS, find
+from discreet.cli.robust import design_for_all, worst_case, worst_case_text
 from discreet.cli.statement import Aims, Places, Statement, state
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
     from discreet.core.outcome import Design
+    from discreet.metricdp._minimax import Minimax
     from discreet.metricdp.bound import Multipliers
     from discreet.metricdp.part import Method
     from discreet.metricdp.problem import Problem
@@ -73,7 +75,12 @@ def run_design(places: Places, aims: Aims, search: Search, outputs: Outputs) -> 
     check_writable(outputs.report, "--report")
     stated = state(places, aims)
     started = time.perf_counter()
-    made, status = _solve(stated, search, quiet=outputs.quiet)
+    worst = _solve_for_all(stated, search) if stated.priors else None
+    if worst is None:
+        made, status = _solve(stated, search, quiet=outputs.quiet)
+    else:
+        missed = search.is_demanded and worst.gap > search.target
+        made, status = worst.design, Status.TARGET_MISSED if missed else Status.DONE
     seconds = time.perf_counter() - started
     if made is None:
         warn("interrupted before anything was verified; nothing was written")
@@ -84,16 +91,21 @@ def run_design(places: Places, aims: Aims, search: Search, outputs: Outputs) -> 
     for sentence in unprotected(made, stated.labels):
         warn(sentence, quiet=outputs.quiet)
     if status is Status.TARGET_MISSED:
-        reached = "none" if made.gap is None else f"{made.gap:.3g}"
+        gap = made.gap if worst is None else worst.gap
+        reached = "none" if gap is None else f"{gap:.3g}"
         warn(
             f"asked for a gap of {search.target:g}, reached {reached}; the best verified design stands"
         )
     if outputs.output is None and outputs.report is None:
         warn("nothing was written: no --output", quiet=outputs.quiet)
     data = _data(made, stated, seconds, interrupted=status is Status.INTERRUPTED)
+    text = design_text(made, seconds)
+    if worst is not None:
+        data["worst_case"] = worst_case(worst, stated)
+        text = f"{worst_case_text(worst, stated)}\n\nFor the worst mixture of the priors:\n\n{text}"
     emit(
         data | {"output": outputs.output},
-        design_text(made, seconds),
+        text,
         as_json=outputs.as_json,
         command="design",
     )
@@ -129,6 +141,17 @@ def _solve(stated: Statement, search: Search, *, quiet: bool) -> tuple[MetricDes
         return interrupted.best, Status.INTERRUPTED
     missed = search.is_demanded and made.status == "limit reached"
     return made, Status.TARGET_MISSED if missed else Status.DONE
+
+
+def _solve_for_all(stated: Statement, search: Search) -> Minimax:
+    if search.method not in {"auto", "optimal"}:
+        raise InvalidProblemError("--method", "auto or optimal with --priors", repr(search.method))
+    return design_for_all(
+        stated,
+        time_limit=search.time_limit,
+        threads=search.threads,
+        allow_unprotected=search.allow_unprotected,
+    )
 
 
 def _method(search: Search) -> Method:

@@ -18,6 +18,7 @@ from discreet.cli.inputs import (
     read_prior,
     read_table,
 )
+from discreet.cli.robust import read_priors
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.metric import METRICS, MetricSpace
@@ -65,6 +66,7 @@ class Aims:
     loss: str
     prior: str
     reports: str | None
+    priors: str | None = None
 
 
 @final
@@ -82,12 +84,15 @@ class Statement:
         Names of the secrets, or ``None``.
     prior_sum
         What the weights of the prior summed to before they were divided by it.
+    priors
+        Names and probabilities where the worst of several priors counts; the problem then has a uniform one.
     """
 
     problem: Problem
     guarantee: MetricDP
     labels: tuple[str, ...] | None
     prior_sum: float
+    priors: tuple[tuple[str, NDArray[np.float64]], ...] = ()
 
 
 def state(places: Places, aims: Aims) -> Statement:
@@ -116,7 +121,11 @@ def state(places: Places, aims: Aims) -> Statement:
         prior=prior,
         reports=None if aims.reports is None else parse_reports(aims.reports, names),
     )
-    return Statement(problem, MetricDP(epsilon, space.unit, aims.radius), labels, prior_sum)
+    priors = () if aims.priors is None else read_priors(aims.priors, table, names)
+    if priors and aims.prior != "uniform":
+        raise InvalidProblemError("--priors", "no --prior beside it", repr(aims.prior))
+    guarantee = MetricDP(epsilon, space.unit, aims.radius)
+    return Statement(problem, guarantee, labels, prior_sum, priors)
 
 
 def secret_names(n: int, labels: Sequence[str] | None) -> dict[str, int]:
