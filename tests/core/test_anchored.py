@@ -142,6 +142,7 @@ def test_each_report_has_exactly_its_weight_of_draws() -> None:
 
 def test_many_draws_have_the_law_of_the_row() -> None:
     channel = AnchoredChannel(GRID, "2", np.arange(12), [1000] * 12, lift=1)
+    assert repr(channel) == "AnchoredChannel(n_secrets=12, n_reports=12, ball=0 entries)"
     drawn = channel.report_many([4] * 3000, SeededBits(11))
     law = channel.row(4) / channel.totals[4]
     counts = np.bincount(drawn, minlength=12)
