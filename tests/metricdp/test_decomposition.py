@@ -13,7 +13,9 @@ from discreet.core.adjacency import Adjacency
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.lp import LinearProgram, solve
+from discreet.core.lp.angular import split as split_program
 from discreet.core.lp.benders import BendersOptions, BendersStep, benders
+from discreet.core.lp.benders import _Loop as LOOP
 from discreet.core.metric import MetricSpace
 from discreet.metricdp import Benders, Direct, Problem, design, verify
 from discreet.metricdp import benders as module
@@ -206,14 +208,14 @@ def test_strong_duality_of_the_subproblems() -> None:
     part = road(40, 10)
     split = Partition(partition(space_of(part), part.constraints, 4, "k-m-DV"), part.binding)
     layout = Layout(part, split, 1.0)
-    anchor = module._anchor(part, Limits())[layout.boundary].ravel()
-    found = benders(
-        layout.program(), layout.columns, anchor=anchor, options=BendersOptions(iterations=1)
-    )
-    made = [cut for cut in found.cuts if cut.gradient.any()][: split.n_blocks]
-    total = sum(cut.at(anchor) for cut in made)
-    boundary = float(part.cost[layout.boundary].ravel() @ anchor)
-    assert found.history[0].upper == pytest.approx(boundary + total, rel=1e-8)
+    anchor = module._anchor(part, Limits())
+    x = anchor[layout.boundary].ravel()
+    loop = LOOP(split_program(layout.program(), layout.columns), BendersOptions(), None, None, None)
+    for answer, block in zip(loop._ask(x), loop.parts.blocks, strict=True):
+        assert answer.cut is not None
+        assert answer.cut.kind == "optimality"
+        assert answer.cut.at(x) == pytest.approx(answer.value, rel=1e-8)
+        assert answer.value <= block.program.cost @ anchor.ravel()[block.columns] + 1e-9
 
 
 def space_of(part: Part) -> MetricSpace:

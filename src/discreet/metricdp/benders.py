@@ -145,7 +145,7 @@ class Benders:
                 executor=self.executor,
             ),
             implied=chains.rows(),
-            anchor=anchor[layout.boundary].ravel() if self.stabilized else None,
+            anchor=anchor.ravel() if self.stabilized else None,
             separate=self._separator(layout),
         )
         return self._candidate(layout, chains, found, anchor)

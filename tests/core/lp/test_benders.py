@@ -171,16 +171,11 @@ def test_a_block_that_no_point_of_the_master_serves(monkeypatch: pytest.MonkeyPa
 
 def test_an_anchor_gives_a_point_at_once_and_the_same_optimum() -> None:
     program, blocks = needs_feasibility()
-    found = benders(program, blocks, anchor=[1.0])
+    found = benders(program, blocks, anchor=[1.0, 1.0])
     assert found.history[0].iteration == 0
-    assert math.isfinite(found.history[0].upper)
+    assert found.history[0].upper == pytest.approx(1.0)
     assert found.upper == pytest.approx(0.5, abs=1e-6)
     assert found.lower == pytest.approx(0.5, abs=1e-6)
-    # An anchor that serves no block gives cuts, and no more.
-    bad = benders(program, blocks, anchor=[0.0])
-    assert math.isinf(bad.history[0].upper)
-    assert bad.history[0].feasibility == 1
-    assert bad.upper == pytest.approx(0.5, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -190,7 +185,7 @@ def test_stabilized_runs_reach_the_same_optimum(seed: int) -> None:
     anchor = solve(LinearProgram(
         np.zeros(program.n_variables), program.matrix, row_lower=program.row_lower,
         row_upper=program.row_upper, lower=program.lower, upper=program.upper,
-    )).x[blocks < 0]  # fmt: skip
+    )).x  # fmt: skip
     found = benders(program, blocks, anchor=anchor)
     assert found.upper == pytest.approx(expected, abs=1e-4)
     assert found.lower == pytest.approx(expected, abs=1e-4)
@@ -251,7 +246,7 @@ def test_progress_is_told() -> None:
     assert steps[-1].step == 1.0
 
 
-@pytest.mark.parametrize("anchor", [None, [1.0]])
+@pytest.mark.parametrize("anchor", [None, [1.0, 1.0]])
 def test_limits_end_it_with_what_there_is(anchor: Any) -> None:
     program, blocks = needs_feasibility()
     late = benders(program, blocks, anchor=anchor, options=BendersOptions(time_limit=0.0))
@@ -259,7 +254,7 @@ def test_limits_end_it_with_what_there_is(anchor: Any) -> None:
     assert late.lower <= 0.5 <= late.upper
     once = benders(program, blocks, anchor=anchor, options=BendersOptions(iterations=1, gap=0.0))
     assert once.status == "iteration limit"
-    wide = benders(program, blocks, anchor=[1.0], options=BendersOptions(absolute_gap=10.0))
+    wide = benders(program, blocks, anchor=[1.0, 1.0], options=BendersOptions(absolute_gap=10.0))
     assert wide.status == "gap reached"
 
 
@@ -271,7 +266,7 @@ def test_an_absolute_gap_ends_it_too() -> None:
 def test_it_ends_where_nothing_is_left_to_cut() -> None:
     """A gap of zero is never reached exactly with outward rounding."""
     program, blocks = pair()
-    found = benders(program, blocks, anchor=[0.5], options=BendersOptions(gap=0.0))
+    found = benders(program, blocks, anchor=[0.5, 0.5, 0.5], options=BendersOptions(gap=0.0))
     assert found.status == "no cut left"
     assert found.upper - found.lower < 1e-9
 
@@ -287,6 +282,8 @@ def test_a_block_without_an_answer_is_left_out(monkeypatch: pytest.MonkeyPatch) 
     found = benders(program, blocks)
     assert (found.status, found.x) == ("no cut left", None)
     assert found.lower <= 0.5 < found.upper
+    anchored = benders(program, blocks, anchor=[1.0, 1.0], options=BendersOptions(iterations=4))
+    assert anchored.upper <= 1.0
     real = Model.solve
 
     def fails_for_blocks(model: Model, **options: Any) -> Any:
@@ -294,6 +291,28 @@ def test_a_block_without_an_answer_is_left_out(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(Model, "solve", fails_for_blocks)
     assert benders(program, blocks).x is None
+
+
+def test_a_master_that_fails_is_started_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, fails, asked = Model.solve, {2}, []
+
+    def solve_or_fail(model: Model, **options: Any) -> Any:
+        if model.program.n_variables == 2:
+            asked.append(model)
+            if len(asked) in fails:
+                raise SolverError("HiGHS", "Not Set")
+        return real(model, **options)
+
+    monkeypatch.setattr(Model, "solve", solve_or_fail)
+    found = benders(*needs_feasibility())
+    assert found.upper == pytest.approx(0.5, abs=1e-6)
+    assert asked[1] is not asked[2]
+    fails |= set(range(100))
+    with pytest.raises(SolverError, match="Not Set"):
+        benders(*needs_feasibility())
+    best = benders(*needs_feasibility(), anchor=[1.0, 1.0])
+    assert best.status == "master failed"
+    assert best.upper == pytest.approx(1.0)
 
 
 def test_multipliers_that_are_missing_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,10 +343,17 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any], match: 
         BendersOptions(**options)
 
 
-def test_an_anchor_of_the_wrong_shape_is_refused() -> None:
-    for anchor in ([1.0, 2.0], [math.nan]):
-        with pytest.raises(InvalidProblemError, match="anchor: "):
-            benders(*pair(), anchor=anchor)
+@pytest.mark.parametrize(
+    ("anchor", "match"),
+    [
+        ([1.0], "shape"),
+        ([0.0, 0.0, 1.0], "a feasible point, got one that is 1 off"),
+        ([1.0, math.nan, 1.0], "a feasible point, got one that is inf off"),
+    ],
+)
+def test_an_anchor_that_is_none_is_refused(anchor: list[float], match: str) -> None:
+    with pytest.raises(InvalidProblemError, match=f"anchor: .*{match}"):
+        benders(*pair(), anchor=anchor)
 
 
 def whole_block(cost: float, linking: float) -> Block:
@@ -363,6 +389,17 @@ def test_entries_that_the_solver_would_delete_leave_the_cut_valid() -> None:
     assert block.scale(steep) == pytest.approx(1 / 4000)
     flat = dataclasses.replace(cut, kind="feasibility", gradient=np.zeros(1))
     assert block.scale(flat) == 1.0
+
+
+def test_a_cut_too_steep_to_be_written_is_left_out() -> None:
+    program, blocks = pair()
+    steep = benders(
+        program,
+        blocks,
+        amend=lambda cut: dataclasses.replace(cut, gradient=cut.gradient * 1e16),
+    )
+    assert len(steep.cuts) == 2
+    assert steep.status == "no cut left"
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from discreet.core.errors import (
     SolverError,
 )
 from discreet.core.lp.angular import split
+from discreet.core.lp.benders_master import Master
 from discreet.core.lp.benders_records import (
     BendersOptions,
     BendersResult,
@@ -37,6 +38,7 @@ from discreet.core.lp.benders_records import (
 )
 from discreet.core.lp.bounds import lagrangian_bound
 from discreet.core.lp.model import Model
+from discreet.core.lp.solution import LPSolution
 from discreet.core.lp.solve import solve
 
 if TYPE_CHECKING:
@@ -46,12 +48,17 @@ if TYPE_CHECKING:
 
     from discreet.core.lp.angular import Angular, Block, Cut
     from discreet.core.lp.program import LinearProgram
-    from discreet.core.lp.solution import LPSolution
 
 __all__ = ["BendersOptions", "BendersResult", "BendersStep", "Rows", "Separator", "benders"]
 
 _VIOLATED = 1e-9
 """What a cut must be violated by to be added, in parts of its own size."""
+
+_FEASIBLE = 1e-6
+"""What a row or a bound may be off by at a point that counts as feasible."""
+
+_LOOSE = 1e-7
+"""Tolerance for blocks that have no answer at a tighter one: feasible ones that only just are."""
 
 _SHRINK, _GROW, _LEAST_STEP = 0.7, 1.3, 0.1
 """How the step from the inner point changes after a query that failed, and after one that did not."""
@@ -79,8 +86,7 @@ def benders(
     implied
         Rows over the master's variables that every feasible point keeps: initial cuts.
     anchor
-        The master's variables of a feasible point of the whole, for in-out separation. Where it turns out to leave
-        some block no point, it gives cuts and no more.
+        ``(n,)``: a feasible point of the whole, for in-out separation.
     separate
         Finds further rows, before a block is solved; called from the threads of the executor.
     amend
@@ -99,9 +105,9 @@ def benders(
     InfeasibleError
         When no point is feasible.
     InvalidProblemError
-        For a program that is not block-angular, or an anchor of the wrong shape.
+        For a program that is not block-angular, or an anchor that is not feasible within 1e-6.
     SolverError
-        When the master cannot be solved.
+        When the master cannot be solved, and no point was found before.
 
     Complexity
     ----------
@@ -148,30 +154,34 @@ class _Loop:
         self.parts, self.options, self.separate = parts, options, separate
         self.amend, self.on_iteration = amend, on_iteration
         self.stop = None if options.time_limit is None else time.monotonic() + options.time_limit
-        self.master = _Master(parts)
+        self.master = Master(parts)
         self.models = [Model(block.program) for block in parts.blocks]
         self.lower, self.upper = -math.inf, math.inf
         self.row_duals = np.zeros(parts.program.n_rows)
         self.added_duals = np.zeros(0)
         self.x: NDArray[np.float64] | None = None
         self.inner: NDArray[np.float64] | None = None
-        self.anchored = False
         self.history: list[BendersStep] = []
 
     def read(self, anchor: ArrayLike) -> NDArray[np.float64]:
-        """Check the shape of the anchor."""
+        """Take a feasible point of the whole; return the master's part of it."""
+        program = self.parts.program
         point = np.array(anchor, dtype=np.float64)
-        if point.shape != self.parts.columns.shape or not np.isfinite(point).all():
-            expected = f"finite numbers, shape {self.parts.columns.shape}"
+        if point.shape != (program.n_variables,):
+            expected = f"shape ({program.n_variables},)"
             raise InvalidProblemError("anchor", expected, f"shape {point.shape}")
-        return point
+        cost = float(program.cost @ point)
+        off = LPSolution(program, point, None, None, cost, -math.inf).primal_residual()
+        if not off <= _FEASIBLE:
+            raise InvalidProblemError("anchor", "a feasible point", f"one that is {off:.3g} off")
+        self.x, self.upper, self.inner = point, cost, point[self.parts.columns]
+        return self.inner
 
     def run(self, anchor: NDArray[np.float64] | None) -> str:
         try:
             for block in self.parts.blocks:
                 self._start(block)
             if anchor is not None:
-                self.anchored = True
                 self._take(anchor, self._ask(anchor), None)
                 self._tell(0, 0.0)
             return self._iterate()
@@ -181,7 +191,12 @@ class _Loop:
     def _iterate(self) -> str:
         options, step = self.options, 0.5 if self.inner is not None else 1.0
         for count in range(1, options.iterations + 1):
-            found = self.master.model.solve(method=options.master, crossover=False, **self._how())
+            try:
+                found = self._solve_master()
+            except SolverError:
+                if self.x is None:
+                    raise
+                return "master failed"
             self._learn(found)
             if self._is_closed():
                 self._tell(count, step)
@@ -202,6 +217,15 @@ class _Loop:
             elif self.inner is not None:
                 step = min(1.0, step * _GROW) if feasible else max(_LEAST_STEP, step * _SHRINK)
         return "iteration limit"
+
+    def _solve_master(self) -> LPSolution:
+        how = {"method": self.options.master, "crossover": False, **self._how()}
+        try:
+            return self.master.model.solve(**how)
+        except SolverError:
+            # A basis that many cuts have worn out: start anew, once.
+            self.master.model = Model(self.master.model.program)
+            return self.master.model.solve(**how)
 
     def _is_closed(self) -> bool:
         wide = max(self.options.gap * abs(self.upper), self.options.absolute_gap)
@@ -235,18 +259,23 @@ class _Loop:
         shift = block.linking @ x
         program = block.program
         model.set_row_bounds(program.row_lower - shift, program.row_upper - shift)
-        try:
-            found = model.solve(method="simplex", **self._how())
-        except InfeasibleError:
+        how = self._how()
+        for tolerance in (how["tolerance"], max(_LOOSE, how["tolerance"])):
             try:
-                cut = block.cut("feasibility", model.farkas_ray())
+                found = model.solve(method="simplex", **{**self._how(), "tolerance": tolerance})
+                break
+            except InfeasibleError:
+                try:
+                    cut = block.cut("feasibility", model.farkas_ray())
+                except SolverError:
+                    continue
+                if cut.constant > 0 and not cut.gradient.any():
+                    raise
+                return _Answer(cut=cut)
             except SolverError:
-                # Too near to feasible for a proof: the point is not used, and nothing is learnt.
-                return _Answer()
-            if cut.constant > 0 and not cut.gradient.any():
-                raise
-            return _Answer(cut=cut)
-        except SolverError:
+                continue
+        else:
+            # Neither a value nor a proof: the point is not used, and nothing is learnt.
             return _Answer()
         duals = np.zeros(len(block.rows)) if found.row_duals is None else found.row_duals
         return _Answer(found.objective, found.x, block.cut("optimality", duals))
@@ -274,7 +303,7 @@ class _Loop:
         upper = float(cost @ query) + sum(answer.value for answer in answers)
         if upper < self.upper:
             self.upper = upper
-            self.inner = query if self.anchored else None
+            self.inner = None if self.inner is None else query
             self.x = np.empty(self.parts.program.n_variables)
             self.x[self.parts.columns] = query
             for block, answer in zip(self.parts.blocks, answers, strict=True):
@@ -324,58 +353,3 @@ class _Loop:
             tuple(self.history),
             status,
         )
-
-
-class _Master:
-    """The master's program, and where each of its rows comes from."""
-
-    def __init__(self, parts: Angular) -> None:
-        self.parts = parts
-        self.model = Model(parts.master())
-        self.cuts: list[Cut] = []
-        self.origin: list[tuple[str, int]] = [("row", row) for row in parts.rows.tolist()]
-        self.scale = [1.0] * len(self.origin)
-        self.tags: list[object] = []
-        self.separated = 0
-
-    @property
-    def count(self) -> int:
-        """Number of rows."""
-        return len(self.origin)
-
-    def add(self, rows: Rows) -> int:
-        """Append rows of the caller; return how many."""
-        from scipy.sparse import csr_array, hstack
-
-        matrix = csr_array(rows.matrix)
-        count = int(matrix.shape[0])
-        zeros = csr_array((count, len(self.parts.blocks)))
-        self.model.add_rows(hstack([matrix, zeros], format="csr"), rows.lower, rows.upper)
-        self.origin += [("added", len(self.tags) + i) for i in range(count)]
-        self.scale += [1.0] * count
-        self.tags += list(rows.tags)
-        return count
-
-    def cut(self, block: Block, cut: Cut) -> None:
-        """Append a cut."""
-        gradient, weight, constant = block.row(cut)
-        row = np.zeros((1, len(gradient) + len(self.parts.blocks)))
-        row[0, : len(gradient)] = -gradient
-        row[0, len(gradient) + block.number] = weight
-        self.model.add_rows(row, constant, math.inf)
-        self.origin.append(("cut", len(self.cuts)))
-        self.scale.append(block.scale(cut))
-        self.cuts.append(cut)
-
-    def unfold(self, duals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Turn multipliers of the master's rows into those of the whole program's, and of the caller's rows."""
-        whole, added = np.zeros(self.parts.program.n_rows), np.zeros(len(self.tags))
-        for (kind, index), scale, dual in zip(self.origin, self.scale, duals.tolist(), strict=True):
-            if kind == "row":
-                whole[index] = dual
-            elif kind == "added":
-                added[index] = dual
-            elif dual > 0:
-                cut = self.cuts[index]
-                whole[self.parts.blocks[cut.block].rows] += dual * scale * cut.duals
-        return whole, added

@@ -141,7 +141,7 @@ class BendersResult:
     history
         One entry for each iteration.
     status
-        ``"gap reached"``, ``"no cut left"``, ``"iteration limit"`` or ``"time limit"``.
+        ``"gap reached"``, ``"no cut left"``, ``"iteration limit"``, ``"time limit"`` or ``"master failed"``.
     """
 
     x: NDArray[np.float64] | None
