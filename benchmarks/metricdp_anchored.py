@@ -113,7 +113,7 @@ def main() -> None:
     for size, epsilon, radius in rows + ([(50, "0.5", 1.0)] if chosen.full else []):
         program(size, epsilon, radius, bounds=chosen.bounds)
     grid = MetricSpace.grid(316, 317, cell=1, unit="km")
-    tails(grid, "1.5", 300)
+    tails(grid, "1.5", 150)
     tails(grid, "1.5", 0)
     points = np.random.default_rng(0).random((100_000, 2)) * 316
     tails(MetricSpace.from_points(points, unit="km"), "4", 0)

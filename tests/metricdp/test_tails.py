@@ -65,7 +65,7 @@ def test_a_share_that_is_too_small_is_found_out() -> None:
 
 def test_when_rounds_run_out_the_next_share_is_tried() -> None:
     guarantee = MetricDP("0.3", "km", "1.5")
-    hasty, patient = (tail_channel(GRID, guarantee, rounds=r) for r in (10, 500))
+    hasty, patient = (tail_channel(GRID, guarantee, rounds=r) for r in (10, 300))
     assert hasty.certificate.passed
     assert hasty.totals_share > patient.totals_share
 

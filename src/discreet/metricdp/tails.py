@@ -4,8 +4,9 @@ r"""Private channels for very many secrets, of exponential tails alone: no linea
 
 With equal anchors and :math:`\rho = \epsilon / 2` this is the exponential mechanism [MT07]_; half of the budget
 is for the row totals, which hardly differ away from the border. Here anchors are chosen such that the totals are nearly
-equal, by the multiplicative iteration ``A <- A T'(1 / TA) / T'1`` of expectation-maximization, and tails fall at nearly
-:math:`\epsilon`. On a grid T is a convolution, so that a round takes two fast Fourier transforms.
+equal, by the multiplicative iteration ``A <- A T'(1 / TA) / T'1`` of expectation-maximization with Nesterov's momentum
+on the logarithms, and tails fall at nearly :math:`\epsilon`. On a grid T is a convolution, so that a round takes four
+fast Fourier transforms.
 
 All of that is done in floats and proves nothing. The channel consists of integers, and
 :func:`~discreet.core.check_anchored.verify_anchored` judges it.
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TailDesign", "tail_channel"]
 
-_SHARES = tuple(Fraction(1, share) for share in (40, 20, 12, 8, 5, 3))
+_SHARES = tuple(Fraction(1, share) for share in (40, 25, 20, 16, 12, 8, 5, 3))
 """Parts of epsilon for the totals that are tried, least first. One half never fails, with equal anchors."""
 
 _HALF = Fraction(1, 2)
@@ -61,9 +62,6 @@ _MARGIN = 0.98
 
 _EVERY = 10
 """Rounds between two looks at the totals."""
-
-_POWER = 1.8
-"""Over-relaxation: half of the rounds."""
 
 
 @final
@@ -92,7 +90,7 @@ class TailDesign:
     rounds: int
 
 
-def tail_channel(space: MetricSpace, guarantee: MetricDP, *, rounds: int = 300) -> TailDesign:
+def tail_channel(space: MetricSpace, guarantee: MetricDP, *, rounds: int = 150) -> TailDesign:
     """Make a private channel of tails in which every secret may be reported.
 
     Parameters
@@ -124,7 +122,7 @@ def tail_channel(space: MetricSpace, guarantee: MetricDP, *, rounds: int = 300) 
 
     Complexity
     ----------
-    A grid of 10^5 cells at half a nat a cell takes 600 rounds of 0.01 s, then the exact totals: 14 s of one core,
+    A grid of 10^5 cells at half a nat a cell takes 300 rounds of 0.02 s, then the exact totals: 14 s of one core,
     and 260 MB.
 
     Examples
@@ -203,14 +201,24 @@ def _even(
     """Make totals alike until each edge has room for their difference; say after how many rounds, and whether."""
     i, j = edges.pairs.T
     scale = operator(np.ones_like(anchors))
+    here = before = np.log(anchors / operator(anchors).mean())
+    step, least = 1, math.inf
     for count in range(rounds + 1):
-        totals = operator(anchors)
-        if count % _EVERY == 0:
-            logs = np.log(totals)
-            if (np.abs(logs[i] - logs[j]) <= _MARGIN * room * edges.lengths).all():
-                return anchors / totals.mean(), count, True
-        anchors = anchors * (operator(1 / totals) / scale) ** _POWER
-    return anchors, rounds, False
+        ahead = here + (step - 1) / (step + 2) * (here - before)
+        tried = np.exp(ahead)
+        totals = operator(tried)
+        logs = np.log(totals)
+        even = (
+            count % _EVERY == 0
+            and (np.abs(logs[i] - logs[j]) <= _MARGIN * room * edges.lengths).all()
+        )
+        if even:
+            return tried, count, True
+        # What the iteration makes less: where it does not, momentum has gone too far.
+        value = float(tried @ scale - logs.sum())
+        step = 1 if value > least else step + 1
+        before, here, least = here, ahead + np.log(operator(1 / totals) / scale), value
+    return np.exp(here), rounds, False
 
 
 def _operator(space: MetricSpace, rate: float) -> Operator | None:
