@@ -47,7 +47,7 @@ def proven(part: Part, found: Candidate) -> float:
 
 
 def state_of(part: Part) -> iterate.Iterate:
-    scaling = iterate.Scaling(part.cost, part.nats(part.paths), np.arange(part.n))
+    scaling = iterate.Scaling(part.cost, part.nats(part.paths), np.arange(part.n), 0.5)
     edges = part.binding
     return iterate.Iterate(part.cost, scaling, edges, part.nats(edges.lengths), 1)
 
@@ -229,6 +229,30 @@ def test_checkpoints_are_handed_in_and_the_answer_heeded() -> None:
     assert heard[0].multipliers is not None
     steps = [one.parameters["iterations"] for one in heard]
     assert steps[0] < steps[1] == found.parameters["iterations"]
+
+
+def test_it_may_give_up_where_twice_the_steps_gain_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(method, "_SLOW", 1)
+    monkeypatch.setattr(method, "_LITTLE", 0.0)
+    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
+    limits = Limits(gap=1e-9, offer=lambda _: False)
+    found = PrimalDual(persistent=False).solve(part, limits)
+    assert found is not None
+    assert found.parameters["iterations"] < 500
+    longer = PrimalDual(iterations=500).solve(part, limits)
+    assert longer is not None
+    assert longer.parameters["iterations"] == 500
+
+
+def test_losses_that_have_nothing_to_do_with_distance() -> None:
+    rng = np.random.default_rng(8)
+    problem = Problem(GRID, utility_loss=rng.random((9, 5)), prior=SKEWED)
+    part = part_of(problem, "1")
+    assert part.home is not None
+    assert (part.home == problem.loss.argmin(axis=0)).all()
+    scaling = iterate.Scaling(part.cost, part.nats(part.paths), part.home, 1.0)
+    assert scaling.steepness == 0
+    made(problem, 1)
 
 
 def test_progress_is_told_and_never_worse() -> None:

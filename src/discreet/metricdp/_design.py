@@ -193,7 +193,7 @@ def _dear(whole: Whole, gap: float) -> tuple[tuple[Method, ...], str]:
     size = f"The linear program has {rows} rows"
     if gap > _FINE:
         why = f"{size} and a gap of {gap:g} is wide: primal-dual steps come first."
-        return (PrimalDual(), Columns(), Direct()), why
+        return (PrimalDual(persistent=False), Columns(), Direct(), PrimalDual()), why
     why = f"{size} and a gap of {gap:g} is narrow: columns come first."
     return (Columns(), PrimalDual(), Direct()), why
 

@@ -49,8 +49,8 @@ class Part:
         The metric space of the secrets of the part, also of pairs that are not constrained; ``None`` where a part was
         made by hand.
     home
-        ``(n_reports,)``: for each report the secret of the part that it names, or that it costs least for. Several
-        reports may have the same. ``None`` where a part was made by hand.
+        ``(n_reports,)``: for each report the secret of the part for which it costs least, of several the one that it
+        names. Several reports may have the same. ``None`` where a part was made by hand.
     """
 
     cost: NDArray[np.float64]
@@ -260,15 +260,18 @@ class Whole:
         return Part(cost, alone, self.epsilon, own, plane, self._space(inside), home)
 
     def _home(self, inside: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give each report a place: the class that it names, else one for which it costs least."""
+        """Give each report a place: the class for which it costs least, of several the one that it names."""
         first = np.unique(self.labels, return_index=True)[1]
         # Of losses, not of costs: those of a secret that never occurs are all zero.
-        home = self.problem.loss[first[inside]].argmin(axis=0)
+        loss = self.problem.loss[first[inside]]
+        home = loss.argmin(axis=0)
         if self.problem.reports is not None:
             place = np.full(self.n_classes, -1)
             place[inside] = np.arange(len(inside))
             named = place[self.labels[self.problem.reports]]
-            home = np.where(named >= 0, named, home)
+            columns = np.arange(len(home))
+            right = (named >= 0) & (loss[named, columns] <= loss[home, columns])
+            home = np.where(right, named, home)
         return np.asarray(home, dtype=np.int64)
 
     def _space(self, inside: NDArray[np.int64]) -> MetricSpace:

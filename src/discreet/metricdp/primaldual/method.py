@@ -29,6 +29,9 @@ _FIRST, _GROWTH = 200, 1.12
 _PATIENCE = 2.0
 """How much longer the method runs before it hands in what is not thought enough."""
 
+_SLOW, _LITTLE = 4000, 0.7
+"""Steps from which on it matters whether twice as many have closed at least so much of the gap."""
+
 _THETAS = (1.0, 0.9995, 0.999, 0.9975, 0.995, 0.99, 0.98, 0.96, 0.92)
 """Factors by which multipliers are scaled back: most brackets gain, and few that are the least lose."""
 
@@ -48,6 +51,8 @@ class PrimalDual:
     ----------
     iterations
         Steps after which to give up.
+    persistent
+        Whether to go on although twice the steps gained little, as where nothing else is left to try.
 
     Examples
     --------
@@ -57,6 +62,7 @@ class PrimalDual:
     """
 
     iterations: int = 30_000
+    persistent: bool = True
 
     def __post_init__(self) -> None:
         if self.iterations < 1:
@@ -85,21 +91,23 @@ class PrimalDual:
             note = f"Its state would take {needed / 2**30:.1f} GiB; it was not started."
             return Candidate("primal-dual", None, None, note)
         home = part.cost.argmin(axis=0) if part.home is None else part.home
-        scaling = Scaling(part.cost, part.nats(part.paths), home)
-        state = Iterate(part.cost, scaling, edges, part.nats(edges.lengths), limits.threads)
-        return _Run(part, limits, state).until(self.iterations)
+        nats = part.nats(edges.lengths)
+        scaling = Scaling(part.cost, part.nats(part.paths), home, float(np.median(nats)))
+        state = Iterate(part.cost, scaling, edges, nats, limits.threads)
+        return _Run(part, limits, state, persistent=self.persistent).until(self.iterations)
 
 
 class _Run:
     """One run: the best bound so far, and what has been handed in."""
 
-    def __init__(self, part: Part, limits: Limits, state: Iterate) -> None:
-        self.part, self.limits, self.state = part, limits, state
+    def __init__(self, part: Part, limits: Limits, state: Iterate, *, persistent: bool) -> None:
+        self.part, self.limits, self.state, self.persistent = part, limits, state, persistent
         seconds = math.inf if limits.seconds is None else limits.seconds
         self.stop = time.perf_counter() + seconds
         self.lower = -math.inf
         self.kept: tuple[NDArray[np.float32], float] | None = None
         self.offered = 0
+        self.gap = math.inf
 
     def until(self, iterations: int) -> Candidate:
         state = self.state
@@ -142,7 +150,9 @@ class _Run:
         found = self._candidate(matrix, self._multipliers())
         if listens is None:
             return found
-        return self._candidate(None, None) if listens(found) else None
+        before, self.gap = self.gap, (loss - self.lower) / (loss or 1.0)
+        stalled = state.count >= _SLOW and self.gap > _LITTLE * before and not self.persistent
+        return self._candidate(None, None) if listens(found) or stalled else None
 
     def _bound(self) -> None:
         """Bound by the last multipliers and by their mean, scaled back as far as the bound gains; keep the best."""
