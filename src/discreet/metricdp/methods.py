@@ -12,6 +12,7 @@ BASELINES: dict[str, str] = {
     "constopt": "discreet.metricdp.constopt:ConstOPT",
     "exponential": "discreet.metricdp.baselines:Exponential",
     "exponential-remap": "discreet.metricdp.remap:exponential_remap",
+    "multivariate-laplace": "discreet.metricdp.multivariate:MultivariateLaplace",
     "planar-laplace": "discreet.metricdp.baselines:PlanarLaplace",
     "planar-laplace-remap": "discreet.metricdp.remap:planar_laplace_remap",
     "tem": "discreet.metricdp.truncated:TruncatedExponential",
