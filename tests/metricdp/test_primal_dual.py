@@ -127,6 +127,7 @@ def test_secrets_that_never_occur_move_no_report_from_its_place() -> None:
     home = part_of(problem, "1").home
     assert home is not None
     assert home.tolist() == list(range(9))
+    assert state_of(part_of(problem, "1")).scaling.steepness > 0
     made(problem, 1)
 
 

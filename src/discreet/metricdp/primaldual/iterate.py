@@ -25,6 +25,9 @@ _STEEPNESS, _STEEPEST = 0.5, 0.4
 next. At half a nat a cell the gap closed half as fast with parts of 0.25 or 0.75; at four nats hardly at all with 0.5.
 """
 
+_CORRELATED = 0.3
+"""Correlation with the distance above which losses are scaled by it."""
+
 _DEEPEST = 40.0
 """Nats that the scaling takes away at most, so that no product of three floats leaves the range of float32."""
 
@@ -67,7 +70,7 @@ class Scaling:
     A variable is :math:`z_{ik} = e^{-\beta D_{ik}} q_i^{-1/2} x_{ik}`, D nats from the report's home, q what a secret
     and those near to it contribute to the loss: where secrets are likely, prices are high and steps of the variables
     have to be short. The price of a row is measured in :math:`q_i^{1/2}`. Losses that have nothing to do with the
-    distance get :math:`\beta = 0`: those for which columns around homes cost more than a constant report.
+    distance get :math:`\beta = 0`.
 
     Parameters
     ----------
@@ -101,12 +104,20 @@ class Scaling:
         self.unit = 0.5 * mean * largest
         """Loss of a row that is thought typical: all costs are divided by it."""
         self.local = smooth / math.exp(float(np.log(smooth).mean()))
-        constant = float((cost / largest).sum(axis=0).min())
         self.steepness = 0.0
-        if float(contributed.sum()) < constant:
+        if _follows(cost / largest, away):
             self.steepness = min(_STEEPNESS, _STEEPEST / max(step, 1e-9))
         taken = np.minimum(self.steepness * away, _DEEPEST)
         self.table: NDArray[np.float64] = np.exp(-taken) / np.sqrt(self.local)[:, None]
+
+
+def _follows(cost: NDArray[np.float64], away: NDArray[np.float64]) -> bool:
+    """Tell whether losses grow with the distance from home: correlate them, each secret's in its own unit."""
+    mean = cost.mean(axis=1, keepdims=True)
+    relative = np.divide(cost, mean, out=np.ones_like(cost), where=mean > 0) - 1.0
+    far = np.where(mean > 0, away - away.mean(axis=1, keepdims=True), 0.0)
+    size = math.sqrt(float((relative**2).sum()) * float((far**2).sum()))
+    return float((relative * far).sum()) > _CORRELATED * size
 
 
 @final
