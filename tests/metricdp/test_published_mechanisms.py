@@ -276,3 +276,12 @@ def test_a_part_of_two_secrets_is_enough() -> None:
         assert found is not None
         assert found.matrix is not None
         assert found.matrix.shape == (2, 2)
+
+
+def test_secrets_that_never_occur_are_no_place_for_all_reports() -> None:
+    """Everything costs nothing at a secret of probability zero; reports stand where they are named."""
+    prior = np.full(GRID.n, 1 / (GRID.n - 1))
+    prior[0] = 0
+    problem = Problem(GRID, utility_loss="euclidean", prior=prior)
+    matrix = raw(TruncatedExponential(), problem, "3")
+    assert matrix.argmax(axis=1).tolist() == list(range(GRID.n))

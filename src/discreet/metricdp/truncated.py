@@ -79,7 +79,8 @@ class TruncatedExponential:
 
 def places(part: Part) -> NDArray[np.int64]:
     """Say at which secret each report stands: its own, or where it is cheapest."""
-    home: NDArray[np.int64] = part.cost.argmin(axis=0)
+    # A cost of zero may be that of a secret that never occurs, so that known places come first.
+    home: NDArray[np.int64] = part.cost.argmin(axis=0) if part.home is None else np.array(part.home)
     if part.own is not None:
         home[part.own] = np.arange(part.n)
     return home
