@@ -326,7 +326,23 @@ def test_multipliers_that_are_missing_prove_nothing(monkeypatch: pytest.MonkeyPa
         module, "solve", lambda *a, **k: dataclasses.replace(solve(*a, **k), row_duals=None)
     )
     found = benders(*pair(), options=BendersOptions(iterations=3))
-    assert found.lower == -INF
+    assert found.lower == pytest.approx(0.0, abs=1e-9)
+
+
+def test_blocks_alone_give_a_bound_before_the_master_is_solved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second block costs 2 whatever x is; its multipliers prove that for the whole."""
+    whole = LinearProgram([1, 1, 2], [[1, 1, 0], [0, 0, 1]], row_lower=1, lower=[0, 0, 0], upper=3)
+
+    def late(*_: object) -> Any:
+        raise LimitReachedError("time limit")
+
+    monkeypatch.setattr(module._Loop, "_solve_master", late)
+    found = benders(whole, [-1, 0, 1])
+    assert found.status == "time limit"
+    assert found.lower == pytest.approx(2.0)
+    assert lagrangian_bound(whole, found.row_duals) == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,8 @@ class _Loop:
         try:
             for block in self.parts.blocks:
                 self._start(block)
+            # Before the master is solved, and in case it never is.
+            self._prove(self.master.sum_of_blocks())
             if anchor is not None:
                 self._take(anchor, self._ask(anchor), None)
                 self._tell(0, 0.0)
@@ -197,7 +199,8 @@ class _Loop:
                 if self.x is None:
                     raise
                 return "master failed"
-            self._learn(found)
+            if found.row_duals is not None:
+                self._prove(found.row_duals)
             if self._is_closed():
                 self._tell(count, step)
                 return "gap reached"
@@ -310,14 +313,12 @@ class _Loop:
                 self.x[block.columns] = answer.y
         return self.master.count - before
 
-    def _learn(self, found: LPSolution) -> None:
-        """Evaluate the master's multipliers."""
-        if found.row_duals is None:
-            return
-        lower = lagrangian_bound(found.program, found.row_duals)
+    def _prove(self, duals: NDArray[np.float64]) -> None:
+        """Evaluate multipliers of the master's rows."""
+        lower = lagrangian_bound(self.master.model.program, duals)
         if lower > self.lower:
             self.lower = lower
-            self.row_duals, self.added_duals = self.master.unfold(found.row_duals)
+            self.row_duals, self.added_duals = self.master.unfold(duals)
 
     def _tell(self, count: int, step: float) -> None:
         master = self.master

@@ -68,6 +68,14 @@ class Master:
         self.scale.append(block.scale(cut))
         self.cuts.append(cut)
 
+    def sum_of_blocks(self) -> NDArray[np.float64]:
+        """Choose multipliers that count every cut once and no other row: while there is one cut for each block."""
+        weights = [
+            1 / scale if kind == "cut" else 0.0
+            for (kind, _), scale in zip(self.origin, self.scale, strict=True)
+        ]
+        return np.array(weights)
+
     def unfold(self, duals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Turn multipliers of the master's rows into those of the whole program's, and of the caller's rows."""
         whole, added = np.zeros(self.parts.program.n_rows), np.zeros(len(self.tags))
