@@ -82,6 +82,15 @@ def test_all_pairs() -> None:
     made(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.7", None)
 
 
+@pytest.mark.parametrize("dense", [2, 0])
+def test_a_spanner_stands_for_very_many_pairs(monkeypatch: pytest.MonkeyPatch, dense: int) -> None:
+    """Its bound is that of all pairs, and so is what is verified; the last dilation counts where all leave too many."""
+    monkeypatch.setattr(method, "_DENSE", dense)
+    outcome = made(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.7", None, gap=0.15)
+    assert "-spanner" in outcome.provenance.method_trace[-1]
+    assert outcome.guarantee.radius is None
+
+
 def test_a_small_gap() -> None:
     outcome = made(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5", gap=2e-3)
     assert outcome.provenance.parameters["restarts"] > 1

@@ -19,6 +19,7 @@ from discreet.metricdp.primaldual.mend import mend
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.core.adjacency import Adjacency
     from discreet.metricdp.part import Limits, Part
 
 __all__ = ["PrimalDual"]
@@ -37,6 +38,12 @@ _THETAS = (1.0, 0.9995, 0.999, 0.9975, 0.995, 0.99, 0.98, 0.96, 0.92)
 
 _DELTA = 1e-4
 """Part of epsilon that mending leaves for rows that do not sum to one."""
+
+_DENSE = 24
+"""Constraints a secret beyond which a spanner stands for them."""
+
+_DILATIONS = (1.002, 1.005, 1.01, 1.02, 1.04, 1.08, 1.15)
+"""How much longer than a constraint its path in the spanner may be: the first that leaves few enough edges."""
 
 _LARGEST_STATE = 6 * 2**30
 """Bytes beyond which the method does not start; a fixed number, so that the same input gives the same design."""
@@ -85,6 +92,7 @@ class PrimalDual:
         edges = priced_edges(part)
         if not len(edges) or part.n_reports < 2:
             return None
+        edges, dilation = _thinned(edges)
         blocks = -(-part.n_reports // LANES)
         needed = 4 * LANES * blocks * (9 * len(edges) + 12 * part.n)
         if needed > _LARGEST_STATE:
@@ -94,14 +102,37 @@ class PrimalDual:
         nats = part.nats(edges.lengths)
         scaling = Scaling(part.cost, part.nats(part.paths), home, float(np.median(nats)))
         state = Iterate(part.cost, scaling, edges, nats, limits.threads)
-        return _Run(part, limits, state, persistent=self.persistent).until(self.iterations)
+        run = _Run(part, limits, state, dilation, persistent=self.persistent)
+        return run.until(self.iterations)
+
+
+def _thinned(edges: Adjacency) -> tuple[Adjacency, float]:
+    """Choose edges whose paths are little longer than the constraints, where there are too many of these.
+
+    All that is constrained is then a relaxation, good for the bound; and what keeps ratios on the edges for lengths
+    divided by the dilation keeps all constraints. Nothing is claimed of either: repair and bound look at all of them.
+    """
+    if len(edges) <= _DENSE * edges.n:
+        return edges, 1.0
+    from discreet.core._kernels import spanner
+
+    order = np.argsort(edges.lengths, kind="stable")
+    pairs, lengths = edges.pairs[order], edges.lengths[order].astype(np.float64)
+    for dilation in _DILATIONS:
+        kept = spanner(edges.n, pairs, lengths, dilation * lengths)
+        if kept.sum() <= _DENSE * edges.n or dilation == _DILATIONS[-1]:
+            break
+    return edges.subgraph(np.sort(order[kept])), dilation
 
 
 class _Run:
     """One run: the best bound so far, and what has been handed in."""
 
-    def __init__(self, part: Part, limits: Limits, state: Iterate, *, persistent: bool) -> None:
+    def __init__(
+        self, part: Part, limits: Limits, state: Iterate, dilation: float, *, persistent: bool
+    ) -> None:
         self.part, self.limits, self.state, self.persistent = part, limits, state, persistent
+        self.dilation = dilation
         seconds = math.inf if limits.seconds is None else limits.seconds
         self.stop = time.perf_counter() + seconds
         self.lower = -math.inf
@@ -142,7 +173,9 @@ class _Run:
         if wait and not near:
             return None
         delta = min(_DELTA, 0.02 * gap + 1e-9)
-        matrix = mend(matrix, state.edges, part.nats(state.edges.lengths), delta)
+        # Where a spanner stood for the constraints, its edges have to keep so much less that its paths keep all.
+        nats = part.nats(state.edges.lengths) / self.dilation
+        matrix = mend(matrix ** (1 / self.dilation), state.edges, nats, delta)
         loss = float((part.cost * matrix).sum())
         if wait and loss - self.lower > (0.9 * gap if listens is None else gap) * loss:
             return None
@@ -185,4 +218,6 @@ class _Run:
         count, restarts = self.state.count, self.state.restarts
         note = f"{count} primal-dual steps, {restarts} restarts."
         facts = {"iterations": count, "restarts": restarts}
+        if self.dilation > 1:
+            note = f"{note[:-1]}, on {len(self.state.edges)} edges of a {self.dilation:g}-spanner."
         return Candidate("primal-dual", matrix, prices, note, facts, rough=True)
