@@ -14,8 +14,9 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.lp import LinearProgram, solve
 from discreet.core.lp.angular import split as split_program
-from discreet.core.lp.benders import BendersOptions, BendersStep, benders
 from discreet.core.lp.benders import _Loop as LOOP
+from discreet.core.lp.benders import benders
+from discreet.core.lp.benders_records import BendersOptions, BendersStep
 from discreet.core.metric import MetricSpace
 from discreet.metricdp import Benders, Direct, Problem, design, verify
 from discreet.metricdp import benders as module

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.adjacency import Adjacency
-from discreet.core.lp.benders import Rows
+from discreet.core.lp.benders_records import Rows
 from discreet.metricdp.bound import Multipliers
 from discreet.metricdp.direct import LARGEST_EXPONENT, constraint_matrix
 from discreet.metricdp.part import Part
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.lp import LinearProgram
-    from discreet.core.lp.benders import BendersResult
+    from discreet.core.lp.benders_records import BendersResult
     from discreet.metricdp.blocks import Partition
 
 __all__ = ["Chains", "Envelopes", "Layout", "every_pair", "inner_pairs"]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.core.lp.benders import BendersResult
+    from discreet.core.lp.benders_records import BendersResult
     from discreet.core.metric import MetricSpace
     from discreet.metricdp._boundary import Chains, Envelopes, Layout
     from discreet.metricdp.part import Limits, Part
@@ -121,7 +121,8 @@ class Benders:
         An iteration solves a program of ``K |Y|`` variables, Y the boundary records, and one of ``K |X_l|`` for each
         block; there is no bound on the iterations.
         """
-        from discreet.core.lp.benders import BendersOptions, benders
+        from discreet.core.lp.benders import benders
+        from discreet.core.lp.benders_records import BendersOptions
 
         anchor = _anchor(part, limits)
         layout = self._layout(part, anchor)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from discreet.core.guarantee import MetricDP
     from discreet.core.lp.angular import Cut
-    from discreet.core.lp.benders import BendersStep
+    from discreet.core.lp.benders_records import BendersStep
     from discreet.metricdp.part import Part
     from discreet.metricdp.problem import Problem
 
@@ -287,7 +287,8 @@ def _decompose(
     layout: Layout, variant: _Variant, iterations: int, time_limit: float | None
 ) -> tuple[NDArray[np.float64], float, float, int, str]:
     """Run the loop on one component: matrix, claimed bound, cost, iterations, status."""
-    from discreet.core.lp.benders import BendersOptions, benders
+    from discreet.core.lp.benders import benders
+    from discreet.core.lp.benders_records import BendersOptions
 
     steps: list[BendersStep] = []
     found = benders(

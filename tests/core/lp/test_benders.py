@@ -21,7 +21,8 @@ from discreet.core.errors import (
 from discreet.core.lp import LinearProgram, Model, lagrangian_bound, solve
 from discreet.core.lp import benders as module
 from discreet.core.lp.angular import Block, Cut, split
-from discreet.core.lp.benders import BendersOptions, BendersResult, BendersStep, Rows, benders
+from discreet.core.lp.benders import benders
+from discreet.core.lp.benders_records import BendersOptions, BendersResult, BendersStep, Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from discreet.core.lp.angular import Angular, Block, Cut
     from discreet.core.lp.program import LinearProgram
 
-__all__ = ["BendersOptions", "BendersResult", "BendersStep", "Rows", "Separator", "benders"]
+__all__ = ["benders"]
 
 _VIOLATED = 1e-9
 """What a cut must be violated by to be added, in parts of its own size."""
