@@ -305,6 +305,18 @@ def test_large_programs_with_a_wide_gap_start_with_it(monkeypatch: pytest.Monkey
     assert any("is narrow" in sentence for sentence in narrow.provenance.method_trace)
 
 
+def test_very_large_programs_have_an_anchored_channel_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_design, "_SMALL", 10)
+    monkeypatch.setattr(_design, "_LARGE", 10)
+    problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
+    told: list[Iteration] = []
+    design(problem, MetricDP("0.5", "km", 1), gap=0.02, on_iteration=told.append)
+    after = [step.method for step in told if step.method not in {"Kernel", "Exponential"}]
+    assert after[0] == "Anchored"
+
+
 def test_the_mean_is_of_every_eighth_step_and_forgets_half() -> None:
     state = state_of(part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5"))
     seen = []

@@ -138,6 +138,7 @@ class _Run:
         self.lower = -math.inf
         self.kept: tuple[NDArray[np.float32], float] | None = None
         self.offered = 0
+        self.handing_in = 0.0
         self.gap = math.inf
 
     def until(self, iterations: int) -> Candidate:
@@ -146,7 +147,8 @@ class _Run:
             checkpoint = _FIRST
             while state.count < iterations:
                 state.advance(pool)
-                late = time.perf_counter() > self.stop
+                # The last iterate has to be mended and handed in, too, which may take as long as the last time.
+                late = time.perf_counter() + self.handing_in > self.stop
                 last = late or state.count == iterations
                 if last or state.count >= checkpoint:
                     checkpoint = int(_GROWTH * state.count)
@@ -172,6 +174,7 @@ class _Run:
         wait = not last and (listens is None or state.count < _PATIENCE * self.offered)
         if wait and not near:
             return None
+        start = time.perf_counter()
         delta = min(_DELTA, 0.02 * gap + 1e-9)
         # Where a spanner stood for the constraints, its edges have to keep so much less that its paths keep all.
         nats = part.nats(state.edges.lengths) / self.dilation
@@ -185,7 +188,9 @@ class _Run:
             return found
         before, self.gap = self.gap, (loss - self.lower) / (loss or 1.0)
         stalled = state.count >= _SLOW and self.gap > _LITTLE * before and not self.persistent
-        return self._candidate(None, None) if listens(found) or stalled else None
+        enough = listens(found)
+        self.handing_in = time.perf_counter() - start
+        return self._candidate(None, None) if enough or stalled else None
 
     def _bound(self) -> None:
         """Bound by the last multipliers and by their mean, scaled back as far as the bound gains; keep the best."""
