@@ -305,6 +305,14 @@ def test_large_programs_with_a_wide_gap_start_with_it(monkeypatch: pytest.Monkey
     assert any("is narrow" in sentence for sentence in narrow.provenance.method_trace)
 
 
+def test_loose_constraints_are_left_to_simplex(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_design, "_SMALL", 10)
+    problem = Problem(GRID, utility_loss="euclidean", reports=[0, 4, 8])
+    outcome = design(problem, MetricDP(9, "km", 1), gap=1e-3)
+    assert "simplex comes first" in " ".join(outcome.provenance.method_trace)
+    assert outcome.provenance.method == "direct"
+
+
 def test_very_large_programs_have_an_anchored_channel_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
