@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import signal
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +34,12 @@ PAGES = PythonCodeBlockParser(doctest_optionflags=FLAGS)
 # A shared machine is slow at times: that is no failure of a law.
 hypothesis.settings.register_profile("discreet", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("discreet")
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C even where a shell started the tests in the background, deaf to it: some tests send it."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Examples(pytest.Item):
