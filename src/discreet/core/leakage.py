@@ -32,8 +32,8 @@ class PrivacyLoss:
     Parameters
     ----------
     epsilon
-        The least epsilon per unit of distance that holds for the pairs looked at, rounded up by less than one part in
-        ``10^12``; ``None`` when it is infinite.
+        An epsilon per unit of distance that holds for the pairs looked at, above the least such by no more than
+        ``10^-12`` nats over the distance of a pair; ``None`` when it is infinite.
     pair
         A pair of secrets that attains it, or ``None`` when there is one secret only.
     report
