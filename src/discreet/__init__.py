@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet import metricdp
+    from discreet import hierarchy, metricdp
     from discreet.core.calculus import compose, implies
     from discreet.core.certificate import Certificate, Check
     from discreet.core.channel import Channel
@@ -61,6 +61,7 @@ __all__ = [
     "Unproven",
     "ZeroConcentratedDP",
     "compose",
+    "hierarchy",
     "implies",
     "metricdp",
 ]
@@ -89,6 +90,7 @@ _WHERE = {
     "Unproven": "discreet.core.outcome",
     "ZeroConcentratedDP": "discreet.core.guarantee",
     "compose": "discreet.core.calculus",
+    "hierarchy": "discreet.hierarchy",
     "implies": "discreet.core.calculus",
     "metricdp": "discreet.metricdp",
 }

@@ -124,6 +124,11 @@ BAD = {
         "a verifier",
     ),
     "a problem imports the repair": ("metricdp/problem.py", "from . import repair", "a problem"),
+    "a problem imports another's reader": (
+        "hierarchy/problem.py",
+        "from discreet.kanonymity import _tables",
+        "a problem",
+    ),
     "a problem imports a solver": ("metricdp/problem.py", "import discreet.core.lp", "a problem"),
     "a part without a layer": ("utils/a.py", "import math", "no place in the layers"),
 }
@@ -148,6 +153,7 @@ def test_the_checker_accepts_what_points_to_the_ground(tmp_path: Path) -> None:
         "metricdp/verify.py": "import fractions\nimport numpy\nfrom . import problem\n"
         "from discreet.metricdp.problem import Problem\nfrom discreet.core.channel import Channel",
         "lrgeo/a.py": "from discreet.metricdp import repair",
+        "hierarchy/problem.py": "from discreet.core import tree\nfrom discreet.hierarchy._tables import x",
         "evaluate/a.py": "import discreet.submodular\nfrom discreet.core import b",
         "datasets/a.py": "import pathlib\nfrom discreet.core.metric import MetricSpace",
         "testing.py": "import hypothesis\nfrom discreet.core import b",

@@ -1,0 +1,40 @@
+"""Counts of groups by size for every region of a hierarchy: differentially private, whole numbers, that add up.
+
+State what is counted as :class:`GroupSizes`, :func:`release` the counts, :func:`verify` what you get. Parts are loaded
+on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.hierarchy.problem import Frame, GroupSizes
+
+__all__ = [
+    "Frame",
+    "GroupSizes",
+]
+
+_WHERE = {
+    "Frame": "problem",
+    "GroupSizes": "problem",
+}
+"""Public name -> the module that defines it."""
+
+
+if not TYPE_CHECKING:
+    # Hidden from type checkers, which would take it to mean that every name exists.
+    def __getattr__(name: str) -> object:
+        """Load a public name when it is first asked for."""
+        if name not in _WHERE:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        value: object = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return __all__
