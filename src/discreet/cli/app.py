@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli import channels, comparison, judging, showing
+from discreet.cli import channels, comparison, judging, reproducing, showing
 from discreet.cli.output import Status, fail
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import versions
@@ -48,6 +48,7 @@ def root(
 channels.register(app)
 comparison.register(app)
 judging.register(app)
+reproducing.register(app)
 showing.register(app)
 
 

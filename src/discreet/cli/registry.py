@@ -9,8 +9,9 @@ a table costs nothing, and a mechanism adds a line here and no import. What the 
     ``method()``: a frozen method like those of ``METHODS``, or ``None`` for what the library chooses by itself. Behind
     ``discreet compare --methods``; every method of the library is there under its name.
 ``REPRODUCE``
-    ``reproduce(*, seed) -> dict``: plain values of one published table or figure, for ``discreet reproduce``. Only
-    these and the demo take a seed.
+    ``item(*, quick, seed, data, on_progress) -> Experiment``: one published table or figure, computed anew, under
+    ``"paper/item"``; for ``discreet reproduce``. ``quick`` asks for small sizes, ``data`` is a folder with the paper's
+    own data or ``None``, ``on_progress`` takes sentences. Only these and the demo take a seed.
 ``JUDGES``
     ``judge(path, *, optimality) -> tuple[Certificate, dict]``: checks one kind of artefact anew, for ``discreet
     verify``; the dictionary holds further plain facts for ``--json``.

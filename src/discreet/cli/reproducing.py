@@ -1,0 +1,155 @@
+"""``reproduce``: the tables and figures of the papers, computed anew."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.registry import REPRODUCE, find
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from discreet.experiments import Experiment
+
+__all__ = ["register", "reproduce"]
+
+_EXAMPLES = """Examples:
+
+```
+discreet reproduce
+
+discreet reproduce metricdp table3 --quick
+
+discreet reproduce metricdp all --data rome/ -o tables/
+```
+"""
+
+
+def reproduce(
+    paper: Annotated[
+        str | None, typer.Argument(metavar="PAPER", help="The mechanism whose paper it is.")
+    ] = None,
+    item: Annotated[
+        str | None, typer.Argument(metavar="ITEM", help="A table or a figure, or all of them.")
+    ] = None,
+    *,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes: minutes instead of hours.")
+    ] = False,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="The paper's own data, where they may be had."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of made data and of partitions.", min=0)] = 0,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="DIR", help="Where tables and pages go.")
+    ] = "reproduction",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Compute a table or figure of a paper anew, with the paper's own figures beside ours.
+
+    Without ITEM, lists what there is. Each item is written as CSV, JSON, drawing and page.
+    """
+    names = _names(paper, item)
+    if item is None:
+        listed = {name: _sentence(name) for name in names}
+        emit({"items": listed}, facts(listed.items()), as_json=as_json, command="reproduce")
+        return Status.DONE
+    source = _folder(data)
+    _make(output)
+    done: list[dict[str, Any]] = []
+    texts: list[str] = []
+    status = Status.DONE
+    try:
+        for name in names:
+            found: Experiment = find(REPRODUCE, name, "ITEM")(
+                quick=quick,
+                seed=seed,
+                data=source,
+                on_progress=lambda said, name=name: warn(f"{name}: {said}", quiet=quiet),
+            )
+            files = _write(found, output)
+            done.append({**found.to_dict(), "files": files})
+            texts.append(_text(found, files))
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+        warn(f"interrupted after {len(done)} of {len(names)} items")
+    finished = status is Status.DONE
+    emit(
+        {"quick": quick, "seed": seed, "finished": finished, "experiments": done},
+        "\n\n\n".join(texts),
+        as_json=as_json,
+        command="reproduce",
+    )
+    return status
+
+
+def _names(paper: str | None, item: str | None) -> list[str]:
+    """Find the registered names that are meant."""
+    papers = sorted({name.partition("/")[0] for name in REPRODUCE})
+    if paper is None:
+        return list(REPRODUCE)
+    if paper not in papers:
+        raise InvalidProblemError("PAPER", f"one of {', '.join(papers)}", repr(paper))
+    items = [name for name in REPRODUCE if name.startswith(f"{paper}/")]
+    if item is None or item == "all":
+        return items
+    if f"{paper}/{item}" not in REPRODUCE:
+        known = ", ".join(name.partition("/")[2] for name in items)
+        raise InvalidProblemError("ITEM", f"all, or one of {known}", repr(item))
+    return [f"{paper}/{item}"]
+
+
+def _sentence(name: str) -> str:
+    """Give the first sentence of what the function of an item says of itself."""
+    module, _, function = REPRODUCE[name].partition(":")
+    said = getattr(importlib.import_module(module), function).__doc__ or ""
+    return " ".join(said.strip().partition("\n\n")[0].split())
+
+
+def _folder(data: str | None) -> Path | None:
+    if data is None:
+        return None
+    if not Path(data).is_dir():
+        raise InvalidProblemError("--data", "a folder that is there", repr(data))
+    return Path(data)
+
+
+def _make(folder: str) -> None:
+    """Refuse an output before the work, not after it."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        got = f"{folder}: {error.strerror}"
+        raise InvalidProblemError("--output", "a folder that can be written", got) from None
+
+
+def _write(found: Experiment, folder: str) -> list[str]:
+    from discreet.experiments import write_experiment
+
+    try:
+        return [str(path) for path in write_experiment(found, folder)]
+    except OSError as error:
+        got = f"{folder}: {error.strerror}"
+        raise InvalidProblemError("--output", "a folder that can be written", got) from None
+
+
+def _text(found: Experiment, files: list[str]) -> str:
+    parts = [f"{found.name}: {found.title}"]
+    if found.rows:
+        parts.append(found.text())
+    if found.notes:
+        parts.append("\n".join(f"- {note}" for note in found.notes))
+    parts.append("wrote " + ", ".join(files))
+    return "\n\n".join(parts)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command(epilog=_EXAMPLES)(reproduce)
