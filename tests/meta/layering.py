@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MECHANISMS = frozenset({"metricdp", "lrgeo", "hierarchy", "kanonymity", "submodular"})
-EDGES = frozenset({"artefact", "experiments", "ledger", "plot", "report", "cli", "service", "studio"})
+EDGES = frozenset(
+    {"artefact", "experiments", "ledger", "plot", "report", "cli", "service", "studio"}
+)
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "core": frozenset(),
