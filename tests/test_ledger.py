@@ -1,0 +1,428 @@
+"""The ledger lasts through kills, two writers, a full disk and damage: a release may be lost, never a charge."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet.ledger as ledger_module
+from discreet.core.budget import Budget, MemoryBudget
+from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
+from discreet.core.guarantee import (
+    ApproxDP,
+    KAnonymity,
+    MetricDP,
+    PureDP,
+    Scope,
+    ZeroConcentratedDP,
+)
+from discreet.ledger import Ledger
+
+if TYPE_CHECKING:
+    from discreet.core.guarantee import Guarantee
+
+ROOT = Path(__file__).parents[1]
+PERSON: Literal["add-remove-person"] = "add-remove-person"
+HERE = Scope("here", 9, Fraction(2))
+
+# A child charges and then "releases", a line on the disk each, until it is killed; the parent counts both.
+KILLER = """
+import os, random, signal, sys, time
+from discreet import PureDP
+from discreet.ledger import Ledger
+
+path, released, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+chance = random.Random(20300401)
+cost = PureDP("0.001", neighbors="add-remove-person")
+for _ in range(times):
+    child = os.fork()
+    if not child:
+        while True:
+            Ledger(path).reserve("census", cost)
+            with open(released, "ab", buffering=0) as file:
+                file.write(b"x")
+                os.fsync(file.fileno())
+    time.sleep(chance.uniform(0, 0.03))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    charged = len(Ledger(path).history("census"))
+    made = os.path.getsize(released)
+    assert made <= charged, (made, charged)
+print(charged, made)
+"""
+
+WRITER = """
+import sys
+from discreet import BudgetError, PureDP
+from discreet.ledger import Ledger
+
+ledger, done = Ledger(sys.argv[1]), 0
+while True:
+    try:
+        ledger.reserve("census", PureDP("0.02", neighbors="add-remove-person"))
+    except BudgetError:
+        break
+    done += 1
+print(done)
+"""
+
+FULL = """
+import os, resource, signal, sys
+from discreet import BudgetError, PureDP
+from discreet.ledger import Ledger
+
+path = sys.argv[1]
+ledger = Ledger(path)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+most = os.path.getsize(path) if sys.argv[2] == "table" else 1
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+done = 0
+try:
+    while done < 1000:
+        ledger.reserve("census", PureDP("0.0001", neighbors="add-remove-person"))
+        done += 1
+except BudgetError as error:
+    print(done, error)
+"""
+
+
+def make(folder: Path, limit: str = "1000") -> Ledger:
+    return Ledger.create(folder / "ledger.db", "census", PureDP(limit, neighbors=PERSON))
+
+
+def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+    where = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", code, *(str(argument) for argument in arguments)]
+    return subprocess.Popen(
+        command, env=where, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return out
+
+
+def kill_at_random_points(folder: Path, times: int) -> None:
+    make(folder)
+    released = folder / "released"
+    released.touch()
+    charged, made = map(int, finish(start(KILLER, folder / "ledger.db", released, times)).split())
+    # Enough was going on for the kills to hit something, and each cost at most the one charge under way.
+    assert charged >= times // 4
+    assert made <= charged <= made + times
+
+
+def test_a_kill_may_lose_a_release_but_never_a_charge(tmp_path: Path) -> None:
+    kill_at_random_points(tmp_path, 20)
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_may_lose_releases_but_never_a_charge(tmp_path: Path) -> None:
+    kill_at_random_points(tmp_path, 200)
+
+
+@pytest.mark.parametrize("statement", ["BEGIN", "SELECT granted", "INSERT INTO charges", "COMMIT"])
+def test_a_kill_before_any_statement_leaves_the_ledger_whole(
+    tmp_path: Path, statement: str
+) -> None:
+    """The process dies as SQLite starts the statement; nothing was committed, nothing is damaged."""
+    code = (
+        "import os, signal, sqlite3, sys\n"
+        "from discreet import PureDP\nfrom discreet import ledger\n"
+        "true = sqlite3.connect\n"
+        "def connect(*a, **k):\n"
+        "    db = true(*a, **k)\n"
+        "    die = lambda s: s.startswith(sys.argv[2]) and os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    db.set_trace_callback(die)\n"
+        "    return db\n"
+        "book = ledger.Ledger(sys.argv[1])\n"
+        "sqlite3.connect = connect\n"
+        "book.reserve('census', PureDP(1, neighbors='add-remove-person'))\n"
+        "print('released')\n"
+    )
+    ledger = make(tmp_path)
+    out, _ = start(code, tmp_path / "ledger.db", statement).communicate(timeout=60)
+    assert out == ""
+    assert ledger.history("census") == ()
+    ledger.reserve("census", PureDP(1, neighbors=PERSON))
+    assert len(ledger.history("census")) == 1
+
+
+def test_two_writers_spend_the_budget_once(tmp_path: Path) -> None:
+    ledger = make(tmp_path, "1")
+    writers = [start(WRITER, tmp_path / "ledger.db") for _ in range(2)]
+    assert sum(int(finish(writer)) for writer in writers) == 50
+    assert ledger.account("census").left == (Fraction(0),)
+
+
+def test_threads_that_share_a_ledger_spend_the_budget_once(tmp_path: Path) -> None:
+    ledger = make(tmp_path, "0.1")
+
+    def spend(_: int) -> bool:
+        try:
+            ledger.reserve("census", PureDP("0.01", neighbors=PERSON))
+        except BudgetError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(spend, range(16))) == 10
+
+
+def test_two_processes_may_make_the_file_at_once(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom discreet import PureDP\nfrom discreet.ledger import Ledger\n"
+        "Ledger.create(sys.argv[1], sys.argv[2], PureDP(1, neighbors='add-remove-person'))\n"
+    )
+    makers = [start(code, tmp_path / "ledger.db", name) for name in "abc"]
+    for maker in makers:
+        finish(maker)
+    assert Ledger(tmp_path / "ledger.db").datasets == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("what", ["journal", "table"])
+def test_a_full_disk_refuses_the_release(tmp_path: Path, what: str) -> None:
+    """The journal or the table can't grow: no charge counts that reserve did not confirm, and the file stays whole."""
+    ledger = make(tmp_path)
+    done, message = finish(start(FULL, tmp_path / "ledger.db", what)).split(" ", 1)
+    assert "nothing may be released" in message
+    assert len(ledger.history("census")) == int(done)
+    ledger.reserve("census", PureDP(1, neighbors=PERSON))
+
+
+def test_a_ledger_that_nobody_may_write_refuses_the_release(tmp_path: Path) -> None:
+    ledger = make(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("discreet.ledger._WAIT", 0.05)
+            with pytest.raises(BudgetError, match="locked; nothing may be released"):
+                ledger.reserve("census", PureDP(1, neighbors=PERSON))
+    assert ledger.history("census") == ()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:20],
+        lambda _: b"",
+        lambda _: b"no ledger at all" * 100,
+        lambda data: data.replace(b'"epsilon": "3"', b'"epsilon": "1"'),
+        lambda data: data.replace(b'"epsilon": "8"', b'"epsilon": "9"'),
+        lambda data: bytes(len(data)),
+    ],
+    ids=["half", "head", "empty", "text", "charge", "limit", "zeros"],
+)
+def test_a_damaged_file_is_refused(tmp_path: Path, damage: object) -> None:
+    ledger = make(tmp_path, "8")
+    ledger.reserve("census", PureDP(3, neighbors=PERSON))
+    path = tmp_path / "ledger.db"
+    before = path.read_bytes()
+    after = damage(before)  # type: ignore[operator]
+    assert after != before
+    path.write_bytes(after)
+    with pytest.raises(InvalidProblemError, match=r"ledger: expected a (whole )?ledger"):
+        ledger.reserve("census", PureDP(1, neighbors=PERSON))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["DELETE FROM charges", "UPDATE charges SET guarantee = ''", "DELETE FROM datasets"],
+)
+def test_nothing_is_paid_back_by_mistake(tmp_path: Path, statement: str) -> None:
+    ledger = make(tmp_path, "8")
+    ledger.reserve("census", PureDP(3, neighbors=PERSON))
+    with (
+        closing(sqlite3.connect(tmp_path / "ledger.db")) as db,
+        pytest.raises(sqlite3.IntegrityError),
+    ):
+        db.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "DELETE FROM charges WHERE id = 1",
+        "UPDATE charges SET charged = '1970-01-01T00:00:00Z' WHERE id = 2",
+        "INSERT INTO charges SELECT 9, dataset, guarantee, charged, digest FROM charges WHERE id = 2",
+    ],
+)
+def test_a_line_that_was_edited_by_force_is_found(tmp_path: Path, edit: str) -> None:
+    ledger = make(tmp_path, "8")
+    for _ in range(2):
+        ledger.reserve("census", PureDP(3, neighbors=PERSON))
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as db, db:
+        for trigger in ("charges_stay", "charges_are_fixed"):
+            db.execute(f"DROP TRIGGER {trigger}")
+        db.execute(edit)
+    with pytest.raises(InvalidProblemError, match="was changed"):
+        ledger.account("census")
+
+
+def test_charges_beyond_the_limit_are_no_ledger(tmp_path: Path) -> None:
+    """A line with a right digest that nobody could have been granted: the file was made by other code."""
+    ledger = make(tmp_path, "8")
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as db, db:
+        ((before,),) = db.execute("SELECT digest FROM datasets").fetchall()
+        spent, now = json.dumps(PureDP(9, neighbors=PERSON).to_dict()), "2030-04-01T00:00:00Z"
+        line = ("census", spent, now, ledger_module._digest(before, spent, now))
+        db.execute(
+            "INSERT INTO charges (dataset, guarantee, charged, digest) VALUES (?,?,?,?)", line
+        )
+    with pytest.raises(InvalidProblemError, match="exceeds the limit"):
+        ledger.account("census")
+
+
+def test_another_database_is_no_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE people (name TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(InvalidProblemError, match="no ledger"):
+        Ledger(path)
+    with pytest.raises(InvalidProblemError, match="no ledger"):
+        Ledger.create(path, "census", PureDP(1, neighbors=PERSON))
+    assert path.read_bytes() == before
+
+
+def test_a_mistyped_path_does_not_become_a_ledger(tmp_path: Path) -> None:
+    with pytest.raises(InvalidProblemError, match="a ledger that is there"):
+        Ledger(tmp_path / "leger.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidProblemError, match="a file that can be written"):
+        Ledger.create(tmp_path / "no" / "ledger.db", "census", PureDP(1, neighbors=PERSON))
+
+
+def test_a_budget_is_fixed_when_it_is_made(tmp_path: Path) -> None:
+    make(tmp_path, "1")
+    with pytest.raises(InvalidProblemError, match="one without a budget"):
+        make(tmp_path, "9")
+    assert Ledger(tmp_path / "ledger.db").account("census").limit == PureDP(1, neighbors=PERSON)
+
+
+@pytest.mark.parametrize(
+    "charge",
+    [
+        PureDP(1, neighbors="replace-person"),
+        PureDP(1, neighbors="add-remove-one"),
+        ApproxDP(1, "1e-6", neighbors=PERSON),
+        ZeroConcentratedDP(1, neighbors=PERSON),
+        MetricDP(1, unit="km"),
+    ],
+    ids=str,
+)
+def test_the_notion_of_privacy_is_fixed_with_the_budget(tmp_path: Path, charge: Guarantee) -> None:
+    ledger = make(tmp_path)
+    with pytest.raises(InvalidProblemError):
+        ledger.reserve("census", charge)
+    assert ledger.history("census") == ()
+
+
+def test_the_unit_of_distance_is_fixed_with_the_budget(tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "l.db", "walks", MetricDP(2, unit="km"))
+    ledger.reserve("walks", MetricDP("0.5", unit="km", scope=HERE))
+    with pytest.raises(InvalidProblemError, match="unit"):
+        ledger.reserve("walks", MetricDP("0.5", unit="mile", scope=HERE))
+    assert ledger.account("walks").left == (Fraction(3, 2),)
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_a_dataset_has_a_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidProblemError, match="dataset"):
+        Ledger.create(tmp_path / "ledger.db", name, PureDP(1, neighbors=PERSON))
+
+
+def test_k_anonymity_has_no_budget(tmp_path: Path) -> None:
+    with pytest.raises(InvalidProblemError):
+        Ledger.create(tmp_path / "ledger.db", "census", KAnonymity(5, ("zip",)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dataset_that_was_never_granted_is_not_spent(tmp_path: Path) -> None:
+    ledger = make(tmp_path)
+    for ask in (ledger.account, ledger.history):
+        with pytest.raises(BudgetError, match="'census-2040' has no budget"):
+            ask("census-2040")
+    with pytest.raises(BudgetError, match="'census-2040' has no budget"):
+        ledger.reserve("census-2040", PureDP(1, neighbors=PERSON))
+
+
+def test_strange_names_of_files_and_datasets_are_names(tmp_path: Path) -> None:
+    path = tmp_path / "a b?mode=memory#%41'.db"
+    ledger = Ledger.create(path, "x'); DROP TABLE charges; --", PureDP(1, neighbors=PERSON))
+    ledger.reserve("x'); DROP TABLE charges; --", PureDP(1, neighbors=PERSON))
+    assert path.is_file()
+    assert Ledger(path).account("x'); DROP TABLE charges; --").left == (Fraction(0),)
+
+
+def test_history_lists_charges_and_when(tmp_path: Path) -> None:
+    ledger = make(tmp_path)
+    costs = [PureDP(epsilon, neighbors=PERSON) for epsilon in ("1/3", "0.1", "2")]
+    for cost in costs:
+        ledger.reserve("census", cost)
+    lines = Ledger(tmp_path / "ledger.db").history("census")
+    assert [line.guarantee for line in lines] == costs
+    assert all(line.charged.endswith("Z") for line in lines)
+
+
+def test_a_charge_is_synced_with_its_folder(tmp_path: Path) -> None:
+    """What SQLite promises rests on these two settings of the connection that writes."""
+    ledger = make(tmp_path)
+    with ledger._open(writing=True) as db:
+        assert db.execute("PRAGMA synchronous").fetchone() == (3,)
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert db.in_transaction
+
+
+charges = st.lists(
+    st.one_of(
+        st.fractions(min_value=Fraction(1, 50), max_value=1, max_denominator=50).map(
+            lambda epsilon: PureDP(epsilon, neighbors=PERSON)
+        ),
+        st.fractions(min_value=Fraction(1, 50), max_value=1, max_denominator=50).map(
+            lambda rho: ZeroConcentratedDP(rho, neighbors=PERSON)
+        ),
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(charges)
+def test_a_ledger_on_disk_answers_as_the_one_in_memory(
+    tmp_path_factory: pytest.TempPathFactory, asked: list[Guarantee]
+) -> None:
+    limit = ZeroConcentratedDP(1, neighbors=PERSON)
+    disk: Budget = Ledger.create(tmp_path_factory.mktemp("l") / "l.db", "d", limit)
+    memory: Budget = MemoryBudget({"d": limit})
+    for charge in asked:
+        answers = []
+        for ledger in (disk, memory):
+            try:
+                ledger.reserve("d", charge)
+            except DiscreetError as error:
+                answers.append(str(error))
+            else:
+                answers.append("")
+        assert answers[0] == answers[1]
+    assert isinstance(disk, Ledger)
+    assert isinstance(memory, MemoryBudget)
+    assert disk.account("d") == memory.account("d")
