@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet import hierarchy, metricdp
+    from discreet import hierarchy, metricdp, submodular
     from discreet.core.calculus import compose, implies
     from discreet.core.certificate import Certificate, Check
     from discreet.core.channel import Channel
@@ -64,6 +64,7 @@ __all__ = [
     "hierarchy",
     "implies",
     "metricdp",
+    "submodular",
 ]
 
 _WHERE = {
@@ -93,6 +94,7 @@ _WHERE = {
     "hierarchy": "discreet.hierarchy",
     "implies": "discreet.core.calculus",
     "metricdp": "discreet.metricdp",
+    "submodular": "discreet.submodular",
 }
 """Public name -> the module that defines it; a mechanism's name -> the mechanism."""
 

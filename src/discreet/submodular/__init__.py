@@ -1,0 +1,55 @@
+"""Private choice: a set, or k disjoint ones, of high value among those that a matroid allows.
+
+State what a set is worth to the records (:class:`FacilityLocation`, :class:`Coverage`, ...) and what may be chosen
+(:class:`UniformMatroid`, :class:`PartitionMatroid`, ...). Everything is loaded on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.submodular.coverage import Coverage, WeightedCoverage
+    from discreet.submodular.facility import FacilityLocation
+    from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.matroids.partition import PartitionMatroid
+    from discreet.submodular.matroids.uniform import UniformMatroid
+    from discreet.submodular.objective import Objective
+
+__all__ = [
+    "Coverage",
+    "FacilityLocation",
+    "Matroid",
+    "Objective",
+    "PartitionMatroid",
+    "UniformMatroid",
+    "WeightedCoverage",
+]
+
+_WHERE = {
+    "Coverage": "coverage",
+    "FacilityLocation": "facility",
+    "Matroid": "matroids.base",
+    "Objective": "objective",
+    "PartitionMatroid": "matroids.partition",
+    "UniformMatroid": "matroids.uniform",
+    "WeightedCoverage": "coverage",
+}
+"""Public name -> the module that defines it."""
+
+
+if not TYPE_CHECKING:
+    # Hidden from type checkers, which would take it to mean that every name exists.
+    def __getattr__(name: str) -> object:
+        """Load a public name when it is first asked for."""
+        if name not in _WHERE:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        value: object = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,136 @@
+"""What a matroid is here: a rank, a test of independence, and sets that grow with a mask of what still fits."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.submodular.objective import positions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["IndependentSet", "Matroid"]
+
+
+class IndependentSet(ABC):
+    """An independent set that grows, and the mask of the elements that it can take in."""
+
+    def __init__(self, matroid: Matroid) -> None:
+        self._matroid = matroid
+        self._members: list[int] = []
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """What was taken in, in order."""
+        return tuple(self._members)
+
+    @abstractmethod
+    def feasible(self) -> NDArray[np.bool_]:
+        """Tell for each element whether it is new and the set stays independent with it; ``(n_elements,)``."""
+
+    def add(self, element: int) -> None:
+        """Take an element in.
+
+        Raises
+        ------
+        InvalidProblemError
+            When the element is unknown, already in, or does not fit.
+        """
+        if not 0 <= element < self._matroid.n_elements:
+            expected = f"0 to {self._matroid.n_elements - 1}"
+            raise InvalidProblemError("element", expected, element)
+        if not self.feasible()[element]:
+            raise InvalidProblemError("element", "one that keeps the set independent", element)
+        self._add(int(element))
+        self._members.append(int(element))
+
+    def copy(self) -> IndependentSet:
+        """Make a set that grows on its own from here."""
+        other = self._matroid.start()
+        for element in self._members:
+            other._add(element)  # noqa: SLF001 - a copy of a set that was checked as it grew
+            other._members.append(element)  # noqa: SLF001 - as above
+        return other
+
+    @abstractmethod
+    def _add(self, element: int) -> None:
+        """Take in an element that fits."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._members})"
+
+
+class Matroid(ABC):
+    """Which sets may be chosen: with each set all its subsets, and all maximal sets have the same size.
+
+    Matroids are public. An element is a number from 0.
+
+    Attributes
+    ----------
+    n_elements
+        Size of the ground set.
+    rank
+        Size of every base, a maximal independent set.
+    """
+
+    n_elements: int
+    rank: int
+
+    @abstractmethod
+    def start(self) -> IndependentSet:
+        """Start with the empty set."""
+
+    @abstractmethod
+    def _facts(self) -> str:
+        """Write down everything that the matroid consists of."""
+
+    def is_independent(self, chosen: Iterable[int]) -> bool:
+        """Tell whether a set of elements is independent.
+
+        Raises
+        ------
+        InvalidProblemError
+            For an unknown element.
+        """
+        grown = self.start()
+        for element in self.check(chosen):
+            if not grown.feasible()[element]:
+                return False
+            grown.add(element)
+        return True
+
+    def check(self, chosen: Iterable[int]) -> tuple[int, ...]:
+        """Read a set of elements, in increasing order, and refuse unknown ones."""
+        return tuple(sorted({int(e) for e in positions(list(chosen), self.n_elements).tolist()}))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of everything that the matroid consists of."""
+        facts = f"discreet.submodular.matroid/1 {type(self).__name__} {self._facts()}"
+        return hashlib.sha256(facts.encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n_elements} elements, rank {self.rank})"
+
+
+def greedy_rank(matroid: Matroid) -> int:
+    """Count the elements of one maximal independent set."""
+    grown = matroid.start()
+    for element in range(matroid.n_elements):
+        if grown.feasible()[element]:
+            grown.add(element)
+    return len(grown.members)
+
+
+def count(value: object, field: str, least: int = 0) -> int:
+    """Read an integer of at least ``least``."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise InvalidProblemError(field, f"an integer of at least {least}", repr(value))
+    return int(value)
