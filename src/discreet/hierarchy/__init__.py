@@ -10,16 +10,19 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import Frame, GroupSizes
 
 __all__ = [
     "Frame",
     "GroupSizes",
+    "Measured",
 ]
 
 _WHERE = {
     "Frame": "problem",
     "GroupSizes": "problem",
+    "Measured": "measure",
 }
 """Public name -> the module that defines it."""
 

@@ -10,6 +10,7 @@ from discreet.core.randomness.bits import (
     is_private,
 )
 from discreet.core.randomness.choice import categorical, categoricals, exponential_mechanism
+from discreet.core.randomness.gaussian import discrete_gaussian, discrete_gaussians
 from discreet.core.randomness.noise import discrete_laplace, discrete_laplaces
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "bernoullis",
     "categorical",
     "categoricals",
+    "discrete_gaussian",
+    "discrete_gaussians",
     "discrete_laplace",
     "discrete_laplaces",
     "exponential_mechanism",
