@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet import hierarchy, metricdp, submodular
+    from discreet import hierarchy, kanonymity, metricdp, submodular
     from discreet.core.calculus import compose, implies
     from discreet.core.certificate import Certificate, Check
     from discreet.core.channel import Channel
@@ -31,13 +31,14 @@ if TYPE_CHECKING:
         ZeroConcentratedDP,
     )
     from discreet.core.metric import MetricSpace
-    from discreet.core.outcome import Design, Provenance, Release, Unproven
+    from discreet.core.outcome import Anonymization, Design, Provenance, Release, Unproven
     from discreet.core.randomness.bits import RandomBits
     from discreet.core.tree import Tree
 
     __version__: str
 
 __all__ = [
+    "Anonymization",
     "ApproxDP",
     "BudgetError",
     "Certificate",
@@ -63,11 +64,13 @@ __all__ = [
     "compose",
     "hierarchy",
     "implies",
+    "kanonymity",
     "metricdp",
     "submodular",
 ]
 
 _WHERE = {
+    "Anonymization": "discreet.core.outcome",
     "ApproxDP": "discreet.core.guarantee",
     "BudgetError": "discreet.core.errors",
     "Certificate": "discreet.core.certificate",
@@ -93,6 +96,7 @@ _WHERE = {
     "compose": "discreet.core.calculus",
     "hierarchy": "discreet.hierarchy",
     "implies": "discreet.core.calculus",
+    "kanonymity": "discreet.kanonymity",
     "metricdp": "discreet.metricdp",
     "submodular": "discreet.submodular",
 }

@@ -10,8 +10,9 @@ import pytest
 from discreet.core.certificate import Certificate, Check
 from discreet.core.channel import Channel
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import MetricDP, PureDP
+from discreet.core.guarantee import KAnonymity, MetricDP, PureDP
 from discreet.core.outcome import (
+    Anonymization,
     Design,
     Provenance,
     PublicInput,
@@ -92,3 +93,12 @@ def test_versions_name_what_computes(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("discreet.core.outcome.version", absent)
     assert versions()["numpy"] == "not installed"
+
+
+def test_an_anonymization_shows_neither_its_table_nor_its_diagnostics() -> None:
+    claim = KAnonymity(2, ("age",))
+    made = Anonymization([30, 30], claim, FINE, WHERE, {"loss": 0.25})
+    assert set(vars(made)) == {"table", "guarantee", "certificate", "provenance", "diagnostics"}
+    assert repr(made) == "Anonymization(2-anonymous in age, certified)"
+    broken = Anonymization([30, 31], claim, Certificate(()), WHERE, None)
+    assert repr(broken) == "Anonymization(2-anonymous in age, NOT CERTIFIED)"

@@ -129,6 +129,11 @@ BAD = {
         "from discreet.kanonymity import _tables",
         "a problem",
     ),
+    "a file of a problem imports a method": (
+        "kanonymity/problem/table.py",
+        "from discreet.kanonymity import greedy_search",
+        "a problem",
+    ),
     "a problem imports a solver": ("metricdp/problem.py", "import discreet.core.lp", "a problem"),
     "a part without a layer": ("utils/a.py", "import math", "no place in the layers"),
 }

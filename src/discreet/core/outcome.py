@@ -1,8 +1,9 @@
 """What the verbs return: designs, releases, and what has no guarantee.
 
 A :class:`Design` is made from public inputs and may be used again and again. A :class:`Release` was made once from
-private data and holds nothing that its guarantee does not cover. An :class:`Unproven` is what a published algorithm
-without a valid guarantee returns; it is not a release and cannot be mistaken for one.
+private data and holds nothing that its guarantee does not cover. An :class:`Anonymization` is a table, with what only
+its curator should see apart from it. An :class:`Unproven` is what a published algorithm without a valid guarantee
+returns; it is not a release and cannot be mistaken for one.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
 
     from discreet.core.certificate import Certificate
     from discreet.core.channel import Channel
-    from discreet.core.guarantee import Guarantee, MetricDP
+    from discreet.core.guarantee import Guarantee, KAnonymity, MetricDP
 
-__all__ = ["Design", "Provenance", "PublicInput", "Release", "Unproven", "digest_array", "versions"]
+__all__ = ["Anonymization", "Design", "Provenance", "PublicInput", "Release", "Unproven", "digest_array", "versions"]
 
 ResultT = TypeVar("ResultT")
 ProblemT = TypeVar("ProblemT")
 WitnessT = TypeVar("WitnessT")
+DiagnosticsT = TypeVar("DiagnosticsT")
 
 
 def versions() -> dict[str, str]:
@@ -219,6 +221,44 @@ class Release(Generic[ResultT]):
     guarantee: Guarantee
     certificate: Certificate
     provenance: Provenance
+
+
+@dataclass(frozen=True, eq=False)
+class Anonymization(Generic[ResultT, DiagnosticsT]):
+    """A table that may be published, and apart from it what only the curator should see.
+
+    Parameters
+    ----------
+    table
+        What is published, of the kind that was given.
+    guarantee
+        What holds for it.
+    certificate
+        Checks made on the published table.
+    provenance
+        How it was made; no number in it is computed from the table.
+    diagnostics
+        Information loss, lower bound and whatever else is computed from the original: not for publication.
+
+    Examples
+    --------
+    >>> from discreet import Certificate, Check, KAnonymity
+    >>> certificate = Certificate((Check("classes smaller than k", 0, 0, exact=True),))
+    >>> made = Anonymization([30, 30], KAnonymity(2, ("age",)), certificate, Provenance("by hand"), {"loss": 0})
+    >>> made
+    Anonymization(2-anonymous in age, certified)
+    """
+
+    table: ResultT
+    guarantee: KAnonymity
+    certificate: Certificate
+    provenance: Provenance
+    diagnostics: DiagnosticsT
+
+    def __repr__(self) -> str:
+        verdict = "certified" if self.certificate.passed else "NOT CERTIFIED"
+        names = ", ".join(self.guarantee.quasi_identifiers)
+        return f"Anonymization({self.guarantee.k}-anonymous in {names}, {verdict})"
 
 
 @dataclass(frozen=True, eq=False)

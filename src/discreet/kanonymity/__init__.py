@@ -1,0 +1,38 @@
+"""k-anonymity by local recoding: each cell generalized as little as possible, so that k rows or more look alike.
+
+State a :class:`Problem` over quasi-identifiers; methods find partitions of its rows, and each is audited before use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
+
+__all__ = ["Categorical", "Numeric", "Problem", "Taxonomy"]
+
+_WHERE = {
+    "Categorical": "problem",
+    "Numeric": "problem",
+    "Problem": "problem",
+    "Taxonomy": "problem",
+}
+"""Public name -> the module that defines it."""
+
+
+if not TYPE_CHECKING:
+    # Hidden from type checkers, which would take it to mean that every name exists.
+    def __getattr__(name: str) -> object:
+        """Load a public name when it is first asked for."""
+        if name not in _WHERE:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        value: object = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return __all__
