@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.core.tree import Tree
-from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
+from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem, Taxonomy
 
 FARS = """64,2,4,0 29,1,0,0 42,2,0,0 41,2,4,1 53,1,2,1 59,1,4,0 49,1,4,0 59,1,2,0 80,1,4,0 50,1,4,0
 64,1,3,0 55,1,0,0 25,1,0,0 42,1,4,0 33,1,2,0 31,2,2,0 68,1,3,0 20,2,4,0 40,1,4,1 18,1,4,0"""
@@ -47,5 +47,9 @@ def mixed(n: int, seed: int, loss: str = "ncp", *, missing: bool = False) -> Pro
     home = rng.choice(["FR", "DE", "IN", "PK", "JP", "Oz"], n).astype(object)
     if missing and n > 2:
         age[0], job[1], home[2] = np.nan, None, None
-    kinds = [Numeric("age"), Categorical("job", weight=2), Taxonomy("home", COUNTRIES)]
+    kinds: list[Attribute] = [
+        Numeric("age"),
+        Categorical("job", weight=2),
+        Taxonomy("home", COUNTRIES),
+    ]
     return Problem.from_columns({"age": age, "job": job, "home": home}, kinds, loss=loss)

@@ -14,6 +14,7 @@ from discreet.core.tree import Tree
 from discreet.kanonymity.losses import MEASURES, average_class_size, discernibility, measure
 from discreet.kanonymity.problem import (
     LOSSES,
+    Attribute,
     Categorical,
     Column,
     Numeric,
@@ -27,18 +28,19 @@ from kanonymity.tables import COUNTRIES, fars, mixed, numeric
 def cell_cost(column: Column, values: set[Any], loss: str) -> float:
     """The definition: from the values themselves, not from codes."""
     kind, size = column.attribute, len(column.domain)
+    domain: list[Any] = list(column.domain)
     if len(values) == 1:
         return 0.0
     if isinstance(kind, Numeric):
-        present = [v for v in column.domain if v is not None]
+        present = [v for v in domain if v is not None]
         if None in values:
             return kind.weight
         if loss == "arx-loss":
             covered = sum(min(values) <= v <= max(values) for v in present)
-            return kind.weight * (covered - 1) / (len(present) - 1)
+            return float(kind.weight * (covered - 1) / (len(present) - 1))
         low = min(present) if kind.low is None else kind.low
         high = max(present) if kind.high is None else kind.high
-        return kind.weight * (max(values) - min(values)) / (high - low) if high > low else 0.0
+        return float(kind.weight * (max(values) - min(values)) / (high - low)) if high > low else 0
     if isinstance(kind, Taxonomy):
         tree = kind.tree
         paths = {tree.labels[leaf]: tree.path(leaf) for leaf in tree.leaves.tolist()}
@@ -129,8 +131,8 @@ def test_declared_bounds_change_the_unit() -> None:
 
 
 def test_constant_columns_and_columns_without_weight_are_free() -> None:
-    constant = {"a": [5, 5, 5], "b": ["x", "x", "x"], "c": [1, 2, 3]}
-    kinds = [Numeric("a"), Categorical("b"), Numeric("c", weight=0)]
+    constant: dict[str, list[Any]] = {"a": [5, 5, 5], "b": ["x", "x", "x"], "c": [1, 2, 3]}
+    kinds: list[Attribute] = [Numeric("a"), Categorical("b"), Numeric("c", weight=0)]
     assert Problem.from_columns(constant, kinds).loss_of([0, 0, 0]) == 0
 
 

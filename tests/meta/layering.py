@@ -107,7 +107,8 @@ def judge(parts: tuple[str, ...], name: str) -> str | None:
         return f"a verifier imports {name}"
     if parts[-1] == "problem" and not is_trusted(target) and target[1:3] != [own, "_tables"]:
         return f"a problem imports {name}"
-    if parts[1:2] == ("problem",) and not (is_trusted(target) or target[1:3] == [own, "problem"]):
+    within = parts[1:-1] == ("problem",)
+    if within and not (is_trusted(target) or target[1:3] == [own, "problem"]):
         return f"a problem imports {name}"
     if part != own and part not in MAY_IMPORT[own]:
         return f"{own} imports {part}"

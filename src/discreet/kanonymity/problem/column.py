@@ -85,7 +85,8 @@ class Column:
         """Give the cost of cells from code `lo` to code `hi` of a numeric column or a taxonomy; arrays broadcast."""
         first, last = np.broadcast_arrays(np.asarray(lo, np.int64), np.asarray(hi, np.int64))
         if isinstance(self.attribute, Numeric):
-            return np.minimum(self.place[last] - self.place[first], self.attribute.weight)
+            width = self.place[last] - self.place[first]
+            return np.asarray(np.minimum(width, self.attribute.weight))
         steps = last - first
         level = np.frexp(np.maximum(steps, 1).astype(np.float64))[1] - 1
         end = np.maximum(last - (1 << level), 0)
