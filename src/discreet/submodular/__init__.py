@@ -13,26 +13,47 @@ if TYPE_CHECKING:
     from discreet.submodular.coverage import Coverage, WeightedCoverage
     from discreet.submodular.facility import FacilityLocation
     from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.matroids.derived import Contraction, DirectSum, Dual, Truncation
+    from discreet.submodular.matroids.graphic import GraphicMatroid
+    from discreet.submodular.matroids.laminar import LaminarMatroid
+    from discreet.submodular.matroids.linear import LinearMatroid
     from discreet.submodular.matroids.partition import PartitionMatroid
+    from discreet.submodular.matroids.transversal import TransversalMatroid
     from discreet.submodular.matroids.uniform import UniformMatroid
     from discreet.submodular.objective import Objective
 
 __all__ = [
+    "Contraction",
     "Coverage",
+    "DirectSum",
+    "Dual",
     "FacilityLocation",
+    "GraphicMatroid",
+    "LaminarMatroid",
+    "LinearMatroid",
     "Matroid",
     "Objective",
     "PartitionMatroid",
+    "TransversalMatroid",
+    "Truncation",
     "UniformMatroid",
     "WeightedCoverage",
 ]
 
 _WHERE = {
+    "Contraction": "matroids.derived",
     "Coverage": "coverage",
+    "DirectSum": "matroids.derived",
+    "Dual": "matroids.derived",
     "FacilityLocation": "facility",
+    "GraphicMatroid": "matroids.graphic",
+    "LaminarMatroid": "matroids.laminar",
+    "LinearMatroid": "matroids.linear",
     "Matroid": "matroids.base",
     "Objective": "objective",
     "PartitionMatroid": "matroids.partition",
+    "TransversalMatroid": "matroids.transversal",
+    "Truncation": "matroids.derived",
     "UniformMatroid": "matroids.uniform",
     "WeightedCoverage": "coverage",
 }

@@ -135,6 +135,8 @@ class Objective(ABC):
         b: values are in units of :math:`2^{-b}`.
     decomposable
         Whether F is a sum of functions, one for each record, with values in [0, 1].
+    submodular
+        Whether F is known to be monotone and (k-)submodular: without that no bound on a gain outlives a choice.
     """
 
     n_elements: int
@@ -142,6 +144,7 @@ class Objective(ABC):
     n_records: int
     scale_bits: int
     decomposable: bool = True
+    submodular: bool = True
 
     @property
     def sensitivity(self) -> Fraction:

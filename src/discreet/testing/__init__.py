@@ -3,6 +3,7 @@
 The strategies need Hypothesis; the rest does not.
 """
 
+from discreet.testing.matroids import assert_matroid
 from discreet.testing.replay import Law, enumerate_law
 from discreet.testing.strategies import dp_guarantees, guarantees, metric_spaces, rationals
 from discreet.testing.verdicts import DPVerdict, assert_law, assert_pure_dp
@@ -11,6 +12,7 @@ __all__ = [
     "DPVerdict",
     "Law",
     "assert_law",
+    "assert_matroid",
     "assert_pure_dp",
     "dp_guarantees",
     "enumerate_law",
