@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from discreet.core.errors import InvalidProblemError
@@ -31,7 +30,7 @@ def test_every_backend_lays_out_the_same_table() -> None:
     plain = made.to_frame("dict")
     polars, arrow = made.to_frame(), made.to_frame("pyarrow")
     assert isinstance(polars, pl.DataFrame)
-    assert isinstance(arrow, pa.Table)
+    assert type(arrow).__module__.startswith("pyarrow")
     assert polars.to_dict(as_series=False) == arrow.to_pydict() == plain
 
 

@@ -1,0 +1,470 @@
+"""Tables become counts, from every library and kind of file; what is wrong is said by column and position."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.tree import Tree
+from discreet.hierarchy._tables import read_public
+from discreet.hierarchy.problem import GroupSizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REGIONS = ["state", "county"]
+LIST = [("GA", "Fulton"), ("GA", 'Cobb, "the" county'), ("DC",)]
+HEAD = "household,state,county\n"
+PEOPLE = (
+    HEAD
+    + 'h1,GA,Fulton\nh2,GA,"Cobb, ""the"" county"\nh1,GA,Fulton\nh3,DC,\nh1,GA,Fulton\nh4,DC,\n'
+)
+FIXED: dict[str, Any] = {"unit": "household", "regions": REGIONS, "max_size": 2}
+
+
+def as_csv(text: str, folder: Path) -> Path:
+    path = folder / "people.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def as_tsv(text: str, folder: Path) -> Path:
+    path = folder / "people.tsv"
+    as_polars(text, folder).write_csv(path, separator="\t")
+    return path
+
+
+def as_parquet(text: str, folder: Path) -> str:
+    path = folder / "people.parquet"
+    as_polars(text, folder).write_parquet(path)
+    return str(path)
+
+
+def as_polars(text: str, folder: Path) -> pl.DataFrame:
+    return pl.read_csv(as_csv(text, folder))
+
+
+def as_lazy(text: str, folder: Path) -> pl.LazyFrame:
+    return as_polars(text, folder).lazy()
+
+
+def as_arrow(text: str, folder: Path) -> Any:
+    return as_polars(text, folder).to_arrow()
+
+
+KINDS = [as_csv, as_tsv, as_parquet, as_polars, as_lazy, as_arrow]
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+
+
+def by_path(data: GroupSizes) -> dict[tuple[Any, ...], list[int]]:
+    tree = data.frame.tree
+    return {
+        tree.path(leaf): row
+        for leaf, row in zip(tree.leaves.tolist(), data.counts.tolist(), strict=True)
+    }
+
+
+@every_kind
+def test_people_are_grouped_by_unit_and_top_coded(
+    tmp_path: Path, kind: Callable[[str, Path], Any]
+) -> None:
+    data = GroupSizes.from_records(kind(PEOPLE, tmp_path), region_list=LIST, **FIXED)
+    assert data.frame.units == "private"
+    assert by_path(data) == {LIST[0]: [0, 1], LIST[1]: [1, 0], LIST[2]: [2, 0]}
+
+
+@every_kind
+def test_the_list_of_regions_may_be_a_table_too(
+    tmp_path: Path, kind: Callable[[str, Path], Any]
+) -> None:
+    (tmp_path / "list").mkdir()
+    text = 'state,county\nGA,Fulton\nGA,"Cobb, ""the"" county"\nDC,\n'
+    listed = kind(text, tmp_path / "list")
+    data = GroupSizes.from_records(as_csv(PEOPLE, tmp_path), region_list=listed, **FIXED)
+    assert list(by_path(data)) == [("DC",), *LIST[:2]]
+    assert data.counts.tolist() == [[2, 0], [0, 1], [1, 0]]
+
+
+@every_kind
+def test_public_units_give_every_region_its_units_also_empty_ones(
+    tmp_path: Path, kind: Callable[[str, Path], Any]
+) -> None:
+    (tmp_path / "units").mkdir()
+    text = 'household,state,county\nh9,GA,Fulton\nh1,GA,Fulton\nh2,GA,"Cobb, ""the"" county"\nh3,DC,\nh4,DC,\n'
+    units = kind(text, tmp_path / "units")
+    data = GroupSizes.from_records(as_arrow(PEOPLE, tmp_path), public_units=units, **FIXED)
+    assert by_path(data) == {LIST[0]: [1, 0, 1], LIST[1]: [0, 1, 0], LIST[2]: [0, 2, 0]}
+    assert data.frame.total == 5
+
+
+@every_kind
+def test_quantities_are_added_up_and_clipped_for_each_person(
+    tmp_path: Path, kind: Callable[[str, Path], Any]
+) -> None:
+    text = "household,state,county,cars\nh1,GA,Fulton,0\nh1,GA,Fulton,2\nh2,DC,,99\nh3,DC,,0\n"
+    people = kind(text, tmp_path)
+    data = GroupSizes.from_records(
+        people,
+        unit="household",
+        regions=REGIONS,
+        region_list=LIST,
+        max_size=5,
+        quantity="cars",
+        max_quantity=3,
+    )
+    assert by_path(data) == {LIST[0]: [0, 1, 0, 0, 0], LIST[1]: [0] * 5, LIST[2]: [0, 0, 1, 0, 0]}
+    assert data.frame.max_quantity == 3
+
+
+@every_kind
+def test_units_with_sizes_count_as_their_people_do(
+    tmp_path: Path, kind: Callable[[str, Path], Any]
+) -> None:
+    text = "household,state,county,size\nh1,GA,Fulton,300\nh2,DC,,1\nh4,DC,,0\n"
+    sizes = kind(text, tmp_path)
+    private = GroupSizes.from_units(
+        sizes, size="size", regions=REGIONS, region_list=LIST, max_size=2
+    )
+    assert by_path(private) == {LIST[0]: [0, 1], LIST[1]: [0, 0], LIST[2]: [1, 0]}
+    public = GroupSizes.from_units(
+        sizes, size="size", regions=REGIONS, public_units=sizes, max_size=2
+    )
+    assert by_path(public) == {LIST[0]: [0, 0, 1], LIST[2]: [1, 1, 0]}
+
+
+def test_units_by_name_may_lack_a_row(tmp_path: Path) -> None:
+    listed = as_polars(HEAD + "h1,GA,Fulton\nh2,GA,Fulton\nh3,GA,Fulton\n", tmp_path)
+    sizes = pl.DataFrame({"household": ["h2"], "state": ["GA"], "county": ["Fulton"], "n": [2]})
+    data = GroupSizes.from_units(
+        sizes, size="n", regions=REGIONS, unit="household", public_units=listed, max_size=2
+    )
+    assert data.counts.tolist() == [[2, 0, 1]]
+
+
+def test_codes_with_leading_zeros_stay_text(tmp_path: Path) -> None:
+    people = as_csv("unit,fips\n1,01001\n2,1001\n", tmp_path)
+    data = GroupSizes.from_records(
+        people, unit="unit", regions=["fips"], region_list=[("01001",), ("1001",)], max_size=1
+    )
+    assert data.counts.tolist() == [[1], [1]]
+
+
+def test_integers_and_text_are_one_name(tmp_path: Path) -> None:
+    people = pl.DataFrame({"unit": [1, 1, 2], "state": [13, 13, 36]})
+    listed = as_csv("unit,state\n1,13\n2,36\n3,36\n", tmp_path)
+    data = GroupSizes.from_records(
+        people, unit="unit", regions=["state"], public_units=listed, max_size=2
+    )
+    assert by_path(data) == {("13",): [0, 0, 1], ("36",): [1, 1, 0]}
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
+    data = GroupSizes.from_records(as_csv("\ufeff" + PEOPLE, tmp_path), region_list=LIST, **FIXED)
+    assert data.counts.sum() == 4
+
+
+def test_line_ends_of_other_systems_are_no_part_of_a_label(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes(PEOPLE.replace("\n", "\r\n").encode())
+    assert GroupSizes.from_records(path, region_list=LIST, **FIXED).counts.sum() == 4
+
+
+def test_categories_and_whole_floats_are_read(tmp_path: Path) -> None:
+    sizes = as_polars("household,state,county,n\nh1,GA,Fulton,2.0\nh2,DC,,1.0\n", tmp_path)
+    sizes = sizes.with_columns(pl.col("state").cast(pl.Categorical), pl.col("n").cast(pl.Float64))
+    data = GroupSizes.from_units(sizes, size="n", regions=REGIONS, region_list=LIST, max_size=2)
+    assert by_path(data) == {LIST[0]: [0, 1], LIST[1]: [0, 0], LIST[2]: [1, 0]}
+
+
+def test_a_tree_may_be_the_list_of_regions(tmp_path: Path) -> None:
+    tree = Tree.from_paths(LIST, root="US")
+    data = GroupSizes.from_records(as_csv(PEOPLE, tmp_path), region_list=tree, **FIXED)
+    assert data.frame.tree is tree
+
+
+def test_a_region_without_anybody_is_published_too(tmp_path: Path) -> None:
+    data = GroupSizes.from_records(as_csv(HEAD, tmp_path), region_list=LIST, **FIXED)
+    assert data.counts.tolist() == [[0, 0]] * 3
+
+
+WRONG = {
+    "no region": (
+        "h1,GA,Fulton\nh2,,\n",
+        "state: expected a region in every row, got none in rows 2",
+    ),
+    "a gap": ("h2,,Fulton\n", "state: expected a region in every row, got none in rows 1"),
+    "too short": (
+        "h1,GA,Fulton\nh2,GA,\nh3,GA,\n",
+        "county: expected a path that goes down to a lowest region, got others in rows 2, 3",
+    ),
+    "too long": (
+        "h1,DC,Fulton\n",
+        "county: expected nothing below a lowest region, got others in rows 1",
+    ),
+    "outside": (
+        "h1,GA,Fulton\nh2,GA,Secret\nh3,Secret,Fulton\n",
+        "county: expected a region of the list, got others in rows 2",
+    ),
+    "split": (
+        "h7,GA,Fulton\nh1,GA,Fulton\nh2,DC,\nh1,DC,\n",
+        "household: expected each unit in one region, got one in several in rows 2, 4",
+    ),
+    "no unit": (
+        "h7,GA,Fulton\n,GA,Fulton\n",
+        "household: expected a unit in every row, got none in rows 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", [as_csv, as_polars, as_arrow], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(("rows", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_people_are_refused_by_position(
+    tmp_path: Path, kind: Callable[[str, Path], Any], rows: str, message: str
+) -> None:
+    people = kind(HEAD + rows, tmp_path)
+    with pytest.raises(InvalidProblemError, match=re.escape(message)) as caught:
+        GroupSizes.from_records(people, region_list=LIST, **FIXED)
+    assert "private: this depends on records" in str(caught.value)
+    assert "Secret" not in str(caught.value)
+    assert "h1" not in str(caught.value)
+
+
+def test_a_gap_further_down_is_named(tmp_path: Path) -> None:
+    people = as_csv("unit,a,b,c\n1,x,,z\n", tmp_path)
+    with pytest.raises(InvalidProblemError, match="b: expected a region above every c"):
+        GroupSizes.from_records(
+            people, unit="unit", regions=["a", "b", "c"], region_list=[("x", "y", "z")], max_size=1
+        )
+
+
+def test_many_wrong_rows_are_not_all_named(tmp_path: Path) -> None:
+    people = as_csv(HEAD + "h1,NY,x\n" * 50, tmp_path)
+    with pytest.raises(InvalidProblemError, match=r"rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more"):
+        GroupSizes.from_records(people, region_list=LIST, **FIXED)
+
+
+@pytest.mark.parametrize("wrong", ["-1", "x", "", "1.5", "1_0", "9999999999999999", "inf"])
+def test_sizes_that_are_no_numbers_are_refused_by_position(tmp_path: Path, wrong: str) -> None:
+    text = f"household,state,county,n\nh1,GA,Fulton,1\nh2,DC,,{wrong}\n"
+    message = "n: expected whole numbers, 0 or more, got others in rows 2 (private"
+    for kind in (as_csv, as_parquet, as_arrow):
+        with pytest.raises(InvalidProblemError, match=re.escape(message)):
+            GroupSizes.from_units(
+                kind(text, tmp_path), size="n", regions=REGIONS, region_list=LIST, max_size=2
+            )
+        with pytest.raises(InvalidProblemError, match=re.escape(message)):
+            GroupSizes.from_records(
+                kind(text, tmp_path), quantity="n", max_quantity=2, region_list=LIST, **FIXED
+            )
+
+
+@pytest.mark.parametrize("wrong", [-1.0, 0.5, float("nan"), float("inf"), None])
+def test_floats_that_are_no_sizes_are_refused(wrong: float | None) -> None:
+    sizes = pl.DataFrame({"state": ["DC", "DC"], "n": [1.0, wrong]})
+    for table in (sizes, sizes.to_arrow()):
+        with pytest.raises(InvalidProblemError, match="n: expected whole numbers.*rows 2"):
+            GroupSizes.from_units(
+                table, size="n", regions=["state"], region_list=[("DC",)], max_size=2
+            )
+
+
+PUBLIC = HEAD + "h1,GA,Fulton\nh2,DC,\nh3,DC,\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("h2,DC,\nh8,DC,\n", "units that are public, got others in rows 2"),
+        ("h2,DC,\nh1,DC,\n", "each unit in the region in which it is public, got others in rows 2"),
+    ],
+)
+def test_people_of_units_that_are_not_public_are_refused(
+    tmp_path: Path, rows: str, message: str
+) -> None:
+    units = as_polars(PUBLIC, tmp_path)
+    for kind in (as_csv, as_arrow):
+        with pytest.raises(InvalidProblemError, match=message):
+            GroupSizes.from_records(kind(HEAD + rows, tmp_path), public_units=units, **FIXED)
+
+
+def test_units_without_names_must_be_as_many_as_are_public(tmp_path: Path) -> None:
+    units = as_polars(PUBLIC, tmp_path)
+    sizes = pl.DataFrame({"state": ["GA", "DC"], "county": ["Fulton", None], "n": [1, 2]})
+    with pytest.raises(InvalidProblemError, match="as many units in each region as are public"):
+        GroupSizes.from_units(sizes, size="n", regions=REGIONS, public_units=units, max_size=2)
+
+
+def test_a_unit_listed_twice_is_refused(tmp_path: Path) -> None:
+    units = as_polars(PUBLIC + "h1,GA,Fulton\n", tmp_path)
+    with pytest.raises(
+        InvalidProblemError, match="every name once, got one again in rows 1, 4"
+    ) as caught:
+        GroupSizes.from_records(as_polars(PUBLIC, tmp_path), public_units=units, **FIXED)
+    assert "private" not in str(caught.value)
+    sized = units.with_columns(n=pl.lit(1))
+    with pytest.raises(InvalidProblemError, match="every name once.*rows 1, 4.*private"):
+        GroupSizes.from_units(
+            sized, size="n", unit="household", regions=REGIONS, region_list=LIST, max_size=2
+        )
+
+
+@pytest.mark.parametrize("place", ["GA,Fulton", "DC,"])
+def test_a_person_has_one_row_and_so_one_region(tmp_path: Path, place: str) -> None:
+    text = f"name,household,state,county\nann,h1,GA,Fulton\nbob,h1,GA,Fulton\nann,h2,{place}\n"
+    with pytest.raises(
+        InvalidProblemError, match="name: expected every name once.*rows 1, 3"
+    ) as caught:
+        GroupSizes.from_records(as_csv(text, tmp_path), person="name", region_list=LIST, **FIXED)
+    assert "ann" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("listed", "message"),
+    [
+        ([], "paths: expected at least one"),
+        ([("GA",), ("GA",)], "each leaf once"),
+        ([("GA",), ("GA", "Fulton")], "leaves"),
+        ("state,county\n", "region_list: expected at least one"),
+        ("state,county\nGA,\nGA,Fulton\n", "region_list: expected leaves"),
+        (
+            "state,county\nGA,Fulton\n,Fulton\n",
+            r"region_list: expected paths of state, county, got one with a gap",
+        ),
+        ("state,county\nDC,\n,\n", "region_list: expected paths of state, county"),
+    ],
+    ids=str,
+)
+def test_a_list_of_regions_without_sense_is_refused(
+    tmp_path: Path, listed: Any, message: str
+) -> None:
+    if isinstance(listed, str):
+        path = tmp_path / "regions.csv"
+        path.write_text(listed, encoding="utf-8")
+        listed = path
+    with pytest.raises(InvalidProblemError, match=message):
+        GroupSizes.from_records(as_csv(PEOPLE, tmp_path), region_list=listed, **FIXED)
+
+
+def test_without_a_public_list_nothing_is_read(tmp_path: Path) -> None:
+    with pytest.raises(InvalidProblemError, match="the public list of regions, or public units"):
+        GroupSizes.from_records(tmp_path / "missing.csv", **FIXED)
+
+
+def test_a_tree_deeper_than_the_columns_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidProblemError, match="2 columns, as the tree is deep"):
+        GroupSizes.from_records(
+            as_csv(PEOPLE, tmp_path),
+            unit="household",
+            regions=["state"],
+            region_list=LIST,
+            max_size=2,
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"regions": []}, "regions"),
+        ({"regions": "state"}, "regions"),
+        ({"regions": ["state", "state"]}, "regions"),
+        ({"regions": ["state", "household"]}, "regions"),
+        (
+            {"regions": ["state", "town"]},
+            r"town: expected a column of people \(household, state, county\)",
+        ),
+        ({"unit": "home"}, "home: expected a column of people"),
+        ({"quantity": "household"}, "different columns"),
+        ({"max_size": 0}, "max_size"),
+        ({"max_quantity": 0}, "max_quantity"),
+    ],
+    ids=str,
+)
+def test_arguments_without_sense_are_refused(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidProblemError, match=message):
+        GroupSizes.from_records(
+            as_csv(PEOPLE, tmp_path), **{**FIXED, "region_list": LIST, **change}
+        )
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda folder: folder / "no.csv", "people: expected a file that is there"),
+        (lambda folder: folder / "people.xlsx", "people: expected a file that ends in"),
+        (lambda _: {"household": [1]}, "people: expected a table or a path, got dict"),
+        (
+            lambda folder: as_text(folder, "broken.parquet", "no parquet"),
+            "people: expected a table that can be read",
+        ),
+        (
+            lambda folder: as_text(folder, "wide.csv", HEAD + "a,b,c,d,Secret\n"),
+            "people: expected a table that can",
+        ),
+        (
+            lambda _: pl.DataFrame({"household": [1], "state": [1.5], "county": [1]}),
+            "state: expected a column of text",
+        ),
+    ],
+    ids=["missing", "kind", "dict", "parquet", "ragged lines", "floats"],
+)
+def test_tables_that_can_not_be_read_are_refused(
+    tmp_path: Path, make: Callable[[Path], Any], message: str
+) -> None:
+    with pytest.raises(InvalidProblemError, match=message) as caught:
+        GroupSizes.from_records(make(tmp_path), region_list=LIST, **FIXED)
+    assert "Secret" not in str(caught.value)
+
+
+def as_text(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def test_what_is_public_can_be_read_before_anything_private(tmp_path: Path) -> None:
+    """The command line charges its budget between the two."""
+    public = read_public(REGIONS, public_units=as_csv(PUBLIC, tmp_path), unit="household")
+    assert public.groups is not None
+    assert public.frame(3, 1).total == 3
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=30), st.integers(1, 4))
+def test_counts_are_those_of_a_plain_loop(rows: list[tuple[int, int]], max_size: int) -> None:
+    """Units 0 to 6 lie in region ``unit mod 3``; quantities are 0 to 3, clipped at 2."""
+    people = pl.DataFrame(
+        {
+            "unit": [unit for unit, _ in rows],
+            "region": [str(unit % 3) for unit, _ in rows],
+            "z": [z for _, z in rows],
+        },
+        schema={"unit": pl.Int64, "region": pl.String, "z": pl.Int64},
+    )
+    sizes: Counter[int] = Counter()
+    for unit, z in rows:
+        sizes[unit] += min(z, 2)
+    expected = [[0] * max_size for _ in range(3)]
+    for unit, size in sizes.items():
+        if size:
+            expected[unit % 3][min(size, max_size) - 1] += 1
+    listed = [("0",), ("1",), ("2",)]
+    for table in (people, people.to_arrow(), people.lazy()):
+        data = GroupSizes.from_records(
+            table,
+            unit="unit",
+            regions=["region"],
+            region_list=listed,
+            max_size=max_size,
+            quantity="z",
+            max_quantity=2,
+        )
+        assert data.counts.tolist() == expected
