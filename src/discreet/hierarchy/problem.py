@@ -1,6 +1,6 @@
 """What is released: how many groups of each size there are in each region. Public facts and private counts, apart.
 
-A :class:`Frame` holds public facts only; a :class:`GroupSizes` holds the private counts of the lowest regions beside it.
+A :class:`Frame` holds public facts only; a :class:`GroupSizes` holds the private counts of the lowest regions.
 """
 
 from __future__ import annotations

@@ -1,0 +1,210 @@
+r"""Exact least-cost counts on a tree: whole numbers, none negative, that add up, and sum to G.
+
+For each size s the counts of the regions add up along the tree; the sizes are coupled by the root's total alone. So the
+constraints are laminar and the cost is separable and convex,
+
+.. math:: \min \sum_{r,s} w_r f(x_{rs} - y_{rs}), \qquad x_{rs} = \sum_{c \in ch(r)} x_{cs}, \qquad
+          \sum_s x_{root,s} = G, \qquad x \in \mathbb{Z}_{\ge 0}.
+
+Tables of optimal cost are convex, so that they are lists of increments in ascending order, and the table of a region is
+the merged list of its children plus its own increments (Section 7 of [FVZ21]_). Only a few increments around a good
+guess are looked at; what comes out is kept only if no exchange of one group between two lowest regions improves it,
+which proves it optimal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.errors import SolverError
+from discreet.hierarchy.laminar_check import least_exchange, objective, optimal
+from discreet.hierarchy.laminar_task import NOT_POSSIBLE, Huber, Loss, Task, reach, read_task
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.tree import Tree
+    from discreet.hierarchy.problem import Frame
+
+__all__ = ["Huber", "Loss", "continuous", "objective", "optimal", "project"]
+
+_WIDEST = 64
+"""Windows are never wider to either side."""
+
+
+def continuous(
+    frame: Frame | Tree,
+    y: ArrayLike,
+    *,
+    total: int | None,
+    weights: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    r"""Solve the problem for squares without integrality, in closed form.
+
+    The flow of a region as a function of the marginal price of a group is convex and piecewise linear, with at most one
+    bend for each lowest region below it: :math:`\max(0, y + p / 2w)` for a leaf; for others the sum over the children
+    at the price q that solves :math:`q + 2 w (\sum_c X_c(q) - y) = p`. Bends keep their order on the way up. The price
+    of the roots is found by bisection to the last bit.
+
+    Parameters
+    ----------
+    frame
+        The regions: a frame or a tree.
+    y
+        ``(n_nodes, n_sizes)`` integers, such as noisy counts; of either sign.
+    total
+        G, the sum of the root's counts; ``None`` leaves it free.
+    weights
+        ``(n_nodes,)`` integers: positive for leaves, 0 or more above; 1 by default.
+
+    Returns
+    -------
+    ndarray
+        ``(n_nodes, n_sizes)`` float64, up to rounding of floats.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an argument that makes no sense.
+
+    Complexity
+    ----------
+    O(n depth log n) for each size, with no dependence on the noise.
+
+    Examples
+    --------
+    >>> from discreet.core.tree import Tree
+    >>> tree = Tree.from_paths([("GA",), ("NY",)])
+    >>> continuous(tree, [[4], [1], [0]], total=None).tolist()
+    [[3.0], [2.0], [1.0]]
+    """
+    task = read_task(frame, y, total, weights, "l2")
+    return np.ascontiguousarray(_flows(task).T)
+
+
+def project(
+    frame: Frame | Tree,
+    y: ArrayLike,
+    *,
+    total: int | None,
+    weights: ArrayLike | None = None,
+    loss: Loss = "l2",
+) -> NDArray[np.int64]:
+    """Find whole numbers that add up and cost least, and prove it.
+
+    Parameters
+    ----------
+    frame
+        The regions: a frame or a tree.
+    y
+        ``(n_nodes, n_sizes)`` integers, such as noisy counts; of either sign.
+    total
+        G, the sum of the root's counts; ``None`` leaves it free.
+    weights
+        ``(n_nodes,)`` integers: positive for leaves, 0 or more above; 1 by default.
+    loss
+        ``"l2"`` for squares, ``"l1"`` for absolute values, or :class:`Huber`.
+
+    Returns
+    -------
+    ndarray
+        ``(n_nodes, n_sizes)`` int64, an optimum. Among equal increments the smaller size and the earlier region go
+        first; the objective does not depend on that.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an argument that makes no sense.
+
+    Complexity
+    ----------
+    O(n depth log n) for each size for squares, times the logarithm of the largest count for others; memory
+    O(n n_sizes).
+
+    Notes
+    -----
+    Squares start from :func:`continuous`. Other losses start from counts in steps of a high power of two, which is
+    halved again and again: the proximity of scaled optima [Hoc94]_, here not trusted but checked. The optimum inside
+    windows of five counts is found by merging increments. Where the test of :func:`optimal` finds an exchange that
+    improves it, it becomes the center of windows twice as wide.
+
+    Examples
+    --------
+    >>> from discreet.core.tree import Tree
+    >>> tree = Tree.from_paths([("GA",), ("NY",)], root="US")
+    >>> project(tree, [[3, 1, 2], [2, -1, 1], [0, 1, 3]], total=6).tolist()
+    [[3, 1, 2], [3, 0, 0], [0, 1, 2]]
+    """
+    task = read_task(frame, y, total, weights, loss)
+    if loss == "l2":
+        counts = np.floor(_flows(task)).astype(np.int64)
+        if _refine(task, counts, 1):
+            return np.ascontiguousarray(counts.T)
+    return np.ascontiguousarray(_scaled(task).T)
+
+
+def _flows(task: Task) -> NDArray[np.float64]:
+    """Solve without integrality; one row a size."""
+    from discreet.hierarchy import _kernels
+
+    tree, shape = task.tree, (len(task.ys), len(task.tree.leaves))
+    offsets = np.concatenate([[0], np.cumsum(tree.leaf_counts)])
+    price = 0.0
+    if task.total is not None:
+        bends = np.empty(shape), np.empty(shape), np.empty(shape)
+        _kernels.bends(tree.child_start, offsets, task.ys, task.weights, *bends)
+        price = _kernels.price_of(*bends, task.total)
+    flows = np.empty(task.ys.shape)
+    _kernels.descend(tree.child_start, offsets, task.ys, task.weights, price, flows)
+    return flows
+
+
+def _scaled(task: Task) -> NDArray[np.int64]:
+    """Solve in steps of powers of two down to 1, from a step beyond every count."""
+    centers = np.zeros_like(task.ys)
+    for power in range(reach(task.tree, task.ys, task.total).bit_length(), -1, -1):
+        centers *= 2
+        # Twice a solution and a group more or less are within the windows.
+        if not _refine(task, centers, 1 << power):
+            raise SolverError("laminar engine", "no solution in any window")
+    return centers
+
+
+def _refine(task: Task, centers: NDArray[np.int64], step: int) -> bool:
+    """Move the centers until no exchange improves them; tell whether any window held a solution."""
+    half = 2
+    while True:
+        if _solve(task, centers, step, half):
+            if least_exchange(task, centers, step) >= 0:
+                return True
+        elif half >= _WIDEST:
+            return False
+        # Windows around a solution hold something better, if there is; so this ends also at the widest.
+        half = min(2 * half, _WIDEST)
+
+
+def _solve(task: Task, centers: NDArray[np.int64], step: int, half: int) -> bool:
+    """Replace the centers by the best counts within ``half`` of them; tell whether there are any."""
+    from discreet.hierarchy import _kernels
+
+    n_sizes, children = len(task.ys), task.tree.child_start
+    window = (children, task.ys, centers, task.weights, step, half, task.bound)
+    if task.total is None:
+        _kernels.settle(*window, np.zeros(0, dtype=np.int64))
+        return True
+    lows, lengths = np.empty(n_sizes, dtype=np.int64), np.empty(n_sizes, dtype=np.int64)
+    tables = np.full((n_sizes, 2 * half + 1), NOT_POSSIBLE)
+    _kernels.tops(*window, lows, lengths, tables)
+    need = task.total // step - int(lows.sum())
+    if not 0 <= need <= lengths.sum():
+        return False
+    roots = lows
+    if need:
+        last = np.partition(tables, need - 1, axis=None)[need - 1]
+        below, ties = (tables < last).sum(axis=1), (tables == last).sum(axis=1)
+        before = np.cumsum(ties) - ties
+        roots = lows + below + np.clip(need - below.sum() - before, 0, ties)
+    _kernels.settle(*window, roots)
+    return True
