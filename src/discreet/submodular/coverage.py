@@ -110,6 +110,11 @@ class Coverage(Objective):
         """Start with nothing covered."""
         return _Reached(self, self._bits, self._left(records))
 
+    def served(self) -> NDArray[Any]:
+        """See :meth:`Objective.served`: 1 where an element covers a record."""
+        ones = np.unpackbits(self._bits.view(np.uint8), axis=1, bitorder="little")
+        return ones[:, : self.n_records]
+
     def _left(self, records: ArrayLike | None) -> NDArray[np.uint64]:
         kept = kept_records(records, self.n_records)
         left = np.zeros(8 * self._bits.shape[1], dtype=np.uint8)
@@ -235,6 +240,14 @@ class WeightedCoverage(Objective):
             parts[~kept] = 0
         total = np.concatenate([[0], np.cumsum(parts[self._records])])
         return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)
+
+    def served(self) -> NDArray[Any]:
+        """See :meth:`Objective.served`: the weight of a record where an element covers it."""
+        table = np.zeros((self.n_elements, self.n_records), dtype=np.int64)
+        for e in range(self.n_elements):
+            reached = self.covered_by(e)
+            table[e, reached] = self._weights[reached]
+        return table
 
     def covered_by(self, element: int) -> NDArray[np.int64]:
         """List the records that an element covers. Private."""

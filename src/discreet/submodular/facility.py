@@ -206,6 +206,10 @@ class FacilityLocation(Objective):
         """The rounded similarities, ``(n_elements, n_records)``, read-only. Private."""
         return self._S
 
+    def served(self) -> NDArray[Any]:
+        """The rounded similarities."""
+        return self._S
+
     def start(self, records: ArrayLike | None = None) -> State:
         """Start with nothing chosen."""
         kept = kept_records(records, self.n_records)

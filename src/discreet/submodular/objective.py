@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -199,6 +199,17 @@ class Objective(ABC):
             closed form; sample R with public coins instead.
         """
         del x, records
+        return None
+
+    def served(self) -> NDArray[Any] | None:
+        """Give the table behind a function that serves each record by its best chosen element. Private.
+
+        Returns
+        -------
+        ndarray or None
+            ``(n_elements, n_records)`` integers in units of ``2^-scale_bits``: F(S) is the sum over records of the
+            largest entry of S. ``None`` for other functions.
+        """
         return None
 
     def assumed_public(self) -> tuple[PublicInput, ...]:
