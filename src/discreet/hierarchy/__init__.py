@@ -9,7 +9,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+# At once, since a module loaded later would take the function's name.
+from discreet.hierarchy.verify import verify
+
 if TYPE_CHECKING:
+    from discreet.hierarchy._diagnose import diagnose
+    from discreet.hierarchy._release import release, reproduce
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import Frame, GroupSizes
 
@@ -17,12 +22,16 @@ __all__ = [
     "Frame",
     "GroupSizes",
     "Measured",
+    "verify",
 ]
 
 _WHERE = {
     "Frame": "problem",
     "GroupSizes": "problem",
     "Measured": "measure",
+    "diagnose": "_diagnose",
+    "release": "_release",
+    "reproduce": "_release",
 }
 """Public name -> the module that defines it."""
 

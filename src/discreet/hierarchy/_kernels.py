@@ -312,7 +312,7 @@ def settle(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     bound: int,
     roots: NDArray[np.int64],
 ) -> None:
-    """Replace the centers by the best counts in their windows, for the roots given, or free ones where there are none."""
+    """Replace the centers by the best counts in their windows, for the roots given, or free ones without any."""
     n, width = ys.shape[1], 2 * half + 1
     low, length = np.empty(n, np.int64), np.empty(n, np.int64)
     table, buffer = np.empty((n, width), np.int64), np.empty(n * width, np.int64)
