@@ -300,9 +300,9 @@ class GroupSizes:
             Naming the column and the positions of rows, never values. Such a refusal depends on private records: it is
             for the curator's eyes.
         """
-        from discreet.hierarchy import _tables
+        from discreet.hierarchy._tables import from_records
 
-        return _tables.from_records(
+        return from_records(
             people,
             unit=unit,
             regions=regions,
@@ -342,9 +342,9 @@ class GroupSizes:
         unit
             Column that names the unit; needed where some units of `public_units` may have no row.
         """
-        from discreet.hierarchy import _tables
+        from discreet.hierarchy._tables import from_units
 
-        return _tables.from_units(
+        return from_units(
             units,
             size=size,
             regions=regions,
