@@ -22,6 +22,9 @@ __all__ = [
     "Frame",
     "GroupSizes",
     "Measured",
+    "diagnose",
+    "release",
+    "reproduce",
     "verify",
 ]
 

@@ -1,0 +1,127 @@
+"""The curator's door: how far published counts are from the true ones. Private: no guarantee covers it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.result import RegionCounts
+from discreet.hierarchy.survival import survival_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.core.outcome import Release, Unproven
+    from discreet.hierarchy.problem import GroupSizes
+
+__all__ = ["Diagnosis", "diagnose", "violations"]
+
+
+@final
+@dataclass(frozen=True)
+class Diagnosis:
+    r"""Errors of published counts, by level from the root down; private.
+
+    Parameters
+    ----------
+    l1
+        Sum of absolute errors, :math:`\sum_r \sum_s |\hat n_{rs} - n_{rs}|`.
+    earth_mover
+        Sum over the regions of the earth mover's distance: how many persons would have to move in or out for the groups
+        of the region to have the published sizes, :math:`\sum_s |\hat t_s - t_s|`. A group that is missing on one side
+        counts as one of size 0.
+    bias_on_zeros
+        Mean signed error over the cells whose true count is 0; ``None`` where there is none.
+    inconsistent
+        Pairs of a region and a size whose count is not the sum of those of the regions below it.
+    inconsistent_regions
+        Regions with such a size.
+    negative, fractional
+        Counts below 0, and counts that are not whole.
+    """
+
+    l1: tuple[float, ...]
+    earth_mover: tuple[float, ...]
+    bias_on_zeros: tuple[float | None, ...]
+    inconsistent: int
+    inconsistent_regions: int
+    negative: int
+    fractional: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, marked as private."""
+        return {"private": True, **vars(self)}
+
+
+def diagnose(
+    data: GroupSizes, result: Release[RegionCounts] | Unproven[RegionCounts] | RegionCounts
+) -> Diagnosis:
+    """Compare published counts with the true ones; for the curator's eyes only.
+
+    Parameters
+    ----------
+    data
+        The private data.
+    result
+        What was made of them.
+
+    Returns
+    -------
+    Diagnosis
+        Errors by level.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the two are not on the same frame.
+
+    Examples
+    --------
+    >>> from discreet import PureDP, Tree
+    >>> from discreet.hierarchy.problem import GroupSizes
+    >>> from discreet.hierarchy.result import RegionCounts
+    >>> tree = Tree.from_paths([("GA",), ("NY",)], root="US")
+    >>> data = GroupSizes.from_counts(tree, [[2, 0, 1], [1, 1, 1]], units="private")
+    >>> diagnose(data, RegionCounts(data.frame, [[3, 1, 2], [2, 1, 0], [1, 1, 1]])).earth_mover
+    (0.0, 1.0)
+    """
+    counts = result if isinstance(result, RegionCounts) else result.result
+    if counts.frame != data.frame:
+        raise InvalidProblemError("result", "counts on the frame of the data", "another frame")
+    tree, given = data.frame.tree, counts.counts
+    true = data.node_counts()
+    error = given - true
+    moved = np.abs(survival_of(data.frame, given) - data.survival()).sum(axis=1)
+    zeros = np.where(true == 0, error, 0).sum(axis=1), (true == 0).sum(axis=1)
+    wrong = violations(counts)
+    bias = [
+        float(total) / int(cells) if cells else None
+        for total, cells in zip(*(_by_level(tree.levels, part) for part in zeros), strict=True)
+    ]
+    return Diagnosis(
+        tuple(_by_level(tree.levels, np.abs(error).sum(axis=1)).tolist()),
+        tuple(_by_level(tree.levels, moved).tolist()),
+        tuple(bias),
+        int(wrong.sum()),
+        int(wrong.any(axis=1).sum()),
+        int((given < 0).sum()),
+        int((given != np.floor(given)).sum()),
+    )
+
+
+def violations(counts: RegionCounts) -> NDArray[np.bool_]:
+    """Find the counts that are not the sum of those below: array ``(n_nodes, n_sizes)``. Needs no private data."""
+    tree = counts.frame.tree
+    given = counts.counts
+    sums = np.zeros_like(given)
+    np.add.at(sums, tree.parents[1:], given[1:])
+    above = np.diff(tree.child_start) > 0
+    wrong: NDArray[np.bool_] = above[:, None] & ~np.isclose(sums, given, rtol=0.0, atol=1e-6)
+    return wrong
+
+
+def _by_level(levels: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.float64]:
+    return np.asarray(np.bincount(levels, weights=values.astype(np.float64)), dtype=np.float64)

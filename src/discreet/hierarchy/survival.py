@@ -1,0 +1,74 @@
+r"""From survival counts to counts and back, and monotone fits of noisy ones: what the cumulative methods share.
+
+Survival counts :math:`t_s` (groups of size s or more) and the paper's cumulative counts :math:`c_s` (groups of size s
+or less) are the same measurement where units are public: :math:`c_s = G_r - t_{s+1}`, with :math:`t_0 = G_r` known.
+Where they are not, survival counts still have sensitivity 1, and nothing is said of :math:`t_0`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.isotonic import isotonic_int, isotonic_l1
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.problem import Frame
+    from discreet.hierarchy.sensitivity import Kind
+
+__all__ = ["Weights", "check_kind", "counts_of", "fitted", "node_weights", "survival_of"]
+
+Weights = Literal["inverse-variance", "equal"]
+"""How much the cost of a node counts: by the precision of its noise, or as all others."""
+
+_FINE = 1 << 12
+
+
+def check_kind(measured: Measured, kind: Kind, *, everywhere: bool = True) -> None:
+    """Refuse measurements of another kind, and such that lack what a method needs."""
+    if measured.kind != kind:
+        raise InvalidProblemError("measured", f"{kind} counts", f"{measured.kind} counts")
+    known = measured.measured
+    if not known[measured.frame.tree.leaves].all() or (everywhere and not known.all()):
+        where = "each level" if everywhere else "the leaves"
+        raise InvalidProblemError("levels", f"a share of the budget for {where}", "none for some")
+
+
+def counts_of(frame: Frame, survival: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Turn survival counts ``(rows, N)`` of all nodes into counts ``(rows, n_sizes)``."""
+    last = np.zeros((len(survival), 1), dtype=survival.dtype)
+    counts = -np.diff(survival, append=last, axis=1)
+    if frame.group_totals is None:
+        return counts
+    return np.hstack([frame.group_totals[:, None] - survival[:, :1], counts])
+
+
+def survival_of(frame: Frame, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Turn counts ``(rows, n_sizes)`` into survival counts ``(rows, N)``."""
+    tails = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+    return np.ascontiguousarray(tails[:, 1 - frame.first_size :])
+
+
+def fitted(measured: Measured, loss: Literal["l2", "l1"]) -> NDArray[np.int64]:
+    """Fit the noisy survival counts of each node by counts that never rise, from 0 to the number of its groups."""
+    if loss not in ("l2", "l1"):
+        raise InvalidProblemError("loss", "'l2' or 'l1'", repr(loss))
+    fit = isotonic_int if loss == "l2" else isotonic_l1
+    return fit(measured.values, 0, measured.frame.group_totals, decreasing=True)
+
+
+def node_weights(measured: Measured, weights: Weights) -> NDArray[np.int64]:
+    """Give each node an integer weight, 0 where nothing was measured."""
+    if weights not in ("inverse-variance", "equal"):
+        raise InvalidProblemError("weights", "'inverse-variance' or 'equal'", repr(weights))
+    known = measured.measured
+    variances = measured.variances()
+    least, most = variances[known].min(), variances[known].max()
+    if weights == "equal" or least == most:
+        return known.astype(np.int64)
+    return np.where(known, np.maximum(1, np.rint(_FINE * least / variances)), 0).astype(np.int64)

@@ -1,0 +1,191 @@
+"""Releases: what they promise on all methods, what they refuse before anything is charged, what the curator sees."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import (
+    ApproxDP,
+    BudgetError,
+    InvalidProblemError,
+    PureDP,
+    Release,
+    Tree,
+    Unproven,
+    ZeroConcentratedDP,
+)
+from discreet.core.budget import MemoryBudget
+from discreet.core.randomness import SeededBits
+from discreet.hierarchy import GroupSizes, diagnose, release, reproduce, verify
+from discreet.hierarchy.methods import METHODS, method_name, method_named
+from discreet.hierarchy.result import RegionCounts
+
+PERSON = PureDP("1/2", "add-remove-person")
+TREES = [
+    Tree.from_paths([("only",)]),
+    Tree.from_paths([("a",), ("b",), ("c",)]),
+    Tree.from_paths([("a", "x"), ("a", "y"), ("b", "z")]),
+    Tree.from_paths([("a", "x", "p"), ("a", "x", "q"), ("a", "y"), ("b",)]),
+    Tree.from_paths([("a", "b", "c", "d")]),
+]
+PUBLIC_ONLY = {"hay_sorted", "kuo_h_g", "kuo_h_c", "kuo_naive", "m_c_ch"}
+SLOW = {"m_c", "m_h", "m_dp_op", "m_h_r"}
+
+
+def sample(tree: Tree, units: Any = "public", seed: int = 1, size: int = 4) -> GroupSizes:
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(1.5, (len(tree.leaves), size)) * rng.integers(0, 2, (len(tree.leaves), 1))
+    return GroupSizes.from_counts(tree, counts, units=units)
+
+
+def proven(name: str) -> bool:
+    return not getattr(method_named(name), "unproven", "")
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("units", ["public", "private"])
+def test_every_method_keeps_its_promises_on_every_tree(name: str, units: str) -> None:
+    """One region, one level, three, branches of different depths, a chain of single children."""
+    for seed, tree in enumerate(TREES):
+        data = sample(tree, units, seed)
+        try:
+            made: Release[RegionCounts] | Unproven[RegionCounts]
+            if proven(name):
+                made = release(data, PERSON, method=name)
+                assert made.certificate.passed
+            else:
+                made = reproduce(data, PERSON, method=name)
+        except InvalidProblemError:
+            # Methods that need public units, or levels that are partitions, say so.
+            assert units == "private" or name == "m_c_ch"
+            continue
+        assert made.provenance.method == name
+        assert (made.result.counts.dtype == np.int64) == method_named(name).integral
+        assert made.result.measurements is None
+        assert not made.provenance.seeded
+
+
+@pytest.mark.parametrize("name", sorted(set(METHODS) - SLOW))
+def test_a_budget_without_end_gives_the_true_counts(name: str) -> None:
+    data = sample(TREES[2])
+    if not proven(name):
+        pytest.skip("has no guarantee")
+    for guarantee in (
+        PureDP(10_000, "replace-person"),
+        ZeroConcentratedDP(10_000, "add-remove-person"),
+    ):
+        made = release(data, guarantee, method=name)
+        np.testing.assert_allclose(made.result.counts, data.node_counts(), atol=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(TREES), st.sampled_from(["public", "private"]))
+def test_the_default_adds_up_whatever_the_noise(seed: int, tree: Tree, units: str) -> None:
+    data = sample(tree, units, seed)
+    made = release(data, PERSON, bits=SeededBits(seed))
+    assert made.certificate.passed
+    assert made.provenance.method == "m_c_dp"
+    assert made.provenance.seeded
+    again = release(data, PERSON, bits=SeededBits(seed))
+    assert np.array_equal(made.result.counts, again.result.counts)
+
+
+def test_measurements_are_kept_when_asked_for() -> None:
+    data = sample(TREES[2])
+    kept = release(data, PERSON, keep_measurements=True).result.measurements
+    assert kept is not None
+    assert kept.values.shape == (6, 3)
+    assert kept.guarantee == PERSON
+
+
+def test_nothing_is_charged_for_what_can_be_refused_without_the_data() -> None:
+    data = sample(TREES[1], "private")
+    budget = MemoryBudget({"census": PERSON})
+
+    def ask(guarantee: Any = PERSON, **options: Any) -> None:
+        release(data, guarantee, budget=budget, **({"dataset": "census"} | options))
+
+    for wrong in (
+        {"dataset": None},
+        {"levels": [1]},
+        {"levels": ["1/2", "1/3"]},
+        {"method": "best"},
+        {"guarantee": ApproxDP(1, "1e-6", "add-remove-person")},
+        {"guarantee": PureDP(1, "replace-one")},
+    ):
+        with pytest.raises(InvalidProblemError):
+            ask(**wrong)
+    assert budget.account("census").left == (PERSON.epsilon,)
+    ask()
+    assert budget.account("census").left == (Fraction(0),)
+    with pytest.raises(BudgetError):
+        ask()
+
+
+class _UnreadableError(Exception):
+    """The data were touched."""
+
+
+def test_a_budget_is_charged_before_the_data_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def touched(*_: object) -> None:
+        raise _UnreadableError
+
+    data = sample(TREES[1])
+    for name in ("survival", "node_counts"):
+        monkeypatch.setattr(GroupSizes, name, touched)
+    budget = MemoryBudget({"census": PERSON})
+    with pytest.raises(_UnreadableError):
+        release(data, PERSON, budget=budget, dataset="census")
+    assert budget.account("census").left == (Fraction(0),)
+    with pytest.raises(BudgetError):
+        release(data, PERSON, budget=budget, dataset="census")
+
+
+def test_what_is_reproduced_is_no_release() -> None:
+    made = reproduce(sample(TREES[1]), PERSON, method="m_c_dp", bits=SeededBits(1))
+    assert isinstance(made, Unproven)
+    assert "compared" in made.reason
+    assert made.provenance.seeded
+
+
+def test_the_certificate_sees_a_table_that_does_not_add_up() -> None:
+    data = sample(TREES[2], "private")
+    made = release(data, PERSON)
+    counts = np.array(made.result.counts)
+    counts[0, 0] += 1
+    broken = Release(RegionCounts(data.frame, counts), PERSON, made.certificate, made.provenance)
+    assert not verify(broken).passed
+
+
+def test_names_and_methods_belong_together() -> None:
+    for name in METHODS:
+        assert method_name(method_named(name)) == name
+    with pytest.raises(InvalidProblemError, match="m_c_dp"):
+        method_named("best")
+
+
+def test_the_curator_sees_each_kind_of_error() -> None:
+    """A group too large in one leaf, one that is missing, a fraction, a negative count, a sum that is off."""
+    data = GroupSizes.from_counts(TREES[1], [[2, 0, 1], [1, 1, 1], [0, 0, 0]], units="private")
+    true = data.node_counts()
+    assert diagnose(data, RegionCounts(data.frame, true)).l1 == (0.0, 0.0)
+    counts = true.astype(np.float64)
+    counts[1] = [1, 0, 2]
+    counts[2] = [1, 0, 1]
+    counts[3] = [0, -1, 0.5]
+    seen = diagnose(data, RegionCounts(data.frame, counts))
+    assert seen.l1 == (0.0, 2 + 1 + 1.5)
+    assert seen.earth_mover == (0.0, 2 + 2 + 0.5 + 0.5 + 0.5)
+    assert seen.negative == 1
+    assert seen.fractional == 1
+    assert (seen.inconsistent, seen.inconsistent_regions) == (3, 1)
+    assert seen.bias_on_zeros == (None, (0.5 - 1) / 4)
+    assert seen.to_dict()["private"] is True
+    with pytest.raises(InvalidProblemError, match="frame"):
+        diagnose(sample(TREES[0]), RegionCounts(data.frame, counts))
