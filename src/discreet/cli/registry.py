@@ -39,7 +39,22 @@ METHODS: dict[str, str] = {
 
 COMPARE: dict[str, str] = {**LIBRARY, "optimal": "discreet.cli.comparing:library_choice"}
 
-REPRODUCE: dict[str, str] = {}
+_QIU24 = "discreet.experiments.metricdp"
+
+REPRODUCE: dict[str, str] = {
+    "metricdp/table1": f"{_QIU24}.sizes:table1",
+    "metricdp/table2": f"{_QIU24}.sizes:table2",
+    "metricdp/table3": f"{_QIU24}.decomposition:table3",
+    "metricdp/table4": f"{_QIU24}.decomposition:table4",
+    "metricdp/figure5": f"{_QIU24}.sizes:figure5",
+    "metricdp/figure6": f"{_QIU24}.utility:figure6",
+    "metricdp/figure7": f"{_QIU24}.utility:figure7",
+    "metricdp/figures8-9": f"{_QIU24}.convergence:figures8to9",
+    "metricdp/figures10-11": f"{_QIU24}.convergence:figures10to11",
+    "metricdp/figure12": f"{_QIU24}.sizes:figure12",
+    "metricdp/figures13-16": f"{_QIU24}.sizes:figures13to16",
+    "metricdp/figures17-20": f"{_QIU24}.convergence:figures17to20",
+}
 
 JUDGES: dict[str, str] = {"channel": "discreet.cli.judges:judge_channel"}
 

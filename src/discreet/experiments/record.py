@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["Cell", "Experiment", "Panel", "Progress"]
+__all__ = ["Cell", "Experiment", "Panel", "Progress", "numbers"]
 
 Cell: TypeAlias = str | int | float | bool | None
 """What may stand in a table."""
@@ -199,3 +199,15 @@ def _mostly_numbers(values: Iterable[Cell]) -> bool:
     """Tell whether a column holds a number, and no text but in the place of one."""
     kinds = [isinstance(value, int | float) for value in values if value not in {None, ""}]
     return bool(kinds) and 2 * sum(kinds) >= len(kinds)
+
+
+def numbers(rows: Iterable[Mapping[str, Cell]], column: str) -> list[float]:
+    """Take the numbers of a column for drawing; what is none leaves a hole.
+
+    Examples
+    --------
+    >>> numbers([{"a": 1}, {"a": None}, {}, {"a": 2.5}], "a")
+    [1.0, nan, nan, 2.5]
+    """
+    values = [row.get(column) for row in rows]
+    return [float(value) if isinstance(value, int | float) else math.nan for value in values]

@@ -1,0 +1,278 @@
+"""Tables 1 and 2, Figures 5, 12 and 13 to 16 of [Qiu24]_: what the partitions of a data set look like."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.experiments.metricdp.instances import NOTES, RADIUS, make_instance
+from discreet.experiments.record import Experiment, numbers
+from discreet.metricdp.blocks import PARTITIONERS, Partition, partition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from discreet.experiments.metricdp.instances import Instance
+    from discreet.experiments.record import Cell, Panel, Progress
+
+__all__ = ["figure5", "figure12", "figures13to16", "table1", "table2"]
+
+_N, _K, _M = 500, 100, 25
+_SHOWN = ("average", "largest")
+_KINDS = {"road": "Road", "grid": "Grid", "strip": "Grid", "text": "Text", "synthetic": "Syn"}
+
+# Mean and spread of the average, then of the largest: [Qiu24]_, Tables 1 and 2, columns as PARTITIONERS.
+_TABLE_1 = {
+    "Road": ("9.5±1.2 10.1±0.8 17.7±1.3 15.4±0.8", "18.6±8.9 16.1±10.1 34.6±12.5 32.1±15.3"),
+    "Grid": ("4.7±3.0 3.7±6.9 14.9±1.7 3.0±4.7", "11.3±5.5 10.2±7.6 28.3±11.0 17.2±10.3"),
+    "Text": ("12.6±2.6 4.9±6.9 44.7±13.4 33.0±16.3", "31.8±6.4 42.7±16.4 103.2±30.4 62.4±38.4"),
+    "Syn": ("9.6±1.9 10.2±1.9 8.5±1.2 8.4±5.2", "17.9±2.9 19.8±5.1 90.0±24.6 90.2±56.6"),
+}
+_TABLE_2 = {
+    "Road": (
+        "11.3±6.0 37.9±24.7 40.4±34.3 64.7±14.5",
+        "42.5±46.8 98.75±44.4 117.8±59.2 121.1±79.1",
+    ),
+    "Grid": ("3.6±2.9 8.8±4.3 9.0±60.9 18.6±3.3", "22.1±3.4 10.3±5.1 99.5±95.1 27.1±4.2"),
+    "Text": ("8.0±4.4 9.7±9.2 8.8±84.2 11.4±16.2", "36.0±15.4 53.2±25.4 112.7±85.4 79.2±34.2"),
+    "Syn": ("10.9±4.3 12.4±8.7 17.9±9.0 18.3±9.2", "35.9±45.5 46.3±48.5 41.3±32.4 63.6±41.0"),
+}
+
+
+def table1(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+    """Sizes of subproblems: internal records of the blocks of the four partitioners (Table 1)."""
+
+    def measure(split: Partition) -> dict[str, float]:
+        sizes = split.internal_sizes
+        return {
+            "average": float(sizes.mean()),
+            "largest": float(sizes.max()),
+            "on the boundary": float(split.boundary.sum()),
+            "blocks without inside": float((sizes == 0).sum()),
+        }
+
+    notes = (
+        *NOTES.values(),
+        "The average cannot exceed N / M = 20: the paper's 44.7 and 33.0 for text are impossible (E9).",
+        "Nothing balances the blocks, whatever the paper says of its objective (E12).",
+        "Ten maps of one geometry give one set of constraints: spread there is that of the seeds of k-means (E21).",
+        "Isolated records have no neighbor, hence no protection in the paper's program (E14).",
+    )
+    return _table("metricdp/table1", "Internal records of the blocks", measure, _TABLE_1, notes)(
+        quick, seed, data, on_progress
+    )
+
+
+def table2(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+    """Sizes of the components of the master's constraints, of the four partitioners (Table 2)."""
+
+    def measure(split: Partition) -> dict[str, float]:
+        across = split.component_sizes(crossing_only=True)
+        every = split.component_sizes()
+        return {
+            "average": float(across.mean()) if len(across) else 0.0,
+            "largest": float(across.max(initial=0)),
+            "average, Eq. 36": float(every.mean()) if len(every) else 0.0,
+            "largest, Eq. 36": float(every.max(initial=0)),
+        }
+
+    notes = (
+        *NOTES.values(),
+        (
+            "The paper's figures agree with components of the constraints between blocks alone, not with its Equation "
+            "(36), which has those within blocks too; both stand here (E6)."
+        ),
+        "That each component could be solved alone holds only before the first cut (E6).",
+        "The paper's grid of 20 x 25 cells gives one component of nearly all boundary records (E5).",
+    )
+    title = "Records in the components of the master"
+    return _table("metricdp/table2", title, measure, _TABLE_2, notes)(
+        quick, seed, data, on_progress
+    )
+
+
+def _table(
+    name: str,
+    title: str,
+    measure: Callable[[Partition], dict[str, float]],
+    paper: dict[str, tuple[str, str]],
+    notes: tuple[str, ...],
+) -> Callable[[bool, int, Path | None, Progress], Experiment]:
+    """Measure every data set and partitioner on several instances."""
+
+    def run(quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:  # noqa: FBT001 - called once, above
+        repeats = 3 if quick else 10
+        rows: list[dict[str, Cell]] = []
+        for dataset, kind in _KINDS.items():
+            on_progress(f"{dataset}: {repeats} instances")
+            made = [
+                make_instance(dataset, _N, _K, seed=seed + r, data=data) for r in range(repeats)
+            ]
+            for at, partitioner in enumerate(PARTITIONERS):
+                found = [
+                    measure(split_of(one, partitioner, _M, seed + r)) for r, one in enumerate(made)
+                ]
+                row: dict[str, Cell] = {"data": made[0].label, "partitioner": partitioner}
+                for column in found[0]:
+                    values = np.array([one[column] for one in found])
+                    row[column] = round(float(values.mean()), 2)
+                    if column in _SHOWN:
+                        row[f"{column} ±"] = round(1.96 * float(values.std(ddof=1)), 2)
+                row["isolated"] = round(
+                    float(np.mean([len(one.constraints.isolated) for one in made])), 1
+                )
+                for column, text in zip(_SHOWN, paper[kind], strict=True):
+                    row[f"{column} (paper)"] = text.split()[at]
+                rows.append(row)
+        columns = ["data", "partitioner"]
+        for column in found[0]:
+            columns += [column]
+            columns += [f"{column} ±", f"{column} (paper)"] if column in _SHOWN else []
+        return Experiment(
+            name,
+            title,
+            columns=(*columns, "isolated"),
+            rows=tuple(rows),
+            published=tuple(f"{column} (paper)" for column in _SHOWN),
+            notes=notes,
+            settings={"N": _N, "M": _M, "radius": RADIUS, "instances": repeats, "seed": seed},
+        )
+
+    return run
+
+
+def split_of(instance: Instance, partitioner: str, blocks: int, seed: int) -> Partition:
+    """Partition an instance on all its constraints."""
+    constraints = instance.constraints
+    return Partition(
+        partition(instance.space, constraints, blocks, partitioner, seed=seed), constraints
+    )
+
+
+def figure5(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+    """Components of the master on a map of roads (Figure 5)."""
+    on_progress("road")
+    instance = make_instance("road", _N // 2 if quick else _N, _K, seed=seed, data=data)
+    split = split_of(instance, "k-m-DV", _M, seed)
+    sizes = split.component_sizes(crossing_only=True)
+    counts = np.unique(sizes, return_counts=True)
+    rows = [
+        {"records in a component": int(size), "components": int(count)}
+        for size, count in zip(*counts, strict=True)
+    ]
+    labels = split.constraints.subgraph(split.crossing).components
+    shown = np.where(split.boundary, labels, -1)
+    title = "Components of the master, by constraints between blocks"
+    return Experiment(
+        "metricdp/figure5",
+        title,
+        columns=("records in a component", "components"),
+        rows=tuple(rows),
+        notes=(NOTES["road"], "Grey records are internal; a color is a component (E6)."),
+        settings={"N": instance.space.n, "M": split.n_blocks, "seed": seed},
+        panels={instance.label: partial(_dots, instance.points, shown)},
+    )
+
+
+def figure12(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+    """Sizes of subproblems and of components of the master against the number of blocks, k-m-DV (Figure 12)."""
+    counts = range(25, 35, 3 if quick else 1)
+    rows: list[dict[str, Cell]] = []
+    panels: dict[str, Panel] = {}
+    for dataset in _KINDS:
+        on_progress(dataset)
+        instance = make_instance(dataset, _N, _K, seed=seed, data=data)
+        mine: list[dict[str, Cell]] = []
+        for count in counts:
+            split = split_of(instance, "k-m-DV", count, seed)
+            across, every = split.component_sizes(crossing_only=True), split.component_sizes()
+            mine.append(
+                {
+                    "data": instance.label,
+                    "blocks": count,
+                    "internal records": float(split.internal_sizes.mean()),
+                    "component": float(across.mean()) if len(across) else 0.0,
+                    "component, Eq. 36": float(every.mean()) if len(every) else 0.0,
+                }
+            )
+        rows += mine
+        panels[instance.label] = partial(_lines, mine)
+    return Experiment(
+        "metricdp/figure12",
+        "Sizes against the number of blocks",
+        columns=tuple(rows[0]),
+        rows=tuple(rows),
+        notes=(
+            *NOTES.values(),
+            "The paper prints curves without numbers: internal records fall with M, components need not.",
+        ),
+        settings={"N": _N, "seed": seed},
+        panels=panels,
+    )
+
+
+def figures13to16(
+    *, quick: bool, seed: int, data: Path | None, on_progress: Progress
+) -> Experiment:
+    """Pictures of the partitions of the four data sets by the four partitioners (Figures 13 to 16)."""
+    n = _N // 2 if quick else _N
+    rows: list[dict[str, Cell]] = []
+    panels: dict[str, Panel] = {}
+    for dataset in _KINDS:
+        on_progress(dataset)
+        instance = make_instance(dataset, n, _K, seed=seed, data=data)
+        for partitioner in PARTITIONERS:
+            split = split_of(instance, partitioner, _M, seed)
+            whole = np.bincount(split.labels)
+            rows.append(
+                {
+                    "data": instance.label,
+                    "partitioner": partitioner,
+                    "blocks": split.n_blocks,
+                    "smallest block": int(whole.min()),
+                    "largest block": int(whole.max()),
+                    "on the boundary": int(split.boundary.sum()),
+                }
+            )
+            panels[f"{instance.label}, {partitioner}"] = partial(
+                _dots, instance.points, split.labels
+            )
+    return Experiment(
+        "metricdp/figures13-16",
+        "Partitions of the data sets",
+        columns=tuple(rows[0]),
+        rows=tuple(rows),
+        notes=(
+            *NOTES.values(),
+            "Records of more than two dimensions are shown in the two directions in which they vary most.",
+            "Where the graph has more components than blocks, BSC returns one block of nearly all records (T9).",
+        ),
+        settings={"N": n, "M": _M, "seed": seed},
+        panels=panels,
+    )
+
+
+def _dots(points: NDArray[np.float64], labels: NDArray[np.int64], ax: Axes) -> None:
+    """Draw records, colored by a label; those without one are small and grey."""
+    known = labels >= 0
+    x, y = points.T
+    ax.scatter(x[~known], y[~known], s=4, color="#c9ced4")
+    ax.scatter(x[known], y[known], s=12, c=labels[known] * 7 % 20, cmap="tab20", linewidths=0)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xticks([])
+    ax.set_yticks([])
+
+
+def _lines(rows: Sequence[dict[str, Cell]], ax: Axes) -> None:
+    blocks = numbers(rows, "blocks")
+    for column, style in (("internal records", "o-"), ("component", "s--")):
+        ax.plot(blocks, numbers(rows, column), style, label=column)
+    ax.set_xlabel("blocks")
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False)
