@@ -14,15 +14,19 @@ from discreet.hierarchy.verify import verify
 
 if TYPE_CHECKING:
     from discreet.hierarchy._diagnose import diagnose
+    from discreet.hierarchy._query import query
     from discreet.hierarchy._release import release, reproduce
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import Frame, GroupSizes
+    from discreet.hierarchy.result import RegionCounts
 
 __all__ = [
     "Frame",
     "GroupSizes",
     "Measured",
+    "RegionCounts",
     "diagnose",
+    "query",
     "release",
     "reproduce",
     "verify",
@@ -32,7 +36,9 @@ _WHERE = {
     "Frame": "problem",
     "GroupSizes": "problem",
     "Measured": "measure",
+    "RegionCounts": "result",
     "diagnose": "_diagnose",
+    "query": "_query",
     "release": "_release",
     "reproduce": "_release",
 }

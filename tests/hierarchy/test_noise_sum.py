@@ -1,0 +1,102 @@
+"""How far a sum of noises is from 0: against exact convolutions in fractions, and never too near."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import exp_ceil, exp_floor
+from discreet.hierarchy._noise_sum import Term, half_width
+
+BITS = 160
+FAR = 400
+
+
+def law(scale: Fraction, noise: str) -> dict[int, Fraction]:
+    """Give a law in fractions whose distance from the true one is below 2^-120."""
+
+    def weight(x: int) -> Fraction:
+        exponent = -abs(x) / scale if noise == "laplace" else -Fraction(x * x) / (2 * scale)
+        return Fraction(exp_floor(exponent, BITS) + exp_ceil(exponent, BITS), 2 << BITS)
+
+    most = int(100 * scale) + 1 if noise == "laplace" else int(15 * float(scale) ** 0.5) + 2
+    weights = {x: weight(x) for x in range(-most, most + 1)}
+    total = sum(weights.values())
+    return {x: w / total for x, w in weights.items()}
+
+
+def exact(terms: dict[Term, int], noise: str, coverage: Fraction) -> int:
+    whole = {0: Fraction(1)}
+    for term, count in terms.items():
+        one = law(term.scale, noise)
+        for _ in range(count):
+            added: dict[int, Fraction] = {}
+            for (x, p), (y, q) in product(whole.items(), one.items()):
+                at = x + term.factor * y
+                added[at] = added.get(at, Fraction(0)) + Fraction(int((p * q) * 2**BITS), 2**BITS)
+            whole = added
+    covered, k = whole[0], 0
+    while covered < coverage:
+        k += 1
+        covered += whole.get(k, 0) + whole.get(-k, 0)
+    return k
+
+
+CASES: list[dict[Term, int]] = [
+    {Term(1, Fraction(1)): 1},
+    {Term(1, Fraction(1)): 2},
+    {Term(1, Fraction(1, 10)): 1},
+    {Term(3, Fraction(1, 2)): 1},
+    {Term(1, Fraction(1, 2)): 1, Term(2, Fraction(2, 3)): 1},
+]
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("terms", CASES, ids=range(len(CASES)))
+@pytest.mark.parametrize("coverage", ["0.5", "0.9", "0.95", "0.999"])
+def test_the_half_width_is_the_least_that_covers(
+    terms: dict[Term, int], noise: str, coverage: str
+) -> None:
+    found = half_width(terms, noise, Fraction(coverage))  # type: ignore[arg-type]
+    assert found == exact(terms, noise, Fraction(coverage))
+
+
+def test_no_noise_has_no_width() -> None:
+    assert half_width({}, "laplace", Fraction(1, 2)) == 0
+
+
+def test_a_probability_that_rounding_may_decide_is_refused() -> None:
+    with pytest.raises(InvalidProblemError, match="a probability farther from 1"):
+        half_width({Term(1, Fraction(3)): 1}, "laplace", 1 - Fraction(1, 10**13))
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_a_coarse_grid_is_wider_by_its_steps_and_no_more(noise: str) -> None:
+    """Above some ten thousands the grid has steps; the law is then near a continuous one, which scales."""
+    small, large = Fraction(100), Fraction(100_000)
+    if noise == "gaussian":
+        small, large = small**2, large**2
+    fine = half_width({Term(1, small): 2}, noise, Fraction("0.95"))  # type: ignore[arg-type]
+    coarse = half_width({Term(1, large): 2}, noise, Fraction("0.95"))  # type: ignore[arg-type]
+    assert 1000 * (fine - 1) <= coarse <= 1000 * (fine + 1) * 1.001
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.fractions(min_value=Fraction(1, 4), max_value=50, max_denominator=10),
+    st.integers(1, 50),
+    st.sampled_from(["laplace", "gaussian"]),
+)
+def test_more_noise_or_more_coverage_is_wider(scale: Fraction, count: int, noise: str) -> None:
+    def width(scale: Fraction, count: int, coverage: str) -> int:
+        return half_width({Term(1, scale): count}, noise, Fraction(coverage))  # type: ignore[arg-type]
+
+    one = width(scale, count, "0.9")
+    assert one <= width(scale, count, "0.99")
+    assert one <= width(scale, count + 1, "0.9")
+    assert one <= width(2 * scale, count, "0.9") <= 4 * one + 4
