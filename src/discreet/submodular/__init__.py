@@ -9,7 +9,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+# At once, since a module loaded later would take the function's name.
+from discreet.submodular.verify import verify
+
 if TYPE_CHECKING:
+    from discreet.submodular._release import diagnose, release, reproduce
+    from discreet.submodular.algorithm_3 import Algorithm3
+    from discreet.submodular.algorithm_4 import PartSampled
+    from discreet.submodular.badanidiyuru_vondrak import BadanidiyuruVondrak
     from discreet.submodular.coverage import Coverage, WeightedCoverage
     from discreet.submodular.facility import FacilityLocation
     from discreet.submodular.matroids.base import Matroid
@@ -21,8 +28,12 @@ if TYPE_CHECKING:
     from discreet.submodular.matroids.transversal import TransversalMatroid
     from discreet.submodular.matroids.uniform import UniformMatroid
     from discreet.submodular.objective import Objective
+    from discreet.submodular.problem import Selection
+    from discreet.submodular.subsampled import Subsampled
 
 __all__ = [
+    "Algorithm3",
+    "BadanidiyuruVondrak",
     "Contraction",
     "Coverage",
     "DirectSum",
@@ -33,14 +44,23 @@ __all__ = [
     "LinearMatroid",
     "Matroid",
     "Objective",
+    "PartSampled",
     "PartitionMatroid",
+    "Selection",
+    "Subsampled",
     "TransversalMatroid",
     "Truncation",
     "UniformMatroid",
     "WeightedCoverage",
+    "diagnose",
+    "release",
+    "reproduce",
+    "verify",
 ]
 
 _WHERE = {
+    "Algorithm3": "algorithm_3",
+    "BadanidiyuruVondrak": "badanidiyuru_vondrak",
     "Contraction": "matroids.derived",
     "Coverage": "coverage",
     "DirectSum": "matroids.derived",
@@ -51,11 +71,17 @@ _WHERE = {
     "LinearMatroid": "matroids.linear",
     "Matroid": "matroids.base",
     "Objective": "objective",
+    "PartSampled": "algorithm_4",
     "PartitionMatroid": "matroids.partition",
+    "Selection": "problem",
+    "Subsampled": "subsampled",
     "TransversalMatroid": "matroids.transversal",
     "Truncation": "matroids.derived",
     "UniformMatroid": "matroids.uniform",
     "WeightedCoverage": "coverage",
+    "diagnose": "_release",
+    "release": "_release",
+    "reproduce": "_release",
 }
 """Public name -> the module that defines it."""
 

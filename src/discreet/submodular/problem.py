@@ -1,0 +1,193 @@
+"""What is stated about a private choice, and what comes out: public facts, the chosen set, the accountant's lines.
+
+Nothing here has seen a record. The statement is what a guarantee is computed from, so that a verifier can compute it
+anew without the function that was maximized.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import guarantee_from_dict
+
+if TYPE_CHECKING:
+    from discreet.core.guarantee import DPGuarantee
+
+__all__ = ["MECHANISMS", "RELATIONS", "RULES", "Line", "Selection", "Statement"]
+
+RELATIONS = ("add-remove-one", "replace-one")
+"""Neighbors for which there are proofs here: one record is one person's."""
+
+RULES: dict[str, str] = {
+    "basic composition": "sum of the losses of all draws",
+    "zCDP of bounded range": "a draw of range e is e^2/8-zCDP; the sum over all draws",
+    "zCDP, converted": "the same at the stated delta",
+    "advanced composition": "k e^2/2 + sqrt(2 k ln(1/delta)) e, with k under the root",
+    "decomposable, one pass": "(e^c - 1) ln(e/delta) when a record leaves, c when one joins",
+    "secret subsample": "each record is kept with probability 1 - e^-eps, then c = ln(1 + e^eps)",
+    "exchange walk": "the sum of the losses, with delta for the walk's distance from its law",
+    "no data": "the records were not read",
+}
+"""Names of the rules of composition, with what they say."""
+
+MECHANISMS: dict[str, str] = {
+    "greedy": "one pass of the exponential mechanism, each draw on the gains over what was drawn before",
+    "permute-and-flip": "one pass of permute-and-flip, which has no bounded range",
+    "rounds": "draws of the exponential mechanism for a fractional point that is then rounded",
+    "walk": "draws of bases by a walk of a fixed number of steps, close to the exponential mechanism's law",
+    "subsample": "one pass of the exponential mechanism on a secret subsample of the records",
+    "blind": "no record was read",
+}
+"""How draws are made, in a few words."""
+
+
+@final
+@dataclass(frozen=True)
+class Statement:
+    """The public facts about a choice.
+
+    Parameters
+    ----------
+    n_elements
+        Size of the ground set.
+    n_kinds
+        Kinds that a chosen element may take; 1 for set functions.
+    rank
+        Size of the bases of the matroid.
+    decomposable
+        Whether the function is a sum over records of monotone functions with values from 0 to `sensitivity`.
+    sensitivity
+        How much one record, added or removed, changes the value of a set, in units of 1.
+    neighbors
+        The neighboring relation.
+
+    Raises
+    ------
+    InvalidProblemError
+        For sizes below 1, a sensitivity that is not positive, or a relation without a proof.
+
+    Examples
+    --------
+    >>> Statement(100, 1, 10, True, Fraction(1), "replace-one").width
+    Fraction(2, 1)
+    >>> Statement(100, 1, 0, True, Fraction(1), "replace-one")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: rank: expected at least 1, got 0
+    """
+
+    n_elements: int
+    n_kinds: int
+    rank: int
+    decomposable: bool
+    sensitivity: Fraction
+    neighbors: str
+
+    def __post_init__(self) -> None:
+        for name in ("n_elements", "n_kinds", "rank"):
+            if getattr(self, name) < 1:
+                raise InvalidProblemError(name, "at least 1", getattr(self, name))
+        if self.sensitivity <= 0:
+            raise InvalidProblemError("sensitivity", "a positive number", self.sensitivity)
+        if self.neighbors not in RELATIONS:
+            raise InvalidProblemError(
+                "neighbors", f"{' or '.join(RELATIONS)}: one record is one person", self.neighbors
+            )
+
+    @property
+    def width(self) -> Fraction:
+        """By how much the changes of two scores can differ between neighbors, in units of 1.
+
+        Gains of a decomposable function all rise when a record joins, by at most the sensitivity each. Those of any
+        function change by a common constant and at most the sensitivity up or down. Replacing is leaving and joining.
+        """
+        one = self.sensitivity if self.decomposable else 2 * self.sensitivity
+        return one if self.neighbors == "add-remove-one" else 2 * one
+
+
+@final
+@dataclass(frozen=True)
+class Line:
+    """One line of the accountant: a rule of composition and the guarantee that it proves.
+
+    Parameters
+    ----------
+    rule
+        A name from :data:`RULES`.
+    guarantee
+        What it proves for the whole choice.
+    draws
+        How many draws were made from private scores.
+    loss
+        Epsilon of one draw, which bounds the range of its log-ratios.
+    """
+
+    rule: str
+    guarantee: DPGuarantee
+    draws: int
+    loss: Fraction
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "rule": self.rule,
+            "meaning": RULES[self.rule],
+            "guarantee": self.guarantee.to_dict(),
+            "draws": self.draws,
+            "loss_per_draw": str(self.loss),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Line:
+        """Read what :meth:`to_dict` wrote."""
+        made: Any = guarantee_from_dict(data["guarantee"])
+        return cls(data["rule"], made, data["draws"], Fraction(data["loss_per_draw"]))
+
+
+@final
+@dataclass(frozen=True)
+class Selection:
+    """A chosen set, or k disjoint ones, with the accountant's lines; nothing else that depends on records.
+
+    Parameters
+    ----------
+    chosen
+        Pairs of an element and its kind, in the order in which they were drawn.
+    statement
+        What was public.
+    coefficient
+        c: a draw had probability proportional to exp(c times the score), scores in units of 1. ``None`` where no
+        score was used.
+    per_draw
+        How many times the width of one score the range of one draw is: 1, or the rank for draws of whole bases.
+    mechanism
+        How the draws were made, a name from :data:`MECHANISMS`; it decides which rules apply.
+    accounting
+        What each valid rule proves; the guarantee of the release follows from one of them.
+
+    Examples
+    --------
+    >>> statement = Statement(5, 1, 2, True, Fraction(1), "add-remove-one")
+    >>> Selection(((3, 0), (1, 0)), statement, Fraction(1, 2)).elements
+    (3, 1)
+    """
+
+    chosen: tuple[tuple[int, int], ...]
+    statement: Statement
+    coefficient: Fraction | None = None
+    per_draw: int = 1
+    mechanism: str = "greedy"
+    accounting: tuple[Line, ...] = ()
+
+    @property
+    def elements(self) -> tuple[int, ...]:
+        """The chosen elements, in the order in which they were drawn."""
+        return tuple(element for element, _ in self.chosen)
+
+    @property
+    def sets(self) -> tuple[tuple[int, ...], ...]:
+        """For each kind the elements that took it, in ascending order."""
+        kinds = range(self.statement.n_kinds)
+        return tuple(tuple(sorted(e for e, i in self.chosen if i == kind)) for kind in kinds)

@@ -1,0 +1,224 @@
+"""The checker: whether what was chosen may be chosen, and whether the accountant's lines follow from the statement.
+
+Nothing here is shared with what drew or planned. The width of a score, the loss of a draw, and what each rule of
+composition proves are found out anew, in fractions rounded towards the pessimist. What a record could do to a score is
+public knowledge about the function, and stands in the statement; records are not needed, and not asked for.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+from discreet.core.calculus import implies, to_approx_dp
+from discreet.core.certificate import Certificate, Check
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import exp_ceil, exp_floor, log_ceil
+from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.submodular.problem import Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.core.guarantee import DPGuarantee, Guarantee
+    from discreet.core.outcome import Release
+    from discreet.submodular.problem import Line, Statement
+
+__all__ = ["verify", "verify_selection"]
+
+_BITS = 128
+
+_COMMON = frozenset({"basic composition", "advanced composition"})
+_BOUNDED = _COMMON | {"zCDP of bounded range", "zCDP, converted"}
+_MAY_USE: dict[str, frozenset[str]] = {
+    "greedy": _BOUNDED | {"decomposable, one pass"},
+    "permute-and-flip": _COMMON,
+    "rounds": _BOUNDED,
+    "walk": frozenset({"exchange walk"}),
+    "subsample": frozenset({"secret subsample"}),
+    "blind": frozenset({"no data"}),
+}
+"""Rules by mechanism: permute-and-flip has no bounded range, and rounds make more than one pass."""
+
+_ONE_PASS = ("greedy", "permute-and-flip")
+
+
+class Independence(Protocol):
+    """What a verifier needs to know of a matroid."""
+
+    n_elements: int
+    rank: int
+
+    def is_independent(self, chosen: Iterable[int], /) -> bool:
+        """Tell whether a set is independent."""
+        ...
+
+
+def verify(release: Release[Selection], matroid: Independence) -> Certificate:
+    """Check a release of a choice against its matroid and its guarantee.
+
+    Parameters
+    ----------
+    release
+        The release, wherever it comes from.
+    matroid
+        What could be chosen.
+
+    Returns
+    -------
+    Certificate
+        See :func:`verify_selection`.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the result is no choice.
+    """
+    chosen: object = release.result
+    if not isinstance(chosen, Selection):
+        raise InvalidProblemError("release", "a release of a Selection", type(chosen).__name__)
+    return verify_selection(chosen, matroid, release.guarantee)
+
+
+def verify_selection(
+    selection: Selection, matroid: Independence, guarantee: Guarantee
+) -> Certificate:
+    """Check a choice: its elements and kinds, its independence, its size, and the accountant's arithmetic.
+
+    Parameters
+    ----------
+    selection
+        What was chosen, with the statement and the accountant's lines.
+    matroid
+        What could be chosen.
+    guarantee
+        What is claimed.
+
+    Returns
+    -------
+    Certificate
+        Elements and kinds that do not exist or come twice; independence; the size of a base; lines that their rule does
+        not prove from the coefficient; and whether a line implies the guarantee.
+
+    Notes
+    -----
+    A line is rejected when its loss is below c times the width of a score (times the rank for draws of whole bases), or
+    when its guarantee is stronger than what its rule gives for so many draws.
+    """
+    statement = selection.statement
+    elements = [element for element, _ in selection.chosen]
+    unknown = [e for e in elements if not 0 <= e < statement.n_elements]
+    strange = [i for _, i in selection.chosen if not 0 <= i < statement.n_kinds]
+    stated = abs(statement.n_elements - matroid.n_elements) + abs(statement.rank - matroid.rank)
+    known = not unknown and not stated
+    independent = known and matroid.is_independent(elements)
+    unproved = [line for line in selection.accounting if not _holds(line, selection)]
+    following = [line for line in selection.accounting if implies(line.guarantee, guarantee)]
+    return Certificate(
+        (
+            Check("statement off the matroid", stated, 0, exact=True, detail="size and rank"),
+            Check("unknown elements", len(unknown), 0, exact=True),
+            Check("elements chosen twice", len(elements) - len(set(elements)), 0, exact=True),
+            Check("unknown kinds", len(strange), 0, exact=True),
+            Check("sets that may not be chosen", int(not independent), 0, exact=True),
+            Check(
+                "elements short of a base",
+                abs(statement.rank - len(elements)),
+                0,
+                exact=True,
+                detail=f"{len(elements)} chosen",
+            ),
+            Check(
+                "accountant's lines unproved",
+                len(unproved),
+                0,
+                exact=True,
+                detail=", ".join(line.rule for line in unproved)
+                or f"{len(selection.accounting)} lines",
+            ),
+            Check(
+                "guarantees that no line implies",
+                int(not following),
+                0,
+                exact=True,
+                detail=", ".join(line.rule for line in following),
+            ),
+        )
+    )
+
+
+def _width(statement: Statement) -> Fraction:
+    """How much the changes of two scores can differ between neighbors, found anew."""
+    factor = 1
+    if not statement.decomposable:
+        factor *= 2
+    if statement.neighbors != "add-remove-one":
+        factor *= 2
+    return factor * statement.sensitivity
+
+
+def _holds(line: Line, selection: Selection) -> bool:
+    """Whether a line's guarantee follows by its rule."""
+    statement, claim = selection.statement, line.guarantee
+    if claim.neighbors != statement.neighbors or line.draws < 1:
+        return False
+    if line.rule not in _MAY_USE.get(selection.mechanism, frozenset()):
+        return False
+    c = selection.coefficient
+    if c is None or line.rule == "no data":
+        return c is None and line.rule == "no data"
+    loss = c * selection.per_draw * _width(statement)
+    if line.loss < loss or selection.per_draw < 1 or c <= 0:
+        return False
+    if selection.mechanism in _ONE_PASS and line.draws < len(selection.chosen):
+        return False
+    if line.rule == "secret subsample":
+        return _subsample_holds(c, line, statement)
+    proved = _proved(line, statement)
+    return proved is not None and implies(proved, claim)
+
+
+def _proved(line: Line, statement: Statement) -> DPGuarantee | None:
+    """What a rule proves for the draws and the loss of a line, rounded up."""
+    k, loss, relation, claim = line.draws, line.loss, statement.neighbors, line.guarantee
+    zero = ZeroConcentratedDP(k * loss**2 / 8, relation)  # type: ignore[arg-type] # it refuses strange ones
+    match line.rule, claim:
+        case "basic composition", PureDP():
+            return PureDP(k * loss, relation)  # type: ignore[arg-type] # as above
+        case "zCDP of bounded range", ZeroConcentratedDP():
+            return zero
+        case "zCDP, converted", ApproxDP():
+            return to_approx_dp(zero, delta=claim.delta)
+        case "advanced composition", ApproxDP():
+            # epsilon >= k e^2/2 + sqrt(2 k ln(1/delta)) e, without a root.
+            rest = claim.epsilon - k * loss**2 / 2
+            log = Fraction(log_ceil(1 / claim.delta, _BITS), 1 << _BITS)
+            return claim if rest > 0 and rest**2 >= 2 * k * log * loss**2 else None
+        case "decomposable, one pass", ApproxDP() if statement.decomposable:
+            replaced = relation == "replace-one"
+            c = loss / 2 if replaced else loss
+            log = 1 + Fraction(log_ceil(1 / claim.delta, _BITS), 1 << _BITS)
+            growth = Fraction(exp_ceil(c, _BITS), 1 << _BITS) - 1
+            need = c + growth * (log + c) if replaced else growth * log
+            return claim if claim.epsilon >= need else None
+        case "exchange walk", ApproxDP():
+            return claim if _walk_holds(line, claim) else None
+        case _:
+            return None
+
+
+def _walk_holds(line: Line, claim: ApproxDP) -> bool:
+    """Whether epsilon and delta cover draws whose law is off by at most 2^-60 in total variation."""
+    one = Fraction(exp_ceil(line.loss, _BITS), 1 << _BITS)
+    off = line.draws * (1 + one) / (1 << 60)
+    return claim.epsilon >= line.draws * line.loss and claim.delta >= off
+
+
+def _subsample_holds(c: Fraction, line: Line, statement: Statement) -> bool:
+    """Whether e^c <= 1 + e^epsilon for a joining record, and each half of a replacement."""
+    if not isinstance(line.guarantee, PureDP) or not statement.decomposable:
+        return False
+    whole = line.guarantee.epsilon
+    joins = whole if statement.neighbors == "add-remove-one" else whole / 2
+    most = exp_ceil(c * statement.sensitivity, _BITS)
+    return most <= (1 << _BITS) + exp_floor(joins, _BITS)
