@@ -23,7 +23,7 @@ from discreet.submodular.matroids.laminar import LaminarMatroid
 from discreet.submodular.matroids.partition import PartitionMatroid
 from discreet.submodular.matroids.uniform import UniformMatroid
 from discreet.submodular.objective import Objective
-from discreet.submodular.optimum import Optimum, optimum, upper_bound
+from discreet.submodular.optimal import Optimum, optimum, upper_bound
 from discreet.testing import assert_law, enumerate_law
 
 FUNCTIONS: list[Callable[[np.random.Generator], Objective]] = [

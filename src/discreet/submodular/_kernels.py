@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "concave_gains",
     "cover_keep",
     "cover_marginals",
     "cover_take",
@@ -196,3 +197,23 @@ def weighted_gains(
         for at in range(start[elements[a]], start[elements[a] + 1]):
             total += left[records[at]]
         out[a] = total
+
+
+@kernel
+def concave_gains(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    start: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    table: NDArray[np.int64],
+    elements: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> None:
+    """Sum ``table[total + weight] - table[total]`` over the slots to which each element adds weight."""
+    last = len(table) - 1
+    for a in range(len(elements)):
+        gained = np.int64(0)
+        for at in range(start[elements[a]], start[elements[a] + 1]):
+            total = totals[slots[at]]
+            gained += table[min(total + weights[at], last)] - table[total]
+        out[a] = gained

@@ -1,0 +1,333 @@
+"""Functions made from functions: weighted sums, and any Python callable."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import Exact, to_fraction
+from discreet.submodular.coverage import read_bits
+from discreet.submodular.objective import Objective, State, kept_records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["FromFunction", "FromRecords", "Sum"]
+
+_WEIGHT_BITS = 8
+
+
+@final
+class Sum(Objective):
+    r"""A weighted sum of functions of the same records: :math:`F = \sum_j w_j F_j`, weights of sum at most 1.
+
+    Parameters
+    ----------
+    parts
+        Functions with equal ground sets and kinds, of the same records in the same order.
+    weights
+        :math:`w_j`, read exactly, then rounded down to multiples of 1/256; positive, with sum at most 1, so that a
+        record still contributes at most 1. Public. Equal ones by default.
+
+    Raises
+    ------
+    InvalidProblemError
+        For parts that do not fit each other, or weights of another sum.
+
+    Examples
+    --------
+    >>> from discreet.submodular import Coverage, FacilityLocation
+    >>> near = FacilityLocation([[1.0, 0.5], [0.0, 1.0]])
+    >>> both = Sum([near, Coverage([[True, False], [False, False]])], ["0.5", "0.5"])
+    >>> both.value([0]) / 2**both.scale_bits
+    1.0
+    """
+
+    def __init__(self, parts: Sequence[Objective], weights: Sequence[Exact] | None = None) -> None:
+        self._parts = tuple(parts)
+        if not self._parts:
+            raise InvalidProblemError("parts", "at least one function", "none")
+        shapes = {(part.n_elements, part.n_kinds, part.n_records) for part in self._parts}
+        if len(shapes) != 1:
+            raise InvalidProblemError("parts", "functions of the same sets and records", "others")
+        equal = [Fraction(1, len(self._parts))] * len(self._parts)
+        exact = equal if weights is None else [to_fraction(w, "weights") for w in weights]
+        if len(exact) != len(self._parts) or min(exact) <= 0 or sum(exact) > 1:
+            raise InvalidProblemError(
+                "weights", f"{len(self._parts)} positive numbers of sum at most 1", weights
+            )
+        self._weights = tuple(math.floor(w * (1 << _WEIGHT_BITS)) for w in exact)
+        finest = max(part.scale_bits for part in self._parts)
+        self._shifts = tuple(finest - part.scale_bits for part in self._parts)
+        self.scale_bits = finest + _WEIGHT_BITS
+        self.n_elements, self.n_kinds, self.n_records = shapes.pop()
+        self.decomposable = all(part.decomposable for part in self._parts)
+        self.submodular = all(part.submodular for part in self._parts)
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """The weighted sum of the parts' sensitivities."""
+        scaled = zip(self._weights, self._parts, strict=True)
+        return sum((w * part.sensitivity for w, part in scaled), Fraction(0)) / (1 << _WEIGHT_BITS)
+
+    def start(self, records: ArrayLike | None = None) -> State:
+        """Start with nothing chosen."""
+        return _Summed(self, [part.start(records) for part in self._parts])
+
+    def multilinear_marginals(
+        self, x: ArrayLike, records: ArrayLike | None = None
+    ) -> NDArray[np.float64] | None:
+        """The weighted sum of the parts' marginals, where all have a closed form, in multiples of ``2^-32``."""
+        total = np.zeros(self.n_elements)
+        for weight, part in zip(self._weights, self._parts, strict=True):
+            marginals = part.multilinear_marginals(x, records)
+            if marginals is None:
+                return None
+            total += np.ldexp(weight * marginals, -_WEIGHT_BITS)
+        return total
+
+    def weighted(self, values: Sequence[Any]) -> Any:  # noqa: ANN401 - numbers or arrays
+        """Combine the parts' values in the common unit."""
+        terms = zip(values, self._weights, self._shifts, strict=True)
+        return sum(value * (weight << shift) for value, weight, shift in terms)
+
+
+class _Summed(State):
+    def __init__(self, objective: Sum, inner: list[State]) -> None:
+        super().__init__(objective)
+        self._of = objective
+        self._inner = inner
+
+    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.asarray(self._of.weighted([state.gains(elements) for state in self._inner]))
+
+    def _add(self, element: int, kind: int) -> int:
+        gained = [state.gain(element, kind) for state in self._inner]
+        for state in self._inner:
+            state.add(element, kind)
+        return int(self._of.weighted(gained))
+
+    def _copy(self) -> State:
+        return _Summed(self._of, [state.copy() for state in self._inner])
+
+
+@final
+class FromRecords(Objective):
+    """A sum over records of any Python function of one record and a chosen set.
+
+    What it returns is clipped to [0, 1], rounded down, and taken as at least what the record had before and 0 for the
+    empty set. For a monotone normalized function that changes nothing but the rounding; for another it keeps the proof
+    of privacy, which needs each record's gains to be non-negative with sum at most 1, and no more.
+
+    Parameters
+    ----------
+    records
+        The records, one for each person.
+    part
+        ``part(record, chosen)``, a number. ``chosen`` is a frozenset of elements, or for several kinds a tuple of one
+        frozenset for each.
+    n_elements
+        Size of the public ground set.
+    n_kinds
+        k.
+    scale_bits
+        Fractional bits of a value, 1 to 30.
+
+    Notes ----- Rounding can break submodularity by one unit for each record, so `submodular` is false. Check your
+    function on a tiny ground set with :func:`discreet.submodular.check`.
+
+    Examples
+    --------
+    >>> wishes = [{0, 1}, {2}]
+    >>> f = FromRecords(wishes, lambda wish, chosen: len(wish & chosen) / len(wish), n_elements=3)
+    >>> f.value([0]) / 2**f.scale_bits, f.value([0, 2]) / 2**f.scale_bits
+    (0.5, 1.5)
+    """
+
+    submodular = False
+
+    def __init__(
+        self,
+        records: Sequence[Any],
+        part: Callable[[Any, Any], float],
+        *,
+        n_elements: int,
+        n_kinds: int = 1,
+        scale_bits: int = 15,
+    ) -> None:
+        self._records = tuple(records)
+        self._part = part
+        self.n_elements, self.n_kinds = _positive(n_elements, "n_elements"), n_kinds
+        _positive(n_kinds, "n_kinds")
+        self.n_records = len(self._records)
+        self.scale_bits = read_bits(scale_bits)
+
+    def start(self, records: ArrayLike | None = None) -> State:
+        """Start with nothing chosen."""
+        kept = kept_records(records, self.n_records)
+        numbers = range(self.n_records) if kept is None else np.flatnonzero(kept).tolist()
+        return _Parts(self, np.array(numbers, dtype=np.int64), np.zeros(len(numbers), np.int64))
+
+    def parts(
+        self, numbers: NDArray[np.int64], chosen: tuple[tuple[int, int], ...]
+    ) -> NDArray[np.int64]:
+        """Evaluate the function for each record. Private."""
+        argument = sets_of(chosen, self.n_kinds)
+        values = [self._part(self._records[i], argument) for i in numbers.tolist()]
+        read = np.array(values, dtype=np.float64)
+        # A function that is undefined for a record gives it nothing: an error would tell.
+        clipped = np.clip(np.nan_to_num(read, nan=0.0), 0.0, 1.0)
+        return np.floor(clipped * 2.0**self.scale_bits).astype(np.int64)
+
+
+class _Parts(State):
+    def __init__(
+        self, objective: FromRecords, numbers: NDArray[np.int64], reached: NDArray[np.int64]
+    ) -> None:
+        super().__init__(objective)
+        self._of = objective
+        self._numbers = numbers
+        self._reached = reached
+
+    def _after(self, element: int, kind: int) -> NDArray[np.int64]:
+        values = self._of.parts(self._numbers, (*self._members, (element, kind)))
+        return np.maximum(values, self._reached)
+
+    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        before = int(self._reached.sum())
+        taken, kinds = self._taken, range(self._of.n_kinds)
+        rows = [
+            [0 if taken[e] else int(self._after(e, k).sum()) - before for k in kinds]
+            for e in elements.tolist()
+        ]
+        return np.array(rows, dtype=np.int64).reshape(len(elements), self._of.n_kinds)
+
+    def _add(self, element: int, kind: int) -> int:
+        after = self._after(element, kind)
+        gained = int((after - self._reached).sum())
+        self._reached = after
+        return gained
+
+    def _copy(self) -> State:
+        return _Parts(self._of, self._numbers, self._reached.copy())
+
+
+@final
+class FromFunction(Objective):
+    """Any Python function of a chosen set whose change for one record is known.
+
+    Parameters
+    ----------
+    function
+        ``function(chosen)``, a number, in any unit. ``chosen`` as for :class:`FromRecords`. 0 for the empty set.
+    sensitivity
+        How much adding or removing one record can change it, in the same unit; read exactly. It is taken at its word:
+        a value that is too small makes every guarantee false.
+    n_elements
+        Size of the public ground set.
+    n_kinds
+        k.
+    scale_bits
+        Fractional bits of a value, 1 to 30.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a sensitivity that is not positive, or a function that is not 0 for the empty set.
+
+    Notes
+    -----
+    Values are rounded down, which may move two neighbors apart by one unit of ``2^-scale_bits`` more; the declared
+    sensitivity grows by that.
+
+    Examples
+    --------
+    >>> f = FromFunction(lambda chosen: len(chosen) ** 0.5, sensitivity="0.5", n_elements=4, scale_bits=1)
+    >>> f.value([0, 1, 2, 3]), f.sensitivity
+    (4, Fraction(1, 1))
+    """
+
+    decomposable = False
+    submodular = False
+    n_records = 0
+
+    def __init__(
+        self,
+        function: Callable[[Any], float],
+        *,
+        sensitivity: Exact,
+        n_elements: int,
+        n_kinds: int = 1,
+        scale_bits: int = 15,
+    ) -> None:
+        self._function = function
+        self.n_elements, self.n_kinds = _positive(n_elements, "n_elements"), n_kinds
+        _positive(n_kinds, "n_kinds")
+        self.scale_bits = read_bits(scale_bits)
+        declared = to_fraction(sensitivity, "sensitivity")
+        if declared <= 0:
+            raise InvalidProblemError("sensitivity", "a positive number", sensitivity)
+        self._sensitivity = declared + Fraction(1, 1 << scale_bits)
+        if self.evaluate(()):
+            raise InvalidProblemError(
+                "function", "a normalized one, 0 for the empty set", "another value"
+            )
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """What was declared, and one unit for rounding."""
+        return self._sensitivity
+
+    def start(self, records: ArrayLike | None = None) -> State:
+        """Start with nothing chosen; a subsample has no use where F is no sum over records."""
+        if records is not None:
+            raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
+        return _Called(self)
+
+    def evaluate(self, chosen: tuple[tuple[int, int], ...]) -> int:
+        """Evaluate the function, rounded down. Private."""
+        value = float(self._function(sets_of(chosen, self.n_kinds)))
+        if not math.isfinite(value):
+            raise InvalidProblemError("function", "a finite value", "another")
+        return math.floor(Fraction(value) * (1 << self.scale_bits))
+
+
+class _Called(State):
+    def __init__(self, objective: FromFunction) -> None:
+        super().__init__(objective)
+        self._of = objective
+
+    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        kinds = range(self._of.n_kinds)
+        rows = [
+            [0 if self._taken[e] else self._rise(e, kind) for kind in kinds]
+            for e in elements.tolist()
+        ]
+        return np.array(rows, dtype=np.int64).reshape(len(elements), self._of.n_kinds)
+
+    def _rise(self, element: int, kind: int) -> int:
+        return self._of.evaluate((*self._members, (element, kind))) - self._value
+
+    def _add(self, element: int, kind: int) -> int:
+        return self._rise(element, kind)
+
+    def _copy(self) -> State:
+        return _Called(self._of)
+
+
+def sets_of(chosen: tuple[tuple[int, int], ...], n_kinds: int) -> Any:  # noqa: ANN401 - a set, or a tuple of sets
+    """Give what is chosen as one frozenset, or for several kinds as a tuple of them."""
+    sets = tuple(frozenset(e for e, i in chosen if i == kind) for kind in range(n_kinds))
+    return sets[0] if n_kinds == 1 else sets
+
+
+def _positive(value: object, field: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InvalidProblemError(field, "a positive integer", repr(value))
+    return value
