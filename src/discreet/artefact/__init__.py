@@ -18,12 +18,35 @@ the SHA-256 of each member.
 =====================  ==========================================================================================
 
 ``verify_standalone.py`` in the repository's root reads this format with the standard library alone.
+
+A table of counts stays a CSV or Parquet file that any program reads; ``FILE.discreet.json`` beside it holds the
+guarantee, the certificate, the provenance, the regions, and the SHA-256 of the table. So do kept measurements.
 """
 
 from __future__ import annotations
 
+from discreet.artefact._counts import (
+    load_counts,
+    load_measurements,
+    save_counts,
+    save_measurements,
+)
 from discreet.artefact._format import different_labels
 from discreet.artefact._read import Artefact, load, read
+from discreet.artefact._sidecar import is_table, kind_of, sidecar_of
 from discreet.artefact._write import save
 
-__all__ = ["Artefact", "different_labels", "load", "read", "save"]
+__all__ = [
+    "Artefact",
+    "different_labels",
+    "is_table",
+    "kind_of",
+    "load",
+    "load_counts",
+    "load_measurements",
+    "read",
+    "save",
+    "save_counts",
+    "save_measurements",
+    "sidecar_of",
+]

@@ -7,7 +7,7 @@ probability: the interval covers at least what is asked for.
 
 - Mass beyond the ends of the grid: Chernoff's bound, with the moment generating function
   :math:`(1-q)^2 / ((1-q e^\lambda)(1-q e^{-\lambda}))`, :math:`q = e^{-1/b}`, of the discrete Laplace law, and
-  :math:`e^{\lambda^2 \sigma^2/2}`, which is above that of the discrete Gaussian one ([CKS20]_, Fact 18 and Lemma 9).
+  :math:`e^{\lambda^2 \sigma^2/2}`, which is above that of the discrete Gaussian one ([CKS20]_).
 - Floats: a transform of length :math:`n` has a relative error of at most :math:`7 u \log_2 n` in the Euclidean norm,
   with :math:`u = 2^{-53}`; twice that is allowed for, for each of the terms.
 - A grid coarser than 1, used only where the standard deviation is above some ten thousands: each term moves by half a
