@@ -1,6 +1,7 @@
 """Check a channel made by discreet without discreet: Python 3.11 and its standard library, nothing else.
 
-    python verify_standalone.py FILE        exit 0: all of it holds; 1: something does not; 2: FILE cannot be read
+    python verify_standalone.py FILE        exit 0: all of it holds; 1: something does not; 2: FILE cannot be read,
+                                            or is NOT CHECKED here (3 below is the only part that may be left out)
 
 FILE is a zip of ``meta.json`` and plain ``.npy`` arrays. Let ``W`` be the stored integer weights, ``T`` the total of
 a row, ``D`` the stored integer distances in units of ``2^-s``, and ``epsilon`` the stated budget per unit of distance.
@@ -20,6 +21,11 @@ joined links. This file proves, about the numbers in FILE and in integers throug
    constraints ``z[i][k] <= e^(epsilon d) z[j][k]``, every such channel has ``sum cost z >= sum cost z + sum v (z[i][k]
    - e^(epsilon d) z[j][k])``, and this is at least the sum over secrets of the least coefficient in their rows.
    Secrets at distance 0 must have equal rows and count as one. Any multipliers ``v`` prove a bound, whoever found them.
+
+A channel of the kind "anchored" has no stored weights. They follow from a few integers: report k has a center ``o``, a
+weight ``A`` there, and ``W[i][k] = m + floor(A E(D[i][o]) / 2^62)`` with a lift ``m`` and ``E`` a product of stored
+factors, or an explicit weight. Rows then have totals of their own, ``T[i]``. Such a file states neither loss nor bound,
+and beyond 4096 secrets it holds no distances and is NOT CHECKED here: ``discreet verify`` checks it by a theorem.
 
 Not proved here: that a sampler draws from these weights, and that what the file lists as assumed public is public.
 """
@@ -62,9 +68,8 @@ def read(path):
         data = {member.filename: archive.read(member) for member in members}
     meta = json.loads(data.pop("meta.json"))
     version = meta["format"], meta["schema_version"], meta["kind"]
-    require(
-        version == ("discreet.artefact", 1, "channel"), f"not a channel of version 1: {version}"
-    )
+    known = [("discreet.artefact", 1, kind) for kind in ("channel", "anchored")]
+    require(version in known, f"not a channel of version 1: {version}")
     for name in data.keys() | meta["members"].keys():
         digest = hashlib.sha256(data[name]).hexdigest()
         require(digest == meta["members"][name]["sha256"], f"{name} was altered")
@@ -84,30 +89,32 @@ def npy(name, data):
     return head["shape"], values
 
 
+class NotCheckedError(Exception):
+    """The file may be right, and this program is not the one to say so."""
+
+
 class Artefact:
     """The numbers of a file under short names. Shapes are checked here, claims are not."""
 
     def __init__(self, path):
         self.meta, arrays = read(path)
         self.claim, self.scope = self.meta["guarantee"], self.meta["guarantee"]["scope"]
-        self.lower, self.upper = self.meta["lower"], self.meta["upper"]
+        self.anchored = self.meta["kind"] == "anchored"
         self.epsilon, self.scale = Fraction(self.claim["epsilon"]), self.meta["space"]["scale_bits"]
-        (limbs, n, k), flat = arrays["limbs"]
-        self.n, self.k, self.bits, self.factors = n, k, 62 * limbs, {}
-        self.W = [[0] * k for _ in range(n)]
-        for place, limb in enumerate(flat):
-            self.W[place // k % n][place % k] += limb << 62 * (limbs - 1 - place // (n * k))
-        for name, shape in {
-            "distances": (n * (n - 1) // 2,),
-            "loss": (n, k),
-            "prior": (n,),
-        }.items():
-            require(arrays[name][0] == shape, f"{name} has shape {arrays[name][0]}, not {shape}")
-        self.loss, self.prior = arrays["loss"][1], arrays["prior"][1]
+        if self.anchored and "distances" not in arrays:
+            raise NotCheckedError(f"{self.meta['space']['n']} secrets; use discreet verify")
+        self.n = n = self.meta["space"]["n"] if self.anchored else arrays["limbs"][0][1]
+        require(arrays["distances"][0] == (n * (n - 1) // 2,), "distances of another shape")
         self.D = dict(zip(combinations(range(n), 2), arrays["distances"][1]))
         require(self.epsilon > 0 and min(self.D.values(), default=0) >= 0, "a distance is negative")
+        self.lower, self.upper = self.meta.get("lower"), self.meta.get("upper")
+        self.W, self.totals, self.factors = (
+            *(anchored if self.anchored else table)(self, arrays),
+            {},
+        )
+        self.k = len(self.W[0])
         self.points, self.places = (arrays.get(name, ((n, 0), [])) for name in ("points", "places"))
-        links = [arrays[name][1] for name in ("binding", "joined")]
+        links = [arrays.get(name, ((0, 2), []))[1] for name in ("binding", "joined")]
         self.binding, self.joined = (set(zip(ends[::2], ends[1::2])) for ends in links)
         require(self.binding | self.joined <= self.D.keys(), "a link joins secrets not there")
         radius = self.claim["radius"]
@@ -115,12 +122,18 @@ class Artefact:
             max(self.D.values(), default=0) if radius is None else Fraction(radius) * 2**self.scale
         )
         self.constrained = self.joined | {pair for pair, d in self.D.items() if d <= reach}
+        if not self.anchored:
+            self.read_problem(arrays)
+
+    def read_problem(self, arrays):
+        """Take the prior, the losses, and the multipliers of the bound."""
+        n, k = self.n, self.k
+        require(arrays["loss"][0] == (n, k), f"loss has shape {arrays['loss'][0]}, not {(n, k)}")
+        require(arrays["prior"][0] == (n,), f"prior has shape {arrays['prior'][0]}, not {(n,)}")
+        loss, prior = arrays["loss"][1], arrays["prior"][1]
         values = [arrays[name][1] for name in MULTIPLIERS if self.lower is not None]
         self.multipliers = list(zip(*values, strict=True))
-        self.cost = [
-            [exact(self.prior[i] * loss) for loss in self.loss[i * k : (i + 1) * k]]
-            for i in range(n)
-        ]
+        self.cost = [[exact(prior[i] * one) for one in loss[i * k : (i + 1) * k]] for i in range(n)]
 
     def factor(self, pair):
         """Integers around ``2^BITS e^(epsilon d)``; beyond e^FAR the upper one is missing."""
@@ -130,6 +143,47 @@ class Artefact:
             low, high = exp_bounds(min(x, Fraction(FAR)), BITS)
             self.factors[d] = low, high if x <= FAR else None
         return self.factors[d]
+
+
+def table(_, arrays):
+    """Return stored weights, and the total that each row should have."""
+    (limbs, n, k), flat = arrays["limbs"]
+    weights = [[0] * k for _ in range(n)]
+    for place, limb in enumerate(flat):
+        weights[place // k % n][place % k] += limb << 62 * (limbs - 1 - place // (n * k))
+    return weights, [1 << 62 * limbs] * n
+
+
+def anchored(a, arrays):
+    """Return weights that are computed from few integers, and the totals of the rows."""
+    shape, factors = arrays["factors"]
+    require(shape == (7, 256), "factors of another shape")
+    centers, anchors, lift = arrays["centers"][1], arrays["anchors"][1], a.meta["lift"]
+    require(len(centers) == len(anchors) > 0, "not one anchor for each center")
+    require(min(anchors) >= 0 and min(factors) >= 0 < lift, "a negative integer, or no lift")
+    require(all(o in range(a.n) for o in centers), "a center is no secret")
+
+    def decayed(length):  # noqa: ANN202 - as above
+        """Multiply the factors of the digits to base 256, rounded down each time."""
+        product = factors[length & 255]
+        for place in range(1, 7):
+            product = product * factors[256 * place + (length >> 8 * place & 255)] >> 62
+        return product
+
+    require(max(a.D.values(), default=0) < 1 << 56, "a distance has more than seven digits")
+    known = {length: decayed(length) for length in {0, *a.D.values()}}
+    weights = [
+        [
+            lift + (weight * known[0 if i == o else a.D[min(i, o), max(i, o)]] >> 62)
+            for o, weight in zip(centers, anchors)
+        ]
+        for i in range(a.n)
+    ]
+    ball = [arrays.get(f"ball_{part}", ((0,), []))[1] for part in ("secrets", "reports", "weights")]
+    for i, k, weight in zip(*ball, strict=True):
+        require(min(i, k) >= 0, "an explicit weight outside the table")
+        weights[i][k] = weight
+    return weights, [sum(row) for row in weights]
 
 
 # ---------------------------------------------------------------------------------- arithmetic
@@ -180,8 +234,9 @@ def shortest_paths(source, links):
 
 def check_rows(a):
     """1. Rows are probability distributions."""
-    wrong = sum(sum(row) != 1 << a.bits or min(row) < 0 for row in a.W)
-    return "rows that are no distributions", wrong, f"{a.n} secrets, {a.k} reports, 2^{a.bits}"
+    wrong = sum(sum(row) != t or min(row) < 0 or t < 1 for row, t in zip(a.W, a.totals))
+    most = max(a.totals).bit_length() - 1
+    return "rows that are no distributions", wrong, f"{a.n} secrets, {a.k} reports, 2^{most}"
 
 
 def check_inequalities(a):
@@ -189,7 +244,9 @@ def check_inequalities(a):
     wrong = 0
     for i, j in a.binding:
         low, _ = a.factor((i, j))
-        wrong += sum(x << BITS > y * low or y << BITS > x * low for x, y in zip(a.W[i], a.W[j]))
+        p, q = a.totals[j], a.totals[i]  # x / q and y / p are the probabilities
+        for x, y in zip(a.W[i], a.W[j]):
+            wrong += x * p << BITS > y * q * low or y * q << BITS > x * p * low
     detail = f"{2 * len(a.binding) * a.k} on {len(a.binding)} binding links"
     return "inequalities violated", wrong, detail
 
@@ -254,7 +311,7 @@ def check_distances(a):
 def check_loss(a):
     """4. The expected loss is at most the stated one."""
     total = sum(c * w for costs, row in zip(a.cost, a.W) for c, w in zip(costs, row))
-    loss = Fraction(total, UNIT << a.bits)
+    loss = Fraction(total, UNIT * a.totals[0])
     wrong = loss > Fraction(a.upper) or min(map(min, a.cost)) < 0
     return "expected loss above the stated one", int(wrong), f"{float(loss)!r} <= {a.upper!r}"
 
@@ -292,8 +349,9 @@ def verify(a):
     yield check_inequalities(a)
     yield from check_paths(a)
     yield check_distances(a)
-    yield check_loss(a)
-    yield check_bound(a)
+    if not a.anchored:
+        yield check_loss(a)
+        yield check_bound(a)
     yield "randomness from a seed", int(a.meta["provenance"]["seeded"] is not False), ""
 
 
@@ -305,6 +363,9 @@ def main(arguments):
     try:
         a = Artefact(arguments[0])
         checks = list(verify(a))
+    except NotCheckedError as reason:
+        print(f"{arguments[0]} is NOT CHECKED: {reason}", file=sys.stderr)
+        return 2
     except Exception as error:  # noqa: BLE001 - what cannot be read proves nothing, whatever the reason
         reason = f"{type(error).__name__}: {error}"
         print(f"{arguments[0]} is not a whole artefact: {reason}", file=sys.stderr)

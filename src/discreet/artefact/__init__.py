@@ -17,6 +17,17 @@ the SHA-256 of each member.
 ``multipliers_*.npy``  ``report``, ``source``, ``target``, ``value``: the proof of the lower bound
 =====================  ==========================================================================================
 
+A channel that is never written down (``kind`` is ``"anchored"``) has these instead of ``limbs``, ``loss``, ``prior``
+and multipliers; ``rate``, ``lift`` and ``totals_share`` stand in ``meta.json``:
+
+=====================  ==========================================================================================
+``centers.npy``        for each report the secret where its tail is centered, int64; ``anchors.npy`` its weight there
+``factors.npy``        the factors of the integer exponential, int64 ``(7, 256)``
+``names.npy``          what is published for each report, where that is not its center
+``ball_*.npy``         ``secrets``, ``reports``, ``weights``: explicit weights, where there are some
+``distances.npy``      and ``binding.npy`` as above, up to 4096 secrets; beyond, lengths follow from places or points
+=====================  ==========================================================================================
+
 ``verify_standalone.py`` in the repository's root reads this format with the standard library alone.
 
 A table of counts stays a CSV or Parquet file that any program reads; ``FILE.discreet.json`` beside it holds the
@@ -25,6 +36,12 @@ guarantee, the certificate, the provenance, the regions, and the SHA-256 of the 
 
 from __future__ import annotations
 
+from discreet.artefact._anchored import (
+    AnchoredArtefact,
+    from_tails,
+    load_anchored,
+    save_anchored,
+)
 from discreet.artefact._counts import (
     load_counts,
     load_measurements,
@@ -32,21 +49,26 @@ from discreet.artefact._counts import (
     save_measurements,
 )
 from discreet.artefact._format import different_labels
-from discreet.artefact._read import Artefact, load, read
+from discreet.artefact._read import Artefact, load, read, zip_kind
 from discreet.artefact._sidecar import is_table, kind_of, sidecar_of
 from discreet.artefact._write import save
 
 __all__ = [
+    "AnchoredArtefact",
     "Artefact",
     "different_labels",
+    "from_tails",
     "is_table",
     "kind_of",
     "load",
+    "load_anchored",
     "load_counts",
     "load_measurements",
     "read",
     "save",
+    "save_anchored",
     "save_counts",
     "save_measurements",
     "sidecar_of",
+    "zip_kind",
 ]

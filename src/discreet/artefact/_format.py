@@ -9,7 +9,7 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FORMAT", "OPTIONAL", "PARTS", "SCHEMA_VERSION", "TYPES", "different_labels"]
+__all__ = ["FOREIGN", "FORMAT", "NEEDED", "PARTS", "SCHEMA_VERSION", "TYPES", "different_labels"]
 
 FORMAT = "discreet.artefact"
 SCHEMA_VERSION = 1
@@ -31,11 +31,21 @@ TYPES = {
     "multipliers_source": "<i4",
     "multipliers_target": "<i4",
     "multipliers_value": "<f8",
+    "centers": "<i8",
+    "anchors": "<i8",
+    "names": "<i8",
+    "factors": "<i8",
+    "ball_secrets": "<i8",
+    "ball_reports": "<i8",
+    "ball_weights": "<i8",
 }
 """The members and their types, little-endian."""
 
-OPTIONAL = frozenset({"points", "places", "reports", *(f"multipliers_{part}" for part in PARTS)})
-"""Members that a file may lack."""
+NEEDED = ("limbs", "distances", "joined", "binding", "loss", "prior")
+"""Members that every file with a table of weights has."""
+
+FOREIGN = ("centers", "anchors", "names", "factors", "ball_secrets", "ball_reports", "ball_weights")
+"""Members that it never has."""
 
 
 def different_labels(labels: Sequence[str], n: int) -> tuple[str, ...]:

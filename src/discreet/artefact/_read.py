@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import zipfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.artefact._format import (
+    FOREIGN,
     FORMAT,
-    OPTIONAL,
+    NEEDED,
     PARTS,
     SCHEMA_VERSION,
     TYPES,
@@ -34,13 +36,22 @@ from discreet.metricdp.problem import Problem
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["Artefact", "load", "read"]
+__all__ = [
+    "MALFORMED",
+    "Artefact",
+    "is_whole",
+    "load",
+    "open_members",
+    "read",
+    "small_space",
+    "zip_kind",
+]
 
-_MALFORMED = (
+MALFORMED = (
     zipfile.BadZipFile,
     DiscreetError,
     ArithmeticError,
@@ -100,21 +111,45 @@ def read(path: str | os.PathLike[str]) -> Artefact:
     -----
     That a file is whole says nothing about who made it. What it claims, :func:`discreet.metricdp.verify` checks anew.
     """
+    with is_whole(path) as data:
+        return _artefact(*open_members(data, "channel"))
+
+
+@contextmanager
+def is_whole(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """Give the bytes of a file; whatever is wrong with them is said of the file."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         got = f"{path}: {error.strerror}"
         raise InvalidProblemError("path", "a file that can be read", got) from None
     try:
-        return _artefact(*_open(data))
-    except _MALFORMED as error:
+        yield data
+    except MALFORMED as error:
         detail = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InvalidProblemError(
             "path", "a whole discreet artefact", f"{path}: {detail}"
         ) from None
 
 
-def _open(file: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def zip_kind(path: str | os.PathLike[str]) -> str:
+    """Read what kind of channel a file says that it is: ``"channel"`` with a table, ``"anchored"`` without.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the file cannot be read, or is no artefact of this form.
+    """
+    with is_whole(path) as data, zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entry = archive.getinfo("meta.json")
+        # A header may state any size, and reading would first ask for that much memory.
+        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > len(data):
+            raise InvalidProblemError("members", "arrays stored as they are", "a compressed one")
+        return str(json.loads(archive.read(entry))["kind"])
+
+
+def open_members(file: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read the metadata and the arrays of an artefact of a kind, each with its stated hash."""
     with zipfile.ZipFile(io.BytesIO(file)) as archive:
         listed = archive.infolist()
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in listed):
@@ -124,7 +159,7 @@ def _open(file: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             raise InvalidProblemError("members", "no more bytes than the file has", "more")
         data = {entry.filename: archive.read(entry) for entry in listed}
     meta = json.loads(data.pop("meta.json"), parse_constant=_no_constant)
-    _known_version(meta)
+    _known_version(meta, kind)
     stated = {name: entry["sha256"] for name, entry in meta["members"].items()}
     known = {f"{name}.npy" for name in TYPES}
     if len(listed) != len(data) + 1 or data.keys() != stated.keys() or not data.keys() <= known:
@@ -139,9 +174,10 @@ def _no_constant(name: str) -> float:
     raise InvalidProblemError("meta.json", "finite numbers", name)
 
 
-def _known_version(meta: Mapping[str, Any]) -> None:
-    if meta["format"] != FORMAT or meta["kind"] != "channel":
-        raise InvalidProblemError("kind", "a channel", repr(meta["kind"]))
+def _known_version(meta: Mapping[str, Any], kind: str) -> None:
+    if meta["format"] != FORMAT or meta["kind"] != kind:
+        article = "an" if kind == "anchored" else "a"
+        raise InvalidProblemError("kind", f"{article} {kind}", repr(meta["kind"]))
     if meta["schema_version"] != SCHEMA_VERSION:
         expected = f"{SCHEMA_VERSION}; a newer discreet may read it"
         raise InvalidProblemError("schema_version", expected, repr(meta["schema_version"]))
@@ -164,11 +200,13 @@ def _decode(name: str, body: bytes) -> NDArray[Any]:
 
 
 def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Artefact:
-    missing = TYPES.keys() - OPTIONAL - arrays.keys()
+    missing, foreign = set(NEEDED) - arrays.keys(), arrays.keys() & set(FOREIGN)
     if missing:
         raise InvalidProblemError("members", "all that a channel has", f"no {min(missing)}")
+    if foreign:
+        raise InvalidProblemError("members", "those of a channel", min(foreign))
     channel = Channel(arrays["limbs"])
-    space = _space(meta["space"], arrays, channel.n_secrets)
+    space = small_space(meta["space"], arrays, channel.n_secrets)
     problem = Problem(
         space,
         utility_loss=arrays["loss"],
@@ -212,7 +250,10 @@ def _guarantee(stated: dict[str, Any], space: MetricSpace) -> MetricDP:
     return guarantee
 
 
-def _space(stated: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n: int) -> MetricSpace:
+def small_space(
+    stated: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n: int
+) -> MetricSpace:
+    """Make a space anew from its distances, and check that they are what they are said to be."""
     condensed, points = arrays["distances"], arrays.get("points")
     if condensed.shape != (n * (n - 1) // 2,) or condensed.min(initial=0) < 0:
         expected = f"{n * (n - 1) // 2} non-negative integers"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.metricdp.bound import Multipliers
     from discreet.metricdp.problem import Problem
 
-__all__ = ["replace_file", "save"]
+__all__ = ["encode", "pack", "replace_file", "save"]
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The first date that a zip can hold."""
@@ -60,13 +60,22 @@ def save(
     The same design gives the same bytes.
     """
     members = _members(design)
-    data = {f"{name}.npy": _encode(array, TYPES[name]) for name, array in members.items()}
+    data = {f"{name}.npy": encode(array, TYPES[name]) for name, array in members.items()}
     names = None if labels is None else different_labels(labels, design.channel.n_secrets)
-    meta = {**_meta(design), "labels": names}
-    meta["members"] = {
-        name: {"sha256": hashlib.sha256(body).hexdigest()} for name, body in data.items()
-    }
-    text = json.dumps(meta, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n"
+    pack(Path(path), {**_meta(design), "labels": names}, data)
+
+
+def pack(path: Path, meta: dict[str, Any], data: dict[str, bytes]) -> None:
+    """Put metadata and arrays into one file, with the hash of each; the same content gives the same bytes.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the system refuses.
+    """
+    hashes = {name: {"sha256": hashlib.sha256(body).hexdigest()} for name, body in data.items()}
+    stated = {**meta, "members": hashes}
+    text = json.dumps(stated, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n"
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, body in {"meta.json": text, **data}.items():
@@ -74,7 +83,7 @@ def save(
             # The system that wrote a member is part of the bytes; 3 stands for Unix.
             entry.create_system, entry.external_attr = 3, 0o644 << 16
             archive.writestr(entry, body)
-    replace_file(Path(path), buffer.getvalue())
+    replace_file(path, buffer.getvalue())
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -152,7 +161,8 @@ def _meta(design: Design[Problem, Multipliers]) -> dict[str, Any]:
     }
 
 
-def _encode(array: NDArray[Any], kind: str) -> bytes:
+def encode(array: NDArray[Any], kind: str) -> bytes:
+    """Write an array as ``.npy``, version 1.0, in C order."""
     buffer = io.BytesIO()
     plain = np.ascontiguousarray(array, dtype=kind)
     np.lib.format.write_array(buffer, plain, version=(1, 0), allow_pickle=False)

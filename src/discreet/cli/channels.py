@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from discreet.artefact import Artefact
+from discreet.cli.anchored import anchored_facts, anchored_text, draw_anchored
 from discreet.cli.describe import describe, info_text
 from discreet.cli.designing import Outputs, Search, run_design
-from discreet.cli.files import open_channel
+from discreet.cli.files import open_any
 from discreet.cli.options import Channel, Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, warn
 from discreet.cli.registry import METHODS
@@ -207,7 +209,10 @@ def info(channel: Channel, *, as_json: Json = False) -> None:
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
-    stored = open_channel(channel)
+    stored = open_any(channel)
+    if not isinstance(stored, Artefact):
+        emit(anchored_facts(stored), anchored_text(stored), as_json=as_json, command="info")
+        return
     made = stored.design
     labels = None if stored.labels is None else list(stored.labels)
     data = {**describe(made), "provenance": made.provenance.to_dict(), "labels": labels}
@@ -230,14 +235,16 @@ def sample(
 
     Each report of one secret spends epsilon again: n reports cost n epsilon. There is no seed.
     """
-    stored = open_channel(channel)
-    place = find_secret(sys.stdin.readline() if secret == "-" else secret, stored)  # noqa: S105 - a place, no password
+    stored = open_any(channel)
+    typed = sys.stdin.readline() if secret == "-" else secret  # noqa: S105 - a place, no password
+    made = stored.design if isinstance(stored, Artefact) else stored
+    place = find_secret(typed, made.channel.n_secrets, stored.labels)
     if n > 1:
-        epsilon = float(n * stored.design.guarantee.epsilon)
-        warn(
-            f"{n} reports of one secret cost {n} times epsilon: {epsilon:g} per {stored.design.guarantee.unit}"
-        )
-    data, text = draw(stored, place, n)
+        cost = f"{float(n * made.guarantee.epsilon):g} per {made.guarantee.unit}"
+        warn(f"{n} reports of one secret cost {n} times epsilon: {cost}")
+    data, text = (
+        draw(stored, place, n) if isinstance(stored, Artefact) else draw_anchored(stored, place, n)
+    )
     emit(data, text, as_json=as_json, command="sample")
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.artefact import Artefact, read, save
+from discreet.artefact import AnchoredArtefact, Artefact, load_anchored, read, save, zip_kind
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
@@ -16,13 +16,31 @@ if TYPE_CHECKING:
     from discreet.metricdp.bound import Multipliers
     from discreet.metricdp.problem import Problem
 
-__all__ = ["check_writable", "open_channel", "write_channel"]
+__all__ = ["channel_kind", "check_writable", "open_any", "open_channel", "write_channel"]
 
 
 def open_channel(path: str) -> Artefact:
     """Read a channel; an error names the command's argument."""
     try:
         return read(path)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
+
+
+def channel_kind(path: str) -> str:
+    """Say what kind of channel a file holds; an error names the command's argument."""
+    try:
+        return zip_kind(path)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
+
+
+def open_any(path: str) -> Artefact | AnchoredArtefact:
+    """Read a channel of either kind, with a table or without; an error names the command's argument."""
+    if channel_kind(path) != "anchored":
+        return open_channel(path)
+    try:
+        return load_anchored(path)
     except InvalidProblemError as error:
         raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.files import channel_kind
 from discreet.cli.options import Channel, Json  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, facts
 from discreet.cli.registry import JUDGES, find
@@ -39,7 +40,9 @@ def verify(
     a check fails, and for anything that was made with a seed.
     """
     certificate: Certificate
-    certificate, found = find(JUDGES, "channel", "CHANNEL")(channel, optimality=optimality)
+    certificate, found = find(JUDGES, channel_kind(channel), "CHANNEL")(
+        channel, optimality=optimality
+    )
     data = {**certificate.to_dict(), **found}
     summary = facts(
         [

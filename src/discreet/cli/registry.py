@@ -56,7 +56,10 @@ REPRODUCE: dict[str, str] = {
     "metricdp/figures17-20": f"{_QIU24}.convergence:figures17to20",
 }
 
-JUDGES: dict[str, str] = {"channel": "discreet.cli.judges:judge_channel"}
+JUDGES: dict[str, str] = {
+    "anchored": "discreet.cli.judges:judge_anchored",
+    "channel": "discreet.cli.judges:judge_channel",
+}
 
 
 def find(table: Mapping[str, str], name: str, argument: str) -> Callable[..., Any]:

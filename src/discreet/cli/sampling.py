@@ -8,12 +8,14 @@ from discreet.cli.statement import secret_names
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from discreet.artefact import Artefact
 
 __all__ = ["draw", "find_secret"]
 
 
-def find_secret(text: str, stored: Artefact) -> int:
+def find_secret(text: str, n: int, labels: Sequence[str] | None) -> int:
     """Find a secret by label or index.
 
     Raises
@@ -21,10 +23,9 @@ def find_secret(text: str, stored: Artefact) -> int:
     InvalidProblemError
         When there is none. What was typed is private, and is not repeated.
     """
-    n = stored.design.channel.n_secrets
-    found = secret_names(n, stored.labels).get(text.strip())
+    found = secret_names(n, labels).get(text.strip())
     if found is None:
-        expected = f"an index from 0 to {n - 1}" + ("" if stored.labels is None else ", or a label")
+        expected = f"an index from 0 to {n - 1}" + ("" if labels is None else ", or a label")
         raise InvalidProblemError("--secret", expected, "something else")
     return found
 
