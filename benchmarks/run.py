@@ -18,10 +18,15 @@ HERE = Path(__file__).parent
 QUICK = [
     ["import_time.py"],
     ["sampler_rates.py"],
+    ["submodular_oracles.py"],
     ["metricdp_golden.py"],
     ["metricdp_engine.py", "--repeat", "1"],
 ]
-LONG = [["metricdp_golden.py", "--full"], ["metricdp_engine.py", "--full", "--beside"]]
+LONG = [
+    ["submodular_oracles.py", "--full"],
+    ["metricdp_golden.py", "--full"],
+    ["metricdp_engine.py", "--full", "--beside"],
+]
 
 
 def machine() -> str:
@@ -41,9 +46,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
     parser.add_argument("--peers", metavar="PYTHON", help="an interpreter with the group peers")
     options = parser.parse_args()
-    todo = QUICK if options.quick else [*QUICK[:-2], *LONG]
+    todo = QUICK if options.quick else [*QUICK[:-3], *LONG]
     if options.peers:
-        todo = [*todo, ["peers_qif.py", "--python", options.peers]]
+        todo += [[f"peers_{peer}.py", "--python", options.peers] for peer in ("qif", "submodular")]
     failed = 0
     for script, *arguments in todo:
         print(f"\n## {script} {' '.join(arguments)}", flush=True)
