@@ -1,0 +1,1 @@
+"""Local search over unions of near classes."""

@@ -1,0 +1,177 @@
+"""Compiled loop of the local search: pick near classes, partition their union anew, keep what loses no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.core._jit import kernel
+from discreet.kanonymity._kernels import pair_cost
+from discreet.kanonymity.rebuild._kernels import below, part_costs, polish, regrow
+from discreet.kanonymity.subsets._kernels import best_partition
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity._arrays import Arrays
+    from discreet.kanonymity.subsets._kernels import Subsets
+
+__all__ = ["State", "Table", "improve"]
+
+
+class Table(NamedTuple):
+    """Rows and points: row r is at ``point[r]``; rows of point p are ``rows[first[p] : first[p + 1]]``.
+
+    ``near[p]`` are near points, nearest first, -1 where there are no more.
+    """
+
+    point: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    first: NDArray[np.int64]
+    near: NDArray[np.int32]
+
+
+class State(NamedTuple):
+    """A partition that is being improved.
+
+    Class c has rows ``members[c, : size[c]]`` and loses ``cost[c]``; a slot of size 0 is free. ``draw[0]`` is the state
+    of the generator that says where to look.
+    """
+
+    labels: NDArray[np.int64]
+    members: NDArray[np.int64]
+    size: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    draw: NDArray[np.int64]
+
+
+@kernel
+def _near_class(A: Arrays, T: Table, S: State, row: int, samples: int) -> int:
+    """Class of a near row: of a point kept as near, or with `samples` of the nearest of so many rows at random."""
+    p = T.point[row]
+    if samples == 0:
+        n_near = T.near.shape[1]
+        # The smaller of two draws: near points are looked at more often.
+        q = T.near[p, min(below(S.draw, n_near), below(S.draw, n_near))]
+        if q < 0:
+            return int(S.labels[below(S.draw, len(T.rows))])
+        return int(S.labels[T.rows[T.first[q] + below(S.draw, T.first[q + 1] - T.first[q])]])
+    best, found = np.inf, int(S.labels[row])
+    for _ in range(samples):
+        other = T.rows[below(S.draw, len(T.rows))]
+        if S.labels[other] == S.labels[row]:
+            continue
+        apart = pair_cost(A, A.codes[p], A.codes[T.point[other]], best)
+        if apart < best:
+            best, found = apart, int(S.labels[other])
+    return found
+
+
+@kernel
+def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    T: Table,
+    S: State,
+    most_rows: int,
+    most_classes: int,
+    samples: int,
+    picked: NDArray[np.int64],
+    union: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Pick a class that loses something and classes near to its rows; give how many, and write their rows."""
+    n_classes = len(S.size)
+    c = below(S.draw, n_classes)
+    for _ in range(200):
+        if S.size[c] > 0 and S.cost[c] > 0.0:
+            break
+        c = below(S.draw, n_classes)
+    picked[0], n_picked = c, 1
+    n = S.size[c]
+    for i in range(n):
+        union[i] = S.members[c, i]
+    for _ in range(4 * most_classes):
+        if n_picked == most_classes:
+            break
+        row = union[below(S.draw, n)]
+        d = _near_class(A, T, S, row, samples if below(S.draw, 4) > 0 else 0)
+        known = n + S.size[d] > most_rows
+        for t in range(n_picked):
+            known = known or picked[t] == d
+        if known:
+            continue
+        for i in range(S.size[d]):
+            union[n + i] = S.members[d, i]
+        n += S.size[d]
+        picked[n_picked] = d
+        n_picked += 1
+    return n_picked, n
+
+
+@kernel
+def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    T: Table,
+    S: State,
+    W: Subsets,
+    k: int,
+    exact_rows: int,
+    most_rows: int,
+    most_classes: int,
+    samples: int,
+    rounds: int,
+) -> float:
+    """Improve a partition in place for so many rounds; give what it loses less.
+
+    Unions of at most `exact_rows` rows are partitioned exactly; larger ones grow anew from random seeds and are
+    polished.
+    """
+    union = np.empty(max(most_rows, S.members.shape[1]), dtype=np.int64)
+    part = np.empty(len(union), dtype=np.int64)
+    picked = np.empty(most_classes, dtype=np.int64)
+    slots = np.empty(len(S.size), dtype=np.int64)
+    wider = np.empty(A.start[len(A.kind)], dtype=np.float64)
+    marks = np.zeros(len(wider), dtype=np.bool_)
+    n_free = 0
+    for c in range(len(S.size)):
+        if S.size[c] == 0:
+            slots[n_free] = c
+            n_free += 1
+    gained = 0.0
+    for _ in range(rounds):
+        n_picked, n = _pick(A, T, S, most_rows, most_classes, samples, picked, union)
+        if n_picked < 2 and n < 2 * k:
+            continue
+        before = 0.0
+        for t in range(n_picked):
+            before += S.cost[picked[t]]
+        if n <= exact_rows:
+            after = best_partition(A, T.point, union, n, part, W)
+            if after >= before - 1e-12:
+                continue
+            n_parts = 0
+            for i in range(n):
+                n_parts = max(n_parts, part[i] + 1)
+        else:
+            n_parts = regrow(A, T.point, union, n, k, part, S.draw, wider, marks)
+            polish(A, T.point, union, n, k, part, n_parts, 3)
+        costs = part_costs(A, T.point, union, n, part, n_parts)
+        after = 0.0
+        for t in range(n_parts):
+            after += costs[t]
+        if after > before:
+            continue
+        gained += before - after
+        for t in range(n_picked):
+            S.size[picked[t]] = 0
+            slots[n_free] = picked[t]
+            n_free += 1
+        n_free -= n_parts
+        for t in range(n_parts):
+            S.cost[slots[n_free + t]] = costs[t]
+        for i in range(n):
+            c = slots[n_free + part[i]]
+            S.members[c, S.size[c]] = union[i]
+            S.size[c] += 1
+            S.labels[union[i]] = c
+    return gained

@@ -1,0 +1,1 @@
+"""Partitions of some classes' rows anew, when they are too many for all subsets: grown from a seed, then polished."""

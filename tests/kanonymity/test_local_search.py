@@ -1,0 +1,174 @@
+"""Exact partitions of a few rows, and the search over unions of near classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity import local_search
+from discreet.kanonymity._arrays import arrays_of
+from discreet.kanonymity.candidate import Limits, audit
+from discreet.kanonymity.initial import Initial
+from discreet.kanonymity.local_search import LocalSearch, split_large
+from discreet.kanonymity.problem import Problem
+from discreet.kanonymity.subsets import SubsetProgram, optimum_of
+from kanonymity.tables import fars, mixed, numeric
+
+
+def all_partitions(n: int, k: int) -> list[list[int]]:
+    """Labels of every partition of n rows into classes of k or more, of any size."""
+    found: list[list[int]] = []
+
+    def extend(labels: list[int]) -> None:
+        if len(labels) == n:
+            if min(labels.count(label) for label in set(labels)) >= k:
+                found.append(labels)
+            return
+        for label in range(max(labels, default=-1) + 2):
+            extend([*labels, label])
+
+    extend([])
+    return found
+
+
+@settings(max_examples=25)
+@given(n=st.integers(2, 7), k=st.integers(1, 4), seed=st.integers(0, 999), kind=st.integers(0, 2))
+def test_the_subset_program_finds_the_optimum_over_classes_of_any_size(
+    n: int, k: int, seed: int, kind: int
+) -> None:
+    """Classes of 2k rows and more need not be looked at (F2), which this does."""
+    if n < k:
+        return
+    rows = np.random.default_rng(seed).integers(0, 4, (n, 2)).astype(float)
+    problem = [mixed(n, seed), mixed(n, seed, "one-hot", missing=True), numeric(rows)][kind]
+    best = min(problem.loss_of(labels) for labels in all_partitions(n, k))
+    found = SubsetProgram().solve(problem, k, Limits())
+    assert problem.loss_of(found.labels) == pytest.approx(best, abs=1e-12)
+    assert found.lower <= best
+    assert found.lower == pytest.approx(best, abs=1e-9)
+
+
+def test_equal_rows_are_kept_in_classes_of_k() -> None:
+    """T11: of the many optima the one with the most classes."""
+    labels, loss = optimum_of(numeric(np.zeros((9, 2))), np.arange(9), 3)
+    assert loss == 0
+    assert np.bincount(labels).tolist() == [3, 3, 3]
+
+
+def test_a_part_of_the_rows_is_partitioned_with_the_units_of_the_whole() -> None:
+    labels, loss = optimum_of(fars(), np.array([12, 1, 11, 14, 7, 10]), 3)
+    assert labels[:3].tolist() == [labels[0]] * 3
+    assert loss == pytest.approx(3 * (30 / 62 + 0 / 4) + 3 * (31 / 62 + 1 / 4))
+
+
+@settings(max_examples=30)
+@given(n=st.integers(4, 12), k=st.integers(2, 4), seed=st.integers(0, 999), exact=st.booleans())
+def test_the_search_keeps_classes_of_k_and_loses_no_more(
+    n: int, k: int, seed: int, *, exact: bool
+) -> None:
+    problem = mixed(n, seed, missing=True)
+    start = Initial().solve(problem, k, Limits()).labels
+    method = LocalSearch(rounds=30, exact_rows=12 if exact else 0, seed=seed)
+    found = method.solve(problem, k, Limits(start=start))
+    assert audit(found.labels, k).passed
+    assert np.bincount(found.labels).max() < 2 * k
+    assert problem.loss_of(found.labels) <= problem.loss_of(start) + 1e-9
+    assert problem.loss_of(found.labels) >= SubsetProgram().solve(problem, k, Limits()).lower
+
+
+def test_it_finds_the_optimum_of_the_worked_example() -> None:
+    found = LocalSearch(rounds=200).solve(fars(), 3, Limits())
+    assert fars().loss_of(found.labels) == pytest.approx(19.266129, abs=1e-6)
+    weighted = fars((0.8, 0.05, 0.1, 0.05))
+    found = LocalSearch(rounds=200).solve(weighted, 3, Limits())
+    assert weighted.loss_of(found.labels) == pytest.approx(4.114516129, abs=1e-9)
+
+
+@pytest.mark.parametrize("k", [5, 8])
+def test_larger_classes_are_grown_anew_and_polished(k: int) -> None:
+    problem = mixed(120, 1)
+    start = Initial().solve(problem, k, Limits()).labels
+    found = LocalSearch(rounds=150).solve(problem, k, Limits(start=start))
+    assert audit(found.labels, k).passed
+    assert problem.loss_of(found.labels) < 0.8 * problem.loss_of(start)
+
+
+def test_equal_seeds_give_equal_partitions() -> None:
+    problem = mixed(60, 2)
+    first, second = (
+        LocalSearch(rounds=40, seed=5).solve(problem, 3, Limits()).labels for _ in range(2)
+    )
+    assert first.tolist() == second.tolist()
+
+
+def test_it_ends_with_the_time() -> None:
+    problem = mixed(60, 2)
+    found = LocalSearch().solve(problem, 3, Limits.within(0.05))
+    assert audit(found.labels, 3).passed
+
+
+def test_without_a_limit_it_ends_by_itself() -> None:
+    assert audit(LocalSearch().solve(fars(), 3, Limits()).labels, 3).passed
+
+
+def test_near_points_among_very_many_come_from_several_orders(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(local_search, "EVERY_PAIR", 1)
+    problem = mixed(80, 3)
+    start = Initial().solve(problem, 3, Limits()).labels
+    found = LocalSearch(rounds=200).solve(problem, 3, Limits(start=start))
+    assert problem.loss_of(found.labels) < 0.8 * problem.loss_of(start)
+
+
+def test_one_class_alone_stays_what_it_is() -> None:
+    for rows in (np.zeros((5, 1)), np.arange(5.0)[:, None]):
+        found = LocalSearch(rounds=3).solve(numeric(rows), 4, Limits())
+        assert found.labels.tolist() == [0] * 5
+
+
+@settings(max_examples=20)
+@given(n=st.integers(2, 30), k=st.integers(1, 5), seed=st.integers(0, 999))
+def test_splitting_large_classes_loses_nothing(n: int, k: int, seed: int) -> None:
+    if n < k:
+        return
+    problem = mixed(n, seed)
+    whole = np.zeros(n, dtype=np.int32)
+    split = split_large(problem, whole, k)
+    sizes = np.bincount(split)
+    assert k <= sizes.min()
+    assert sizes.max() < 2 * k
+    assert problem.loss_of(split) <= problem.loss_of(whole) + 1e-9
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: LocalSearch(exact_rows=20).solve(fars(), 3, Limits()),
+        lambda: LocalSearch().solve(fars(), 3, Limits(start=np.array([-1] + [0] * 19))),
+    ],
+)
+def test_nonsense_is_refused(attempt: Any) -> None:
+    with pytest.raises(InvalidProblemError):
+        attempt()
+
+
+def span_of(problem: Problem, j: int, lo: int, hi: int) -> float:
+    from discreet.kanonymity._kernels import span
+
+    return float(span(arrays_of(problem), j, lo, hi))
+
+
+@pytest.mark.parametrize("loss", ["ncp", "arx-loss", "one-hot"])
+def test_kernels_and_columns_agree_on_every_span(loss: str) -> None:
+    problem = mixed(40, 0, loss, missing=True)
+    for j in (0, 2):
+        size = len(problem.columns[j].domain)
+        for lo in range(size):
+            for hi in range(lo, size):
+                assert span_of(problem, j, lo, hi) == problem.columns[j].span_cost(lo, hi)
