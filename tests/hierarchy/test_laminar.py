@@ -215,6 +215,15 @@ def test_equal_inputs_give_equal_outputs_however_the_arrays_lie_in_memory() -> N
     assert not np.shares_memory(first, y)
 
 
+@pytest.mark.parametrize("total", [900, None])
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_threads_do_not_change_the_result(loss: Loss, total: int | None) -> None:
+    tree, _, y, _ = noisy_census(states=3, counties=9, groups=900, max_size=12)
+    first = project(tree, y, total=total, loss=loss)
+    for threads in (2, 3, 40):
+        assert np.array_equal(project(tree, y, total=total, loss=loss, threads=threads), first)
+
+
 def test_sizes_are_coupled_by_the_total_alone() -> None:
     """With a free total each size is a problem of its own."""
     tree, _, y, _ = noisy_census(states=3, counties=9, groups=900, max_size=12)
@@ -261,6 +270,7 @@ def test_noise_that_is_consistent_already_is_given_back(problem: Any) -> None:
         ({"total": -1}, "total"),
         ({"total": 2**60}, "total"),
         ({"loss": "l0"}, "loss"),
+        ({"threads": 0}, "threads"),
     ],
 )
 def test_nonsense_is_refused(changes: dict[str, Any], field: str) -> None:

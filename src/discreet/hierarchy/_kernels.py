@@ -26,9 +26,9 @@ def _merge(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     runs: int,
     keys_too: NDArray[np.float64],
     jumps_too: NDArray[np.float64],
-) -> bool:
-    """Merge sorted runs ``edges[i] .. edges[i + 1]`` into one, by pairs; tell whether it ends in the second arrays."""
-    other = False
+) -> int:
+    """Merge sorted runs ``edges[i] .. edges[i + 1]`` into one, by pairs; tell in which arrays it ends, 0 or 1."""
+    side = 0
     while runs > 1:
         made = 0
         for first in range(0, runs, 2):
@@ -47,8 +47,8 @@ def _merge(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
         runs = made
         keys, keys_too = keys_too, keys
         jumps, jumps_too = jumps_too, jumps
-        other = not other
-    return other
+        side = 1 - side
+    return side
 
 
 @kernel
@@ -74,12 +74,19 @@ def _bend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
             price[at], jump[at] = -weight * y[r], 1.0 / weight
             continue
         start, count = offsets[first], offsets[stop] - offsets[first]
-        for c in range(first, stop + 1):
-            edges[c - first] = offsets[c] - start
         work[0, :count] = price[start : start + count]
         jumps[0, :count] = jump[start : start + count]
-        other = _merge(work[0], jumps[0], edges, stop - first, work[1], jumps[1])
-        side = 1 if other else 0
+        side = 0
+        if (
+            count == stop - first
+            and jump[start : start + count].min() == jump[start : start + count].max()
+        ):
+            # Leaves of one weight: nothing needs to move with the keys.
+            work[0, :count].sort()
+        else:
+            for c in range(first, stop + 1):
+                edges[c - first] = offsets[c] - start
+            side = _merge(work[0], jumps[0], edges, stop - first, work[1], jumps[1])
         flow, steep, steep_above = 0.0, 0.0, 0.0
         for j in range(count):
             here = work[side, j]

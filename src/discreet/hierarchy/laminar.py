@@ -14,15 +14,21 @@ which proves it optimal.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.core.errors import SolverError
+from discreet.core.inputs import positive_count
 from discreet.hierarchy.laminar_check import least_exchange, objective, optimal
 from discreet.hierarchy.laminar_task import NOT_POSSIBLE, Huber, Loss, Task, reach, read_task
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.tree import Tree
@@ -91,6 +97,7 @@ def project(
     total: int | None,
     weights: ArrayLike | None = None,
     loss: Loss = "l2",
+    threads: int = 1,
 ) -> NDArray[np.int64]:
     """Find whole numbers that add up and cost least, and prove it.
 
@@ -106,6 +113,8 @@ def project(
         ``(n_nodes,)`` integers: positive for leaves, 0 or more above; 1 by default.
     loss
         ``"l2"`` for squares, ``"l1"`` for absolute values, or :class:`Huber`.
+    threads
+        Among how many threads the sizes are dealt out; the result does not depend on it.
 
     Returns
     -------
@@ -127,7 +136,7 @@ def project(
     -----
     Squares start from :func:`continuous`. Other losses start from counts in steps of a high power of two, which is
     halved again and again: the proximity of scaled optima [Hoc94]_, here not trusted but checked. The optimum inside
-    windows of five counts is found by merging increments. Where the test of :func:`optimal` finds an exchange that
+    windows of three counts is found by merging increments. Where the test of :func:`optimal` finds an exchange that
     improves it, it becomes the center of windows twice as wide.
 
     Examples
@@ -137,9 +146,11 @@ def project(
     >>> project(tree, [[3, 1, 2], [2, -1, 1], [0, 1, 3]], total=6).tolist()
     [[3, 1, 2], [3, 0, 0], [0, 1, 2]]
     """
-    task = read_task(frame, y, total, weights, loss)
+    task = replace(
+        read_task(frame, y, total, weights, loss), threads=positive_count(threads, "threads")
+    )
     if loss == "l2":
-        counts = np.floor(_flows(task)).astype(np.int64)
+        counts = np.rint(_flows(task)).astype(np.int64)
         if _refine(task, counts, 1):
             return np.ascontiguousarray(counts.T)
     return np.ascontiguousarray(_scaled(task).T)
@@ -154,11 +165,33 @@ def _flows(task: Task) -> NDArray[np.float64]:
     price = 0.0
     if task.total is not None:
         bends = np.empty(shape), np.empty(shape), np.empty(shape)
-        _kernels.bends(tree.child_start, offsets, task.ys, task.weights, *bends)
+        _deal(
+            task,
+            lambda rows: _kernels.bends(
+                tree.child_start, offsets, task.ys[rows], task.weights, *(b[rows] for b in bends)
+            ),
+        )
         price = _kernels.price_of(*bends, task.total)
     flows = np.empty(task.ys.shape)
-    _kernels.descend(tree.child_start, offsets, task.ys, task.weights, price, flows)
+    _deal(
+        task,
+        lambda rows: _kernels.descend(
+            tree.child_start, offsets, task.ys[rows], task.weights, price, flows[rows]
+        ),
+    )
     return flows
+
+
+def _deal(task: Task, work: Callable[[slice], None]) -> None:
+    """Deal the sizes out among threads; kernels hold no lock, and each writes its own rows."""
+    edges = np.linspace(0, len(task.ys), task.threads + 1).astype(int).tolist()
+    parts = [slice(first, stop) for first, stop in pairwise(edges)]
+    if len(parts) == 1:
+        work(parts[0])
+        return
+    with ThreadPoolExecutor(len(parts)) as executor:
+        # The list waits for all, and raises what any of them raised.
+        list(executor.map(work, parts))
 
 
 def _scaled(task: Task) -> NDArray[np.int64]:
@@ -174,7 +207,7 @@ def _scaled(task: Task) -> NDArray[np.int64]:
 
 def _refine(task: Task, centers: NDArray[np.int64], step: int) -> bool:
     """Move the centers until no exchange improves them; tell whether any window held a solution."""
-    half = 2
+    half = 1
     while True:
         if _solve(task, centers, step, half):
             if least_exchange(task, centers, step) >= 0:
@@ -190,13 +223,27 @@ def _solve(task: Task, centers: NDArray[np.int64], step: int, half: int) -> bool
     from discreet.hierarchy import _kernels
 
     n_sizes, children = len(task.ys), task.tree.child_start
-    window = (children, task.ys, centers, task.weights, step, half, task.bound)
+    shape = (task.weights, step, half, task.bound)
+
+    def settle(roots: NDArray[np.int64]) -> None:
+        _deal(
+            task,
+            lambda rows: _kernels.settle(
+                children, task.ys[rows], centers[rows], *shape, roots[rows]
+            ),
+        )
+
     if task.total is None:
-        _kernels.settle(*window, np.zeros(0, dtype=np.int64))
+        settle(np.zeros(0, dtype=np.int64))
         return True
     lows, lengths = np.empty(n_sizes, dtype=np.int64), np.empty(n_sizes, dtype=np.int64)
     tables = np.full((n_sizes, 2 * half + 1), NOT_POSSIBLE)
-    _kernels.tops(*window, lows, lengths, tables)
+    _deal(
+        task,
+        lambda rows: _kernels.tops(
+            children, task.ys[rows], centers[rows], *shape, lows[rows], lengths[rows], tables[rows]
+        ),
+    )
     need = task.total // step - int(lows.sum())
     if not 0 <= need <= lengths.sum():
         return False
@@ -206,5 +253,5 @@ def _solve(task: Task, centers: NDArray[np.int64], step: int, half: int) -> bool
         below, ties = (tables < last).sum(axis=1), (tables == last).sum(axis=1)
         before = np.cumsum(ties) - ties
         roots = lows + below + np.clip(need - below.sum() - before, 0, ties)
-    _kernels.settle(*window, roots)
+    settle(roots)
     return True

@@ -62,6 +62,7 @@ class Task:
     weights: NDArray[np.int64]
     bound: int
     total: int | None
+    threads: int = 1
 
 
 def read_task(

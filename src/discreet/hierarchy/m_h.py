@@ -48,6 +48,8 @@ class MH:
     weights
         The weight of each region: the precision of its noise, or equal ones, as published. They agree where all levels
         have the same share of the budget.
+    threads
+        Threads of the engine; the result does not depend on it.
 
     Notes
     -----
@@ -68,6 +70,7 @@ class MH:
 
     solver: Literal["laminar", "milp"] = "laminar"
     weights: Weights = "inverse-variance"
+    threads: int = 1
 
     kind: ClassVar[Kind] = "direct"
     integral: ClassVar[bool] = True
@@ -105,7 +108,9 @@ class MH:
         if on_progress is not None:
             on_progress("nearest consistent counts")
         if self.solver == "laminar":
-            return project(frame, measured.values, total=frame.total, weights=weights)
+            return project(
+                frame, measured.values, total=frame.total, weights=weights, threads=self.threads
+            )
         found = integer_program(frame.tree, measured.values, frame.total, weights)
         optimal(
             frame, found, measured.values, total=frame.total, weights=weights
