@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.randomness import SeededBits
 from discreet.submodular.baselines import Greedy, LazyGreedy, RandomBase, StochasticGreedy
+from discreet.submodular.combine import FromRecords
+from discreet.submodular.continuous_greedy import ContinuousGreedy
 from discreet.submodular.counted import Counted
 from discreet.submodular.coverage import Coverage, WeightedCoverage
 from discreet.submodular.facility import FacilityLocation
@@ -121,6 +123,42 @@ def test_a_counted_function_is_the_same_function() -> None:
     assert counted.sensitivity == f.sensitivity
 
 
+@settings(deadline=None, max_examples=8)
+@given(f=st.sampled_from(FUNCTIONS), m=st.sampled_from(MATROIDS), seed=st.integers(0, 2**32 - 1))
+def test_continuous_greedy_keeps_its_ratio_before_rounding(
+    f: Callable[[np.random.Generator], Objective],
+    m: Callable[[np.random.Generator], Matroid],
+    seed: int,
+) -> None:
+    """The mean over rounded bases is at least the stated ratio, up to the error of 25 draws."""
+    rng = np.random.default_rng(seed)
+    objective, matroid = f(rng), m(rng)
+    r, steps = matroid.rank, 3
+    bits, method = SeededBits(seed), ContinuousGreedy(steps)
+    seen: list[int] = []
+    values: list[int] = []
+    for _ in range(25):
+        chosen = method.choose(objective, matroid, seen.append, bits=bits)
+        assert matroid.is_independent([e for e, _ in chosen])
+        assert len(chosen) == r
+        values.append(objective.value(chosen))
+    assert seen == [1, 2, 3] * 25
+    ratio = 1 - (1 - (1 - (1 - 1 / steps) ** r) / max(r, 1)) ** steps
+    error = 4 * np.std(values) / 25**0.5
+    assert np.mean(values) + error >= ratio * best_of(objective, matroid) - 1e-3
+
+
+def test_one_step_of_continuous_greedy_is_the_heaviest_base() -> None:
+    f = FacilityLocation(np.random.default_rng(6).random((30, 12)))
+    gains = f.start().gains()[:, 0]
+    chosen = ContinuousGreedy(1).choose(f, UniformMatroid(12, 4))
+    assert [e for e, _ in chosen] == sorted(np.argsort(-gains)[:4].tolist())
+    table = np.random.default_rng(8).random((30, 12)) < 0.3
+    plain = FromRecords(list(table), lambda row, s: float(any(row[e] for e in s)), n_elements=12)
+    sampled = ContinuousGreedy(1, samples=1).choose(plain, UniformMatroid(12, 4))
+    assert sampled == ContinuousGreedy(1).choose(Coverage(table), UniformMatroid(12, 4))
+
+
 def test_stochastic_greedy_asks_for_as_many_gains_as_stated() -> None:
     f, matroid = Coverage(np.random.default_rng(3).random((50, 40)) < 0.1), UniformMatroid(40, 8)
     size = math.ceil(40 / 8 * math.log(10))
@@ -171,6 +209,7 @@ def test_nonsense_is_refused_by_name() -> None:
     f = Coverage([[True, False]])
     cases: list[tuple[Callable[[], object], str]] = [
         (lambda: Greedy().choose(f, UniformMatroid(3, 1)), "matroid: expected 2 elements, got 3"),
+        (lambda: ContinuousGreedy(0), "steps: expected a positive integer, got 0"),
         (lambda: StochasticGreedy(1), "gamma: expected a number between 0 and 1"),
         (
             lambda: StochasticGreedy().choose(f, PartitionMatroid([0, 1], 1)),

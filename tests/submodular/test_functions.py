@@ -313,35 +313,34 @@ def test_most_records_bounds_what_a_record_counts() -> None:
 
 @settings(deadline=None, max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), whole=st.booleans())
-def test_marginals_of_influence_and_sums_are_expectations(seed: int, *, whole: bool) -> None:
+def test_marginals_of_influence_are_expectations(seed: int, *, whole: bool) -> None:
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 2 if whole else 5, 4) / (1 if whole else 4)
-    for name in ("influence", "sum"):
-        f = DECOMPOSABLE[name].make(DECOMPOSABLE[name].data(rng), list(range(N_RECORDS)))
-        expected = np.zeros(4)
-        for chosen in choices(f):
-            inside = np.isin(np.arange(4), [e for e, _ in chosen])
-            state = f.start()
-            for e, _ in chosen:
-                state.add(e)
-            expected += np.where(inside, x, 1 - x).prod() * state.gains()[:, 0] / 2**f.scale_bits
-        w = f.multilinear_marginals(x)
-        assert w is not None
-        assert (w * 2 ** (MARGINAL_BITS + 8) == np.rint(w * 2 ** (MARGINAL_BITS + 8))).all()
-        assert w == pytest.approx(expected, abs=2e-6 * N_RECORDS)
-        kept = rng.random(N_RECORDS) < 0.5
-        some = f.multilinear_marginals(x, kept)
-        rest = f.multilinear_marginals(x, ~kept)
-        assert some is not None
-        assert rest is not None
-        assert (some + rest == w).all()
+    f = influence(rng.integers(0, 5, (N_RECORDS, 4)) / 4, list(range(N_RECORDS)))
+    expected = np.zeros(4)
+    for chosen in choices(f):
+        inside = np.isin(np.arange(4), [e for e, _ in chosen])
+        state = f.start()
+        for e, _ in chosen:
+            state.add(e)
+        expected += np.where(inside, x, 1 - x).prod() * state.gains()[:, 0] / 2**f.scale_bits
+    w = f.multilinear_marginals(x)
+    assert w is not None
+    assert (w * 2**MARGINAL_BITS == np.rint(w * 2**MARGINAL_BITS)).all()
+    assert w == pytest.approx(expected, abs=2e-6 * N_RECORDS)
+    kept = rng.random(N_RECORDS) < 0.5
+    some = f.multilinear_marginals(x, kept)
+    rest = f.multilinear_marginals(x, ~kept)
+    assert some is not None
+    assert rest is not None
+    assert (some + rest == w).all()
 
 
-def test_a_sum_without_closed_forms_has_none() -> None:
-    root_ = DECOMPOSABLE["root"]
-    f = root_.make(root_.data(np.random.default_rng(1)), list(range(N_RECORDS)))
+def test_functions_without_a_closed_form_have_none() -> None:
+    """A weighted sum of sums that were rounded for each record is no sum of parts rounded so."""
+    f = root(np.ones((N_RECORDS, 4), dtype=np.int64), list(range(N_RECORDS)))
     assert f.multilinear_marginals([0.5] * 4) is None
-    assert Sum([f]).multilinear_marginals([0.5] * 4) is None
+    assert Sum([Coverage([[True]])]).multilinear_marginals([0.5]) is None
 
 
 def test_lazy_greedy_keeps_the_choice_for_several_kinds() -> None:

@@ -80,18 +80,6 @@ class Sum(Objective):
         """Start with nothing chosen."""
         return _Summed(self, [part.start(records) for part in self._parts])
 
-    def multilinear_marginals(
-        self, x: ArrayLike, records: ArrayLike | None = None
-    ) -> NDArray[np.float64] | None:
-        """The weighted sum of the parts' marginals, where all have a closed form, in multiples of ``2^-32``."""
-        total = np.zeros(self.n_elements)
-        for weight, part in zip(self._weights, self._parts, strict=True):
-            marginals = part.multilinear_marginals(x, records)
-            if marginals is None:
-                return None
-            total += np.ldexp(weight * marginals, -_WEIGHT_BITS)
-        return total
-
     def weighted(self, values: Sequence[Any]) -> Any:  # noqa: ANN401 - numbers or arrays
         """Combine the parts' values in the common unit."""
         terms = zip(values, self._weights, self._shifts, strict=True)

@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.submodular.baselines import Greedy, fits
+from discreet.submodular.continuous_greedy import heaviest_base
 from discreet.submodular.matroids.laminar import LaminarMatroid
 from discreet.submodular.matroids.partition import PartitionMatroid
 
@@ -95,13 +96,7 @@ def upper_bound(objective: Objective, matroid: Matroid, chosen: Iterable[tuple[i
     for element, kind in objective.pairs(chosen):
         state.add(element, kind)
     gains = state.gains()[:, 0]
-    grown = matroid.start()
-    total = state.value
-    for element in np.argsort(-gains, kind="stable").tolist():
-        if grown.feasible()[element]:
-            grown.add(element)
-            total += int(gains[element])
-    return total
+    return state.value + int(gains[list(heaviest_base(matroid, gains))].sum())
 
 
 def optimum(
