@@ -21,7 +21,7 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["isotonic_float", "isotonic_int", "isotonic_l1"]
+__all__ = ["isotonic_float", "isotonic_int", "isotonic_l1", "isotonic_sums"]
 
 _MOST_WEIGHT = 1 << 31
 _MOST_SUM = 1 << 62
@@ -70,26 +70,49 @@ def isotonic_int(
     >>> isotonic_int([3, 1, 2, 5], weights=[1, 9, 1, 1]).tolist()
     [1, 1, 2, 5]
     """
-    from discreet.hierarchy.isotonic._kernels import pool_integers
-
     rows, shape = _rows(values)
-    sums = rows.copy()
-    heavy = np.ones_like(rows)
-    if weights is not None:
+    if weights is None:
+        heavy = np.ones_like(rows)
+    else:
         heavy = np.array(np.broadcast_to(np.asarray(weights), shape).reshape(rows.shape))
         if heavy.dtype.kind not in "iu" or (heavy < 1).any():
             raise InvalidProblemError("weights", "positive integers", "others")
         heavy = heavy.astype(np.int64)
-        sums *= heavy
-    if rows.size:
-        largest = np.abs(rows.astype(np.float64)) * heavy
-        if largest.sum(axis=1).max() >= _MOST_SUM or heavy.sum(axis=1).max() >= _MOST_WEIGHT:
-            raise InvalidProblemError("values", "weighted sums below 2^62", "larger ones")
+    if rows.size and (np.abs(rows.astype(np.float64)) * heavy).max() >= _MOST_SUM:
+        raise InvalidProblemError("values", "weighted sums below 2^62", "larger ones")
     if decreasing:
-        sums, heavy = np.ascontiguousarray(sums[:, ::-1]), np.ascontiguousarray(heavy[:, ::-1])
-    pool_integers(sums, heavy)
-    fit = sums[:, ::-1] if decreasing else sums
-    return _clipped(fit, low, high).reshape(shape)
+        rows, heavy = rows[:, ::-1], heavy[:, ::-1]
+    fit = isotonic_sums(rows * heavy, heavy)
+    return _clipped(fit[:, ::-1] if decreasing else fit, low, high).reshape(shape)
+
+
+def isotonic_sums(sums: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Fit rows that never decrease to points that stand for several: their sums, and how many they are.
+
+    Parameters
+    ----------
+    sums, weights
+        ``(rows, n)`` integers; the value of a point is their quotient, whole or not.
+
+    Returns
+    -------
+    ndarray
+        ``(rows, n)``, of the least weighted sum of squares, without bounds.
+
+    Raises
+    ------
+    InvalidProblemError
+        For sums that would leave 64 bits.
+    """
+    from discreet.hierarchy.isotonic._kernels import pool_integers
+
+    fit, heavy = np.array(sums, order="C"), np.array(weights, order="C")
+    if fit.size:
+        largest = np.abs(fit.astype(np.float64)).sum(axis=1).max()
+        if largest >= _MOST_SUM or heavy.sum(axis=1, dtype=np.float64).max() >= _MOST_WEIGHT:
+            raise InvalidProblemError("values", "weighted sums below 2^62", "larger ones")
+    pool_integers(fit, heavy)
+    return fit
 
 
 def isotonic_l1(

@@ -1,0 +1,128 @@
+"""The chain of cumulative counts: pooling equals the recurrence, and the published noise is not for what it claims."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import InvalidProblemError, PureDP, Tree, Unproven, ZeroConcentratedDP
+from discreet.core.randomness import SeededBits
+from discreet.hierarchy import GroupSizes, Measured, diagnose, release, reproduce
+from discreet.hierarchy.m_c_ch import MCChain, _recurrence
+from discreet.hierarchy.measure import measure, truth
+
+EXAMPLE = Tree.from_paths([("GA",), ("NY",)], root="US")
+TREES = [
+    Tree.from_paths([("only",)]),
+    EXAMPLE,
+    Tree.from_paths([("a", "x"), ("a", "y"), ("b", "z")]),
+    Tree.from_paths([("a", "b", "c"), ("a", "d", "e"), ("f", "g", "h"), ("f", "g", "i")]),
+]
+
+
+def noisy(tree: Tree, seed: int, epsilon: str = "1") -> Measured:
+    rng = np.random.default_rng(seed)
+    data = GroupSizes.from_counts(tree, rng.integers(0, 3, (len(tree.leaves), 4)), units="public")
+    guarantee = PureDP(epsilon, "add-remove-person")
+    return measure(data, "chain", guarantee, bits=SeededBits(seed))
+
+
+def chain_of(tree: Tree, counts: Any) -> Any:
+    """Cumulative counts of each level, sizes first, as they are measured."""
+    return truth(GroupSizes.from_counts(tree, counts[tree.leaves], units="public"), "chain")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(TREES))
+def test_pooling_and_the_recurrence_cost_the_same(seed: int, tree: Tree) -> None:
+    measured = noisy(tree, seed)
+    costs = []
+    for solver in ("pooling", "recurrence"):
+        made = MCChain(calibrated=True, solver=solver).solve(measured)  # type: ignore[arg-type] # one of two
+        assert made.min() >= 0
+        assert (made == tree.totals(made[tree.leaves])).all()
+        assert made[0].sum() == measured.frame.total
+        costs.append(int(((chain_of(tree, made) - measured.values) ** 2).sum()))
+    assert costs[0] == costs[1]
+
+
+def test_the_tables_of_the_worked_example() -> None:
+    """Noisy counts 3, 3 and 2 for one size: the table of the root is 22, 9, 2, 1, 5."""
+    domain = np.arange(5)
+    first = (domain - 3) ** 2
+    second = (domain - 3) ** 2 + np.minimum.accumulate(first)
+    root = (domain - 2) ** 2 + second
+    assert second.tolist() == [18, 8, 2, 0, 1]
+    assert root.tolist() == [22, 9, 2, 1, 5]
+    values = np.array([[2], [3], [3]])
+    assert _recurrence(EXAMPLE, values, 3).tolist() == [3, 3]
+    assert _recurrence(EXAMPLE, values, 4).tolist() == [3, 4]
+
+
+def test_without_noise_the_chain_gives_the_counts() -> None:
+    for seed, tree in enumerate(TREES):
+        data = GroupSizes.from_counts(
+            tree, np.random.default_rng(seed).integers(0, 9, (len(tree.leaves), 5)), units="public"
+        )
+        made = release(data, PureDP(10_000, "add-remove-person"), method="m_c_ch_calibrated")
+        assert (made.result.counts == data.node_counts()).all()
+
+
+@pytest.mark.parametrize(
+    "guarantee", [PureDP(1, "add-remove-person"), ZeroConcentratedDP(1, "add-remove-person")]
+)
+def test_as_published_it_is_no_release_and_says_what_it_spends(guarantee: Any) -> None:
+    """Levels of 1, 2 and 3 regions with a third of the budget each: twice the budget."""
+    tree = TREES[2]
+    data = GroupSizes.from_counts(tree, np.ones((3, 3), dtype=int), units="public")
+    with pytest.raises(InvalidProblemError, match="guarantee"):
+        release(data, guarantee, method="m_c_ch")
+    made = reproduce(data, guarantee, method="m_c_ch", keep_measurements=True)
+    assert isinstance(made, Unproven)
+    assert "the number of its regions" in made.reason
+    assert "no more than: 2-" in made.reason
+    measured = made.result.measurements
+    assert measured is not None
+    # The paper's scale for each level: L / epsilon, and for Gaussian noise L / (2 rho).
+    assert set(measured.scales) == {Fraction(3) if measured.noise == "laplace" else Fraction(3, 2)}
+    calibrated = release(data, guarantee, method="m_c_ch_calibrated", keep_measurements=True)
+    kept = calibrated.result.measurements
+    assert kept is not None
+    base = measured.scales[0]
+    assert base is not None
+    assert kept.scales == (base, 2 * base, 2 * base, 3 * base, 3 * base, 3 * base)
+    reproduced = reproduce(data, guarantee, method=MCChain(calibrated=True))
+    assert "no more than" not in reproduced.reason
+
+
+def test_calibrated_it_is_far_worse_than_published() -> None:
+    paths = [(str(i), str(j)) for i in range(8) for j in range(8)]
+    rng = np.random.default_rng(5)
+    data = GroupSizes.from_counts(Tree.from_paths(paths), rng.poisson(50, (64, 10)), units="public")
+    guarantee = PureDP(1, "add-remove-person")
+    published = diagnose(data, reproduce(data, guarantee, method="m_c_ch", bits=SeededBits(1)))
+    honest = diagnose(
+        data, release(data, guarantee, method="m_c_ch_calibrated", bits=SeededBits(1))
+    )
+    assert honest.l1[-1] > 5 * published.l1[-1]
+
+
+def test_nonsense_is_refused() -> None:
+    ragged = Tree.from_paths([("a", "x"), ("b",)])
+    guarantee = PureDP(1, "add-remove-person")
+    data = GroupSizes.from_counts(ragged, [[1, 1], [1, 1]], units="public")
+    with pytest.raises(InvalidProblemError, match="equal depth"):
+        release(data, guarantee, method="m_c_ch_calibrated")
+    private = GroupSizes.from_counts(EXAMPLE, [[1, 1], [1, 1]], units="private")
+    with pytest.raises(InvalidProblemError, match="kind"):
+        release(private, guarantee, method="m_c_ch_calibrated")
+    with pytest.raises(InvalidProblemError, match="solver"):
+        MCChain(solver="other")  # type: ignore[arg-type] # wrong on purpose
+    many = GroupSizes.from_counts(EXAMPLE, [[10**8, 1], [1, 1]], units="public")
+    with pytest.raises(InvalidProblemError, match="table"):
+        release(many, guarantee, method=MCChain(calibrated=True, solver="recurrence"))
