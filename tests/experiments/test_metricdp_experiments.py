@@ -11,8 +11,8 @@ import pytest
 
 from discreet.cli.registry import REPRODUCE, find
 from discreet.core.errors import InvalidProblemError
-from discreet.datasets.records import gaussian_records, sample, word_records
-from discreet.experiments.metricdp import convergence, decomposition, sizes, utility
+from discreet.datasets.records import gaussian_records, lumpy_prior, sample, word_records
+from discreet.experiments.metricdp import convergence, decomposition, scaling, sizes, utility
 from discreet.experiments.metricdp.instances import DATASETS, make_instance
 from discreet.experiments.metricdp.tracing import Size, trace
 from discreet.metricdp import design
@@ -213,3 +213,34 @@ def test_the_optimum_loses_less_than_the_exponential_mechanism(
         floor, best = row["loss without privacy"], row["optimum"]
         assert floor <= best <= row["exponential on paths"] * (1 + 1e-9)
         assert best <= row["exponential (Eq. 66)"]
+
+
+def test_cost_is_fitted_over_the_runs_that_reached_the_gap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A stand-in for the clock: seconds that grow with the square, and a method that fails from 25 secrets on."""
+
+    def measured(side: int, method: object, seed: int, limit: float) -> dict[str, Any]:
+        reached = method is None or side < 5
+        return {"N": side**2, "seconds": float(side) ** 4, "gap reached": reached}
+
+    monkeypatch.setattr(scaling, "_measure", measured)
+    found = run("metricdp/scaling")
+    rows = [row for row in found.rows if row["method"] == "discreet's choice"]
+    assert rows[-1]["exponent"] == 2
+    others = [row for row in found.rows if row["method"] == "simplex"]
+    assert [row["N"] for row in others] == [16, 25]
+    assert others[-1]["exponent"] is None
+
+
+def test_a_measured_design_reaches_its_gap() -> None:
+    found = scaling._measure(3, None, 0, 10.0)
+    assert found["gap reached"] is True
+    assert found["N"] == 9
+    assert isinstance(found["seconds"], float)
+
+
+def test_lumpy_priors_are_uneven() -> None:
+    prior = lumpy_prior(np.indices((20, 20)).reshape(2, -1).T)
+    assert prior.sum() == pytest.approx(1)
+    assert prior.max() > 50 * prior.min()

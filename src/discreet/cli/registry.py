@@ -54,6 +54,7 @@ REPRODUCE: dict[str, str] = {
     "metricdp/figure12": f"{_QIU24}.sizes:figure12",
     "metricdp/figures13-16": f"{_QIU24}.sizes:figures13to16",
     "metricdp/figures17-20": f"{_QIU24}.convergence:figures17to20",
+    "metricdp/scaling": f"{_QIU24}.scaling:scaling",
 }
 
 JUDGES: dict[str, str] = {

@@ -9,9 +9,9 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["gaussian_records", "sample", "word_records"]
+__all__ = ["gaussian_records", "lumpy_prior", "sample", "word_records"]
 
 _TOPICS, _MEANINGS, _DIMENSIONS, _NOISE = 60, 10, 300, 0.02
 
@@ -77,6 +77,38 @@ def word_records(n: int, *, seed: int = 0) -> NDArray[np.float64]:
     turned = np.linalg.qr(rng.normal(0.0, 1.0, (_DIMENSIONS, _MEANINGS)))[0]
     noise = _NOISE * float(meanings.std()) * rng.normal(0.0, 1.0, (n, _DIMENSIONS))
     return np.asarray(meanings @ turned.T + noise, dtype=np.float64)
+
+
+def lumpy_prior(points: ArrayLike, *, seed: int = 0) -> NDArray[np.float64]:
+    """Make a prior of six bumps on a floor times Gamma noise: neighbors may differ a hundredfold.
+
+    Parameters
+    ----------
+    points
+        ``(n, dimensions)`` places.
+    seed
+        What makes it.
+
+    Returns
+    -------
+    ndarray
+        ``(n,)``, summing to one.
+
+    Examples
+    --------
+    >>> prior = lumpy_prior([[x, y] for x in range(8) for y in range(8)])
+    >>> round(float(prior.sum()), 12), bool(prior.max() > 20 * prior.min())
+    (1.0, True)
+    """
+    places = np.asarray(points, dtype=np.float64)
+    rng = np.random.default_rng(seed)
+    prior = np.full(len(places), 0.1)
+    width = 0.12 * float(np.ptp(places, axis=0).max()) or 1.0
+    for _ in range(6):
+        away = np.linalg.norm(places - places[rng.integers(len(places))], axis=1)
+        prior += rng.random() * np.exp(-0.5 * (away / width) ** 2)
+    prior *= rng.gamma(2.0, 0.5, len(places))
+    return np.asarray(prior / prior.sum())
 
 
 def sample(n: int, size: int, *, seed: int = 0) -> NDArray[np.int64]:
