@@ -3,5 +3,6 @@
 from discreet.datasets.census import MadeCounts, made_census
 from discreet.datasets.city import City, made_city
 from discreet.datasets.pickups import Pickups, made_pickups
+from discreet.datasets.taxi import made_taxi
 
-__all__ = ["City", "MadeCounts", "Pickups", "made_census", "made_city", "made_pickups"]
+__all__ = ["City", "MadeCounts", "Pickups", "made_census", "made_city", "made_pickups", "made_taxi"]
