@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli import channels, comparison, judging, reproducing, showing
+from discreet.cli import channels, comparison, judging, reproducing, selecting, showing
 from discreet.cli.output import Status, fail
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import versions
@@ -49,6 +49,7 @@ channels.register(app)
 comparison.register(app)
 judging.register(app)
 reproducing.register(app)
+selecting.register(app)
 showing.register(app)
 
 

@@ -87,7 +87,7 @@ def covering(matroid: Matroid, rho: Fraction) -> tuple[NDArray[np.int64], int]:
     n, table = matroid.n_elements, ranks(matroid)
     parts = math.isqrt(math.floor(n / rho**2))
     parts += parts**2 * rho**2 < n
-    if (parts + 1) ** n > 100 * _MOST_POINTS:
+    if (parts + 1) ** n > 5 * _MOST_POINTS:
         raise InvalidProblemError(
             "rho", f"a radius with at most {_MOST_POINTS} points", f"{float(rho):g}"
         )

@@ -1,0 +1,139 @@
+"""``select``: choose a set that is worth much to private records."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.choosing import Asked, Promised, run_select
+from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+
+__all__ = ["register", "select"]
+
+_DATA = "The data"
+_PUBLIC = "What is public"
+_WHAT = "What is promised"
+_HOW = "How"
+
+_EXAMPLES = """Examples:
+
+```
+discreet select --similarity sim.npy --matroid uniform:20 --epsilon 1 --neighbors add-remove-one --json
+
+discreet select --coverage edges.parquet --candidates candidates.csv --matroid partition:groups.csv
+    --epsilon 0.5 --neighbors replace-one --json
+```
+"""
+
+
+def select(
+    *,
+    similarity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.npy",
+            help="Clients x candidates, values in [0, 1]: each client is served by the chosen candidate most similar "
+            "to it. The columns are the public ground set.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    coverage: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="CSV or Parquet file with the columns client, candidate: a client counts once some candidate of its "
+            "is chosen. Other candidates than the public ones do not count.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The candidates, by the column candidate or the first one. Needed with --coverage, unless the "
+            "matroid's file names them.",
+            rich_help_panel=_PUBLIC,
+        ),
+    ] = None,
+    matroid: Annotated[
+        str,
+        typer.Option(
+            help="What may be chosen: uniform:R, or partition:FILE (candidate, group, capacity), laminar:FILE (the "
+            "same, a row for each group of a candidate), graphic:FILE (candidate, u, v), transversal:FILE "
+            "(candidate, slot). A capacity is 1 unless told.",
+            rich_help_panel=_PUBLIC,
+        ),
+    ],
+    epsilon: Annotated[
+        str | None,
+        typer.Option(help="Privacy budget. It has no default.", rich_help_panel=_WHAT),
+    ] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option(help="Slack in probability, for approximate privacy.", rich_help_panel=_WHAT),
+    ] = None,
+    rho: Annotated[
+        str | None,
+        typer.Option(
+            help="Budget of zero-concentrated differential privacy instead.", rich_help_panel=_WHAT
+        ),
+    ] = None,
+    neighbors: Annotated[
+        str | None,
+        typer.Option(
+            help="add-remove-one or replace-one; one row of the matrix, or one client, is one record. Needed with a "
+            "budget.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Charge this ledger before the data are read; see `discreet budget`.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(help="Name of the data in the ledger.", rich_help_panel=_WHAT),
+    ] = None,
+    accept_no_guarantee: Annotated[
+        bool,
+        typer.Option(
+            "--accept-no-guarantee",
+            help="Run a method without a guarantee. Its output must not be published.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = False,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the method; chosen from public facts unless told.", rich_help_panel=_HOW
+        ),
+    ] = None,
+    diagnostics: Annotated[
+        bool,
+        typer.Option(
+            "--diagnostics",
+            help="Value, evaluations and seconds on standard error: private, for the curator.",
+            rich_help_panel=_HOW,
+        ),
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Choose a set of candidates that is worth much to private records, differentially privately.
+
+    Nothing is printed but the chosen candidates, the guarantee, what each rule of the accountant proves, and how the
+    method was chosen.
+    """
+    asked = Asked(similarity, coverage, candidates, matroid, method)
+    promised = Promised(epsilon, delta, rho, neighbors, ledger, dataset, accept_no_guarantee)
+    return run_select(asked, promised, diagnostics=diagnostics, as_json=as_json, quiet=quiet)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this group."""
+    app.command(epilog=_EXAMPLES)(select)

@@ -1,0 +1,344 @@
+"""``select``: the commands of the documentation, what they print and what they keep to themselves."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cli.commands import say
+from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files of the examples, small, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    np.save("sim.npy", rng.random((200, 25)))
+    names = [f"c{i}" for i in range(8)]
+    drawn = rng.integers(0, 9, 400)
+    edges = pl.DataFrame(
+        {"client": rng.integers(0, 100, 400), "candidate": [f"c{i}" for i in drawn]}
+    )
+    edges.write_parquet("edges.parquet")
+    edges.write_csv("edges.csv")
+    pl.DataFrame({"candidate": names}).write_csv("candidates.csv")
+    pl.DataFrame({"candidate": names, "group": [i % 4 for i in range(8)]}).write_csv("groups.csv")
+    return tmp_path
+
+
+UNIFORM = ["select", "--similarity", "sim.npy", "--matroid", "uniform:20"]
+PARTS = ["select", "--coverage", "edges.parquet", "--matroid", "partition:groups.csv"]
+PURE = ["--epsilon", "1", "--neighbors", "add-remove-one"]
+
+
+@pytest.mark.usefixtures("files")
+def test_the_commands_of_the_manual(capsys: pytest.CaptureFixture[str]) -> None:
+    said = say(capsys, *UNIFORM, *PURE, "--json")
+    assert said.status == 0
+    assert said.err == ""
+    assert len(set(said.data["chosen"])) == 20
+    assert said.data["guarantee"] == {
+        "kind": "pure-dp",
+        "epsilon": "1",
+        "neighbors": "add-remove-one",
+    }
+    assert [line["rule"] for line in said.data["accounting"]] == ["secret subsample"]
+    assert said.data["method"] == "subsampled"
+    assert said.data["certificate"]["passed"]
+    said = say(
+        capsys,
+        *PARTS,
+        *["--candidates", "candidates.csv", "--epsilon", "0.5", "--neighbors", "replace-one"],
+        "--json",
+    )
+    assert said.status == 0
+    assert {int(name[1:]) % 4 for name in said.data["chosen"]} == {0, 1, 2, 3}
+
+
+@pytest.mark.usefixtures("files")
+def test_without_a_guarantee_the_output_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    greedy = ["--method", "non-private-greedy"]
+    said = say(capsys, *UNIFORM, *greedy, "--accept-no-guarantee", "--json")
+    assert said.status == 0
+    assert said.data["guarantee"] is None
+    assert said.data["accounting"] == []
+    assert "no noise is added" in said.data["reason"]
+    assert "NOT PRIVATE" in said.err
+    said = say(capsys, *UNIFORM, *greedy, *PURE)
+    assert said.status == 2
+    assert "or --accept-no-guarantee" in said.err
+
+
+@pytest.mark.usefixtures("files")
+def test_nothing_private_is_printed_but_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    """Values, evaluations and seconds go to standard error, and only with --diagnostics."""
+    said = say(capsys, *UNIFORM, *PURE, "--json", "--diagnostics")
+    assert re.search(r"PRIVATE diagnostics.*value \S+, \d+ evaluations", said.err)
+    text = json.dumps(said.data)
+    assert not re.search("evaluations|seconds|value|n_records|200", text)
+    assert re.search("evaluations", say(capsys, *UNIFORM, *PURE, "--json").err) is None
+
+
+@pytest.mark.usefixtures("files")
+def test_edges_name_no_candidates(capsys: pytest.CaptureFixture[str]) -> None:
+    """c8 stands in private edges alone: it is no candidate, and nobody is told that it is there."""
+    for table in ("edges.parquet", "edges.csv"):
+        arguments = ["select", "--coverage", table, "--matroid", "uniform:8", *PURE, "--json"]
+        assert say(capsys, *arguments).status == 2
+        said = say(capsys, *arguments, "--candidates", "candidates.csv")
+        assert sorted(said.data["chosen"]) == [f"c{i}" for i in range(8)]
+        assert "c8" not in said.out + said.err
+
+
+@pytest.mark.usefixtures("files")
+def test_people_get_sentences(capsys: pytest.CaptureFixture[str]) -> None:
+    said = say(
+        capsys,
+        *UNIFORM,
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--neighbors",
+        "replace-one",
+        "--method",
+        "algorithm-3",
+        "--quiet",
+    )
+    assert said.status == 0
+    assert "decomposable, one pass" in said.out
+    assert "(1, 1e-06)-differentially private" in said.out
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    "budget", [["--epsilon", "3"], ["--epsilon", "3", "--delta", "1e-6"], ["--rho", "0.1"]]
+)
+@pytest.mark.parametrize("method", [None, *sorted(METHODS)])
+def test_every_method_runs_or_says_what_it_needs(
+    capsys: pytest.CaptureFixture[str], method: str | None, budget: list[str]
+) -> None:
+    chosen = [] if method is None else ["--method", method]
+    said = say(capsys, *PARTS, *budget, "--neighbors", "add-remove-one", *chosen, "--json")
+    refused = {
+        "algorithm-4": "a uniform matroid",
+        "gupta": "ApproxDP for gupta",
+        "mitrovic": "one that this method can have",
+        "permute-and-flip": "one that this method can have",
+        "algorithm-1": "a radius with at most",
+    }
+    if said.status:
+        assert said.status == 2
+        assert refused[str(method)] in said.err
+        assert method in {"algorithm-1", "algorithm-4"} or "--delta" not in budget
+    else:
+        assert method in {None, said.data["method"]}
+        assert said.data["certificate"]["passed"]
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("method", sorted(WITHOUT_GUARANTEE))
+def test_every_method_without_a_guarantee_gives_its_reason(
+    capsys: pytest.CaptureFixture[str], method: str
+) -> None:
+    arguments = UNIFORM if method == "stochastic-greedy" else PARTS
+    said = say(capsys, *arguments, "--method", method, "--accept-no-guarantee", "--json")
+    assert said.status == 0
+    assert said.data["reason"]
+
+
+@pytest.mark.usefixtures("files")
+def test_other_matroids_come_from_files(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"c{i}" for i in range(8)]
+    pl.DataFrame(
+        {"candidate": names, "u": [0, 0, 0, 1, 1, 2, 2, 3], "v": [1, 2, 3, 2, 3, 3, 4, 4]}
+    ).write_csv("graph.csv")
+    pl.DataFrame({"candidate": names, "slot": ["a", "a", "b", "b", "c", "c", "a", "b"]}).write_csv(
+        "slots.csv"
+    )
+    pl.DataFrame(
+        {
+            "candidate": names + names[:4],
+            "group": ["all"] * 8 + ["few"] * 4,
+            "capacity": [3] * 8 + [1] * 4,
+        }
+    ).write_csv("nested.csv")
+    common = [
+        "select",
+        "--coverage",
+        "edges.csv",
+        "--candidates",
+        "candidates.csv",
+        *PURE,
+        "--json",
+    ]
+    for text, size in (
+        ("graphic:graph.csv", 4),
+        ("transversal:slots.csv", 3),
+        ("laminar:nested.csv", 3),
+    ):
+        said = say(capsys, *common, "--matroid", text)
+        assert said.status == 0
+        assert len(said.data["chosen"]) == size
+    assert sum(int(name[1:]) < 4 for name in said.data["chosen"]) <= 1
+
+
+@pytest.mark.usefixtures("files")
+def test_the_ledger_is_charged_before_the_records_are_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    grant = [
+        "budget",
+        "create",
+        "budget.db",
+        "--dataset",
+        "trips",
+        "--epsilon",
+        "1",
+        "--neighbors",
+        "add-remove-one",
+    ]
+    assert say(capsys, *grant).status == 0
+    charged = [*UNIFORM, *PURE, "--ledger", "budget.db", "--dataset", "trips", "--json"]
+    assert say(capsys, *charged).status == 0
+    refused = say(capsys, *charged)
+    assert refused.status == 5
+    assert refused.out == ""
+
+
+BAD: list[tuple[list[str], str]] = [
+    (["select", "--matroid", "uniform:2", *PURE], "--similarity: expected a file here"),
+    ([*UNIFORM, "--coverage", "edges.csv", *PURE], "--similarity: expected .* got both"),
+    ([*UNIFORM, "--epsilon", "1"], "--neighbors: expected add-remove-one or replace-one"),
+    ([*UNIFORM, "--neighbors", "replace-one"], "--epsilon: expected a budget here"),
+    ([*UNIFORM, *PURE, "--rho", "1"], "--epsilon: expected .* got both"),
+    ([*UNIFORM, "--rho", "1", "--delta", "0.1", "--neighbors", "replace-one"], "--delta: expected"),
+    ([*UNIFORM, "--epsilon", "1", "--neighbors", "add-remove-person"], "neighbors: expected"),
+    ([*UNIFORM, *PURE, "--method", "magic"], "--method: expected one of"),
+    ([*UNIFORM, *PURE, "--ledger", "x.db"], "--dataset: expected both"),
+    ([*UNIFORM, "--accept-no-guarantee"], "--method: expected one of"),
+    ([*UNIFORM, "--accept-no-guarantee", *PURE], "--accept-no-guarantee: expected neither"),
+    (
+        ["select", "--similarity", "sim.npy", "--matroid", "uniform:26", *PURE],
+        "uniform:1 to uniform:25",
+    ),
+    (["select", "--similarity", "sim.npy", "--matroid", "uniform:0", *PURE], "--matroid: expected"),
+    (
+        ["select", "--similarity", "sim.npy", "--matroid", "cube:2", *PURE],
+        "--matroid: expected uniform:R",
+    ),
+    (
+        ["select", "--similarity", "none.npy", "--matroid", "uniform:2", *PURE],
+        "a .npy file of numbers",
+    ),
+    (
+        [*UNIFORM, "--candidates", "candidates.csv", *PURE],
+        "--candidates: expected one row for each",
+    ),
+    (
+        ["select", "--similarity", "sim.npy", "--matroid", "partition:groups.csv", *PURE],
+        "known candidates",
+    ),
+    (
+        [
+            "select",
+            "--coverage",
+            "gone.csv",
+            "--candidates",
+            "candidates.csv",
+            "--matroid",
+            "uniform:2",
+            *PURE,
+        ],
+        "can be read",
+    ),
+    (
+        [
+            "select",
+            "--coverage",
+            "candidates.csv",
+            "--candidates",
+            "candidates.csv",
+            "--matroid",
+            "uniform:2",
+            *PURE,
+        ],
+        "a column client",
+    ),
+    (
+        [
+            "select",
+            "--coverage",
+            "edges.csv",
+            "--candidates",
+            "candidates.csv",
+            "--matroid",
+            "graphic:groups.csv",
+            *PURE,
+        ],
+        "column u",
+    ),
+]
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(("arguments", "complaint"), BAD, ids=[complaint for _, complaint in BAD])
+def test_nonsense_is_refused(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
+) -> None:
+    said = say(capsys, *arguments)
+    assert said.status == 2
+    assert said.out == ""
+    assert re.search(complaint, said.err)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        ({"candidate": ["c0", "c0"], "group": [1, 1]}, "each of 8 candidates once"),
+        (
+            {"candidate": [f"c{i}" for i in range(8)], "group": [0] * 8, "capacity": [1] * 7 + [2]},
+            "one capacity",
+        ),
+        (
+            {"candidate": [f"c{i}" for i in range(8)], "group": [0] * 8, "capacity": ["a"] * 8},
+            "integers in column capacity",
+        ),
+        (
+            {"candidate": [f"c{i}" for i in range(8)], "group": [0] * 8, "capacity": [0] * 8},
+            "rank of at least 1|rank: expected at least 1",
+        ),
+    ],
+)
+def test_strange_groups_are_refused(
+    capsys: pytest.CaptureFixture[str], table: dict[str, Any], complaint: str
+) -> None:
+    pl.DataFrame(table).write_csv("strange.csv")
+    said = say(
+        capsys,
+        *["select", "--coverage", "edges.csv", "--candidates", "candidates.csv"],
+        *["--matroid", "partition:strange.csv", *PURE],
+    )
+    assert said.status == 2
+    assert re.search(complaint, said.err)
+
+
+@pytest.mark.usefixtures("files")
+def test_a_similarity_that_is_no_number_is_refused_without_showing_any(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = np.full((3, 25), 0.123456)
+    table[1, 2] = np.nan
+    np.save("sim.npy", table)
+    said = say(capsys, *UNIFORM, *PURE)
+    assert said.status == 2
+    assert "--similarity" in said.err
+    assert "123456" not in said.err
