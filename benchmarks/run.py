@@ -18,11 +18,13 @@ HERE = Path(__file__).parent
 QUICK = [
     ["import_time.py"],
     ["sampler_rates.py"],
+    ["hierarchy_engine.py", "--repeat", "1"],
     ["submodular_oracles.py"],
     ["metricdp_golden.py"],
     ["metricdp_engine.py", "--repeat", "1"],
 ]
 LONG = [
+    ["hierarchy_engine.py", "--scaling", "--losses", "--tables", "--taxi"],
     ["submodular_oracles.py", "--full"],
     ["metricdp_golden.py", "--full"],
     ["metricdp_engine.py", "--full", "--beside"],
