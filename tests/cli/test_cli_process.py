@@ -112,7 +112,17 @@ def commands() -> list[str]:
 
 
 def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    assert commands() == ["design", "info", "sample", "compare", "verify", "reproduce", "demo"]
+    assert commands() == [
+        "design",
+        "info",
+        "sample",
+        "counts",
+        "query",
+        "compare",
+        "verify",
+        "reproduce",
+        "demo",
+    ]
     for name in commands():
         said = say(capsys, name, "--help")
         assert said.status == 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli import channels, comparison, judging, reproducing, selecting, showing
+from discreet.cli import budgets, channels, comparison, counting, judging, reproducing, showing
 from discreet.cli.output import Status, fail
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import versions
@@ -46,10 +46,11 @@ def root(
 
 
 channels.register(app)
+counting.register(app)
+budgets.register(app)
 comparison.register(app)
 judging.register(app)
 reproducing.register(app)
-selecting.register(app)
 showing.register(app)
 
 

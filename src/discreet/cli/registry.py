@@ -8,6 +8,9 @@ a table costs nothing, and a mechanism adds a line here and no import. What the 
 ``COMPARE``
     ``method()``: a frozen method like those of ``METHODS``, or ``None`` for what the library chooses by itself. Behind
     ``discreet compare --methods``; every method of the library is there under its name.
+``COUNT_METHODS``
+    ``method()``: a frozen method of ``discreet.hierarchy.release`` with default parameters. Behind ``discreet counts
+    --method``.
 ``REPRODUCE``
     ``item(*, quick, seed, data, on_progress) -> Experiment``: one published table or figure, computed anew, under
     ``"paper/item"``; for ``discreet reproduce``. ``quick`` asks for small sizes, ``data`` is a folder with the paper's
@@ -25,12 +28,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.methods import METHODS as COUNT_METHODS
 from discreet.metricdp.methods import METHODS as LIBRARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["COMPARE", "JUDGES", "METHODS", "REPRODUCE", "find"]
+__all__ = ["COMPARE", "COUNT_METHODS", "JUDGES", "METHODS", "REPRODUCE", "find"]
 
 METHODS: dict[str, str] = {
     **LIBRARY,
@@ -60,6 +64,8 @@ REPRODUCE: dict[str, str] = {
 JUDGES: dict[str, str] = {
     "anchored": "discreet.cli.judges:judge_anchored",
     "channel": "discreet.cli.judges:judge_channel",
+    "measurements": "discreet.cli.table_judges:judge_measurements",
+    "region-counts": "discreet.cli.table_judges:judge_counts",
 }
 
 

@@ -1,0 +1,99 @@
+"""``budget``: a ledger from the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.commands import Said, say
+from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
+from discreet.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from discreet.core.guarantee import Guarantee
+
+
+@pytest.fixture
+def ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], Said]:
+    """Run a command line in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda line: say(capsys, *line.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        ("--epsilon 4 --neighbors add-remove-person", PureDP(4, "add-remove-person")),
+        ("--epsilon 1/3 --delta 1e-6 --neighbors replace-one", ApproxDP("1/3", "1e-6", "replace-one")),
+        ("--rho 0.5 --neighbors replace-person", ZeroConcentratedDP("0.5", "replace-person")),
+        ("--epsilon 2 --unit km", MetricDP(2, "km")),
+        ("--epsilon 2 --unit km --radius 3", MetricDP(2, "km", 3)),
+    ],
+)  # fmt: skip
+def test_every_notion_of_privacy_has_a_budget(
+    ask: Callable[[str], Said], options: str, limit: Guarantee
+) -> None:
+    said = ask(f"budget create ledger.db --dataset d {options} --json")
+    assert said.status == 0, said.err
+    assert Ledger("ledger.db").account("d").limit == limit
+    assert said.data["datasets"][0]["limit"]["sentence"] == str(limit)
+
+
+def test_what_is_left_and_what_was_charged(ask: Callable[[str], Said]) -> None:
+    ask("budget create ledger.db --dataset b --epsilon 1 --neighbors add-remove-person")
+    ask("budget create ledger.db --dataset a --epsilon 4 --neighbors add-remove-person")
+    Ledger("ledger.db").reserve("a", PureDP("1/3", neighbors="add-remove-person"))
+    shown = ask("budget show ledger.db --json")
+    assert [(d["dataset"], d["spent"], d["left"]) for d in shown.data["datasets"]] == [
+        ("a", ["1/3"], ["11/3"]),
+        ("b", ["0"], ["1"]),
+    ]
+    one = ask("budget show ledger.db --dataset b")
+    assert "dataset  b" in one.out
+    assert "dataset  a" not in one.out
+    listed = ask("budget history ledger.db --dataset a --json")
+    assert listed.data["charges"][0]["guarantee"]["epsilon"] == "1/3"
+    assert ask("budget history ledger.db --dataset a").out.count("\n") == 1
+    assert ask("budget history ledger.db --dataset b").out == "nothing was charged\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("create ledger.db --dataset d", "--epsilon: expected a limit here, or with --rho, got neither"),
+        ("create ledger.db --dataset d --epsilon 1 --rho 1 --neighbors replace-one", "got both"),
+        ("create ledger.db --dataset d --epsilon 1", "--neighbors: expected a relation here"),
+        ("create ledger.db --dataset d --epsilon 1 --neighbors replace-one --unit km", "got both"),
+        ("create ledger.db --dataset d --rho 1 --unit km", "--unit: expected no such option"),
+        ("create ledger.db --dataset d --rho 1 --neighbors replace-one --delta 1e-6", "--delta: expected no such"),
+        ("create ledger.db --dataset d --epsilon 1 --neighbors replace-one --radius 1", "--radius: expected no"),
+        ("create ledger.db --dataset d --epsilon 0 --neighbors replace-one", "--epsilon: expected a positive"),
+        ("create ledger.db --dataset d --epsilon 1 --neighbors friends", "--neighbors: expected one of"),
+        ("create ledger.db --epsilon 1 --neighbors replace-one", "--dataset: expected a value"),
+        ("create no/ledger.db --dataset d --epsilon 1 --neighbors replace-one", "LEDGER: expected a file that can be"),
+        ("create ledger.db --dataset census --epsilon 9 --neighbors replace-one", "--dataset: expected one without"),
+        ("show no.db", "LEDGER: expected a ledger that is there"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(
+    ask: Callable[[str], Said], line: str, message: str
+) -> None:
+    ask("budget create ledger.db --dataset census --epsilon 1 --neighbors replace-one")
+    said = ask(f"budget {line}")
+    assert (said.status, said.out) == (2, "")
+    assert message in said.err
+
+
+@pytest.mark.parametrize("command", ["show", "history"])
+def test_a_dataset_without_a_budget_has_status_5(ask: Callable[[str], Said], command: str) -> None:
+    ask("budget create ledger.db --dataset census --epsilon 1 --neighbors replace-one")
+    said = ask(f"budget {command} ledger.db --dataset other --json")
+    assert said.status == 5
+    assert json.loads(said.err)["error"]["kind"] == "BudgetError"

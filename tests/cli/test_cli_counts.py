@@ -1,0 +1,451 @@
+"""``counts``, ``query`` and ``verify`` on real files: what is charged, what is written, what is refused, and where."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from cli.commands import Said, say
+from cli.test_cli_process import start
+from discreet.artefact import load_counts, load_measurements, sidecar_of
+from discreet.cli.registry import COUNT_METHODS, JUDGES
+from discreet.core.guarantee import PureDP
+from discreet.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEAD = "household,state,county\n"
+PEOPLE = HEAD + "".join(
+    f'h{unit},{state},"{county}"\n'
+    for unit, (state, county, size) in enumerate(
+        [("GA", "Fulton", 3), ("GA", "Cobb", 1), ("GA", "Cobb", 2), ("NY", 'Kings, "BK"', 9)] * 5
+    )
+    for _ in range(size)
+)
+REGIONS = 'state,county\nGA,Fulton\nGA,Cobb\nNY,"Kings, ""BK"""\nDC,\n'
+SIZES = "household,state,county,size\n" + "".join(
+    f"h{unit},{state},{county},{size}\n"
+    for unit, (state, county, size) in enumerate(
+        [("GA", "Fulton", 3), ("GA", "Cobb", 1), ("DC", "", 0), ("DC", "", 2000)] * 5
+    )
+)
+BASE = (
+    "--unit household --regions state,county --max-size 4 --epsilon 1 --neighbors add-remove-person"
+)
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder that has the tables."""
+    (tmp_path / "people.csv").write_text(
+        PEOPLE.replace('"Kings, "BK""', '"Kings, ""BK"""'), encoding="utf-8-sig"
+    )
+    (tmp_path / "regions.csv").write_text(REGIONS, encoding="utf-8")
+    (tmp_path / "units.csv").write_text(SIZES, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def ask(files: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Run a command line there."""
+    assert files.is_dir()
+
+    def run(line: str, *more: object) -> Said:
+        return say(capsys, *line.split(), *more)
+
+    return run
+
+
+def test_people_become_a_table_that_verifies(ask: Callable[..., Said]) -> None:
+    said = ask(f"counts people.csv {BASE} --region-list regions.csv -o out.parquet --json")
+    assert (said.status, said.err) == (0, "")
+    assert said.data["guarantee"]["epsilon"] == "1"
+    assert said.data["regions"] == 7
+    assert said.data["certificate"]["passed"] is True
+    table = pl.read_parquet("out.parquet")
+    assert table.columns == ["level", "region", "size", "count"]
+    assert table.height == 7 * 4
+    assert table["region"].unique(maintain_order=True).to_list() == [
+        "all", "GA", "NY", "DC", "GA/Fulton", "GA/Cobb", 'NY/Kings, "BK"',
+    ]  # fmt: skip
+    checked = ask("verify out.parquet --json")
+    assert checked.status == 0
+    assert checked.data["passed"] is True
+    assert checked.data["kind"] == "region-counts"
+
+
+def test_public_units_fix_every_level_s_total(ask: Callable[..., Said]) -> None:
+    line = "--units units.csv --public-units units.csv --size size --regions state,county --max-size 1000"
+    said = ask(
+        f"counts {line} --epsilon 0.1 --neighbors add-remove-person --method m_c_dp "
+        "--measurements nm.parquet -o out.csv"
+    )
+    assert said.status == 0, said.err
+    assert "units: which units exist, and where: 20 groups" in said.out
+    table = pl.read_csv("out.csv")
+    assert table.filter(level=1)["count"].sum() == 20
+    assert table["size"].min() == 0
+    answers = ask("query nm.parquet --level 2 --sizes 1-7 --interval 0.95")
+    assert answers.status == 0
+    assert answers.out.splitlines()[0] == "level,region,value,low,high"
+    assert [line.split(",")[1] for line in answers.out.splitlines()[1:]] == ["DC", "GA"]
+    assert ask("verify nm.parquet").status == 0
+
+
+def test_with_hardly_any_noise_the_table_is_the_truth(ask: Callable[..., Said]) -> None:
+    line = BASE.replace("--epsilon 1 ", "--epsilon 500 ")
+    assert ask(f"counts people.csv {line} --region-list regions.csv -o out.csv").status == 0
+    table = pl.read_csv("out.csv").filter(region="all")
+    assert table["count"].to_list() == [5, 5, 5, 5]
+
+
+def test_quantities_and_persons_have_columns(ask: Callable[..., Said], files: Path) -> None:
+    text = "name,household,state,county,cars\n" + "".join(f"p{i},h{i},DC,,{i}\n" for i in range(6))
+    (files / "cars.csv").write_text(text, encoding="utf-8")
+    line = BASE.replace("--epsilon 1 ", "--epsilon 900 ")
+    said = ask(
+        f"counts cars.csv {line} --region-list regions.csv --quantity cars --max-quantity 3 "
+        "--person name -o out.csv"
+    )
+    assert said.status == 0, said.err
+    assert pl.read_csv("out.csv").filter(region="all")["count"].to_list() == [1, 1, 3, 0]
+
+
+def test_gaussian_noise_has_its_own_budget(ask: Callable[..., Said]) -> None:
+    line = BASE.replace("--epsilon 1 ", "--rho 1/2 --noise gaussian ")
+    said = ask(
+        f"counts people.csv {line} --region-list regions.csv --levels 1/4,1/4,1/2 -o out.csv "
+        "--measurements nm.parquet --json"
+    )
+    assert said.status == 0, said.err
+    assert said.data["guarantee"]["kind"] == "zero-concentrated-dp"
+    assert load_measurements("nm.parquet").noise == "gaussian"
+    assert ask("verify out.csv").status == 0
+    assert ask("query nm.parquet --level 1").status == 0
+
+
+EVEN = (
+    "counts --units even.csv --public-units even.csv --size size --regions state --max-size 3 "
+    "--epsilon 1 --neighbors add-remove-person -o out.csv"
+)
+
+
+@pytest.mark.parametrize("method", ["m_c_dp", "raw", "bottom_up_cumulative", "top_down_a"])
+def test_methods_are_chosen_by_name(ask: Callable[..., Said], files: Path, method: str) -> None:
+    assert method in COUNT_METHODS
+    (files / "even.csv").write_text("state,size\nGA,1\nGA,3\nNY,0\n", encoding="utf-8")
+    said = ask(f"{EVEN} --method {method} --json")
+    assert said.status == 0, said.err
+    assert said.data["method"] == method
+    assert ask("verify out.csv").status == 0
+
+
+def test_a_method_without_a_guarantee_is_asked_for_twice(
+    ask: Callable[..., Said], files: Path
+) -> None:
+    (files / "even.csv").write_text("state,size\nGA,1\nGA,3\nNY,0\n", encoding="utf-8")
+    said = ask(f"{EVEN} --method m_c_ch")
+    assert said.status == 2
+    assert "--accept-no-guarantee" in said.err
+    assert not Path("out.csv").exists()
+    accepted = ask(f"{EVEN} --method m_c_ch --accept-no-guarantee --json")
+    assert accepted.status == 0, accepted.err
+    assert accepted.data["guarantee"] is None
+    assert accepted.data["reason"]
+    assert "NOT PRIVATE" in accepted.err
+    assert Path("out.csv").is_file()
+    assert not sidecar_of("out.csv").exists()
+    assert ask("verify out.csv").status == 2
+
+
+def test_diagnostics_go_to_standard_error_and_are_marked(ask: Callable[..., Said]) -> None:
+    said = ask(
+        f"counts people.csv {BASE} --region-list regions.csv -o out.csv --diagnostics --json"
+    )
+    assert said.status == 0
+    assert said.err.startswith("discreet: PRIVATE, for the curator only: ")
+    assert "l1" not in said.data
+
+
+def test_standard_output_does_not_tell_the_time(ask: Callable[..., Said]) -> None:
+    """How long reading took depends on the records."""
+    said = ask(f"counts people.csv {BASE} --region-list regions.csv -o out.csv --json")
+    assert set(said.data) == {
+        "command", "guarantee", "method", "regions", "levels", "sizes", "units", "parameters",
+        "assumed_public", "certificate", "output", "measurements", "left",
+    }  # fmt: skip
+
+
+def test_the_ledger_is_charged(ask: Callable[..., Said]) -> None:
+    assert (
+        ask(
+            "budget create ledger.db --dataset census-2030 --epsilon 4 --neighbors add-remove-person"
+        ).status
+        == 0
+    )
+    line = f"counts people.csv {BASE} --region-list regions.csv -o out.csv --ledger ledger.db"
+    for left in ("3", "2", "1", "0"):
+        said = ask(f"{line} --dataset census-2030 --json")
+        assert said.data["left"] == [left]
+    Path("out.csv").unlink()
+    refused = ask(f"{line} --dataset census-2030 --json")
+    assert refused.status == 5
+    assert refused.out == ""
+    assert "1 asked, 0 left" in json.loads(refused.err)["error"]["message"]
+    assert not Path("out.csv").exists()
+
+
+def charged() -> int:
+    return len(Ledger("ledger.db").history("d"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("h1,GA,Secret\n", "county: expected a region of the list, got others in rows 1"),
+        ("h1,GA,Fulton\nh1,DC,\n", "household: expected each unit in one region"),
+        ("h1,,\n", "state: expected a region in every row"),
+        ("h1,GA,\n", "county: expected a path that goes down to a lowest region"),
+        ("h1,DC,x\n", "county: expected nothing below a lowest region"),
+    ],
+)
+def test_what_is_wrong_with_records_is_private_and_charged(
+    ask: Callable[..., Said], files: Path, rows: str, message: str
+) -> None:
+    Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
+    (files / "bad.csv").write_text(HEAD + rows, encoding="utf-8")
+    said = ask(
+        f"counts bad.csv {BASE} --region-list regions.csv -o out.csv --ledger ledger.db --dataset d"
+    )
+    assert (said.status, said.out) == (2, "")
+    assert message in said.err
+    assert "(private: this depends on records)" in said.err
+    assert "Secret" not in said.err
+    assert charged() == 1
+    assert not Path("out.csv").exists()
+
+
+def test_a_refused_budget_reads_nothing(ask: Callable[..., Said], files: Path) -> None:
+    Ledger.create("ledger.db", "d", PureDP("0.5", neighbors="add-remove-person"))
+    (files / "bad.csv").write_text(HEAD + "h1,GA,Secret\n", encoding="utf-8")
+    said = ask(
+        f"counts bad.csv {BASE} --region-list regions.csv -o out.csv --ledger ledger.db --dataset d"
+    )
+    assert said.status == 5
+    assert "1 asked, 0.5 left" in said.err
+
+
+LIST = "--region-list regions.csv"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (f"people.csv {BASE}", "--region-list: expected the public list of regions, or public units"),
+        (f"people.csv {BASE} --region-list no.csv", "--region-list: expected a file that is there"),
+        (f"no.csv {BASE} {LIST}", "PEOPLE: expected a file that is there"),
+        (f"{BASE} {LIST}", "PEOPLE: expected a file here, or with --units, got neither"),
+        (f"people.csv --units units.csv {BASE} {LIST}", "got both"),
+        (f"people.csv {BASE.replace('--unit household', '')} {LIST}", "--unit: expected the column"),
+        (f"--units units.csv {BASE} {LIST}", "--size: expected the column of sizes"),
+        (f"people.csv {BASE} {LIST} --size size", "--size: expected no such column"),
+        (f"--units units.csv --size size --quantity x {BASE} {LIST}", "--quantity: expected no such"),
+        (f"people.csv {BASE.replace('household', 'home')} {LIST}", "home: expected a column of"),
+        (f"people.csv {BASE.replace('state,county', 'state')} {LIST}", "--region-list: expected"),
+        (f"people.csv {BASE.replace('--epsilon 1', '--epsilon 0')} {LIST}", "--epsilon: expected a positive"),
+        (f"people.csv {BASE.replace('--epsilon 1', '')} {LIST}", "--epsilon: expected a budget here"),
+        (f"people.csv {BASE} --rho 1 {LIST}", "got both"),
+        (f"people.csv {BASE} --noise gaussian {LIST}", "--noise: expected laplace with --epsilon"),
+        (f"people.csv {BASE.replace('--epsilon', '--rho')} --noise laplace {LIST}", "--noise: expected gaussian"),
+        (f"people.csv {BASE.replace('add-remove-person', 'add-remove-one')} {LIST}", "--neighbors: expected one of"),
+        (f"people.csv {BASE.replace('add-remove-person', 'friends')} {LIST}", "--neighbors: expected one of"),
+        (f"people.csv {BASE.replace('--neighbors add-remove-person', '')} {LIST}", "--neighbors: expected a value"),
+        (f"people.csv {BASE.replace('--max-size 4', '--max-size 0')} {LIST}", "--max-size"),
+        (f"people.csv {BASE} --max-quantity 0 {LIST}", "--max-quantity"),
+        (f"people.csv {BASE} --levels 1/2,1/2 {LIST}", "--levels: expected 3 numbers"),
+        (f"people.csv {BASE} --levels 1/2,1/2,1/2 {LIST}", "--levels: expected nonnegative"),
+        (f"people.csv {BASE} --method magic {LIST}", "--method: expected one of"),
+        (f"people.csv {BASE} {LIST} --ledger ledger.db", "--dataset: expected both"),
+        (f"people.csv {BASE} {LIST} --dataset d", "--ledger: expected both"),
+        (f"people.csv {BASE} {LIST} --ledger no.db --dataset d", "LEDGER: expected a ledger that is there"),
+        (f"people.csv {BASE} {LIST} -o out.xlsx", "--output: expected a file that ends in"),
+        (f"people.csv {BASE} {LIST} -o no/out.csv", "--output: expected a file in a folder"),
+        (f"people.csv {BASE} {LIST} --measurements nm.txt", "--measurements: expected a file that ends in"),
+        (f"people.csv {BASE} {LIST} --accept-no-guarantee --measurements nm.csv", "none for what has no guarantee"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_without_the_data_costs_nothing(
+    ask: Callable[..., Said], line: str, message: str
+) -> None:
+    Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
+    if "--ledger" not in line and "--dataset" not in line and "--accept" not in line:
+        line += " --ledger ledger.db --dataset d"
+    said = ask(f"counts {line}")
+    assert (said.status, said.out) == (2, "")
+    assert message in said.err
+    assert "private" not in said.err
+    assert charged() == 0
+
+
+def test_nothing_without_a_guarantee_is_charged(ask: Callable[..., Said]) -> None:
+    Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
+    said = ask(
+        f"counts people.csv {BASE} {LIST} --accept-no-guarantee --ledger ledger.db --dataset d"
+    )
+    assert said.status == 2
+    assert charged() == 0
+
+
+def test_a_damaged_ledger_stops_the_release(ask: Callable[..., Said], files: Path) -> None:
+    Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
+    with sqlite3.connect("ledger.db") as db:
+        db.execute("DROP TRIGGER limits_are_fixed")
+        db.execute("UPDATE datasets SET granted = replace(granted, '4', '9')")
+    db.close()
+    said = ask(f"counts people.csv {BASE} {LIST} -o out.csv --ledger ledger.db --dataset d")
+    assert said.status == 2
+    assert "was changed" in said.err
+    assert not (files / "out.csv").exists()
+
+
+def test_without_an_output_something_is_said(ask: Callable[..., Said]) -> None:
+    said = ask(f"counts people.csv {BASE} {LIST}")
+    assert said.status == 0
+    assert "nothing was written" in said.err
+    assert ask(f"counts people.csv {BASE} {LIST} -q").err == ""
+
+
+def keep(ask: Callable[..., Said]) -> None:
+    line = BASE.replace("--epsilon 1 ", "--epsilon 900 ")
+    said = ask(f"counts people.csv {line} {LIST} --measurements nm.parquet -q --root US")
+    assert said.status == 0, said.err
+
+
+def test_questions_have_answers(ask: Callable[..., Said], files: Path) -> None:
+    keep(ask)
+    said = ask("query nm.parquet --level 2 --sizes 1-2,4 --json")
+    assert [(a["region"], a["value"]) for a in said.data["answers"]] == [
+        ("GA", 10),
+        ("NY", 5),
+        ("DC", 0),
+    ]
+    assert said.data["sizes"] == [1, 2, 4]
+    people = ask("query nm.parquet --region GA/Cobb --region US --people --json")
+    assert [a["value"] for a in people.data["answers"]] == [15, 50]
+    assert ask("query nm.parquet --level 1 -o answers.csv").out == "wrote answers.csv\n"
+    assert pl.read_csv(files / "answers.csv")["value"].to_list() == [20]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("nm.parquet", "--level or --region: expected one of the two"),
+        ("nm.parquet --level 9", "--level: expected a level from 1 to 3"),
+        ("nm.parquet --level 1 --sizes 0-3", "--sizes: expected sizes from 1 to 4"),
+        ("nm.parquet --level 1 --sizes x", "--sizes: expected sizes such as"),
+        ("nm.parquet --level 1 --sizes 1,1-2", "--sizes: expected each size once"),
+        ("nm.parquet --level 1 --sizes 1-9999999999", "--sizes: expected sizes such as"),
+        ("nm.parquet --region TX", "--region: expected a region of the measurements"),
+        ("nm.parquet --level 1 --interval 2", "--interval: expected a probability"),
+        ("people.csv --level 1", "MEASUREMENTS: expected a whole discreet artefact"),
+        ("no.parquet --level 1", "MEASUREMENTS: expected a whole discreet artefact"),
+    ],
+)
+def test_questions_without_sense_are_refused(
+    ask: Callable[..., Said], line: str, message: str
+) -> None:
+    keep(ask)
+    said = ask(f"query {line}")
+    assert (said.status, said.out) == (2, "")
+    assert message in said.err
+
+
+def forge(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    beside = sidecar_of(path)
+    meta = json.loads(beside.read_text(encoding="utf-8"))
+    change(meta)
+    beside.write_text(json.dumps(meta), encoding="utf-8")
+
+
+def test_verify_fails_for_what_claims_too_much(ask: Callable[..., Said], files: Path) -> None:
+    said = ask(f"counts people.csv {BASE} {LIST} -o out.csv --measurements nm.parquet")
+    assert said.status == 0
+    for name in ("out.csv", "nm.parquet"):
+        forge(files / name, lambda meta: meta["guarantee"].update(epsilon="1/2"))
+        said = ask(f"verify {name}")
+        assert said.status == 1
+        assert "NO" in said.out
+
+
+def test_verify_fails_for_what_was_made_with_a_seed(ask: Callable[..., Said], files: Path) -> None:
+    assert ask(f"counts people.csv {BASE} {LIST} -o out.csv").status == 0
+    assert load_counts("out.csv").provenance.seeded is False
+    forge(files / "out.csv", lambda meta: meta["provenance"].update(seeded=True))
+    assert ask("verify out.csv").status == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("verify people.csv", "FILE: expected a table with its .discreet.json beside it"),
+        ("verify no.parquet", "FILE: expected a table with its .discreet.json beside it"),
+        ("verify out.csv --optimality", "--optimality: expected a channel"),
+    ],
+)
+def test_verify_says_what_it_can_not_judge(
+    ask: Callable[..., Said], line: str, message: str
+) -> None:
+    assert ask(f"counts people.csv {BASE} {LIST} -o out.csv").status == 0
+    said = ask(line)
+    assert said.status == 2
+    assert message in said.err
+
+
+def test_an_unknown_kind_of_table_is_refused(ask: Callable[..., Said], files: Path) -> None:
+    assert ask(f"counts people.csv {BASE} {LIST} -o out.csv").status == 0
+    forge(files / "out.csv", lambda meta: meta.update(kind="riddle"))
+    said = ask("verify out.csv")
+    assert said.status == 2
+    assert ", ".join(sorted(JUDGES)) in said.err
+
+
+@pytest.mark.parametrize("command", ["counts", "query", "budget", "budget create", "verify"])
+def test_help_is_there(ask: Callable[..., Said], command: str) -> None:
+    said = ask(f"{command} --help")
+    assert said.status == 0
+    assert "Usage" in said.out
+
+
+PUBLISH = (
+    "counts people.csv --unit household --regions state,county --region-list regions.csv --max-size 1000 "
+    "--epsilon 1 --neighbors add-remove-person -o out.parquet"
+)
+MEASURE = (
+    "counts --units units.csv --public-units units.csv --size size --regions state,county --max-size 1000 "
+    "--epsilon 0.1 --neighbors add-remove-person --method m_c_dp --measurements nm.parquet -o out.csv"
+)
+ISSUE = [
+    f"{PUBLISH} --json",
+    MEASURE,
+    "query nm.parquet --level 2 --sizes 1-7 --interval 0.95",
+    "verify out.parquet --json",
+    "budget create ledger.db --dataset census-2030 --epsilon 4 --neighbors add-remove-person",
+    f"{PUBLISH} --ledger ledger.db --dataset census-2030",
+]
+
+
+def test_the_documented_commands_work_one_after_the_other(files: Path) -> None:
+    assert files.is_dir()
+    for line in ISSUE:
+        done = start(*line.split())
+        assert done.returncode == 0, (line, done.stderr)
+        assert done.stderr == ""
+        if "--json" in line:
+            json.loads(done.stdout)
