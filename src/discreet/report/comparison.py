@@ -57,7 +57,7 @@ def chapter(
     curves = _curves(entries)
     figure = ""
     if curves:
-        drawn = new_figure(7.2, 4.0)
+        drawn = new_figure(4.9, 3.6)
         plot_frontier(curves, unit=unit, loss_unit=loss_unit, ax=drawn.add_subplot())
         names = ", ".join(curve.label for curve in curves)
         figure = inline_svg(drawn, label=f"Expected loss against epsilon: {names}", salt=anchor)
