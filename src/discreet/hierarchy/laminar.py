@@ -134,9 +134,9 @@ def project(
 
     Notes
     -----
-    Squares start from :func:`continuous`. Other losses start from counts in steps of a high power of two, which is
+    Everything starts from :func:`continuous`. Other losses than squares go on in steps of a power of two, which is
     halved again and again: the proximity of scaled optima [Hoc94]_, here not trusted but checked. The optimum inside
-    windows of three counts is found by merging increments. Where the test of :func:`optimal` finds an exchange that
+    windows of a few counts is found by merging increments. Where the test of :func:`optimal` finds an exchange that
     improves it, it becomes the center of windows twice as wide.
 
     Examples
@@ -149,11 +149,12 @@ def project(
     task = replace(
         read_task(frame, y, total, weights, loss), threads=positive_count(threads, "threads")
     )
+    flows = _flows(task)
     if loss == "l2":
-        counts = np.rint(_flows(task)).astype(np.int64)
-        if _refine(task, counts, 1):
+        counts = np.rint(flows).astype(np.int64)
+        if _refine(task, counts, 1, half=1):
             return np.ascontiguousarray(counts.T)
-    return np.ascontiguousarray(_scaled(task).T)
+    return np.ascontiguousarray(_scaled(task, flows).T)
 
 
 def _flows(task: Task) -> NDArray[np.float64]:
@@ -194,20 +195,25 @@ def _deal(task: Task, work: Callable[[slice], None]) -> None:
         list(executor.map(work, parts))
 
 
-def _scaled(task: Task) -> NDArray[np.int64]:
-    """Solve in steps of powers of two down to 1, from a step beyond every count."""
-    centers = np.zeros_like(task.ys)
-    for power in range(reach(task.tree, task.ys, task.total).bit_length(), -1, -1):
-        centers *= 2
-        # Twice a solution and a group more or less are within the windows.
-        if not _refine(task, centers, 1 << power):
-            raise SolverError("laminar engine", "no solution in any window")
-    return centers
+def _scaled(task: Task, flows: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Solve in steps of powers of two down to 1: from the flows, or else from a step beyond every count."""
+    # Other costs than squares move an optimum about as far as squares moved it from what was measured.
+    apart = int(np.abs(flows - task.ys).max()) + 1
+    farthest = reach(task.tree, task.ys, task.total)
+    starts = ((apart.bit_length(), flows), (farthest.bit_length(), np.zeros_like(flows)))
+    for power, start in starts:
+        step = 1 << power
+        centers = np.rint(start / step).astype(np.int64)
+        while _refine(task, centers, step, half=4):
+            if step == 1:
+                return centers
+            step //= 2
+            centers *= 2
+    raise SolverError("laminar engine", "no solution in any window")
 
 
-def _refine(task: Task, centers: NDArray[np.int64], step: int) -> bool:
+def _refine(task: Task, centers: NDArray[np.int64], step: int, *, half: int) -> bool:
     """Move the centers until no exchange improves them; tell whether any window held a solution."""
-    half = 1
     while True:
         if _solve(task, centers, step, half):
             if least_exchange(task, centers, step) >= 0:
