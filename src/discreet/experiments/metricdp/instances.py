@@ -206,7 +206,7 @@ def _cells(rows: int, columns: int, cell: str, k: int, seed: int) -> Instance:
     points = np.asarray(space.points, dtype=np.float64)
     to = sample(space.n, min(_DESTINATIONS, space.n), seed=seed + 1)
     ways = np.abs(points[to][:, None, :] - points[None]).sum(axis=2)
-    return _finish(label, space, points[:, ::-1], k=k, seed=seed, ways=ways)
+    return _finish(label, space, points, k=k, seed=seed, ways=ways)
 
 
 def _words(n: int, k: int, seed: int, _data: Path | None) -> Instance:
