@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity._arrays import Arrays
 
-__all__ = ["extend", "grow", "nearest_in_orders", "nearest_points", "pair_cost", "segment", "span"]
+__all__ = [
+    "crowded",
+    "extend",
+    "grow",
+    "nearest_in_orders",
+    "nearest_points",
+    "pair_cost",
+    "segment",
+    "span",
+]
 
 
 @kernel
@@ -117,7 +126,7 @@ def grow(
     at the row farthest from the one added last. Of equal rows the first is taken. Rows left over have class -1.
     """
     n_points, m = A.codes.shape
-    n = first[n_points]
+    n = int(first[n_points])
     labels = np.full(n, -1, dtype=np.int32)
     at = _addresses(A)
     left = np.empty(n_points, dtype=np.int64)
@@ -200,7 +209,7 @@ def segment(A: Arrays, first: NDArray[np.int64], k: int) -> NDArray[np.int64]:
     more than the best that is known.
     """
     n_points, m = A.codes.shape
-    n = first[n_points]
+    n = int(first[n_points])
     point = np.empty(n, dtype=np.int64)
     for p in range(n_points):
         for row in range(first[p], first[p + 1]):
@@ -312,4 +321,48 @@ def nearest_in_orders(
                     costs[t], ids[t] = costs[t - 1], ids[t - 1]
                     t -= 1
                 costs[t], ids[t] = cost, q
+    return found
+
+
+@kernel
+def crowded(
+    A: Arrays, counts: NDArray[np.int64], begin: int, stop: int, k: int
+) -> NDArray[np.float64]:
+    """Distance of points `begin` to ``stop - 1`` within which there are k rows, their own included.
+
+    Point q stands for ``counts[q]`` rows. Distances that are enough are kept, nearest first, with the rows there.
+    """
+    n_points, m = A.codes.shape
+    at = _addresses(A)
+    marks = np.zeros(A.start[m], dtype=np.bool_)
+    from_here = np.empty(A.start[m], dtype=np.float64)
+    apart, rows = np.empty(k + 1), np.empty(k + 1, dtype=np.int64)
+    found = np.zeros(stop - begin)
+    for p in range(begin, stop):
+        need = k - counts[p]
+        if need <= 0:
+            continue
+        _from_point(A, p, marks, from_here)
+        kept, held, most = 0, 0, np.inf
+        for q in range(n_points):
+            cost = 0.0
+            for a in range(m):
+                cost += from_here[at[q, a]]
+                if cost >= most:
+                    break
+            if cost >= most or q == p:
+                continue
+            t = kept
+            while t > 0 and apart[t - 1] > cost:
+                apart[t], rows[t] = apart[t - 1], rows[t - 1]
+                t -= 1
+            apart[t], rows[t] = cost, counts[q]
+            kept += 1
+            held += counts[q]
+            while held - rows[kept - 1] >= need:
+                kept -= 1
+                held -= rows[kept]
+            if held >= need:
+                most = apart[kept - 1]
+        found[p - begin] = most
     return found

@@ -33,7 +33,7 @@ class SubsetProgram:
     --------
     >>> from discreet.kanonymity.problem import Numeric, Problem
     >>> problem = Problem.from_columns({"age": [50, 20, 40, 21, 60]}, [Numeric("age")])
-    >>> SubsetProgram().solve(problem, 2, Limits()).lower
+    >>> round(SubsetProgram().solve(problem, 2, Limits()).lower, 9)
     1.55
     """
 
@@ -62,5 +62,7 @@ def optimum_of(
 
     n, part = len(rows), np.empty(len(rows), dtype=np.int64)
     room = room_for(n, problem.m, k)
-    loss = best_partition(arrays_of(problem), np.arange(problem.n), rows, n, part, room)
+    own = np.arange(n)
+    arrays = arrays_of(problem)._replace(codes=problem.codes[rows])
+    loss = best_partition(arrays, own, own, n, part, room)
     return part.astype(np.int32), float(loss)

@@ -1,0 +1,140 @@
+r"""A lower bound for tables of any size: each row is at least as far as its (k - 1)-th nearest other row.
+
+The class of row i has k - 1 other rows or more, and its cells cover i and the farthest of them. By monotonicity they
+cost no less than the class of these two alone, so that
+
+.. math:: \text{information loss} \;\ge\; \sum_i d_{(k-1)}(i),
+          \qquad d(i, l) = \sum_j w_j\, c_j(\{i, l\}),
+
+where :math:`d_{(k-1)}(i)` is the (k-1)-th smallest distance of i to another row. Every row counts for itself, so the
+sum over some rows is a bound too. Suppressed rows void it: it is for partitions of all rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.kanonymity._arrays import points_of
+from discreet.kanonymity.candidate import Limits, order_of, require_feasible
+from discreet.kanonymity.problem import Numeric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.problem import Problem
+
+__all__ = ["embed", "nearest_bound"]
+
+EVERY_PAIR = 20_000
+"""Different rows up to which all pairs are looked at."""
+
+BATCH = 512
+"""Points, or rows, between two looks at the clock."""
+
+FEW_VALUES = 8
+"""Values up to which a set has a coordinate for each in the tree of rows."""
+
+SAFE = 1.0 - 1e-11
+"""Sums of a few terms and of n are off by less, relatively."""
+
+
+def nearest_bound(problem: Problem, k: int, limits: Limits | None = None) -> float:
+    """Give what no k-anonymous partition of all rows loses less than.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    k
+        Least class size.
+    limits
+        When to end; rows that were not looked at count nothing. The bound holds all the same.
+
+    Returns
+    -------
+    float
+        The bound, rounded down.
+
+    Complexity
+    ----------
+    All pairs of different rows up to 20,000 of them; beyond that a tree of rows by their numbers, small sets and top
+    branches of taxonomies alone, whose distances are no larger.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric, Problem
+    >>> problem = Problem.from_columns({"age": [20, 21, 40, 50, 60]}, [Numeric("age")])
+    >>> round(nearest_bound(problem, 2), 6), round(problem.loss_of([0, 0, 1, 1, 1]), 6)
+    (0.8, 1.55)
+    """
+    require_feasible(problem, k)
+    limits = Limits() if limits is None else limits
+    if k == 1:
+        return 0.0
+    order = order_of(problem, range(problem.m))
+    points = points_of(problem, order)
+    if points.n <= EVERY_PAIR:
+        from discreet.kanonymity._kernels import crowded
+
+        found = []
+        counts = np.diff(points.first)
+        for begin in range(0, points.n, BATCH):
+            stop = min(begin + BATCH, points.n)
+            far = crowded(points.arrays, counts, begin, stop, k)
+            found.append(float(far @ counts[begin:stop]))
+            if limits.left <= 0:
+                break
+        return math.fsum(found) * SAFE
+    return _by_tree(embed(problem), k, limits)
+
+
+def _by_tree(coordinates: NDArray[np.float64], k: int, limits: Limits) -> float:
+    from scipy.spatial import KDTree
+
+    if not coordinates.shape[1]:
+        return 0.0
+    tree = KDTree(coordinates)
+    found = []
+    for begin in range(0, len(coordinates), BATCH):
+        # A row is its own nearest, so that the k-th of all is the (k - 1)-th of the others.
+        far, _ = tree.query(coordinates[begin : begin + BATCH], k=[k], p=1, workers=limits.threads)
+        found.append(float(np.sum(far)))
+        if limits.left <= 0:
+            break
+    return math.fsum(found) * SAFE
+
+
+def embed(problem: Problem) -> NDArray[np.float64]:
+    """Place rows so that the sum of differences of coordinates is no more than what the class of two rows costs.
+
+    A number has one coordinate, and one more that half of its weight away from all others is where it is missing. A set
+    of at most eight values has one for each, at half of the cost of two. The branches below the root of a taxonomy have
+    one each, at half of its weight, where there are at most eight. Other columns have none.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Categorical, Problem
+    >>> embed(Problem.from_columns({"sex": ["F", "M"]}, [Categorical("sex")])).tolist()
+    [[0.5, 0.0], [0.0, 0.5]]
+    """
+    parts = []
+    for column, codes in zip(problem.columns, problem.codes.T, strict=True):
+        if isinstance(column.attribute, Numeric):
+            weight = column.attribute.weight
+            missing = np.array([value is None for value in column.domain])[codes]
+            parts.append(np.where(missing, weight / 2, column.place[codes]))
+            if missing.any():
+                parts.append(np.where(missing, weight / 2, 0.0))
+            continue
+        if column.is_set:
+            branch = np.arange(len(column.domain))
+            cost = float(column.set_cost(min(2, len(column.domain))))
+        else:
+            cost = float(column.place.max())
+            branch = np.concatenate([[0], np.cumsum(column.place[:-1] >= cost)])
+        if cost > 0 and branch[-1] < FEW_VALUES:
+            parts.extend(np.where(branch[codes] == b, cost / 2, 0.0) for b in range(branch[-1] + 1))
+    return np.stack(parts, axis=1) if parts else np.zeros((problem.n, 0))

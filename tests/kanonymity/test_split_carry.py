@@ -1,0 +1,177 @@
+"""Split & Carry: the worked example, dominance, sizes of blocks, and the counterexample to the printed carry rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.core.outcome import Unproven
+from discreet.kanonymity import split_carry
+from discreet.kanonymity.as_published import PublishedSplitCarry, carried_rows, links, reproduce
+from discreet.kanonymity.candidate import Limits, audit
+from discreet.kanonymity.initial import Initial, variance_order
+from discreet.kanonymity.local_search import LocalSearch
+from discreet.kanonymity.problem import Problem
+from discreet.kanonymity.split_carry import BubbleCarry, SplitCarry, solve_rows
+from discreet.kanonymity.subsets import SubsetProgram
+from kanonymity.tables import fars, mixed, numeric
+
+
+def carry_counterexample() -> Problem:
+    """Nine equal rows and five near pairs (E3)."""
+    rows = np.zeros((19, 5))
+    for pair, apart in enumerate((0.10, 0.11, 0.12, 0.13, 0.14)):
+        rows[9 + 2 * pair : 11 + 2 * pair, pair] = apart
+    return numeric(rows, low=0.0, high=1.0)
+
+
+def blocks_seen(problem: Problem, k: int, method: SplitCarry, monkeypatch: Any) -> list[set[int]]:
+    """The rows of each block that was solved."""
+    seen: list[set[int]] = []
+
+    def spy(problem: Problem, start: list[np.ndarray], *rest: Any) -> list[np.ndarray]:
+        seen.append(set(np.concatenate(start).tolist()))
+        return solve_rows(problem, start, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(split_carry, "solve_rows", spy)
+        method.solve(problem, k, Limits())
+    return seen
+
+
+@pytest.mark.parametrize(("blocks", "sizes"), [(2, [6, 9, 11]), (3, [9, 17]), (4, [12, 11])])
+def test_the_worked_example_is_solved_to_optimality(
+    blocks: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = SplitCarry(blocks).solve(fars(), 3, Limits())
+    assert fars().loss_of(found.labels) == pytest.approx(19.266129032, abs=1e-8)
+    seen = blocks_seen(fars(), 3, SplitCarry(blocks), monkeypatch)
+    assert [len(rows) for rows in seen] == sizes
+    if blocks == 3:
+        assert {14, 7, 10, 16, 19, 13} <= seen[1]
+
+
+@settings(max_examples=25)
+@given(
+    n=st.integers(6, 16), k=st.integers(2, 3), seed=st.integers(0, 999), blocks=st.integers(2, 3)
+)
+def test_it_is_between_the_optimum_and_the_initial_solution(
+    n: int, k: int, seed: int, blocks: int
+) -> None:
+    """O3: the initial classes of a block and those carried into it are feasible for it."""
+    problem = mixed(n, seed, missing=True)
+    found = SplitCarry(blocks).solve(problem, k, Limits())
+    assert audit(found.labels, k).passed
+    loss = problem.loss_of(found.labels)
+    assert loss <= problem.loss_of(Initial().solve(problem, k, Limits()).labels) + 1e-9
+    assert loss >= SubsetProgram().solve(problem, k, Limits()).lower
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_blocks_are_at_most_as_large_as_lemma_2_says(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    k, S = 2, 3
+    seen = blocks_seen(mixed(41, seed), k, SplitCarry(S), monkeypatch)
+    assert len(seen) == -(-(41 // k) // S)
+    assert max(map(len, seen[:-1])) <= k * (2 * k - 1 + S)
+    assert len(seen[-1]) <= k * (2 * k - 1 + S) + k - 1
+
+
+def test_the_printed_carry_rule_publishes_a_class_of_two() -> None:
+    """E3: seven of nine equal rows are carried and published with wider cells; two stay behind."""
+    problem = carry_counterexample()
+    assert set(variance_order(problem)[:9].tolist()) == set(range(9))
+    found = reproduce(problem, 3, PublishedSplitCarry())
+    assert isinstance(found, Unproven)
+    assert found.guarantee is None
+    assert "fewer than k" in found.reason
+    assert found.result.smallest_class == 2
+    sound = SplitCarry().solve(problem, 3, Limits())
+    assert audit(sound.labels, 3).passed
+
+
+def test_a_ring_of_nine_is_broken_by_the_rule() -> None:
+    rows = np.arange(9)
+    linked = links(rows, [rows], 3, rows)
+    assert (linked.sum(axis=1) == 2).all()
+    assert carried_rows(linked, 3).tolist() == [0, 1, 4, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize(("k", "size"), [(3, 3), (3, 5), (4, 4), (4, 6), (5, 9), (2, 2), (2, 3)])
+def test_links_are_as_many_as_the_program_asks_for(k: int, size: int) -> None:
+    rows = np.arange(size)
+    links_of_row = links(rows, [rows], k, rows).sum(axis=1)
+    # An odd class has no perfect matching, so that an even k has no solution there (E1).
+    impossible = k % 2 == 0 and size % 2 == 1
+    assert (links_of_row == (size - 1 if impossible else k - 1)).all()
+
+
+def test_as_published_it_solves_the_worked_example_too() -> None:
+    found = reproduce(fars(), 3, PublishedSplitCarry(), Limits.within(60)).result
+    assert found.loss == pytest.approx(19.266129, abs=1e-6)
+    assert found.smallest_class == 3
+    assert found.fewest_matches(fars()) >= 3
+
+
+def test_large_blocks_go_to_the_solver() -> None:
+    problem = mixed(60, 4)
+    start = problem.loss_of(Initial().solve(problem, 5, Limits()).labels)
+    for limits in (Limits(), Limits.within(0.2)):
+        found = SplitCarry(4, solver=LocalSearch(rounds=20)).solve(problem, 5, limits)
+        assert audit(found.labels, 5).passed
+        assert problem.loss_of(found.labels) <= start
+
+
+def test_a_solver_that_loses_more_is_not_believed() -> None:
+    problem = mixed(20, 1)
+    good = SplitCarry().solve(problem, 5, Limits()).labels
+    start = [np.flatnonzero(good == label) for label in range(good.max() + 1)]
+    found = solve_rows(problem, start, 5, Limits(), Initial())
+    labels = np.empty(20, dtype=np.int32)
+    for label, rows in enumerate(found):
+        labels[rows] = label
+    assert problem.loss_of(labels) <= problem.loss_of(good) + 1e-9
+
+
+@pytest.mark.parametrize("carry", [0, 1, 6, 100])
+def test_how_many_rows_are_carried_is_a_parameter(carry: int) -> None:
+    problem = mixed(30, 2)
+    found = SplitCarry(2, carry=carry).solve(problem, 2, Limits())
+    assert audit(found.labels, 2).passed
+
+
+@pytest.mark.parametrize("n", [4, 11, 12, 13, 40])
+@pytest.mark.parametrize("k", [2, 3])
+def test_bubbles_end_with_all_rows_in_classes_of_k(n: int, k: int) -> None:
+    problem = mixed(n, n)
+    found = BubbleCarry(rows=9, keep=2).solve(problem, k, Limits())
+    assert audit(found.labels, k).passed
+    assert found.labels.min() == 0
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: SplitCarry(1),
+        lambda: SplitCarry(carry=-1),
+        lambda: BubbleCarry(keep=0),
+        lambda: BubbleCarry(rows=5).solve(fars(), 3, Limits()),
+        lambda: PublishedSplitCarry(1),
+        lambda: reproduce(mixed(9, 0), 3, PublishedSplitCarry()),
+    ],
+)
+def test_nonsense_is_refused(attempt: Any) -> None:
+    with pytest.raises(InvalidProblemError):
+        attempt()
+
+
+def test_fewer_rows_than_k_are_infeasible() -> None:
+    for method in (SplitCarry(), BubbleCarry()):
+        with pytest.raises(InfeasibleError):
+            method.solve(fars(), 21, Limits())
