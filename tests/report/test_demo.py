@@ -32,6 +32,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
         junctions=30,
         rows=3,
         columns=4,
+        people=80,
+        runs=1,
         on_progress=said.append,
     )
 
@@ -39,8 +41,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 def test_the_page_shows_both_designs_and_the_frontier(demo: Demo) -> None:
     page = demo.page.read_text(encoding="utf-8")
     assert page.count('class="map"') == 2
-    assert page.count('class="plot"') == 1
+    assert page.count('class="plot"') == 2
     assert "A grid of 12 cells" in page
+    assert page.count('class="choice"') == 1
+    assert "greedy on a secret subsample" in page
     assert "discreet verify new/city.channel --optimality" in page
     for name in ("this library", "lower bound", "exponential mechanism", "planar Laplace"):
         assert name in page
@@ -61,8 +65,8 @@ def test_the_files_carry_designs_that_verify(demo: Demo) -> None:
 def test_progress_and_times_are_told_but_nothing_is_printed(
     demo: Demo, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(said) == 4
-    assert set(demo.seconds) == {"city", "curves", "grid", "page"}
+    assert len(said) == 5
+    assert set(demo.seconds) == {"city", "curves", "grid", "choice", "page"}
     assert min(demo.seconds.values()) > 0
     assert capsys.readouterr().out == ""
 

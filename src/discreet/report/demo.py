@@ -19,6 +19,7 @@ from discreet.core.metric import MetricSpace
 from discreet.datasets import made_city
 from discreet.metricdp import Direct, Problem, design
 from discreet.plot import Curve
+from discreet.report.choosing import choice_chapter
 from discreet.report.compare import compare
 from discreet.report.maps import Backdrop
 from discreet.report.page import make_chapter, write_report
@@ -113,6 +114,8 @@ def build_demo(
     junctions: int = JUNCTIONS,
     rows: int = 20,
     columns: int = 25,
+    people: int = 1_000,
+    runs: int = 6,
     on_progress: Callable[[str], None] | None = None,
 ) -> Demo:
     """Make the demo: ``index.html``, ``city.channel`` and ``grid.channel``.
@@ -127,6 +130,10 @@ def build_demo(
         Size of the city.
     rows, columns
         Size of the grid.
+    people
+        Made pick-ups of the private choice.
+    runs
+        How often each method chooses for the curves.
     on_progress
         Called with a sentence before each part.
 
@@ -150,6 +157,7 @@ def build_demo(
     chapters = [
         _city_chapter(city, files[0], watch),
         _grid_chapter(rows, columns, files[1], watch),
+        _choice_chapter(people, runs, watch),
     ]
     watch.begin("Writing the page")
     page = write_report(chapters, folder / "index.html", title=_TITLE, lead=(_PROMISE, _PROOF))
@@ -210,6 +218,13 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
         artefact=f"{file.parent.name}/{file.name}",
         seconds={"design, check and file": watch.seconds["grid"]},
     )
+
+
+def _choice_chapter(people: int, runs: int, watch: _Watch) -> Chapter:
+    watch.begin(f"Choosing waiting places for {people} made pick-ups, by all methods")
+    made = choice_chapter(people, repeats=runs, slow_repeats=max(1, runs // 2))
+    watch.end("choice")
+    return made
 
 
 def city_problem(city: City, junctions: NDArray[np.int64] | None = None) -> Problem:

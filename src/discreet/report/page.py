@@ -35,7 +35,9 @@ __all__ = [
 CHAPTERS: Mapping[str, str] = {
     "comparison": "discreet.report.comparison:chapter",
     "experiment": "discreet.report.experiment:chapter",
+    "hierarchy": "discreet.report.hierarchy:chapter",
     "metricdp": "discreet.report.metricdp:chapter",
+    "submodular": "discreet.report.submodular:chapter",
 }
 """What can stand in a report: mechanism -> the function that makes its chapter."""
 
@@ -102,7 +104,7 @@ def make_chapter(name: str, outcome: object, **options: Any) -> Chapter:  # noqa
     --------
     >>> make_chapter("astrology", None)
     Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: chapter: expected one of comparison, experiment, metricdp, got 'astrology'
+    discreet.core.errors.InvalidProblemError: chapter: expected one of comparison, ... got 'astrology'
     """
     if name not in CHAPTERS:
         raise InvalidProblemError("chapter", f"one of {', '.join(sorted(CHAPTERS))}", repr(name))

@@ -1,0 +1,263 @@
+"""The chapter of a private choice: what is promised, what was chosen, what it costs, and how the guarantee adds up.
+
+A chapter of real records holds what the release holds and nothing else. Maps of people and curves of values are for
+made data, or for data that are public anyway: they are options that the caller gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import decimal_up
+from discreet.core.guarantee import ApproxDP, PureDP
+from discreet.report.figures import inline_svg, new_figure
+from discreet.report.page import Chapter, render_template
+from discreet.report.words import guesses
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.guarantee import DPGuarantee
+    from discreet.core.outcome import Release
+    from discreet.plot import Curve
+    from discreet.submodular.problem import Selection
+
+__all__ = ["Ground", "chapter"]
+
+_WIDTH = 1000
+_MARGIN = 45
+
+_WORDS = {
+    "add-remove-one": "one person is in the data",
+    "replace-one": "one person's record is this or that",
+}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """Candidates as places in the plane.
+
+    Parameters
+    ----------
+    places
+        ``(n_elements, 2)`` coordinates, in any unit. Public.
+    people
+        ``(n, 2)`` coordinates of records, or ``None``. **Drawn as they are**: for made data only.
+    compared
+        Elements to ring for comparison, such as those that a choice without noise would take. **Not private.**
+    words
+        What the map shows, plain text.
+
+    Raises
+    ------
+    InvalidProblemError
+        For coordinates of another shape.
+    """
+
+    places: NDArray[np.float64]
+    people: NDArray[np.float64] | None = None
+    compared: tuple[int, ...] = ()
+    words: str = "The chosen places are the discs; the dots are all candidates."
+
+    def __post_init__(self) -> None:
+        for name in ("places", "people"):
+            given = getattr(self, name)
+            if given is None:
+                continue
+            if given.ndim != 2 or given.shape[1] != 2 or not len(given):
+                raise InvalidProblemError(name, "coordinates in the plane", "another shape")
+
+
+def chapter(
+    release: Release[Selection],
+    *,
+    title: str = "A private choice",
+    anchor: str = "choice",
+    lead: Sequence[str] = (),
+    names: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
+    ground: Ground | None = None,
+    curves: Sequence[Curve] = (),
+    curves_note: str = "",
+    value_name: str = "value",
+) -> Chapter:
+    """Render a release.
+
+    Parameters
+    ----------
+    release
+        What :func:`discreet.submodular.release` returned.
+    title
+        Heading of the chapter.
+    anchor
+        Its name in links.
+    lead
+        Paragraphs under the heading, plain text: who is protected, and what is chosen.
+    names
+        What to call the elements, ``(n_elements,)``; numbers by default.
+    kinds
+        What to call the kinds, ``(n_kinds,)``; numbers by default.
+    ground
+        A map of the candidates.
+    curves
+        Values against epsilon, for data that are public anyway.
+    curves_note
+        What the curves are about, plain text.
+    value_name
+        What the axis of values is called.
+
+    Returns
+    -------
+    Chapter
+        For :func:`discreet.report.write_report`.
+
+    Raises
+    ------
+    InvalidProblemError
+        For names that do not fit the ground set.
+    """
+    selection, guarantee = release.result, release.guarantee
+    labels = _names(selection, names, kinds)
+    body = render_template(
+        "submodular.html",
+        anchor=anchor,
+        title=title,
+        lead=lead,
+        subject=_WORDS[selection.statement.neighbors],
+        claim=guesses(guarantee.epsilon) if isinstance(guarantee, PureDP) else None,
+        guarantee=_sentence(str(guarantee)),
+        chosen=labels,
+        n_elements=selection.statement.n_elements,
+        map=None if ground is None else _map(ground, selection),
+        figure=_figure(curves, value_name, anchor),
+        curves_note=curves_note,
+        how=_how(selection),
+        lines=[
+            {
+                "rule": line.rule,
+                "proves": _short(line.guarantee),
+                "draws": line.draws,
+                "loss": decimal_up(line.loss) if line.loss else "0",
+            }
+            for line in selection.accounting
+        ],
+        checks=[check.to_dict() for check in release.certificate.checks],
+        passed=release.certificate.passed,
+        public=release.provenance.assumed_public,
+        method=release.provenance.method,
+        trace=release.provenance.method_trace,
+        seeded=release.provenance.seeded,
+        versions=release.provenance.versions,
+    )
+    return Chapter(title, anchor, body, lead[0] if lead else "")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _names(
+    selection: Selection, names: Sequence[str] | None, kinds: Sequence[str] | None
+) -> list[str]:
+    """Name what was chosen, in the order of the draws."""
+    statement = selection.statement
+    if names is not None and len(names) != statement.n_elements:
+        raise InvalidProblemError("names", f"{statement.n_elements} names", len(names))
+    if kinds is not None and len(kinds) != statement.n_kinds:
+        raise InvalidProblemError("kinds", f"{statement.n_kinds} names", len(kinds))
+    shown = []
+    for element, kind in selection.chosen:
+        name = f"element {element}" if names is None else names[element]
+        if statement.n_kinds > 1:
+            name += f", {f'kind {kind}' if kinds is None else kinds[kind]}"
+        shown.append(name)
+    return shown
+
+
+def _how(selection: Selection) -> str:
+    if selection.coefficient is None:
+        return "The records were not read."
+    times = "one draw" if len(selection.chosen) == 1 else "each draw"
+    return (
+        f"In {times} a candidate's chance is proportional to exp(c times its score), with"
+        f" c = {float(selection.coefficient):.4g} and scores in whole people."
+    )
+
+
+def _short(guarantee: DPGuarantee) -> str:
+    """Write a guarantee as its parameters, rounded up."""
+    if isinstance(guarantee, PureDP):
+        return f"epsilon {decimal_up(guarantee.epsilon)}"
+    if isinstance(guarantee, ApproxDP):
+        return f"epsilon {decimal_up(guarantee.epsilon)}, delta {float(guarantee.delta):.3g}"
+    return f"rho {decimal_up(guarantee.rho)}"
+
+
+def _map(ground: Ground, selection: Selection) -> dict[str, Any]:
+    """Put everything on the page's plane: x to the right, y down."""
+    if len(ground.places) != selection.statement.n_elements:
+        expected = f"{selection.statement.n_elements} places"
+        raise InvalidProblemError("places", expected, len(ground.places))
+    everything = [ground.places] if ground.people is None else [ground.places, ground.people]
+    low = np.min([part.min(axis=0) for part in everything], axis=0)
+    high = np.max([part.max(axis=0) for part in everything], axis=0)
+    scale = (_WIDTH - 2 * _MARGIN) / max(float((high - low).max()), 1e-12)
+    width, height = np.ceil((high - low) * scale + 2 * _MARGIN).astype(int).tolist()
+
+    def at(points: ArrayLike) -> NDArray[np.float64]:
+        moved = (np.asarray(points) - low) * scale + _MARGIN
+        moved[:, 1] = height - moved[:, 1]
+        return np.asarray(np.round(moved, 1))
+
+    return {
+        "width": width,
+        "height": height,
+        "people": "" if ground.people is None else _dots(at(ground.people)),
+        "places": _dots(at(ground.places)),
+        "chosen": at(ground.places[list(selection.elements)]).tolist(),
+        "compared": at(ground.places[list(ground.compared)]).tolist() if ground.compared else [],
+        "words": ground.words,
+    }
+
+
+def _dots(points: NDArray[np.float64]) -> str:
+    """Draw points as strokes of length 0: round caps make them discs."""
+    return "".join(f"M{x:g} {y:g}h0" for x, y in points.tolist())
+
+
+def _figure(curves: Sequence[Curve], value_name: str, anchor: str) -> str:
+    if not curves:
+        return ""
+    figure = new_figure(6.4, 4.2)
+    ax = figure.add_subplot()
+    ax.set_xscale("log")
+    for number, curve in enumerate(curves):
+        main = curve.role == "optimum"
+        style = ("-", "--", ":", "-.")[number // 3 % 4]
+        ax.plot(
+            curve.epsilons,
+            curve.losses,
+            label=curve.label,
+            color="#0b5cad" if main else ("#c44e00", "#52606d", "#a7761c")[number % 3],
+            linestyle="-" if main else style,
+            linewidth=2.4 if main else 1.2,
+            marker="o" if main else "",
+            markersize=4,
+        )
+    ticks = sorted({epsilon for curve in curves for epsilon in curve.epsilons})
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set_xlabel("epsilon")
+    ax.set_ylabel(value_name)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    names = ", ".join(curve.label for curve in curves)
+    return inline_svg(figure, label=f"{value_name} against epsilon: {names}", salt=anchor)
