@@ -54,7 +54,7 @@ _MAP = (
 )
 _NOTE = (
     "Share of the value that greedy choice without noise reaches, on {people:,} made pick-ups, mean of {quick} runs "
-    "({slow} for the continuous methods). Methods other than the subsample, permute-and-flip and the random choice have "
+    "({slow} for the continuous methods). All but the subsample, permute-and-flip and the random choice have "
     "delta = 10⁻⁶. Such values are of the data themselves: they can be shown because these were made."
 )
 
