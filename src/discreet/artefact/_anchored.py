@@ -20,7 +20,7 @@ from discreet.core.guarantee import MetricDP, Scope, guarantee_from_dict
 from discreet.core.inputs import point_table
 from discreet.core.lattice import LatticeLengths
 from discreet.core.metric import MetricSpace
-from discreet.core.outcome import Provenance
+from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.points import PointLengths
 
 if TYPE_CHECKING:
@@ -96,7 +96,9 @@ def from_tails(made: TailDesign, labels: tuple[str, ...] | None = None) -> Ancho
     >>> from_tails(made).provenance.method
     'tails'
     """
-    provenance = Provenance("tails", {"rounds": made.rounds})
+    space = made.channel.space
+    public = PublicInput("space", space.digest, f"{space.n} secrets, distances in {space.unit}")
+    provenance = Provenance("tails", {"rounds": made.rounds}, (public,))
     return AnchoredArtefact(
         made.channel, made.guarantee, made.totals_share, made.certificate, provenance, labels
     )
