@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError, LimitReachedError
+from discreet.core.guarantee import PureDP
+from discreet.core.randomness import SeededBits
 from discreet.core.tree import Tree
 from discreet.datasets import made_census
 from discreet.hierarchy import m_h
@@ -19,8 +21,10 @@ from discreet.hierarchy.m_dp_op import MDPOP
 from discreet.hierarchy.m_h import MH, integer_program
 from discreet.hierarchy.m_h_dp import MHDP, table_merge
 from discreet.hierarchy.m_h_r import MHRelaxed
+from discreet.hierarchy.measure import measure
 from discreet.hierarchy.methods import METHODS, method_named
-from discreet.hierarchy.verify import verify_counts
+from discreet.hierarchy.problem import GroupSizes
+from discreet.hierarchy.verify import verify_counts, verify_guarantee
 from hierarchy.small_trees import measured_of, random_tree
 
 if TYPE_CHECKING:
@@ -155,7 +159,7 @@ def test_algorithm_1_corrected_equals_all_splits_on_random_convex_tables() -> No
 @pytest.mark.jit
 def test_an_integer_solver_finds_the_same_cost_on_hundreds_of_trees() -> None:
     generator = np.random.default_rng(7)
-    for _ in range(120):
+    for _ in range(200):
         tree = random_tree(generator, int(generator.integers(1, 9)))
         y = generator.integers(-6, 12, (tree.n, int(generator.integers(1, 4))))
         weights = generator.integers(1, 4, tree.n)
@@ -203,6 +207,27 @@ def test_weights_are_the_precision_of_the_noise() -> None:
     not_at_all = measured_of(STATES, values, scales=(None, Fraction(9), Fraction(9)))
     assert MH().solve(not_at_all).tolist() == [[0], [0], [0]]
     assert MH("milp").solve(not_at_all).tolist() == [[0], [0], [0]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", ["a", "b"])
+def test_the_census_at_full_scale(variant: Any) -> None:
+    """3,197 regions by 1,001 sizes: whole, not negative, consistent, faithful and optimal, all of it exactly."""
+    made = made_census(variant=variant)
+    data = GroupSizes.from_counts(made.tree, made.with_size_zero(), units="public")
+    for epsilon in ("0.1", "1"):
+        guarantee = PureDP(epsilon, neighbors="add-remove-person")
+        measured = measure(data, "direct", guarantee, bits=SeededBits(3))
+        found = MH().solve(measured)
+        assert found.dtype == np.int64
+        assert verify_counts(data.frame, found).passed
+        assert verify_guarantee(data.frame, guarantee, measured.parameters()).passed
+        assert optimal(data.frame, found, measured.values, total=made.groups).passed
+        one = found.copy()
+        path = made.tree.ancestors(int(made.tree.leaves[7]))
+        one[path, 2] += 1
+        one[path, 1] -= 1
+        assert not optimal(data.frame, one, measured.values, total=made.groups).passed
 
 
 # Windows.
