@@ -24,8 +24,9 @@ joined links. This file proves, about the numbers in FILE and in integers throug
 
 A channel of the kind "anchored" has no stored weights. They follow from a few integers: report k has a center ``o``, a
 weight ``A`` there, and ``W[i][k] = m + floor(A E(D[i][o]) / 2^62)`` with a lift ``m`` and ``E`` a product of stored
-factors, or an explicit weight. Rows then have totals of their own, ``T[i]``. Such a file states neither loss nor bound,
-and beyond 4096 secrets it holds no distances and is NOT CHECKED here: ``discreet verify`` checks it by a theorem.
+factors, or an explicit weight. Rows then have totals ``T[i]`` of their own, and 2 is about ``W[i][k] / T[i]``. Such a
+file states neither loss nor bound, and beyond 4096 secrets it holds no distances and is NOT CHECKED here: ``discreet
+verify`` checks it by a theorem.
 
 Not proved here: that a sampler draws from these weights, and that what the file lists as assumed public is public.
 """
@@ -107,12 +108,10 @@ class Artefact:
         require(arrays["distances"][0] == (n * (n - 1) // 2,), "distances of another shape")
         self.D = dict(zip(combinations(range(n), 2), arrays["distances"][1]))
         require(self.epsilon > 0 and min(self.D.values(), default=0) >= 0, "a distance is negative")
-        self.lower, self.upper = self.meta.get("lower"), self.meta.get("upper")
-        self.W, self.totals, self.factors = (
-            *(anchored if self.anchored else table)(self, arrays),
-            {},
-        )
-        self.k = len(self.W[0])
+        bounds = [None, None] if self.anchored else [self.meta["lower"], self.meta["upper"]]
+        self.lower, self.upper = bounds
+        self.W, self.totals = (anchored if self.anchored else table)(self, arrays)
+        self.k, self.factors = len(self.W[0]), {}
         self.points, self.places = (arrays.get(name, ((n, 0), [])) for name in ("points", "places"))
         links = [arrays.get(name, ((0, 2), []))[1] for name in ("binding", "joined")]
         self.binding, self.joined = (set(zip(ends[::2], ends[1::2])) for ends in links)
