@@ -1,6 +1,8 @@
 """k-anonymity by local recoding: each cell generalized as little as possible, so that k rows or more look alike.
 
-State a :class:`Problem` over quasi-identifiers; methods find partitions of its rows, and each is audited before use.
+:func:`anonymize` takes a table and gives it back generalized. Below it, a :class:`Problem` states quasi-identifiers as
+codes, :func:`~discreet.kanonymity.search.search` finds a partition of its rows with a bound on the loss of any, and
+methods are tried in turn.
 """
 
 from __future__ import annotations
@@ -9,15 +11,19 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.kanonymity._anonymize import anonymize
+    from discreet.kanonymity.as_published import reproduce
     from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
 
-__all__ = ["Categorical", "Numeric", "Problem", "Taxonomy"]
+__all__ = ["Categorical", "Numeric", "Problem", "Taxonomy", "anonymize", "reproduce"]
 
 _WHERE = {
     "Categorical": "problem",
     "Numeric": "problem",
     "Problem": "problem",
     "Taxonomy": "problem",
+    "anonymize": "_anonymize",
+    "reproduce": "as_published",
 }
 """Public name -> the module that defines it."""
 

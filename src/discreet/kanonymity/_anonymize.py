@@ -1,0 +1,177 @@
+"""Anonymize: read a table, search, write it generalized."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.guarantee import KAnonymity
+from discreet.core.outcome import Anonymization, Provenance
+from discreet.kanonymity.candidate import audit
+from discreet.kanonymity.losses import mean_loss
+from discreet.kanonymity.search import search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from discreet.core.randomness import RandomBits
+    from discreet.kanonymity.candidate import Method
+    from discreet.kanonymity.problem import Attribute
+    from discreet.kanonymity.search import Step
+
+__all__ = ["Diagnostics", "anonymize"]
+
+
+@final
+@dataclass(frozen=True)
+class Diagnostics:
+    """What only the curator should see: all of it is computed from the original table.
+
+    Parameters
+    ----------
+    information_loss
+        Sum over cells.
+    mean_loss
+        The same divided by rows and weights.
+    lower
+        What no k-anonymous table without suppressed rows loses less than.
+    gap
+        ``(information_loss - lower) / information_loss``.
+    optimal
+        Whether the gap is no more than what rounding leaves open.
+    classes, smallest_class, suppressed
+        Counts of classes, of rows in the smallest, and of rows left out.
+    method
+        The method that found it.
+    seconds
+        Wall-clock time of the search.
+    steps
+        What was tried.
+    """
+
+    information_loss: float
+    mean_loss: float
+    lower: float
+    gap: float
+    optimal: bool
+    classes: int
+    smallest_class: int
+    suppressed: int
+    method: str
+    seconds: float
+    steps: tuple[Step, ...]
+
+
+def anonymize(
+    table: Any,  # noqa: ANN401 - a dataframe of any library
+    guarantee: KAnonymity,
+    *,
+    attributes: Mapping[str, Attribute] | Sequence[Attribute] | None = None,
+    loss: str = "ncp",
+    method: Method | None = None,
+    time_limit: float | None = None,
+    gap: float | None = None,
+    threads: int = 1,
+    on_step: Callable[[Step], None] | None = None,
+    throw: bool = True,
+    bits: RandomBits | None = None,
+) -> Anonymization[Any, Diagnostics]:
+    """Generalize the cells of a table as little as possible, so that k rows or more look alike.
+
+    Parameters
+    ----------
+    table
+        A dataframe that Narwhals knows, such as one of Polars, pandas or PyArrow.
+    guarantee
+        k, and the columns that an adversary may know.
+    attributes
+        What kind of column some of these are; see :class:`Numeric`, :class:`Categorical` and :class:`Taxonomy`. Others
+        are numeric where they hold numbers, and else sets of values.
+    loss
+        Name of the information loss; see :class:`Problem`.
+    method, time_limit, gap, threads, on_step
+        As for :func:`~discreet.kanonymity.search.search`.
+    throw
+        Whether to raise when a `gap` was asked for and not reached.
+    bits
+        Where the keys come from by which rows are shuffled: the operating system by default.
+
+    Returns
+    -------
+    Anonymization
+        The table, of the kind that was given, with the same columns and its rows shuffled. Cells of quasi-identifiers
+        are text. `diagnostics` are for the curator.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a column that is not there, a value that is not in its taxonomy or bounds, or options that make no sense.
+    InfeasibleError
+        When there are fewer than k rows.
+    LimitReachedError
+        With `throw`, when `gap` was not reached; ``best`` is the anonymization.
+
+    Guarantee
+    ---------
+    k-anonymity of the returned table in the quasi-identifiers. It is no differential privacy: a class may share a
+    sensitive value, and who knows the algorithm may learn from its being minimal.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": [50, 20, 40, 21, 60], "ill": ["yes", "no", "no", "no", "yes"]})
+    >>> made = anonymize(people, KAnonymity(2, ("age",)))
+    >>> made, sorted(made.table["age"].to_list())
+    (Anonymization(2-anonymous in age, certified), ['[20, 21]', '[20, 21]', '[40, 60]', '[40, 60]', '[40, 60]'])
+    >>> made.diagnostics.optimal
+    True
+    """
+    from discreet.kanonymity._tables import publish, read_problem
+
+    claim: object = guarantee
+    if not isinstance(claim, KAnonymity):
+        raise InvalidProblemError("guarantee", "a KAnonymity", type(guarantee).__name__)
+    began = time.monotonic()
+    problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
+    found = search(
+        problem,
+        guarantee.k,
+        method=method,
+        time_limit=time_limit,
+        gap=gap,
+        threads=threads,
+        on_step=on_step,
+    )
+    sizes = np.bincount(found.labels[found.labels >= 0])
+    diagnostics = Diagnostics(
+        information_loss=found.loss,
+        mean_loss=mean_loss(problem, found.labels),
+        lower=found.lower,
+        gap=found.gap,
+        optimal=found.optimal,
+        classes=len(sizes),
+        smallest_class=int(sizes.min()),
+        suppressed=int((found.labels < 0).sum()),
+        method=found.method,
+        seconds=time.monotonic() - began,
+        steps=found.steps,
+    )
+    parameters = {
+        "k": guarantee.k,
+        "loss": loss,
+        "method": None if method is None else repr(method),
+    }
+    made = Anonymization(
+        publish(table, problem, found.labels, bits),
+        guarantee,
+        audit(found.labels, guarantee.k),
+        Provenance("anonymize", parameters, method_trace=found.notes),
+        diagnostics,
+    )
+    if throw and gap is not None and found.gap > gap:
+        raise LimitReachedError("the gap that was asked for was not reached", made)
+    return made

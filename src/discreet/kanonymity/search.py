@@ -1,0 +1,241 @@
+"""Keep the best partition: methods from cheap to dear, each audited and measured anew, until gap or time is reached."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.bound import nearest_bound
+from discreet.kanonymity.candidate import Limits, audit, require_feasible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.candidate import Candidate, Method
+    from discreet.kanonymity.problem import Problem
+
+__all__ = ["Found", "Step", "search"]
+
+QUADRATIC = 40_000
+"""Rows up to which every pair is looked at to grow classes: two seconds for eight columns."""
+
+BOUND_SHARE = 0.1
+"""Part of the time that may go into the bound from near rows."""
+
+
+@final
+@dataclass(frozen=True)
+class Step:
+    """What one method did. Computed from private rows.
+
+    Parameters
+    ----------
+    method
+        Its name.
+    loss
+        Information loss of what it found.
+    lower
+        What it proved that no partition loses less than; 0 for nothing.
+    seconds
+        Since the search began.
+    """
+
+    method: str
+    loss: float
+    lower: float
+    seconds: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best partition of a search. Computed from private rows.
+
+    Parameters
+    ----------
+    method
+        The method that found it.
+    labels
+        ``(n,)`` classes; -1 for suppressed rows.
+    loss
+        Its information loss, a sum over cells.
+    lower
+        What no k-anonymous partition of all rows loses less than.
+    steps
+        What was tried, in order.
+    notes
+        One sentence for each method, without anything computed from rows.
+    """
+
+    method: str
+    labels: NDArray[np.int32]
+    loss: float
+    lower: float
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def gap(self) -> float:
+        """``(loss - lower) / loss``, 0 when both are 0."""
+        return 0.0 if self.loss <= self.lower else (self.loss - self.lower) / self.loss
+
+    @property
+    def optimal(self) -> bool:
+        """Whether nothing better is possible, up to rounding: a gap of a billionth."""
+        return self.gap <= OPTIMAL
+
+    def __repr__(self) -> str:
+        return f"Found(method={self.method!r}, loss={self.loss:.6g}, lower={self.lower:.6g})"
+
+
+OPTIMAL = 1e-9
+"""Relative gap up to which a partition counts as optimal: what directed rounding of sums leaves open."""
+
+
+def search(
+    problem: Problem,
+    k: int,
+    *,
+    method: Method | None = None,
+    time_limit: float | None = None,
+    gap: float | None = None,
+    threads: int = 1,
+    on_step: Callable[[Step], None] | None = None,
+) -> Found:
+    """Find a k-anonymous partition that loses little, and a bound on what any loses.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    k
+        Least class size, 1 or more; 1 leaves every row as it is.
+    method
+        One method, or ``None`` for several, from cheap to dear.
+    time_limit
+        Seconds, looked at between methods and inside of the long ones; a cheap method is always finished.
+    gap
+        Relative gap at which to stop.
+    threads
+        Threads of solvers and trees.
+    on_step
+        Called after each method.
+
+    Returns
+    -------
+    Found
+        The best partition whose classes all have k rows, counted on its labels.
+
+    Raises
+    ------
+    InvalidProblemError
+        When an argument makes no sense, or the method does not apply.
+    InfeasibleError
+        When there are fewer than k rows.
+    CertificateError
+        When a method gives a class of fewer than k rows: a bug, and never returned.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric, Problem
+    >>> problem = Problem.from_columns({"age": [50, 20, 40, 21, 60]}, [Numeric("age")])
+    >>> found = search(problem, 2)
+    >>> found.labels.tolist(), found.optimal
+    ([1, 0, 1, 0, 1], True)
+    """
+    require_feasible(problem, k)
+    if gap is not None and not 0 <= gap < 1:
+        raise InvalidProblemError("gap", "a relative gap in [0, 1)", gap)
+    if time_limit is not None and not time_limit > 0:
+        raise InvalidProblemError("time_limit", "positive seconds, or None", time_limit)
+    if threads < 1:
+        raise InvalidProblemError("threads", "at least one thread", threads)
+    if method is not None and not callable(getattr(method, "solve", None)):
+        raise InvalidProblemError("method", "a method such as GreedySearch()", repr(method))
+    whole = Limits.within(time_limit, gap=gap or 0.0)
+    run = _Run(problem, k, Limits(whole.deadline, whole.gap, threads), on_step)
+    share = None if time_limit is None else BOUND_SHARE * time_limit
+    run.lower = nearest_bound(problem, k, Limits.within(share))
+    if method is not None:
+        run.take(method)
+    else:
+        for one in _from_cheap_to_dear(problem):
+            if run.done:
+                break
+            run.take(one)
+    return run.found()
+
+
+def _from_cheap_to_dear(problem: Problem) -> Iterator[Method]:
+    """Yield methods, by the number of rows alone."""
+    from discreet.kanonymity.greedy_search import GreedySearch
+    from discreet.kanonymity.local_search import LocalSearch
+    from discreet.kanonymity.segmentation import Segmentation
+    from discreet.kanonymity.subsets import MOST_ROWS, SubsetProgram
+
+    if problem.n <= MOST_ROWS:
+        yield SubsetProgram()
+        return
+    yield Segmentation(orders=1)
+    yield Segmentation(orders=8)
+    if problem.n <= QUADRATIC:
+        yield GreedySearch()
+    yield LocalSearch()
+
+
+class _Run:
+    """What is known so far."""
+
+    def __init__(
+        self, problem: Problem, k: int, limits: Limits, on_step: Callable[[Step], None] | None
+    ) -> None:
+        self.problem, self.k, self.limits = problem, k, limits
+        self.on_step = on_step
+        self.began = time.monotonic()
+        self.best: Candidate | None = None
+        self.loss, self.lower = np.inf, 0.0
+        self.steps: list[Step] = []
+        self.notes: list[str] = []
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to do: no time, or a gap that is small enough."""
+        if self.best is None:
+            return False
+        reached = self.loss - self.lower <= max(self.limits.gap, OPTIMAL) * self.loss
+        return reached or self.limits.left <= 0
+
+    def take(self, method: Method) -> None:
+        """Run a method, audit its partition, and keep it if it loses less."""
+        start = None if self.best is None else self.best.labels
+        limits = Limits(self.limits.deadline, self.limits.gap, self.limits.threads, start)
+        candidate = method.solve(self.problem, self.k, limits)
+        audit(candidate.labels, self.k).raise_for_failure()
+        loss = self.problem.loss_of(candidate.labels)
+        self.lower = max(self.lower, candidate.lower)
+        if loss < self.loss:
+            self.best, self.loss = candidate, loss
+        step = Step(candidate.method, loss, candidate.lower, time.monotonic() - self.began)
+        self.steps.append(step)
+        self.notes.append(candidate.note)
+        if self.on_step is not None:
+            self.on_step(step)
+
+    def found(self) -> Found:
+        """Give the best."""
+        if self.best is None:
+            raise InvalidProblemError("method", "one that gives a partition", "none")
+        return Found(
+            self.best.method,
+            self.best.labels,
+            self.loss,
+            self.lower,
+            tuple(self.steps),
+            tuple(dict.fromkeys(self.notes)),
+        )

@@ -1,0 +1,199 @@
+"""From a table to a table: what is published, what is only for the curator, and when the search stops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.core.errors import (
+    CertificateError,
+    InfeasibleError,
+    InvalidProblemError,
+    LimitReachedError,
+)
+from discreet.core.guarantee import KAnonymity
+from discreet.core.randomness import SeededBits
+from discreet.kanonymity import Categorical, Numeric, Taxonomy, anonymize, reproduce
+from discreet.kanonymity._tables import shuffled
+from discreet.kanonymity.as_published import PublishedSplitCarry
+from discreet.kanonymity.candidate import Candidate, Limits
+from discreet.kanonymity.greedy_search import GreedySearch
+from discreet.kanonymity.mondrian import Mondrian
+from discreet.kanonymity.problem import Problem
+from discreet.kanonymity.search import Step, search
+from kanonymity.tables import COUNTRIES, fars, mixed, numeric
+
+PEOPLE = pl.DataFrame(
+    {
+        "age": [31, 33, 52, None, 58, 35, 61, 70],
+        "sex": ["F", "F", "M", "M", "M", "F", "M", "F"],
+        "home": ["FR", "DE", "IN", "PK", "JP", "FR", "PK", "Oz"],
+        "ill": list("abcdefgh"),
+    }
+)
+KINDS = [Taxonomy("home", COUNTRIES)]
+
+
+def test_a_published_table_has_the_same_columns_and_k_equal_rows() -> None:
+    made = anonymize(PEOPLE, KAnonymity(3, ("age", "sex", "home")), attributes=KINDS)
+    assert made.table.columns == PEOPLE.columns
+    groups = made.table.group_by("age", "sex", "home").len()
+    assert groups["len"].min() >= 3
+    assert sorted(made.table["ill"]) == sorted(PEOPLE["ill"])
+    assert made.certificate.passed
+    assert made.diagnostics.smallest_class >= 3
+    assert made.diagnostics.classes == 2
+    assert made.diagnostics.optimal
+    assert made.diagnostics.suppressed == 0
+
+
+def test_cells_cover_what_they_stand_for() -> None:
+    """A missing number is covered by anything; sets are sorted and without repetition."""
+    made = anonymize(PEOPLE, KAnonymity(3, ("age", "sex", "home")), attributes=KINDS)
+    original = {row["ill"]: row for row in PEOPLE.to_dicts()}
+    for row in made.table.to_dicts():
+        was = original[row["ill"]]
+        if row["age"] != "*":
+            low, high = row["age"].strip("[]").split(", ")
+            assert int(low) <= was["age"] <= int(high)
+        values = row["sex"].split("|")
+        assert was["sex"] in values
+        assert values == sorted(set(values))
+        node = next(i for i, label in enumerate(COUNTRIES.labels) if label == row["home"])
+        leaf = COUNTRIES.labels.index(was["home"])
+        assert node in COUNTRIES.ancestors(leaf)
+
+
+def test_a_cell_of_one_value_keeps_it() -> None:
+    rows = pl.DataFrame({"age": [30, 30, None, None], "sex": [None, None, "F", "F"]})
+    made = anonymize(rows, KAnonymity(2, ("age", "sex")), attributes={"age": Numeric("age")})
+    assert sorted(made.table.rows()) == [("", "F"), ("", "F"), ("30", ""), ("30", "")]
+    assert made.diagnostics.information_loss == 0
+
+
+def test_rows_are_shuffled_by_keys() -> None:
+    """Every order of three rows comes up, and none is the input's by rule."""
+    orders = {tuple(shuffled(np.arange(3), SeededBits(seed)).tolist()) for seed in range(60)}
+    assert len(orders) == 6
+    first, second = (
+        anonymize(PEOPLE, KAnonymity(2, ("sex",)), bits=SeededBits(seed)).table["ill"].to_list()
+        for seed in (1, 2)
+    )
+    assert first != second
+
+
+def test_what_is_published_holds_nothing_computed_from_the_rows() -> None:
+    made = anonymize(PEOPLE, KAnonymity(3, ("age", "sex", "home")), attributes=KINDS)
+    said = str(made.provenance.to_dict() | {"versions": {}}) + repr(made)
+    loss = f"{made.diagnostics.information_loss:.3f}"
+    assert loss not in said
+    assert "58" not in said
+
+
+def test_a_gap_that_is_missed_raises_with_the_table() -> None:
+    rows = pl.DataFrame({"a": np.random.default_rng(0).random(60), "b": range(60)})
+    claim = KAnonymity(4, ("a", "b"))
+    with pytest.raises(LimitReachedError) as raised:
+        anonymize(rows, claim, gap=0.001, method=Mondrian())
+    best: Any = raised.value.best
+    assert best.certificate.passed
+    assert best.diagnostics.gap > 0.001
+    made = anonymize(rows, claim, gap=0.001, method=Mondrian(), throw=False)
+    assert made.diagnostics.gap == best.diagnostics.gap
+    assert 0 < made.diagnostics.lower < made.diagnostics.information_loss
+
+
+@pytest.mark.parametrize(
+    ("quasi", "options", "message"),
+    [
+        (("nowhere",), {}, "columns of the table, got 'nowhere'"),
+        (("age",), {"attributes": [Categorical("sex")]}, "quasi-identifiers, got 'sex'"),
+        (("age",), {"loss": "entropy"}, "loss"),
+        (("home",), {"attributes": [Numeric("home")]}, "home: expected numbers"),
+        (("age",), {"method": "greedy"}, "a method such as"),
+        (("age",), {"gap": 1}, "relative gap"),
+        (("age",), {"time_limit": 0}, "positive seconds"),
+        (("age",), {"threads": 0}, "one thread"),
+    ],
+)
+def test_nonsense_is_refused(quasi: tuple[str], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidProblemError, match=message):
+        anonymize(PEOPLE, KAnonymity(2, quasi), **options)
+
+
+def test_another_guarantee_is_refused() -> None:
+    with pytest.raises(InvalidProblemError, match="a KAnonymity, got int"):
+        anonymize(PEOPLE, 3)  # type: ignore[arg-type]
+
+
+def test_fewer_rows_than_k_are_infeasible_and_never_an_empty_table() -> None:
+    with pytest.raises(InfeasibleError, match="fewer than 9 rows"):
+        anonymize(PEOPLE, KAnonymity(9, ("sex",)))
+
+
+def test_the_search_tries_from_cheap_to_dear_and_keeps_the_best() -> None:
+    steps: list[Step] = []
+    found = search(mixed(80, 0), 3, on_step=steps.append)
+    assert [step.method for step in steps] == [
+        "segmentation",
+        "segmentation",
+        "greedy-search",
+        "local-search",
+    ]
+    assert found.loss == min(step.loss for step in steps) == mixed(80, 0).loss_of(found.labels)
+    assert found.steps == tuple(steps)
+    assert 0 < found.lower <= found.loss
+    assert found.gap == pytest.approx(1 - found.lower / found.loss)
+    assert "loss=" in repr(found)
+
+
+def test_nothing_more_is_tried_once_the_gap_is_reached() -> None:
+    zeros = numeric(np.zeros((30, 2)))
+    found = search(zeros, 3)
+    assert len(found.steps) == 1
+    assert found.optimal
+    assert found.gap == 0
+    wide = search(mixed(80, 0), 3, gap=0.99)
+    assert len(wide.steps) == 1
+
+
+def test_a_search_ends_with_the_time() -> None:
+    found = search(mixed(400, 0), 3, time_limit=0.5)
+    assert found.steps[-1].seconds < 5
+    assert found.lower > 0
+
+
+def test_k_of_one_changes_nothing() -> None:
+    found = search(mixed(40, 0), 1)
+    assert found.loss == 0
+    assert found.optimal
+
+
+def test_one_method_can_be_asked_for() -> None:
+    found = search(fars(), 3, method=GreedySearch("range"))
+    assert found.method == "greedy-search"
+    assert found.loss == pytest.approx(28.508065, abs=1e-6)
+    assert found.lower < 19.27
+
+
+class Careless:
+    """A method that leaves a row alone."""
+
+    def solve(self, problem: Problem, k: int, limits: Limits) -> Candidate:
+        labels = np.zeros(problem.n, dtype=np.int32)
+        labels[0] = 1
+        return Candidate("careless", labels)
+
+
+def test_a_method_that_leaves_a_small_class_is_never_believed() -> None:
+    with pytest.raises(CertificateError, match="classes smaller than k"):
+        search(fars(), 3, method=Careless())
+
+
+def test_what_has_no_guarantee_is_not_a_method_of_the_search() -> None:
+    with pytest.raises(InvalidProblemError, match="a method such as"):
+        search(fars(), 3, method=PublishedSplitCarry())  # type: ignore[arg-type]
+    assert reproduce(fars(), 3, PublishedSplitCarry()).guarantee is None
