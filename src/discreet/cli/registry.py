@@ -45,6 +45,8 @@ COMPARE: dict[str, str] = {**LIBRARY, "optimal": "discreet.cli.comparing:library
 
 _QIU24 = "discreet.experiments.metricdp"
 
+_RY20 = "discreet.experiments.submodular"
+
 REPRODUCE: dict[str, str] = {
     "metricdp/table1": f"{_QIU24}.sizes:table1",
     "metricdp/table2": f"{_QIU24}.sizes:table2",
@@ -59,6 +61,12 @@ REPRODUCE: dict[str, str] = {
     "metricdp/figures13-16": f"{_QIU24}.sizes:figures13to16",
     "metricdp/figures17-20": f"{_QIU24}.convergence:figures17to20",
     "metricdp/scaling": f"{_QIU24}.scaling:scaling",
+    "submodular/counterexamples": f"{_RY20}.counterexamples:counterexamples",
+    "submodular/greedy-loses": f"{_RY20}.values:greedy_loses",
+    "submodular/sampling": f"{_RY20}.values:sampling",
+    "submodular/steps": f"{_RY20}.values:steps",
+    "submodular/theorems": f"{_RY20}.theorems:theorems",
+    "submodular/value": f"{_RY20}.values:value",
 }
 
 JUDGES: dict[str, str] = {
