@@ -192,7 +192,8 @@ def test_the_demo_is_built_where_it_was_asked_for(
     def build(out: str, **options: Any) -> object:
         options.pop("on_progress")("Making a city")
         assert (out, options) == (str(tmp_path / "demo"), {"seed": 5})
-        return demo.Demo(Path(out, "index.html"), (Path(out, "city.channel"),), {"city": 1.5})
+        files = [(Path(out, name),) for name in ("city.channel", "census.csv")]
+        return demo.Demo(Path(out, "index.html"), *files, {"city": 1.5})
 
     monkeypatch.setattr(demo, "build_demo", build)
     said = say(capsys, "demo", "-o", tmp_path / "demo", "--seed", 5, "--json")
@@ -201,6 +202,7 @@ def test_the_demo_is_built_where_it_was_asked_for(
         "command": "demo",
         "page": str(tmp_path / "demo" / "index.html"),
         "channels": [str(tmp_path / "demo" / "city.channel")],
+        "tables": [str(tmp_path / "demo" / "census.csv")],
         "seconds": {"city": 1.5},
     }
     assert say(capsys, "demo", "-o", tmp_path / "demo", "--seed", 5, "-q").err == ""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from discreet.artefact import read
+from discreet.artefact import load_counts, read
 from discreet.core.guarantee import MetricDP
 from discreet.core.metric import MetricSpace
 from discreet.datasets import made_city
+from discreet.hierarchy import verify as verify_release
 from discreet.metricdp import Problem, design, verify
 from discreet.report import make_chapter
 from discreet.report.compare import compare
@@ -34,6 +35,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
         columns=4,
         people=80,
         runs=1,
+        households=2_000,
         on_progress=said.append,
     )
 
@@ -62,11 +64,17 @@ def test_the_files_carry_designs_that_verify(demo: Demo) -> None:
         assert held.gap <= 0.01
 
 
+def test_the_census_is_a_table_that_verifies(demo: Demo) -> None:
+    (table,) = demo.tables
+    assert verify_release(load_counts(table)).passed
+    assert "discreet verify new/census.parquet" in demo.page.read_text(encoding="utf-8")
+
+
 def test_progress_and_times_are_told_but_nothing_is_printed(
     demo: Demo, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(said) == 5
-    assert set(demo.seconds) == {"city", "curves", "grid", "choice", "page"}
+    assert len(said) == 6
+    assert set(demo.seconds) == {"city", "curves", "grid", "choice", "census", "page"}
     assert min(demo.seconds.values()) > 0
     assert capsys.readouterr().out == ""
 

@@ -32,9 +32,16 @@ def demo(
 ) -> None:
     """Design mechanisms for a made-up city and a grid, and write FOLDER/index.html, which explains them."""
     made = _build(output, seed, quiet=quiet)
-    files = [str(path) for path in made.artefacts]
-    data = {"page": str(made.page), "channels": files, "seconds": dict(made.seconds)}
-    emit(data, f"wrote {made.page} and {', '.join(files)}", as_json=as_json, command="demo")
+    files, tables = [str(path) for path in made.artefacts], [str(path) for path in made.tables]
+    data = {
+        "page": str(made.page),
+        "channels": files,
+        "tables": tables,
+        "seconds": dict(made.seconds),
+    }
+    emit(
+        data, f"wrote {made.page} and {', '.join(files + tables)}", as_json=as_json, command="demo"
+    )
 
 
 def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:

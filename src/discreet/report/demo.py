@@ -21,6 +21,7 @@ from discreet.metricdp import Direct, Problem, design
 from discreet.plot import Curve
 from discreet.report.choosing import choice_chapter
 from discreet.report.compare import compare
+from discreet.report.counting import count_demo
 from discreet.report.maps import Backdrop
 from discreet.report.page import make_chapter, write_report
 
@@ -80,13 +81,16 @@ class Demo:
     page
         The report.
     artefacts
-        Files that ``discreet verify`` reads.
+        Channels that ``discreet verify`` reads.
+    tables
+        Tables that it reads.
     seconds
         How long each part took.
     """
 
     page: Path
     artefacts: tuple[Path, ...]
+    tables: tuple[Path, ...]
     seconds: Mapping[str, float]
 
 
@@ -116,9 +120,10 @@ def build_demo(
     columns: int = 25,
     people: int = 1_000,
     runs: int = 6,
+    households: int = 60_000,
     on_progress: Callable[[str], None] | None = None,
 ) -> Demo:
-    """Make the demo: ``index.html``, ``city.channel`` and ``grid.channel``.
+    """Make the demo: ``index.html``, ``city.channel``, ``grid.channel`` and ``census.parquet``.
 
     Parameters
     ----------
@@ -134,6 +139,8 @@ def build_demo(
         Made pick-ups of the private choice.
     runs
         How often each method chooses for the curves.
+    households
+        Size of the made census.
     on_progress
         Called with a sentence before each part.
 
@@ -153,16 +160,18 @@ def build_demo(
     folder.mkdir(parents=True, exist_ok=True)
     watch = _Watch(on_progress)
     files = (folder / "city.channel", folder / "grid.channel")
+    table = folder / "census.parquet"
     city = made_city(junctions, seed=seed)
     chapters = [
         _city_chapter(city, files[0], watch),
         _grid_chapter(rows, columns, files[1], watch),
         _choice_chapter(people, runs, watch),
+        _census_chapter(households, table, watch),
     ]
     watch.begin("Writing the page")
     page = write_report(chapters, folder / "index.html", title=_TITLE, lead=(_PROMISE, _PROOF))
     watch.end("page")
-    return Demo(page, files, dict(watch.seconds))
+    return Demo(page, files, (table,), dict(watch.seconds))
 
 
 def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
@@ -225,6 +234,13 @@ def _choice_chapter(people: int, runs: int, watch: _Watch) -> Chapter:
     made = choice_chapter(people, repeats=runs, slow_repeats=max(1, runs // 2))
     watch.end("choice")
     return made
+
+
+def _census_chapter(households: int, file: Path, watch: _Watch) -> Chapter:
+    watch.begin(f"Publishing a made census of {households} households, by all quick methods")
+    counted = count_demo(file, groups=households)
+    watch.end("census")
+    return counted.chapter
 
 
 def city_problem(city: City, junctions: NDArray[np.int64] | None = None) -> Problem:

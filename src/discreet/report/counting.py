@@ -1,0 +1,161 @@
+"""Counts for the demo: a made census, its release, and every quick method at some budgets, several draws each."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.artefact import save_counts
+from discreet.core.guarantee import PureDP
+from discreet.datasets.census import made_census
+from discreet.hierarchy import GroupSizes, RegionCounts, diagnose, release
+from discreet.hierarchy.methods import METHODS, method_named
+from discreet.report.hierarchy import MethodError
+from discreet.report.page import make_chapter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from discreet.report.page import Chapter
+
+__all__ = ["Counted", "compare_counts", "count_demo", "quick_methods"]
+
+EPSILONS = (0.1, 0.3, 1.0, 3.0)
+SHOWN = 1.0
+DRAWS = 2
+
+_SLOW = frozenset({"m_c", "m_dp_op", "m_h"})
+"""Methods that solve integer programs cell by cell: exact references, for small trees."""
+
+_LEAD = (
+    "A census office counts households by size in every state and county. It wants to publish whole numbers that add "
+    "up, and nobody who reads them should learn whether any one person was counted."
+)
+_MADE = (
+    "The census on this page is made: {groups:,} households in {regions} regions. That is why the true counts may be "
+    "drawn beside the published ones here. Which households exist is public; how many live in each is not."
+)
+
+
+@final
+@dataclass(frozen=True)
+class Counted:
+    """The chapter, and the file beside it.
+
+    Parameters
+    ----------
+    chapter
+        For the page.
+    artefact
+        The table.
+    """
+
+    chapter: Chapter
+    artefact: Path
+
+
+def quick_methods() -> tuple[str, ...]:
+    """Name the methods with a guarantee that are quick at any size, sorted.
+
+    Examples
+    --------
+    >>> "m_c_dp" in quick_methods(), "m_c_ch" in quick_methods()
+    (True, False)
+    """
+    return tuple(
+        name
+        for name in sorted(METHODS)
+        if name not in _SLOW and not getattr(method_named(name), "unproven", "")
+    )
+
+
+def compare_counts(
+    data: GroupSizes,
+    methods: Sequence[str],
+    epsilons: Sequence[float],
+    *,
+    draws: int = DRAWS,
+) -> list[MethodError]:
+    """Release made data by several methods at several budgets, and average their errors over some draws.
+
+    Parameters
+    ----------
+    data
+        Made data: errors of real data are private.
+    methods
+        Names of methods.
+    epsilons
+        Budgets.
+    draws
+        How many releases each.
+
+    Returns
+    -------
+    list of MethodError
+        One for each method and budget.
+    """
+    found = []
+    for method in methods:
+        for epsilon in epsilons:
+            asked = PureDP(epsilon, neighbors="add-remove-person")
+            seen = [diagnose(data, release(data, asked, method=method)) for _ in range(draws)]
+            l1 = np.mean([one.l1 for one in seen], axis=0)
+            bias = tuple(
+                None
+                if any(one.bias_on_zeros[level] is None for one in seen)
+                else float(np.mean([one.bias_on_zeros[level] or 0.0 for one in seen]))
+                for level in range(len(l1))
+            )
+            found.append(MethodError(method, epsilon, tuple(l1.tolist()), bias))
+    return found
+
+
+def count_demo(
+    file: Path,
+    *,
+    states: int = 8,
+    counties: int = 60,
+    groups: int = 60_000,
+    epsilons: Sequence[float] = EPSILONS,
+) -> Counted:
+    """Publish a made census, compare the methods on it, and make the chapter.
+
+    Parameters
+    ----------
+    file
+        Where the table goes.
+    states, counties, groups
+        Size of the census.
+    epsilons
+        Budgets of the comparison; one of them is 1, for the table.
+
+    Returns
+    -------
+    Counted
+        The chapter and the file.
+    """
+    made = made_census(states=states, counties=counties, groups=groups, max_size=20, outliers=8)
+    data = GroupSizes.from_counts(made.tree, made.with_size_zero(), units="public")
+    started = time.perf_counter()
+    out = release(data, PureDP(SHOWN, neighbors="add-remove-person"))
+    save_counts(out, file)
+    released = time.perf_counter()
+    errors = compare_counts(data, quick_methods(), epsilons)
+    compared = time.perf_counter()
+    chapter = make_chapter(
+        "hierarchy",
+        out,
+        title="A made census",
+        anchor="census",
+        lead=(_LEAD, _MADE.format(groups=groups, regions=made.tree.n)),
+        truth=RegionCounts(data.frame, data.node_counts()),
+        errors=errors,
+        shown=SHOWN,
+        artefact=f"{file.parent.name}/{file.name}",
+        seconds={"release, check and file": released - started, "comparison": compared - released},
+    )
+    return Counted(chapter, file)

@@ -1,0 +1,251 @@
+"""The chapter of published counts: what is promised, what the tables look like, how noisy they are, and the proof.
+
+Of a release it shows what the guarantee covers and nothing else. The true counts are drawn beside it, and methods are
+compared, only where somebody hands them over: for made data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.guarantee import PureDP
+from discreet.hierarchy._noise_sum import Term, half_width
+from discreet.hierarchy.result import region_names
+from discreet.report.figures import inline_svg, new_figure
+from discreet.report.hierarchy_figures import (
+    draw_biases,
+    draw_errors,
+    draw_multiples,
+    draw_scatter,
+)
+from discreet.report.page import Chapter, render_template
+from discreet.report.words import guesses, number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.core.certificate import Certificate
+    from discreet.core.outcome import Release
+    from discreet.hierarchy.result import RegionCounts
+
+__all__ = ["MethodError", "chapter"]
+
+_COVERAGE = Fraction(19, 20)
+
+
+@final
+@dataclass(frozen=True)
+class MethodError:
+    """How far one method was from the truth on made data, at one budget.
+
+    Parameters
+    ----------
+    method
+        Its name.
+    epsilon
+        The budget.
+    l1
+        Sum of absolute errors of each level, the root first; a mean over some draws of noise.
+    bias
+        Mean signed error over the cells of each level that are truly zero, where there are some.
+    """
+
+    method: str
+    epsilon: float
+    l1: tuple[float, ...]
+    bias: tuple[float | None, ...]
+
+
+def chapter(
+    release: Release[RegionCounts],
+    *,
+    title: str = "Counts by region and size",
+    anchor: str = "counts",
+    lead: Sequence[str] = (),
+    truth: RegionCounts | None = None,
+    errors: Sequence[MethodError] = (),
+    shown: float = 1.0,
+    artefact: str | None = None,
+    seconds: Mapping[str, float] | None = None,
+) -> Chapter:
+    """Render a release of counts.
+
+    Parameters
+    ----------
+    release
+        What :func:`discreet.hierarchy.release` returned.
+    title
+        Heading of the chapter.
+    anchor
+        Its name in links.
+    lead
+        Paragraphs under the heading, plain text.
+    truth
+        The true counts of *made* data, drawn beside the published ones. Never those of real people: the page is
+        for everybody.
+    errors
+        Errors of methods on made data, drawn and listed where there are some.
+    shown
+        The budget of the table of methods and of the drawing of biases.
+    artefact
+        Name of the file that holds the table, for the command that checks it.
+    seconds
+        How long each step took; only for made data, since times may depend on records.
+
+    Returns
+    -------
+    Chapter
+        For :func:`discreet.report.write_report`.
+    """
+    result, provenance = release.result, release.provenance
+    levels = _levels(release)
+    figures = [
+        (
+            "Groups by size: the whole, and the largest regions of the second level. Bars are published"
+            + ("; rings are the made truth." if truth is not None else "."),
+            _multiples(result, truth, anchor),
+        )
+    ]
+    if truth is not None:
+        figures.append(
+            (
+                "Every cell of every level: published against true. On the line the two are equal.",
+                _scatter(result, truth, anchor),
+            )
+        )
+    body = render_template(
+        "hierarchy.html",
+        anchor=anchor,
+        title=title,
+        lead=lead,
+        seeded=provenance.seeded,
+        passed=release.certificate.passed,
+        guesses=guesses(release.guarantee.epsilon)
+        if isinstance(release.guarantee, PureDP)
+        else None,
+        persons=getattr(release.guarantee, "neighbors", "") == "replace-person",
+        guarantee=f"{str(release.guarantee)[:1].upper()}{str(release.guarantee)[1:]}.",
+        figures=figures,
+        levels=levels,
+        coverage=f"{float(100 * _COVERAGE):g}",
+        comparison=_comparison(errors, shown, anchor),
+        made=truth is not None,
+        public_units=result.frame.units == "public",
+        max_size=result.frame.max_size,
+        checks=_checks(release.certificate),
+        artefact=artefact,
+        numbers=_numbers(release, seconds or {}),
+        public=provenance.assumed_public,
+        versions=provenance.versions,
+    )
+    return Chapter(title, anchor, body, lead[0] if lead else "")
+
+
+def _levels(release: Release[RegionCounts]) -> list[tuple[int, int, str, str]]:
+    """Say of each level how many regions it has, its part of the budget, and how noisy one measured count is."""
+    parameters, tree = release.provenance.parameters, release.result.frame.tree
+    rows = []
+    scales = zip(parameters["scale_by_level"], parameters["scale_of_leaves_by_level"], strict=True)
+    for level, (inner, leaf) in enumerate(scales):
+        regions = int(tree.level_start[level + 1] - tree.level_start[level])
+        widths = [_width(parameters, scale) for scale in dict.fromkeys((inner, leaf))]
+        said = " or ".join(width for width in widths if width) or "not measured"
+        rows.append((level + 1, regions, str(parameters["shares"][level]), said))
+    return rows
+
+
+def _width(parameters: Mapping[str, Any], scale: str) -> str:
+    """Give the half-width of the interval of one measured count, or nothing where none was measured."""
+    if scale == "none":
+        return ""
+    # One size is the difference of two survival counts.
+    count = 2 if parameters["kind"] == "survival" else 1
+    width = half_width({Term(1, Fraction(scale)): count}, parameters["noise"], _COVERAGE)
+    return f"±{width:,}"
+
+
+def _multiples(result: RegionCounts, truth: RegionCounts | None, anchor: str) -> str:
+    tree = result.frame.tree
+    second = np.flatnonzero(tree.levels == 1)
+    totals = result.counts[second].sum(axis=1)
+    largest = second[np.argsort(-totals, kind="stable")[:8]]
+    nodes = [0, *largest.tolist()]
+    names = region_names(tree)
+    figure = new_figure(7.4, 1.7 * -(-len(nodes) // 3) + 0.3)
+    draw_multiples(
+        figure,
+        [names[node] for node in nodes],
+        np.asarray(result.frame.sizes),
+        result.counts[nodes],
+        None if truth is None else truth.counts[nodes],
+    )
+    return inline_svg(figure, label="Published groups by size and region", salt=f"{anchor}-sizes")
+
+
+def _scatter(result: RegionCounts, truth: RegionCounts, anchor: str) -> str:
+    tree = result.frame.tree
+    parts = [
+        (f"level {level + 1}", truth.counts[nodes].ravel(), result.counts[nodes].ravel())
+        for level in range(tree.depth + 1)
+        for nodes in (tree.levels == level,)
+    ]
+    figure = new_figure(7.4, 2.7)
+    draw_scatter(figure, parts)
+    return inline_svg(figure, label="Published against true counts", salt=f"{anchor}-cells")
+
+
+def _comparison(errors: Sequence[MethodError], shown: float, anchor: str) -> dict[str, Any] | None:
+    """Draw errors against budgets and biases at one of them, and lay out the table."""
+    if not errors:
+        return None
+    figure = new_figure(7.4, 3.1)
+    draw_errors(figure, errors)
+    at = [error for error in errors if error.epsilon == shown]
+    biases = new_figure(7.4, 0.25 * len(at) + 0.9)
+    draw_biases(biases, at)
+    rows = [
+        (
+            error.method,
+            [number(value) for value in error.l1],
+            ["none" if value is None else f"{value:+.3g}" for value in error.bias],
+        )
+        for error in sorted(at, key=lambda error: error.l1[-1])
+    ]
+    return {
+        "errors": inline_svg(figure, label="Error against budget", salt=f"{anchor}-errors"),
+        "biases": inline_svg(biases, label="Signed bias on zero cells", salt=f"{anchor}-biases"),
+        "rows": rows,
+        "levels": list(range(1, len(errors[0].l1) + 1)),
+        "epsilon": f"{shown:g}",
+    }
+
+
+def _checks(certificate: Certificate) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": check.name,
+            "detail": check.detail,
+            "residual": number(float(check.residual)),
+            "limit": number(float(check.limit)),
+            "exact": check.exact,
+            "passed": check.passed,
+        }
+        for check in certificate.checks
+    ]
+
+
+def _numbers(release: Release[RegionCounts], seconds: Mapping[str, float]) -> list[tuple[str, str]]:
+    frame, parameters = release.result.frame, release.provenance.parameters
+    rows = [
+        ("method", release.provenance.method),
+        ("measured", f"{parameters['kind']} counts"),
+        ("noise", f"discrete {str(parameters['noise']).capitalize()}"),
+        ("regions", f"{frame.tree.n:,}"),
+        ("sizes", f"{frame.first_size} to {frame.max_size:,}"),
+        ("most that a person adds", f"{frame.max_quantity:,}"),
+    ]
+    return rows + [(name, f"{value:.2f} s") for name, value in seconds.items()]

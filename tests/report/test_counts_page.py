@@ -1,0 +1,153 @@
+"""The chapter of counts: what is promised in words, drawings of what was published, and no truth unless it was made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from discreet.core.certificate import Certificate, Check
+from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.core.outcome import PublicInput
+from discreet.core.tree import Tree
+from discreet.hierarchy import GroupSizes, RegionCounts, release
+from discreet.hierarchy.methods import METHODS
+from discreet.report import make_chapter, render_report
+from discreet.report.counting import compare_counts, count_demo, quick_methods
+from discreet.report.hierarchy import MethodError
+from report.made import MARKUP
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.core.outcome import Release
+
+TREE = Tree.from_paths([("GA", MARKUP), ("GA", "Cobb"), ("DC",)], root="US")
+ROWS = [[5, 0, 1, 0], [2, 3, 0, 0], [0, 1, 4, 0]]
+
+
+def made(units: Any = "private", guarantee: Any = None, **options: Any) -> Release[RegionCounts]:
+    data = GroupSizes.from_counts(TREE, ROWS, units=units)
+    return release(data, guarantee or PureDP(1, neighbors="add-remove-person"), **options)
+
+
+def test_the_promise_is_said_in_words() -> None:
+    body = make_chapter("hierarchy", made()).body
+    assert "Whether one person is in the data" in body
+    assert "74&nbsp;times in&nbsp;100" in body
+    assert "Nothing exact is said of the number of units" in body
+    assert "1-differentially private" in body
+
+
+def test_public_units_and_replaced_persons_are_said() -> None:
+    asked = PureDP(2, neighbors="replace-person")
+    body = make_chapter("hierarchy", made("public", asked)).body
+    assert "Which units exist is published as it is" in body
+    assert "Which of two people is in the data" in body
+
+
+def test_concentrated_privacy_makes_no_claim_about_guesses() -> None:
+    asked = ZeroConcentratedDP("1/2", neighbors="add-remove-person")
+    body = make_chapter("hierarchy", made(guarantee=asked)).body
+    assert "times in" not in body
+    assert "zero-concentrated" in body
+    assert "discrete Gaussian" in body
+
+
+def test_the_noise_of_every_level_is_said() -> None:
+    body = make_chapter("hierarchy", made(levels=["0", "0", "1"])).body
+    assert "not measured" in body
+    assert body.count("±") == 2
+
+
+def test_one_region_on_one_level_has_a_chapter() -> None:
+    data = GroupSizes.from_counts(Tree(("all",), np.array([-1])), [[3, 1]], units="private")
+    out = release(data, PureDP(1, neighbors="add-remove-person"))
+    assert "<svg" in make_chapter("hierarchy", out).body
+
+
+def test_names_are_no_markup() -> None:
+    out = made()
+    public = (*out.provenance.assumed_public, PublicInput(MARKUP, "ab" * 32, MARKUP))
+    check = Check("x", 0, 0, exact=True, detail=MARKUP)
+    odd = replace(
+        out,
+        provenance=replace(out.provenance, assumed_public=public),
+        certificate=Certificate((check,)),
+    )
+    page = render_report([make_chapter("hierarchy", odd, title=MARKUP, lead=(MARKUP,))])
+    assert MARKUP not in page
+
+
+def test_what_failed_or_was_seeded_says_so() -> None:
+    out = made()
+    failed = replace(out, certificate=Certificate((Check("sums", 1, 0, exact=True),)))
+    assert "Not certified" in make_chapter("hierarchy", failed).body
+    seeded = replace(out, provenance=replace(out.provenance, seeded=True))
+    assert "Not private" in make_chapter("hierarchy", seeded).body
+    plain = make_chapter("hierarchy", out).body
+    assert "Not certified" not in plain
+    assert "Not private" not in plain
+
+
+def test_the_truth_is_drawn_only_where_it_is_handed_over() -> None:
+    out = made()
+    alone = make_chapter("hierarchy", out).body
+    assert "rings" not in alone
+    assert "true counts" not in alone
+    assert alone.count('role="img"') == 1
+    beside = make_chapter("hierarchy", out, truth=out.result).body
+    assert "rings are the made truth" in beside
+    assert beside.count('role="img"') == 2
+
+
+def test_errors_are_drawn_and_listed() -> None:
+    errors = [
+        MethodError(method, epsilon, (0.0, 2 / epsilon, 3 / epsilon), (None, 0.5, -0.25))
+        for method in ("m_c_dp", "odd")
+        for epsilon in (0.5, 1.0)
+    ]
+    body = make_chapter("hierarchy", made(), errors=errors).body
+    assert "odd" in body
+    assert "+0.5" in body
+    assert "-0.25" in body
+    assert ">none<" in body
+    assert body.count('role="img"') == 3
+
+
+def test_comparison_averages_over_draws() -> None:
+    data = GroupSizes.from_counts(TREE, [[9, 9, 0, 0]] * 3, units="public", max_size=3)
+    found = compare_counts(data, ["raw", "m_c_dp"], [0.5, 500], draws=2)
+    assert [(one.method, one.epsilon) for one in found] == [
+        ("raw", 0.5),
+        ("raw", 500),
+        ("m_c_dp", 0.5),
+        ("m_c_dp", 500),
+    ]
+    # With hardly any noise there is no error.
+    assert found[1].l1 == found[3].l1 == (0.0, 0.0, 0.0)
+    assert found[0].l1[2] > 0
+
+
+def test_quick_methods_have_a_guarantee() -> None:
+    assert {"m_c_dp", "raw", "top_down_a", "bottom_up"} <= set(quick_methods()) <= set(METHODS)
+    assert not {"m_c_ch", "m_dp_op"} & set(quick_methods())
+
+
+def test_the_demo_s_census_is_a_chapter_and_a_table(tmp_path: Path) -> None:
+    counted = count_demo(
+        tmp_path / "census.parquet", states=2, counties=4, groups=300, epsilons=(1.0,)
+    )
+    assert counted.artefact.is_file()
+    assert "discreet verify" in counted.chapter.body
+    assert counted.chapter.body.count('role="img"') == 4
+    for name in quick_methods():
+        assert f">{name}<" in counted.chapter.body
+
+
+@pytest.mark.parametrize("method", ["raw", "m_h_dp"])
+def test_counts_below_zero_and_of_other_kinds_are_drawn(method: str) -> None:
+    out = made(method=method)
+    assert "<svg" in make_chapter("hierarchy", out, truth=out.result).body
