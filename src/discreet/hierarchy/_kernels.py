@@ -15,7 +15,7 @@ from discreet.core._jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["bends", "descend", "price_of", "select", "settle", "tops"]
+__all__ = ["bends", "descend", "flows_at", "price_of", "select", "settle", "tops"]
 
 
 @kernel
@@ -57,6 +57,7 @@ def _bend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     offsets: NDArray[np.int64],
     y: NDArray[np.int64],
     weights: NDArray[np.int64],
+    top: int,
     bend: NDArray[np.float64],
     price: NDArray[np.float64],
     jump: NDArray[np.float64],
@@ -66,8 +67,8 @@ def _bend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     jumps: NDArray[np.float64],
     edges: NDArray[np.int64],
 ) -> None:
-    """Find for each region where its flow bends: a convex, piecewise linear function of the price."""
-    for r in range(len(y) - 1, -1, -1):
+    """Find for each region from ``top`` on where its flow bends: a convex, piecewise linear function of the price."""
+    for r in range(len(y) - 1, top - 1, -1):
         first, stop = children[r], children[r + 1]
         at, weight = offsets[r], 2.0 * weights[r]
         if first == stop:
@@ -131,7 +132,19 @@ def bends(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     edges = np.empty(n + 2, np.int64)
     for s in range(len(ys)):
         _bend(
-            children, offsets, ys[s], weights, bend, price, jump, value, slope, work, jumps, edges
+            children,
+            offsets,
+            ys[s],
+            weights,
+            0,
+            bend,
+            price,
+            jump,
+            value,
+            slope,
+            work,
+            jumps,
+            edges,
         )
         if children[0] == children[1]:
             prices[s, 0], values[s, 0], slopes[s, 0] = price[0], 0.0, jump[0]
@@ -142,16 +155,19 @@ def bends(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
 
 
 @kernel
-def _flow(
-    prices: NDArray[np.float64], values: NDArray[np.float64], slopes: NDArray[np.float64], p: float
-) -> float:
-    """Add the flows of all roots at one price."""
-    total = 0.0
+def flows_at(
+    prices: NDArray[np.float64],
+    values: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+    p: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Write the flows of all roots at one price."""
     for s in range(len(prices)):
         j = _last(prices[s], 0, prices.shape[1], p)
+        out[s] = 0.0
         if j >= 0:
-            total += values[s, j] + slopes[s, j] * (p - prices[s, j])
-    return total
+            out[s] = values[s, j] + slopes[s, j] * (p - prices[s, j])
 
 
 @kernel
@@ -162,18 +178,20 @@ def price_of(
     total: int,
 ) -> float:
     """Find the price at which all roots together have the flow ``total``, as nearly as floats can tell."""
-    low = np.inf
-    for s in range(len(prices)):
-        low = min(low, prices[s, 0])
-    step = 1.0
-    while _flow(prices, values, slopes, low + step) < total:
+    flows = np.empty(len(prices))
+    low, step = float(prices[:, 0].min()), 1.0
+    while True:
+        flows_at(prices, values, slopes, low + step, flows)
+        if flows.sum() >= total:
+            break
         step *= 2.0
     high = low + step
     while True:
         middle = 0.5 * (low + high)
         if middle <= low or middle >= high:
             return high
-        if _flow(prices, values, slopes, middle) < total:
+        flows_at(prices, values, slopes, middle, flows)
+        if flows.sum() < total:
             low = middle
         else:
             high = middle
@@ -186,9 +204,11 @@ def descend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     ys: NDArray[np.int64],
     weights: NDArray[np.int64],
     root_price: float,
+    root_flows: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Write the flows of all regions at a price of the roots."""
+    """Write the flows of all regions at a price of the roots; where theirs are given, they need not be found again."""
+    top = 1 if len(root_flows) else 0
     room, n = offsets[-1], offsets[1] - offsets[0]
     bend, price, jump = np.empty(room), np.empty(room), np.empty(room)
     value, slope = np.empty(room), np.empty(room)
@@ -197,7 +217,9 @@ def descend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     paid = np.empty(ys.shape[1])
     for s in range(len(ys)):
         y = ys[s]
-        _bend(children, offsets, y, weights, bend, price, jump, value, slope, work, jumps, edges)
+        _bend(
+            children, offsets, y, weights, top, bend, price, jump, value, slope, work, jumps, edges
+        )
         paid[0] = root_price
         for r in range(len(y)):
             first, stop = children[r], children[r + 1]
@@ -205,14 +227,17 @@ def descend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
             if first == stop:
                 out[s, r] = max(0.0, y[r] + p / weight)
                 continue
+            if r < top:
+                out[s, r] = root_flows[s]
+                paid[first:stop] = p - weight * (root_flows[s] - y[r])
+                continue
             j = _last(price, offsets[r], offsets[r + 1], p)
             if j < offsets[r]:
                 q, out[s, r] = p + weight * y[r], 0.0
             else:
                 q = bend[j] + (p - price[j]) / (1.0 + weight * slope[j])
                 out[s, r] = value[j] + slope[j] * (q - bend[j])
-            for c in range(first, stop):
-                paid[c] = q
+            paid[first:stop] = q
 
 
 @kernel

@@ -163,7 +163,7 @@ def _flows(task: Task) -> NDArray[np.float64]:
 
     tree, shape = task.tree, (len(task.ys), len(task.tree.leaves))
     offsets = np.concatenate([[0], np.cumsum(tree.leaf_counts)])
-    price = 0.0
+    price, roots = 0.0, np.empty(0)
     if task.total is not None:
         bends = np.empty(shape), np.empty(shape), np.empty(shape)
         _deal(
@@ -172,12 +172,13 @@ def _flows(task: Task) -> NDArray[np.float64]:
                 tree.child_start, offsets, task.ys[rows], task.weights, *(b[rows] for b in bends)
             ),
         )
-        price = _kernels.price_of(*bends, task.total)
+        price, roots = _kernels.price_of(*bends, task.total), np.empty(len(task.ys))
+        _kernels.flows_at(*bends, price, roots)
     flows = np.empty(task.ys.shape)
     _deal(
         task,
         lambda rows: _kernels.descend(
-            tree.child_start, offsets, task.ys[rows], task.weights, price, flows[rows]
+            tree.child_start, offsets, task.ys[rows], task.weights, price, roots[rows], flows[rows]
         ),
     )
     return flows
