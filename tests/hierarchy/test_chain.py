@@ -43,7 +43,7 @@ def test_pooling_and_the_recurrence_cost_the_same(seed: int, tree: Tree) -> None
     measured = noisy(tree, seed)
     costs = []
     for solver in ("pooling", "recurrence"):
-        made = MCChain(calibrated=True, solver=solver).solve(measured)  # type: ignore[arg-type] # one of two
+        made = MCChain(calibrated=True, solver=solver).solve(measured)
         assert made.min() >= 0
         assert (made == tree.totals(made[tree.leaves])).all()
         assert made[0].sum() == measured.frame.total

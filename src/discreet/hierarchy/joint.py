@@ -3,8 +3,8 @@ r"""The joint cumulative problem, Model 2 of [FVZ21]_, without integrality: solv
 .. math:: \min \sum_r w_r \lVert t_r - \tilde t_r \rVert^2, \qquad t_r = \sum_{c \in ch(r)} t_c, \qquad
           G_r \ge t_{r1} \ge t_{r2} \ge \dots \ge 0 \ \text{for each leaf } r .
 
-Two sets whose projections are easy: counts that add up (for each size a least squares problem on the tree, solved by one
-pass up and one down), and monotone rows (isotonic regression of each leaf). The alternating direction method of
+Two sets whose projections are easy: counts that add up (for each size a least squares problem on the tree, solved by
+one pass up and one down), and monotone rows (isotonic regression of each leaf). The alternating direction method of
 multipliers joins them. After each step its multipliers are normal to the monotone rows at the current point, so that
 they give a lower bound on the optimum, by one more pass up and down; the point itself gives an upper bound.
 """
