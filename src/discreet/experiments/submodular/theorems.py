@@ -22,7 +22,7 @@ _ROUNDS = 4
 
 _NOTES = (
     (
-        "Additive errors of the sum over users, each worth at most 1, with their logarithms: n = 100 elements, rank 10. "
+        "Additive errors of the sum over users, each worth at most 1, with their logarithms: n = 100, rank 10. "
         "A bound above the number of users says nothing."
     ),
     (
