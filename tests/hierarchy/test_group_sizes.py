@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet import hierarchy
 from discreet.core.errors import InvalidProblemError
 from discreet.core.tree import Tree
 from discreet.hierarchy.problem import MOST_GROUPS, Frame, GroupSizes
@@ -14,6 +15,14 @@ from discreet.hierarchy.problem import MOST_GROUPS, Frame, GroupSizes
 STATES = Tree.from_paths([("GA",), ("NY",)], root="US")
 COUNTS = [[2, 0, 1, 0, 0], [1, 1, 1, 0, 0]]
 """The paper's running example: units A(3, GA), B(1, GA), C(1, GA), D(3, NY), E(1, NY), F(2, NY)."""
+
+
+def test_public_names_are_loaded_when_they_are_asked_for() -> None:
+    assert sorted(hierarchy.__all__) == hierarchy.__all__ == dir(hierarchy)
+    for name in hierarchy.__all__:
+        assert getattr(hierarchy, name).__module__.startswith("discreet.hierarchy.")
+    with pytest.raises(AttributeError, match="no attribute 'Histogram'"):
+        hierarchy.Histogram  # type: ignore[attr-defined]  # noqa: B018 - the access is the test
 
 
 def test_the_running_example() -> None:

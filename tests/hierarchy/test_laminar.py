@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from discreet.core.errors import InvalidProblemError
 from discreet.core.tree import Tree
 from discreet.datasets import made_census
-from discreet.hierarchy import laminar
+from discreet.hierarchy import _kernels, laminar
 from discreet.hierarchy.laminar import Huber, Loss, continuous, objective, optimal, project
 from discreet.hierarchy.problem import Frame
 from hierarchy.small_trees import least_cost, problems, random_tree, summed, tables
@@ -222,6 +222,37 @@ def test_threads_do_not_change_the_result(loss: Loss, total: int | None) -> None
     first = project(tree, y, total=total, loss=loss)
     for threads in (2, 3, 40):
         assert np.array_equal(project(tree, y, total=total, loss=loss, threads=threads), first)
+
+
+def test_compiled_loops_and_plain_ones_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree, _, y, total = noisy_census(states=3, counties=7, groups=400, max_size=10)
+    cases = [(total, "l2"), (None, "l2"), (total, "l1"), (None, Huber(3))]
+    compiled = [project(tree, y, total=t, loss=loss) for t, loss in cases]  # type: ignore[arg-type]
+    fractions = continuous(tree, y, total=total)
+    for name, function in vars(_kernels).items():
+        if hasattr(function, "py_func"):
+            monkeypatch.setattr(_kernels, name, function.py_func)
+    for (t, loss), expected in zip(cases, compiled, strict=True):
+        assert np.array_equal(project(tree, y, total=t, loss=loss), expected)  # type: ignore[arg-type]
+    assert np.abs(continuous(tree, y, total=total) - fractions).max() < 1e-9
+
+
+@pytest.mark.parametrize("rank", [0, 7, 20, 39])
+def test_selection_puts_in_place_what_sorting_would(rank: int) -> None:
+    generator = np.random.default_rng(rank)
+    for values in (
+        generator.integers(0, 5, 50),
+        np.arange(50),
+        np.arange(50)[::-1].copy(),
+        np.zeros(50, dtype=np.int64),
+    ):
+        part, ends = values[5:45].copy(), values[[0, -1]].copy()
+        _kernels.select(values, 5, 45, 5 + rank)
+        assert values[5 + rank] == np.sort(part)[rank]
+        assert (values[5 : 5 + rank] <= values[5 + rank]).all()
+        assert (values[5 + rank : 45] >= values[5 + rank]).all()
+        assert np.array_equal(np.sort(values[5:45]), np.sort(part))
+        assert np.array_equal(values[[0, -1]], ends)
 
 
 def test_sizes_are_coupled_by_the_total_alone() -> None:
