@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -80,7 +80,7 @@ class Experiment:
     name: str
     title: str
     columns: tuple[str, ...]
-    rows: tuple[Mapping[str, Cell], ...]
+    rows: Sequence[Mapping[str, Cell]]
     published: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Cell] = field(default_factory=dict)
