@@ -174,6 +174,14 @@ def test_diagnostics_go_to_standard_error_and_are_marked(ask: Callable[..., Said
     assert "l1" not in said.data
 
 
+def test_a_report_explains_the_release(ask: Callable[..., Said], files: Path) -> None:
+    said = ask(f"counts people.csv {BASE} --region-list regions.csv --report out.html")
+    assert (said.status, said.err) == (0, "")
+    page = (files / "out.html").read_text(encoding="utf-8")
+    assert "Whether one person is in the data" in page
+    assert "rings" not in page
+
+
 def test_standard_output_does_not_tell_the_time(ask: Callable[..., Said]) -> None:
     """How long reading took depends on the records."""
     said = ask(f"counts people.csv {BASE} --region-list regions.csv -o out.csv --json")
