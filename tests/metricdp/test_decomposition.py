@@ -21,6 +21,7 @@ from discreet.core.metric import MetricSpace
 from discreet.metricdp import Benders, Direct, Problem, design, verify
 from discreet.metricdp import benders as module
 from discreet.metricdp._boundary import Chains, Envelopes, Layout, every_pair, inner_pairs
+from discreet.metricdp.alone import prices_of_blocks
 from discreet.metricdp.blocks import PARTITIONERS, Partition, partition
 from discreet.metricdp.bound import lower_bound
 from discreet.metricdp.part import Candidate, Limits, Part, Whole
@@ -343,19 +344,37 @@ def test_no_pairs_no_rows() -> None:
     assert len(Chains(layout, [])) == 0
 
 
-def test_a_program_that_is_too_large_leaves_the_exponential_mechanism(
+def test_a_program_that_is_too_large_leaves_the_bound_of_its_blocks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_LARGEST_PROGRAM", 100)
     part = road()
     found = Benders(3).solve(part, TIGHT)
-    assert found.multipliers is None
+    assert found.multipliers is not None
+    assert found.matrix is not None
     assert "was not built" in found.note
-    assert np.array_equal(found.matrix, module._anchor(part, TIGHT))  # type: ignore[arg-type]
+    lower = lower_bound(part.cost, part.constraints, part.epsilon, found.multipliers)
+    best = Direct().solve(part, TIGHT)
+    assert best.matrix is not None
+    optimum = float((part.cost * best.matrix).sum())
+    assert 0.1 * optimum < lower <= optimum * (1 + 1e-6)
+    assert float((part.cost * found.matrix).sum()) >= optimum * (1 - 1e-6)
     within = MetricDP(1, unit="km", radius=1)
     space = MetricSpace.grid(3, 3, cell=1, unit="km")
     made = design(Problem(space, utility_loss="euclidean"), within, method=Benders(2), throw=False)
-    assert (made.status, verify(made).passed) == ("limit reached", True)
+    assert (made.status, verify(made, optimality=True).passed) == ("limit reached", True)
+    assert made.gap is not None
+    assert made.gap < 1
+
+
+def test_blocks_of_one_bound_nothing_and_little_time_bounds_little() -> None:
+    part = road()
+    assert not len(prices_of_blocks(part, np.arange(part.n), TIGHT))
+    hurried = prices_of_blocks(part, np.zeros(part.n, dtype=np.int64), Limits(seconds=0.0))
+    calm = prices_of_blocks(part, np.zeros(part.n, dtype=np.int64), TIGHT)
+    assert lower_bound(part.cost, part.constraints, part.epsilon, hurried) <= lower_bound(
+        part.cost, part.constraints, part.epsilon, calm
+    )
 
 
 def test_time_runs_out_and_the_anchor_stands() -> None:

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.channel import Channel
-from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
+from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.metric import MetricSpace
 from discreet.metricdp import Direct, Problem, _minimax, design, minimax, verify
+from discreet.metricdp._design import Interrupted
 from discreet.metricdp._minimax import Minimax, loss_under
 
 GRID = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
@@ -128,16 +129,49 @@ def test_wrong_weights_give_a_worse_bound_and_never_a_false_one(
     assert wrong.upper >= right.lower
 
 
-def test_a_program_that_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def proves(made: Minimax, priors: list[np.ndarray]) -> bool:
+    """Whether the design is verified, its bound proved, and the worst loss that of the priors."""
+    losses = [loss_under(made.design.channel, prior, made.design.problem.loss) for prior in priors]
+    verified = verify(made.design, optimality=True).passed
+    return verified and made.lower <= made.upper == max(losses)
+
+
+def test_a_program_that_would_not_fit_leaves_a_design_for_the_mean(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    priors, asked = list(skewed(9, 2)), MetricDP(1, "km")
+    best = minimax(GRID, priors, asked)
     monkeypatch.setattr(_minimax, "_MOST_ROWS", 10)
-    with pytest.raises(SolverError, match="rows was not built .fewer secrets"):
-        minimax(GRID, list(skewed(9, 2)), MetricDP(1, "km"))
+    made = minimax(GRID, priors, asked)
+    assert proves(made, priors)
+    assert made.weights.tolist() == [0.5, 0.5]
+    assert made.lower <= best.upper
+    assert best.lower <= made.upper
 
 
-def test_time_may_run_out() -> None:
+@pytest.mark.parametrize("quick", [10, 10**9])
+def test_time_may_run_out_and_something_stands(monkeypatch: pytest.MonkeyPatch, quick: int) -> None:
+    """Whether or not the exponential mechanism was there before the program began."""
+    monkeypatch.setattr(_minimax, "_QUICK", quick)
     problem = Problem(MetricSpace.grid(6, 6, cell=1, unit="km"), utility_loss="euclidean")
-    with pytest.raises(LimitReachedError):
-        minimax(problem, list(skewed(36, 2)), MetricDP("0.5", "km"), time_limit=1e-3)
+    priors = list(skewed(36, 2))
+    made = minimax(problem, priors, MetricDP("0.5", "km"), time_limit=1e-3)
+    assert proves(made, priors)
+    assert made.weights.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("quick", [10, 10**9])
+def test_interrupting_keeps_what_is_verified(monkeypatch: pytest.MonkeyPatch, quick: int) -> None:
+    def stops(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_minimax, "_QUICK", quick)
+    monkeypatch.setattr(_minimax, "_Program", stops)
+    with pytest.raises(Interrupted) as caught:
+        minimax(GRID, list(skewed(9, 2)), MetricDP(1, "km"))
+    assert (caught.value.best is not None) == (quick == 10)
+    if caught.value.best is not None:
+        assert verify(caught.value.best).passed
 
 
 @pytest.mark.parametrize(

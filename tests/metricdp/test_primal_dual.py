@@ -19,7 +19,7 @@ from discreet.metricdp._design import Interrupted
 from discreet.metricdp.bound import lower_bound
 from discreet.metricdp.part import Candidate, Limits, Part, Whole
 from discreet.metricdp.primaldual import _kernels, iterate, method
-from discreet.metricdp.primaldual.mend import mend
+from discreet.metricdp.primaldual.mend import mend, mend_all
 
 if TYPE_CHECKING:
     from discreet.metricdp._search import Iteration, MetricDesign
@@ -382,6 +382,35 @@ def test_mending_leaves_ratios_and_sums_as_promised() -> None:
     logs = np.log(table)
     assert table.sum(axis=1) == pytest.approx(1.0)
     assert (np.abs(logs[i] - logs[j]).max(axis=1) <= nats * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-9])
+def test_mending_all_pairs_keeps_them_but_for_sums(delta: float) -> None:
+    """Rows sum to 1; where a small delta is not enough, more is left until it is."""
+    rng = np.random.default_rng(5)
+    part = part_of(Problem(GRID, utility_loss="euclidean"), "1", None)
+    nats = part.nats(part.paths)
+    good = np.exp(-0.5 * nats)
+    rough = good / good.sum(axis=1, keepdims=True) * rng.uniform(0.2, 5, good.shape)
+    rough[0, 8] = 0.0
+    table = mend_all(rough, nats, delta)
+    logs = np.log(table)
+    apart = np.abs(logs[:, None] - logs).max(axis=2)
+    assert table.sum(axis=1) == pytest.approx(1.0)
+    assert (apart <= nats * (1 + 1e-9)).all()
+
+
+def test_prices_too_small_to_matter_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
+    listed = []
+    for least in (0.0, 10.0, 1e9):
+        monkeypatch.setattr(method, "_LEAST", least)
+        found = PrimalDual(iterations=300).solve(part, Limits(gap=1e-9))
+        assert found is not None
+        assert found.multipliers is not None
+        listed.append(found.multipliers)
+    assert len(listed[0]) > len(listed[1]) > len(listed[2]) == 0
+    assert listed[1].value.min() > listed[0].value.min()
 
 
 def test_iterations_are_counted() -> None:

@@ -14,6 +14,7 @@ from discreet.core.adjacency import Adjacency
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor
 from discreet.core.metric import MetricSpace
+from discreet.metricdp import repair as module
 from discreet.metricdp.repair import repair
 
 if TYPE_CHECKING:
@@ -72,6 +73,35 @@ def test_every_matrix_becomes_private(
     repaired = repair(matrix, graph, epsilon, cost=table(graph.n, k, seed + 1))
     assert violations(repaired.channel, graph, Fraction(epsilon)) == 0
     assert repaired.upper >= 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(3, 9),
+    k=st.integers(1, 20),
+    longest=st.sampled_from([2, 40, 4000]),
+    epsilon=st.sampled_from(["1/1000", "0.1", "1", "3"]),
+    seed=st.integers(0, 10**6),
+)
+def test_all_pairs_at_once(n: int, k: int, longest: int, epsilon: str, seed: int) -> None:
+    """Complete graphs are closed by products of matrices, also where lengths are no metric, or zero."""
+    rng = np.random.default_rng(seed)
+    pairs = [(i, j) for i in range(n) for j in range(i)]
+    graph = graph_of(n, pairs, rng.integers(0, longest, len(pairs)).tolist())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_ALL_PAIRS", 3)
+        repaired = repair(table(n, k, seed), graph, epsilon, cost=table(n, k, seed + 1))
+    assert violations(repaired.channel, graph, Fraction(epsilon)) == 0
+
+
+def test_all_pairs_at_once_are_what_sweeps_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = MetricSpace.grid(3, 4, cell=1, unit="km").adjacency()
+    cost = table(12, 12, 2)
+    swept = repair(table(12, 12, 1) ** 4, graph, "0.5", cost=cost)
+    monkeypatch.setattr(module, "_ALL_PAIRS", 3)
+    assert repair(table(12, 12, 1) ** 4, graph, "0.5", cost=cost).upper == pytest.approx(
+        swept.upper, rel=1e-3
+    )
 
 
 def test_the_identity_becomes_randomized_response() -> None:

@@ -75,12 +75,11 @@ def run_design(places: Places, aims: Aims, search: Search, outputs: Outputs) -> 
     check_writable(outputs.report, "--report")
     stated = state(places, aims)
     started = time.perf_counter()
-    worst = _solve_for_all(stated, search) if stated.priors else None
-    if worst is None:
-        made, status = _solve(stated, search, quiet=outputs.quiet)
+    worst = None
+    if stated.priors:
+        worst, made, status = _solve_for_all(stated, search)
     else:
-        missed = search.is_demanded and worst.gap > search.target
-        made, status = worst.design, Status.TARGET_MISSED if missed else Status.DONE
+        made, status = _solve(stated, search, quiet=outputs.quiet)
     seconds = time.perf_counter() - started
     if made is None:
         warn("interrupted before anything was verified; nothing was written")
@@ -143,15 +142,24 @@ def _solve(stated: Statement, search: Search, *, quiet: bool) -> tuple[MetricDes
     return made, Status.TARGET_MISSED if missed else Status.DONE
 
 
-def _solve_for_all(stated: Statement, search: Search) -> Minimax:
+def _solve_for_all(
+    stated: Statement, search: Search
+) -> tuple[Minimax | None, MetricDesign | None, Status]:
+    from discreet.metricdp._design import Interrupted
+
     if search.method not in {"auto", "optimal"}:
         raise InvalidProblemError("--method", "auto or optimal with --priors", repr(search.method))
-    return design_for_all(
-        stated,
-        time_limit=search.time_limit,
-        threads=search.threads,
-        allow_unprotected=search.allow_unprotected,
-    )
+    try:
+        worst = design_for_all(
+            stated,
+            time_limit=search.time_limit,
+            threads=search.threads,
+            allow_unprotected=search.allow_unprotected,
+        )
+    except Interrupted as interrupted:
+        return None, interrupted.best, Status.INTERRUPTED
+    missed = search.is_demanded and worst.gap > search.target
+    return worst, worst.design, Status.TARGET_MISSED if missed else Status.DONE
 
 
 def _method(search: Search) -> Method:

@@ -11,7 +11,7 @@ from discreet.core._jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["farthest_apart", "raise_columns", "swept_tails"]
+__all__ = ["farthest_apart", "raise_columns", "raise_over_all", "swept_tails"]
 
 
 @kernel
@@ -55,6 +55,39 @@ def raise_columns(
                     touched[i] = sweep
                     changed += lifts
             sweep += 1
+
+
+@kernel
+def raise_over_all(
+    Z: NDArray[np.float64], factor: NDArray[np.float64], raised: NDArray[np.float64], width: int
+) -> None:
+    """Set ``raised_ik`` to the largest ``factor_ij Z_jk``, ``width`` columns at a time; factors of a secret are 1.
+
+    Where factors are closed, ``factor_ij factor_jk <= factor_ik``, these are the least columns above that keep all
+    ratios.
+    """
+    n, n_columns = Z.shape
+    whole = n - n % 4
+    for left in range(0, n_columns, width):
+        right = min(left + width, n_columns)
+        for i in range(n):
+            row, mine = raised[i], Z[i]
+            for k in range(left, right):
+                row[k] = mine[k]
+            # One load and one store of the row serve four others.
+            for j in range(0, whole, 4):
+                f0, f1, f2, f3 = factor[i, j], factor[i, j + 1], factor[i, j + 2], factor[i, j + 3]
+                r0, r1, r2, r3 = Z[j], Z[j + 1], Z[j + 2], Z[j + 3]
+                for k in range(left, right):
+                    best = max(f0 * r0[k], f1 * r1[k])
+                    other = max(f2 * r2[k], f3 * r3[k])
+                    best = max(best, other)
+                    row[k] = max(row[k], best)
+            for j in range(whole, n):
+                f0, r0 = factor[i, j], Z[j]
+                for k in range(left, right):
+                    lifted = f0 * r0[k]
+                    row[k] = max(row[k], lifted)
 
 
 @kernel

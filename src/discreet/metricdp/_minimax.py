@@ -14,15 +14,16 @@ is therefore an ordinary design, for the mixture, that happens to lose no more u
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError, SolverError
+from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
 from discreet.core.exact import float_floor
-from discreet.metricdp._design import design
+from discreet.metricdp._design import Interrupted, design
 from discreet.metricdp.bound import Multipliers
 from discreet.metricdp.direct import (
     constraint_matrix,
@@ -32,6 +33,7 @@ from discreet.metricdp.direct import (
 )
 from discreet.metricdp.part import Candidate, Limits, Part, Whole
 from discreet.metricdp.problem import Problem
+from discreet.metricdp.remap import exponential_remap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,11 +44,21 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.core.lp import LPSolution
     from discreet.metricdp._search import MetricDesign
+    from discreet.metricdp.part import Method
 
 __all__ = ["Minimax", "loss_under", "minimax"]
 
 _MOST_ROWS = 2_000_000
 """Rows of the program beyond which it is not built: 2.5 GB."""
+
+_QUICK = 20_000
+"""Rows of a program that is solved within seconds, so that nothing has to be there before."""
+
+_SHARE = 0.6
+"""Part of the time that the program of the worst case may take."""
+
+_GAP = 0.01
+"""Gap of the ordinary design that is made where it has no answer."""
 
 _LEAST = 1e-9
 """Entries that HiGHS would not read are left out of the rows of losses; bounds are proved without it."""
@@ -153,23 +165,23 @@ def minimax(
     guarantee, allow_unprotected
         As in :func:`discreet.metricdp.design`.
     time_limit
-        Seconds for the solver.
+        Seconds of wall-clock time. Most of it is for the program of the worst case; where that has no answer by then,
+        the rest is for an ordinary design, for the mean of the priors.
     threads
         Threads of the solver.
 
     Returns
     -------
     Minimax
-        A verified channel with its losses, and a proven bound of the worst.
+        A verified channel with its losses, and a proven bound of the worst. ``weights`` are equal where the program
+        was too large, or time ran out.
 
     Raises
     ------
     InvalidProblemError
         Without priors, or for one that is none.
-    LimitReachedError
-        When time runs out.
-    SolverError
-        When the program is too large, or the solver finds no answer.
+    Interrupted
+        On Ctrl-C; a ``KeyboardInterrupt`` whose ``best`` is a verified design for the mean of the priors, or ``None``.
 
     Guarantee
     ---------
@@ -198,17 +210,43 @@ def minimax(
     if not allow_unprotected:
         constraints, _ = constraints.join(problem.space)
     wholes = [Whole(one, constraints, guarantee.epsilon) for one in given]
-    program = _Program(wholes, Limits(time_limit, threads))
-    weights = program.weights
-    mixture = _mixed(weights, given)
-    made = design(
-        mixture,
-        guarantee,
-        method=program.given(Whole(mixture, constraints, guarantee.epsilon)),
-        gap=0,
-        allow_unprotected=allow_unprotected,
-        throw=False,
-    )
+    start, made = time.perf_counter(), None
+    equal = np.full(len(given), 1 / len(given))
+
+    def usual(method: Method | None, seconds: float | None, mixture: Problem) -> MetricDesign:
+        return design(
+            mixture,
+            guarantee,
+            method=method,
+            time_limit=seconds,
+            threads=threads,
+            gap=0 if method else _GAP,
+            allow_unprotected=allow_unprotected,
+            throw=False,
+        )
+
+    try:
+        mean = _mixed(equal, given)
+        if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > _QUICK:
+            # What there is in any case.
+            made = usual(exponential_remap(), None, mean)
+        share = None if time_limit is None else _SHARE * time_limit
+        try:
+            program = _Program(wholes, Limits(share, threads))
+        except (LimitReachedError, SolverError):
+            left = None if time_limit is None else time_limit - (time.perf_counter() - start)
+            weights = equal
+            if made is None or left is None or left > 0:
+                # Repair and verification are finished in any case.
+                made = usual(None, None if left is None else max(left, 1e-3), mean)
+        else:
+            weights = program.weights
+            mixture = _mixed(weights, given)
+            answer = program.given(Whole(mixture, constraints, guarantee.epsilon))
+            made = usual(answer, None, mixture)
+    except KeyboardInterrupt as stopped:
+        best = stopped.best if isinstance(stopped, Interrupted) else None
+        raise Interrupted(best or made) from None
     losses = np.array([loss_under(made.channel, one.prior, one.loss) for one in given])
     return Minimax(made, weights, losses, _discounted(made.lower or 0.0, weights))
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.metricdp.alone import prices_of_blocks
 from discreet.metricdp.baselines import Exponential
 from discreet.metricdp.blocks import Partition, choose_blocks, partition, partitioner_name
 from discreet.metricdp.direct import priced_edges
@@ -106,8 +107,8 @@ class Benders:
         Returns
         -------
         Candidate
-            The best point so far, at worst the exponential mechanism that the decomposition starts from: that alone
-            where the master would be too large.
+            The best point so far, at worst the exponential mechanism that the decomposition starts from. Where the
+            master would be too large, that, its reports renamed, and the bound of the blocks without the master.
 
         Raises
         ------
@@ -126,14 +127,13 @@ class Benders:
 
         anchor = _anchor(part, limits)
         layout = self._layout(part, anchor)
+        rows = _largest_program(layout, None)
+        if rows > _LARGEST_PROGRAM:
+            return self._without_master(layout, anchor, rows, limits)
         chains = self._chains(layout)
         rows = _largest_program(layout, chains)
         if rows > _LARGEST_PROGRAM:
-            note = (
-                f"The largest program would have {rows} rows and was not built; the exponential mechanism, from which "
-                "the decomposition starts, is what is left."
-            )
-            return Candidate("benders", anchor, None, note, {"blocks": layout.split.n_blocks})
+            return self._without_master(layout, anchor, rows, limits)
         found = benders(
             layout.program(),
             layout.columns,
@@ -179,6 +179,26 @@ class Benders:
 
         return Envelopes(layout) if self.envelopes else None
 
+    def _without_master(
+        self, layout: Layout, anchor: NDArray[np.float64], rows: int, limits: Limits
+    ) -> Candidate:
+        """Bound the whole by its blocks, each with all of its records and nothing between them."""
+        prices = prices_of_blocks(layout.part, layout.split.labels, limits)
+        best = (anchor.T @ layout.part.cost).argmin(axis=1)
+        matrix = np.zeros_like(anchor)
+        np.add.at(matrix.T, best, anchor.T)
+        note = (
+            f"The largest program would have {rows} rows and was not built. The exponential mechanism, from which the "
+            f"decomposition starts, is what is left, its reports renamed, and the bound of {layout.split.n_blocks} "
+            "blocks that nothing joins."
+        )
+        facts = {
+            "blocks": layout.split.n_blocks,
+            "partitioner": partitioner_name(self.partitioner),
+            "boundary": len(layout.boundary),
+        }
+        return Candidate("benders", matrix, prices, note, facts)
+
     def _candidate(
         self, layout: Layout, chains: Chains, found: BendersResult, anchor: NDArray[np.float64]
     ) -> Candidate:
@@ -210,11 +230,11 @@ def _anchor(part: Part, limits: Limits) -> NDArray[np.float64]:
     return np.asarray(Exponential().solve(part, limits).matrix, dtype=np.float64)
 
 
-def _largest_program(layout: Layout, chains: Chains) -> int:
-    """Count the rows of the largest of the programs."""
+def _largest_program(layout: Layout, chains: Chains | None) -> int:
+    """Count the rows of the largest of the programs, at least where the chains are not known yet."""
     k, edges, boundary = layout.part.n_reports, layout.edges, layout.split.boundary
     inside = boundary[edges.pairs].all(axis=1)
     i = edges.pairs[:, 0]
     # A constraint that touches an internal record has both ends in its block.
     blocks = np.bincount(layout.split.labels[i[~inside]], minlength=1)
-    return 2 * k * max(int(inside.sum()) + len(chains), int(blocks.max())) + layout.part.n
+    return 2 * k * max(int(inside.sum()) + len(chains or ()), int(blocks.max())) + layout.part.n

@@ -187,17 +187,18 @@ def lower_bound(
         )
     if not np.isfinite(table).all() or table.min() < 0:
         raise InvalidProblemError("cost", "finite non-negative numbers", "others")
-    lengths = _lengths(constraints, multipliers, table.shape[1])
+    place = _places(constraints, multipliers, table.shape[1])
     with np.errstate(over="ignore"):
         base, sizes, classes = _merge(table, constraints)
     source, target = classes[multipliers.source], classes[multipliers.target]
     # At distance 0 a price is paid and earned by the same row.
-    kept = (multipliers.value > 0) & (lengths > 0)
+    kept = (multipliers.value > 0) & (constraints.lengths > 0)[place]
     source, target, prices = source[kept], target[kept], multipliers.value[kept]
     report = multipliers.report[kept]
     width = table.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
-        paid = exp_up(lengths[kept], epsilon / (1 << constraints.scale_bits)) * prices
+        growth = _growth(constraints, place[kept], epsilon)
+        paid = growth[place[kept]] * prices
         at, by = source * width + report, target * width + report
         cells = base.size
         earned = np.bincount(at, prices, cells)
@@ -237,8 +238,19 @@ def _exp_up(x: Fraction) -> float:
     return float_ceil(Fraction(exp_ceil(x, 64), 1 << 64))
 
 
-def _lengths(constraints: Adjacency, multipliers: Multipliers, n_reports: int) -> NDArray[np.int64]:
-    """Look up the stated length of every priced constraint."""
+def _growth(
+    constraints: Adjacency, place: NDArray[np.int64], epsilon: Fraction
+) -> NDArray[np.float64]:
+    """Bound the exponentials of those constraints that are priced; reports share them."""
+    used = np.zeros(len(constraints), dtype=bool)
+    used[place] = True
+    growth = np.ones(len(constraints))
+    growth[used] = exp_up(constraints.lengths[used], epsilon / (1 << constraints.scale_bits))
+    return growth
+
+
+def _places(constraints: Adjacency, multipliers: Multipliers, n_reports: int) -> NDArray[np.int64]:
+    """Look up which stated constraint each price belongs to."""
     n = constraints.n
     if not len(multipliers):
         return np.zeros(0, dtype=np.int64)
@@ -260,7 +272,7 @@ def _lengths(constraints: Adjacency, multipliers: Multipliers, n_reports: int) -
             "stated constraints",
             f"the pair {int(low[at])}, {int(high[at])}, which is none",
         )
-    return np.asarray(constraints.lengths[place], dtype=np.int64)
+    return np.asarray(place, dtype=np.int64)
 
 
 def _merge(

@@ -63,8 +63,8 @@ _ERROR = 2.0**-40
 """More than the floats below err: a logarithm of numbers above 2^-132 by 2^-45, an exponent of at most 110 by 2^-45, a
 sum of K terms by K 2^-53, a closure's product and quotient by 2^-51."""
 
-_ROUNDS = 60
-"""Rounds of closure and division before a larger delta is tried."""
+_ROUNDS, _ROUNDS_ALL = 60, 12
+"""Rounds of closure and division before a larger delta is tried; and over all pairs at once, which takes long."""
 
 _LIMB_PRICE = 1e-4
 """Part of the loss that rounding to one limb may cost."""
@@ -83,6 +83,10 @@ _LAST = Fraction(1)
 
 _MOST_EXTRA = 1e-3
 """Most that an edge gives up beyond delta, as a part of the nats between nearest secrets."""
+
+_ALL_PAIRS = 100
+"""Secrets from which on all pairs of them are closed by one product of matrices, with maxima for sums, instead of by
+sweeps over the edges until nothing changes."""
 
 _WIDTH = 64
 """Columns that the closure works on at once: 500 rows of them fit into the second-level cache."""
@@ -134,7 +138,10 @@ class _Closed:
 @final
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Edges that can bind with their lengths in nats, the nats between nearest secrets, every secret's neighbors."""
+    """Edges that can bind with their lengths in nats, the nats between nearest secrets, every secret's neighbors.
+
+    ``every`` are the nats of all pairs, where all of many secrets are constrained; else ``None``.
+    """
 
     pairs: NDArray[np.int32]
     nats: NDArray[np.float64]
@@ -143,6 +150,7 @@ class _Frame:
     start: NDArray[np.int64]
     ends: NDArray[np.int32]
     ids: NDArray[np.int64]
+    every: NDArray[np.float64] | None
 
 
 def repair(matrix: ArrayLike, binding: Adjacency, epsilon: Exact, *, cost: ArrayLike) -> Repaired:
@@ -252,6 +260,11 @@ def _frame(binding: Adjacency, rate: Fraction, n_reports: int, limbs: int) -> _F
         np.minimum.at(nearest, side, np.where(nats > 0, nats, np.inf))
     positive = nearest[np.isfinite(nearest)]
     scale = float(np.median(positive)) if positive.size else 1.0
+    every = None
+    if n >= _ALL_PAIRS and 2 * len(nats) == n * (n - 1):
+        every = np.zeros((n, n))
+        i, j = binding.pairs.T
+        every[i, j] = every[j, i] = nats
     # Entries lie between the floor and 1, row sums between 1 and K: a longer edge has a nat of slack whatever happens.
     short = nats <= 2.0 - math.log(_FLOOR[limbs]) + math.log(n_reports)
     pairs, nats = binding.pairs[short], nats[short]
@@ -260,27 +273,35 @@ def _frame(binding: Adjacency, rate: Fraction, n_reports: int, limbs: int) -> _F
     start = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(pairs.ravel(), minlength=n), out=start[1:])
     ids = np.concatenate([np.arange(len(pairs)), np.arange(len(pairs))])[order]
-    return _Frame(pairs, nats, scale, limbs, start, np.concatenate([j, i])[order], ids)
+    return _Frame(pairs, nats, scale, limbs, start, np.concatenate([j, i])[order], ids, every)
 
 
 def _as_given(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
     """Accept a matrix that has some slack already, as closed forms and interior points may."""
-    from discreet.metricdp._kernels import farthest_apart
-
     table = _floored(table, frame)
     # A report that is unused in a component is unused in both rows of each edge.
     logs = np.log(np.where(table > 0, table, 1.0)) - np.log(table.sum(axis=1, keepdims=True))
     # A few columns show that most matrices have none.
     few = np.ascontiguousarray(logs[:, :: max(1, table.shape[1] // 16)])
-    for sample in (few, logs):
-        slack = frame.nats - farthest_apart(sample, frame.pairs)
-        for edge in np.flatnonzero(slack <= _ERROR).tolist():
-            i, j = frame.pairs[edge]
-            if not (table[i] == table[j]).all():
-                return None
-            slack[edge] = 1.0
-    least = min(float(slack.min(initial=1.0)) - _ERROR, 1.0)
-    return _Closed(table, Fraction(0), Fraction(least), 0)
+    if _least_slack(table, few, frame) is None:
+        return None
+    least = _least_slack(table, logs, frame)
+    return None if least is None else _Closed(table, Fraction(0), Fraction(least), 0)
+
+
+def _least_slack(
+    table: NDArray[np.float64], logs: NDArray[np.float64], frame: _Frame
+) -> float | None:
+    """Measure the slack of all edges but those between equal rows; ``None`` where there is none."""
+    from discreet.metricdp._kernels import farthest_apart
+
+    slack = frame.nats - farthest_apart(logs, frame.pairs)
+    for edge in np.flatnonzero(slack <= _ERROR).tolist():
+        i, j = frame.pairs[edge]
+        if not (table[i] == table[j]).all():
+            return None
+        slack[edge] = 1.0
+    return min(float(slack.min(initial=1.0)) - _ERROR, 1.0)
 
 
 def _floored(table: NDArray[np.float64], frame: _Frame) -> NDArray[np.float64]:
@@ -297,7 +318,8 @@ def _closed(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clos
 
 
 def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Closed | None:
-    from discreet.metricdp._kernels import raise_columns
+    from discreet.metricdp._kernels import raise_columns, raise_over_all
+    from discreet.metricdp.closing import closed_factors
 
     part = float(delta)
     extra = min(part, _MOST_EXTRA) * frame.scale
@@ -306,20 +328,30 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
     i, j = frame.pairs.T
     factor = np.exp(-kept)[frame.ids]
     closed, number, before = table, 0, 0.0
+    most = _ROUNDS if frame.every is None else _ROUNDS_ALL
+    every = None if frame.every is None else closed_factors(frame.every, part, extra)
     while True:
         number += 1
         closed = _floored(closed, frame)
-        raise_columns(closed, frame.start, frame.ends, factor, _WIDTH)
+        if every is None:
+            raise_columns(closed, frame.start, frame.ends, factor, _WIDTH)
+        else:
+            source, closed = closed, np.empty_like(closed)
+            raise_over_all(source, every, closed, _WIDTH)
         sums = closed.sum(axis=1)
         apart = np.abs(np.log(sums[i]) - np.log(sums[j]))
         excess = float((2 * apart / room).max(initial=0.0))
         if excess <= 1:
             slack = min(float((room - apart).min(initial=1.0)) - _ERROR, 1.0)
             matrix = closed / sums[:, None]
+            if every is not None:
+                # Sums of many floats made the factors: what they led to is measured.
+                logs = np.log(np.where(matrix > 0, matrix, 1.0))
+                slack = min(_least_slack(matrix, logs, frame) or 0.0, slack)
             return _Closed(matrix, delta, Fraction(slack), number) if slack > 0 else None
         # Excess falls geometrically, so that its logarithm falls along a line: give up when that ends above zero.
         high = math.log(excess)
-        if number > 5 and high + (high - before) * (_ROUNDS - number) > 0:
+        if number > 5 and high + (high - before) * (most - number) > 0:
             return None
         closed, before = closed / sums[:, None], high
 

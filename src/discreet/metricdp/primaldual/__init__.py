@@ -11,7 +11,7 @@ of the rows, steps of
 
 converge to an optimum of both sides ([CP11]_). They are reflected and averaged with an anchor, which is moved to where
 the steps have shrunk enough (Halpern's iteration with restarts, [LY24]_). A step reads every multiplier once and knows
-of no matrix: sixteen reports are worked on side by side, in float32.
+of no matrix: 32 reports are worked on side by side, in float32.
 
 Nothing is claimed here. At checkpoints the matrix and the multipliers are handed to the search, which repairs, rounds
 and verifies the one, and evaluates the proven bound of the other in float64.

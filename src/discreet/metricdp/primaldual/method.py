@@ -14,7 +14,7 @@ from discreet.metricdp.bound import Multipliers
 from discreet.metricdp.direct import priced_edges
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primaldual.iterate import LANES, Iterate, Scaling
-from discreet.metricdp.primaldual.mend import mend
+from discreet.metricdp.primaldual.mend import mend, mend_all
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,10 +36,20 @@ _SLOW, _LITTLE = 4000, 0.7
 _THETAS = (1.0, 0.9995, 0.999, 0.9975, 0.995, 0.99, 0.98, 0.96, 0.92)
 """Factors by which multipliers are scaled back: most brackets gain, and few that are the least lose."""
 
-_DELTA = 1e-4
-"""Part of epsilon that mending leaves for rows that do not sum to one."""
+_DELTA, _DELTA_ALL = 1e-4, 1e-3
+"""Most of epsilon that mending leaves for rows that do not sum to one, and most where it takes all pairs at a time,
+whose rounds take long."""
 
-_DENSE = 24
+_MARGIN = 1.3
+"""How much longer than the last time it may take to hand in the last iterate."""
+
+_LEAST = 1e-6
+"""What all prices that are left out may sum to for each report, in units of what a typical secret costs."""
+
+_SPARE = 4.0
+"""Mending may take one part in so many of the time, as long as nothing says that it is the last."""
+
+_DENSE = 18
 """Constraints a secret beyond which a spanner stands for them."""
 
 _DILATIONS = (1.002, 1.005, 1.01, 1.02, 1.04, 1.08, 1.15)
@@ -109,8 +119,8 @@ class PrimalDual:
 def _thinned(edges: Adjacency) -> tuple[Adjacency, float]:
     """Choose edges whose paths are little longer than the constraints, where there are too many of these.
 
-    All that is constrained is then a relaxation, good for the bound; and what keeps ratios on the edges for lengths
-    divided by the dilation keeps all constraints. Nothing is claimed of either: repair and bound look at all of them.
+    The program on the spanner is then a relaxation, good for the bound, and its iterates are mended over all pairs.
+    Nothing is claimed of either: repair and bound look at all constraints.
     """
     if len(edges) <= _DENSE * edges.n:
         return edges, 1.0
@@ -138,7 +148,9 @@ class _Run:
         self.lower = -math.inf
         self.kept: tuple[NDArray[np.float32], float] | None = None
         self.offered = 0
-        self.handing_in = 0.0
+        self.handing_in, self.mending = 0.15 * min(seconds, 60.0), 0.0
+        self.mended = time.perf_counter()
+        self.every = part.nats(part.paths) if dilation > 1 else None
         self.gap = math.inf
 
     def until(self, iterations: int) -> Candidate:
@@ -148,7 +160,7 @@ class _Run:
             while state.count < iterations:
                 state.advance(pool)
                 # The last iterate has to be mended and handed in, too, which may take as long as the last time.
-                late = time.perf_counter() + self.handing_in > self.stop
+                late = time.perf_counter() + _MARGIN * self.handing_in > self.stop
                 last = late or state.count == iterations
                 if last or state.count >= checkpoint:
                     checkpoint = int(_GROWTH * state.count)
@@ -172,13 +184,12 @@ class _Run:
         # Before it is mended it breaks constraints and loses too little.
         near = abs(loss - self.lower) <= 0.8 * gap * abs(loss)
         wait = not last and (listens is None or state.count < _PATIENCE * self.offered)
-        if wait and not near:
-            return None
         start = time.perf_counter()
-        delta = min(_DELTA, 0.02 * gap + 1e-9)
-        # Where a spanner stood for the constraints, its edges have to keep so much less that its paths keep all.
-        nats = part.nats(state.edges.lengths) / self.dilation
-        matrix = mend(matrix ** (1 / self.dilation), state.edges, nats, delta)
+        if wait and not (near and start - self.mended > _SPARE * self.mending):
+            return None
+        matrix = self._mend(matrix)
+        self.mended = time.perf_counter()
+        self.mending = self.mended - start
         loss = float((part.cost * matrix).sum())
         if wait and loss - self.lower > (0.9 * gap if listens is None else gap) * loss:
             return None
@@ -191,6 +202,13 @@ class _Run:
         enough = listens(found)
         self.handing_in = time.perf_counter() - start
         return self._candidate(None, None) if enough or stalled else None
+
+    def _mend(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        part, edges, gap = self.part, self.state.edges, self.limits.gap
+        if self.every is not None:
+            return mend_all(matrix, self.every, min(_DELTA_ALL, 0.1 * gap + 1e-7))
+        delta = min(_DELTA, 0.02 * gap + 1e-9)
+        return mend(matrix, edges, part.nats(edges.lengths), delta)
 
     def _bound(self) -> None:
         """Bound by the last multipliers and by their mean, scaled back as far as the bound gains; keep the best."""
@@ -207,15 +225,18 @@ class _Run:
         """State the best prices since the last time, if there are any, unscaled and at full epsilon."""
         if self.kept is None:
             return None
+        from discreet.metricdp.primaldual._kernels import list_prices
+
         (L, theta), self.kept = self.kept, None
-        state, pairs = self.state, self.state.ends
-        b, e, v = np.nonzero(L > 0)
-        i, j = pairs[e // 2].T
-        turned = e % 2 == 1
-        source, target = np.where(turned, j, i), np.where(turned, i, j)
-        scale: NDArray[np.float64] = state.S[b, target, v].astype(np.float64)
-        value = L[b, e, v] * state.shrink[e // 2] / scale * (theta * state.scaling.unit)
-        return Multipliers(b * LANES + v, source, target, value)
+        state, columns, prices = self.state, np.empty((3, 0), dtype=np.int32), np.empty(0)
+        # Prices are in units of what a row costs: as many as there are secrets and constraints change little.
+        least = _LEAST / len(state.edges)
+        for _ in range(2):
+            count = list_prices(L, state.S, state.ends, state.shrink, least, columns, prices)
+            if len(prices) < count:
+                columns, prices = np.empty((3, count), dtype=np.int32), np.empty(count)
+        report, source, target = columns
+        return Multipliers(report, source, target, prices * (theta * state.scaling.unit))
 
     def _candidate(
         self, matrix: NDArray[np.float64] | None, prices: Multipliers | None
