@@ -66,7 +66,7 @@ def test_ragged_trees_and_one_level() -> None:
     ragged = Frame(Tree.from_paths([("a", "x"), ("a", "y"), ("b",)]), 2, "private")
     assert sum(choose_levels(ragged, "direct", GUARANTEE, [1, 1, 1])) == 1
     only = Frame(Tree(("only",), np.array([-1])), 2, "private")
-    assert choose_levels(only, "direct", GUARANTEE, [1]) == (1,)
+    assert choose_levels(only, "direct", GUARANTEE, [1]) == (Fraction(1),)
 
 
 @pytest.mark.parametrize("workload", [[1, 1], [1, 1, -1], [0, 0, 0], [1, 1, float("nan")]])
