@@ -284,6 +284,9 @@ LIST = "--region-list regions.csv"
         (f"people.csv {BASE} {LIST} --dataset d", "--ledger: expected both"),
         (f"people.csv {BASE} {LIST} --ledger no.db --dataset d", "LEDGER: expected a ledger that is there"),
         (f"people.csv {BASE} {LIST} -o out.xlsx", "--output: expected a file that ends in"),
+        (f"people.csv {BASE} {LIST} -o people.csv", "--output: expected a file of its own"),
+        (f"people.csv {BASE} {LIST} -o regions.csv", "--output: expected a file of its own"),
+        (f"people.csv {BASE} {LIST} -o a.csv --measurements ./a.csv", "--measurements: expected a file of its own"),
         (f"people.csv {BASE} {LIST} -o no/out.csv", "--output: expected a file in a folder"),
         (f"people.csv {BASE} {LIST} --measurements nm.txt", "--measurements: expected a file that ends in"),
         (f"people.csv {BASE} {LIST} --accept-no-guarantee --measurements nm.csv", "none for what has no guarantee"),
@@ -390,6 +393,18 @@ def test_verify_fails_for_what_claims_too_much(ask: Callable[..., Said], files: 
         said = ask(f"verify {name}")
         assert said.status == 1
         assert "NO" in said.out
+
+
+def test_verify_looks_at_the_noise_of_every_region(ask: Callable[..., Said], files: Path) -> None:
+    """One region with less noise than its level would give its people away; no other speaks for it."""
+    said = ask(f"counts people.csv {BASE} {LIST} --measurements nm.parquet -q")
+    assert said.status == 0
+    assert ask("verify nm.parquet").status == 0
+    forge(files / "nm.parquet", lambda meta: meta["measurement"]["scales"].__setitem__(1, "1/100"))
+    said = ask("verify nm.parquet --json")
+    assert said.status == 1
+    failed = [check["name"] for check in said.data["checks"] if not check["passed"]]
+    assert failed == ["regions with other noise than their level"]
 
 
 def test_verify_fails_for_what_was_made_with_a_seed(ask: Callable[..., Said], files: Path) -> None:

@@ -425,6 +425,16 @@ def test_tables_that_can_not_be_read_are_refused(
     assert "Secret" not in str(caught.value)
 
 
+def test_a_file_that_is_no_text_is_refused_without_its_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes(HEAD.encode() + b"h1,GA,Secr\xe9t\n")
+    with pytest.raises(
+        InvalidProblemError, match="people: expected a table that can be read"
+    ) as caught:
+        GroupSizes.from_records(path, region_list=LIST, **FIXED)
+    assert "Secr" not in str(caught.value)
+
+
 def as_text(folder: Path, name: str, text: str) -> Path:
     (folder / name).write_text(text, encoding="utf-8")
     return folder / name

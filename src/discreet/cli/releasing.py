@@ -94,6 +94,7 @@ def run_counts(
     guarantee = _guarantee(claim)
     chosen = None if method is None else find(COUNT_METHODS, method, "--method")()
     _check_files(data, written)
+    _check_apart(data, places, written, claim.ledger)
     unproven = getattr(chosen, "unproven", "")
     if unproven and not claim.accept_no_guarantee:
         expected = "one with a guarantee, or --accept-no-guarantee"
@@ -173,6 +174,21 @@ def _check_files(data: Tables, written: Written) -> None:
         table = option != "--report"
         if path is not None and table and Path(path).suffix.lower() not in (".csv", ".parquet"):
             raise InvalidProblemError(option, "a file that ends in .csv or .parquet", repr(path))
+
+
+def _check_apart(data: Tables, places: Places, written: Written, ledger: str | None) -> None:
+    """Refuse to write over what is read, or twice to one file."""
+    inputs = (data.people, data.units, places.region_list, places.public_units, ledger)
+    taken = {Path(path).resolve() for path in inputs if path is not None}
+    for path, option in (
+        (written.output, "--output"),
+        (written.measurements, "--measurements"),
+        (written.report, "--report"),
+    ):
+        if path is not None:
+            if Path(path).resolve() in taken:
+                raise InvalidProblemError(option, "a file of its own", repr(path))
+            taken.add(Path(path).resolve())
 
 
 def _open_ledger(claim: Claim, *, refuse: bool) -> Ledger | None:

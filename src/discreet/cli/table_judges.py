@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.hierarchy.measure import Measured
 
 __all__ = ["judge_counts", "judge_measurements"]
 
@@ -42,15 +48,31 @@ def judge_counts(path: str, *, optimality: bool) -> tuple[Certificate, dict[str,
 
 
 def judge_measurements(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify kept measurements: the arithmetic of their guarantee; see :func:`judge_counts`."""
+    """Verify kept measurements: the arithmetic of their guarantee, and the noise of every region.
+
+    Parameters and results are those of :func:`judge_counts`.
+    """
     from discreet.artefact import load_measurements
     from discreet.hierarchy.verify import verify_guarantee
 
     _no_bound(optimality)
     kept = load_measurements(path)
-    spent = verify_guarantee(kept.frame, kept.guarantee, kept.parameters())
+    stated = kept.parameters()
+    spent = verify_guarantee(kept.frame, kept.guarantee, stated)
     found = {"kind": "measurements", "guarantee": kept.guarantee.to_dict(), "method": None}
-    return Certificate((*spent.checks, _seeded(kept.seeded))), found
+    return Certificate((*spent.checks, _apart(kept, stated), _seeded(kept.seeded))), found
+
+
+def _apart(kept: Measured, stated: Mapping[str, Any]) -> Check:
+    """Count regions whose noise is not that of their level, which is all that the arithmetic looks at."""
+    tree = kept.frame.tree
+    inner, leaf = stated["scale_by_level"], stated["scale_of_leaves_by_level"]
+    wrong = 0
+    for node, scale in enumerate(kept.scales):
+        of_level = inner if tree.children(node) else leaf
+        text = of_level[int(tree.levels[node])]
+        wrong += scale != (None if text == "none" else Fraction(text))
+    return Check("regions with other noise than their level", wrong, 0, exact=True)
 
 
 def _seeded(seeded: bool) -> Check:  # noqa: FBT001 - the one fact that it is about
