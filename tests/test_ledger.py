@@ -54,7 +54,11 @@ for _ in range(times):
             with open(released, "ab", buffering=0) as file:
                 file.write(b"x")
                 os.fsync(file.fileno())
-    time.sleep(chance.uniform(0, 0.03))
+    # By what was done, not by the clock, so that a busy machine has charges to lose too.
+    wanted = os.path.getsize(released) + chance.randrange(3)
+    while os.path.getsize(released) < wanted:
+        time.sleep(0.0002)
+    time.sleep(chance.uniform(0, 0.01))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     charged = len(Ledger(path).history("census"))
@@ -122,7 +126,7 @@ def kill_at_random_points(folder: Path, times: int) -> None:
     released.touch()
     charged, made = map(int, finish(start(KILLER, folder / "ledger.db", released, times)).split())
     # Enough was going on for the kills to hit something, and each cost at most the one charge under way.
-    assert charged >= times // 4
+    assert charged >= times // 2
     assert made <= charged <= made + times
 
 
