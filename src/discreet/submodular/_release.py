@@ -217,7 +217,7 @@ def state_choice(
         objective.n_kinds,
         matroid.rank,
         # Gains of a sum of functions that are not monotone may rise and fall: only the wider bound holds for them.
-        objective.decomposable and objective.submodular,
+        objective.decomposable and objective.monotone,
         objective.sensitivity,
         neighbors,
     )

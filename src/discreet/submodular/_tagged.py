@@ -39,6 +39,7 @@ class Tagged(Objective):
         self.n_records = pairs.n_records // repeats
         self.scale_bits = pairs.scale_bits
         self.decomposable = pairs.decomposable
+        self.monotone = pairs.monotone
         self.submodular = pairs.submodular
 
     def start(self, records: ArrayLike | None = None) -> State:

@@ -68,6 +68,7 @@ class Sum(Objective):
         self.scale_bits = finest + _WEIGHT_BITS
         self.n_elements, self.n_kinds, self.n_records = shapes.pop()
         self.decomposable = all(part.decomposable for part in self._parts)
+        self.monotone = all(part.monotone for part in self._parts)
         self.submodular = all(part.submodular for part in self._parts)
 
     @property
@@ -242,6 +243,7 @@ class FromFunction(Objective):
     """
 
     decomposable = False
+    monotone = False
     submodular = False
     n_records = 0
 

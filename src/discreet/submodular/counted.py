@@ -50,6 +50,7 @@ class Counted(Objective):
         self.n_records = objective.n_records
         self.scale_bits = objective.scale_bits
         self.decomposable = objective.decomposable
+        self.monotone = objective.monotone
         self.submodular = objective.submodular
         self.evaluations = 0
 

@@ -62,6 +62,7 @@ class MutualInformation(Objective):
 
     scale_bits = TABLE_BITS
     decomposable = False
+    monotone = False
     submodular = False
 
     def __init__(

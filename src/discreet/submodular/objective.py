@@ -135,6 +135,9 @@ class Objective(ABC):
         b: values are in units of :math:`2^{-b}`.
     decomposable
         Whether F is a sum of functions, one for each record, with values in [0, 1].
+    monotone
+        Whether, for every record, gains are never negative along any order of choices, and add up to at most 1. The
+        accounting of sums over records rests on it; functions that are sums see to it themselves.
     submodular
         Whether F is known to be monotone and (k-)submodular: without that no bound on a gain outlives a choice.
     """
@@ -144,6 +147,7 @@ class Objective(ABC):
     n_records: int
     scale_bits: int
     decomposable: bool = True
+    monotone: bool = True
     submodular: bool = True
 
     @property
