@@ -129,8 +129,8 @@ def project(
 
     Complexity
     ----------
-    O(n depth log n) for each size for squares, times the logarithm of the largest count for others; memory
-    O(n n_sizes).
+    O(n depth log n) for each size for squares; for others a few passes for each halving of how far squares moved a
+    count. Memory O(n n_sizes).
 
     Notes
     -----
