@@ -56,7 +56,8 @@ for _ in range(times):
                 os.fsync(file.fileno())
     # By what was done, not by the clock, so that a busy machine has charges to lose too.
     wanted = os.path.getsize(released) + chance.randrange(3)
-    while os.path.getsize(released) < wanted:
+    latest = time.monotonic() + 60
+    while os.path.getsize(released) < wanted and time.monotonic() < latest:
         time.sleep(0.0002)
     time.sleep(chance.uniform(0, 0.01))
     os.kill(child, signal.SIGKILL)

@@ -147,6 +147,18 @@ def test_methods_are_chosen_by_name(ask: Callable[..., Said], files: Path, metho
     assert ask("verify out.csv").status == 0
 
 
+def test_sorted_sizes_can_not_be_kept(ask: Callable[..., Said], files: Path) -> None:
+    """Their table would have another form; this is known before anything is charged."""
+    (files / "even.csv").write_text("state,size\nGA,1\nGA,3\nNY,0\n", encoding="utf-8")
+    Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
+    line = f"{EVEN} --method hay_sorted --ledger ledger.db --dataset d"
+    assert ask(line).status == 0
+    said = ask(f"{line} --measurements nm.parquet")
+    assert said.status == 2
+    assert "--measurements: expected a method that measures counts" in said.err
+    assert charged() == 1
+
+
 def test_a_method_without_a_guarantee_is_asked_for_twice(
     ask: Callable[..., Said], files: Path
 ) -> None:

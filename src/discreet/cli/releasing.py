@@ -105,7 +105,9 @@ def run_counts(
     ledger = _open_ledger(claim, refuse=claim.accept_no_guarantee)
     public = _read_public(data, places)
     shares = None if levels is None else levels.split(",")
-    _rehearse(data, places, public, guarantee, method=chosen, shares=shares)
+    kind = _rehearse(data, places, public, guarantee, method=chosen, shares=shares)
+    if kind == "sorted" and written.measurements is not None:
+        raise InvalidProblemError("--measurements", "a method that measures counts", method)
     if ledger is not None and claim.dataset is not None:
         ledger.reserve(claim.dataset, guarantee)
     counted = _count(data, places, public)
@@ -224,8 +226,8 @@ def _rehearse(
     *,
     method: Any,  # noqa: ANN401 - a method or None
     shares: list[str] | None,
-) -> None:
-    """Refuse what needs no data to be refused: levels, sizes, neighbors, names of columns."""
+) -> str:
+    """Refuse what needs no data to be refused: levels, sizes, neighbors, names of columns; say what is measured."""
     from discreet.hierarchy._release import DEFAULT
     from discreet.hierarchy._rows import open_table
     from discreet.hierarchy.measure import level_shares, node_scales
@@ -237,6 +239,7 @@ def _rehearse(
     wanted = [*public.columns, *(name for name in named if name is not None)]
     # Names of columns are no records: a mistyped one costs nothing.
     open_table(data.people or data.units, "PEOPLE" if data.people else "--units", wanted)
+    return str(kind)
 
 
 def _count(data: Tables, places: Places, public: Public) -> GroupSizes:
