@@ -93,7 +93,7 @@ def test_the_default_adds_up_whatever_the_noise(seed: int, tree: Tree, units: st
     data = sample(tree, units, seed)
     made = release(data, PERSON, bits=SeededBits(seed))
     assert made.certificate.passed
-    assert made.provenance.method == "m_c_dp"
+    assert made.provenance.method == "m_c_dp_weighted"
     assert made.provenance.seeded
     again = release(data, PERSON, bits=SeededBits(seed))
     assert np.array_equal(made.result.counts, again.result.counts)

@@ -16,9 +16,9 @@ from discreet.hierarchy import GroupSizes
 from discreet.hierarchy.baselines import BottomUp, BottomUpCumulative, Clipped, RawNoisy
 from discreet.hierarchy.hay import HaySorted, HayTree
 from discreet.hierarchy.kuo import KuoHc, KuoHg, KuoNaive, _shares, match_down
-from discreet.hierarchy.m_c_dp import MCDP
+from discreet.hierarchy.m_c_dp import MCDP, weighted
 from discreet.hierarchy.measure import measure
-from discreet.hierarchy.survival import survival_of
+from discreet.hierarchy.survival import node_weights, survival_of
 from discreet.hierarchy.top_down import TopDown, TopDownCumulative, apportion
 
 GUARANTEE = PureDP("1/2", "add-remove-person")
@@ -174,3 +174,36 @@ def test_other_measurements_and_options_are_refused() -> None:
         MCDP("l3").solve(measured_of("survival"))  # type: ignore[arg-type] # wrong on purpose
     with pytest.raises(InvalidProblemError, match="loss"):
         HaySorted("l3").solve(measured_of("sorted"))  # type: ignore[arg-type] # wrong on purpose
+
+
+def test_weights_that_grow_with_the_leaves_below_keep_errors_from_adding_up() -> None:
+    """Many leaves with few groups: the default is nearer than the published weights on every level, in the mean."""
+    rng = np.random.default_rng(2)
+    paths = [(str(i), str(j)) for i in range(6) for j in range(20)]
+    counts = rng.poisson(40, (120, 6)) * (np.arange(6) < 3)
+    data = GroupSizes.from_counts(Tree.from_paths(paths), counts, units="private")
+    errors = np.zeros((2, 3))
+    for seed in range(6):
+        measured = measure(
+            data, "survival", PureDP("1/5", "add-remove-person"), bits=SeededBits(seed)
+        )
+        for place, method in enumerate((weighted(), MCDP())):
+            made = method.solve(measured)
+            lost = np.abs(made - data.node_counts()).sum(axis=1)
+            errors[place] += np.bincount(data.frame.tree.levels, weights=lost)
+    assert (errors[0] < errors[1]).all()
+    assert errors[0, 0] < 0.7 * errors[1, 0]
+
+
+def test_weights_are_whole_and_follow_precision() -> None:
+    data = GroupSizes.from_counts(DEEP, np.ones((5, 2), dtype=int), units="private")
+    levels = ["1/4", "1/4", "1/2"]
+    measured = measure(data, "survival", PureDP("1/100", "add-remove-person"), levels=levels)
+    assert node_weights(measured, "equal").tolist() == [1] * 8
+    assert node_weights(measured, "inverse-variance").tolist() == [16] * 3 + [64] * 5
+    spread = node_weights(measured, "spread")
+    assert spread.tolist() == [25, 20, 16, 45, 45, 45, 45, 45]
+    leaves = measure(data, "survival", GUARANTEE, levels=[0, 0, 1])
+    assert node_weights(leaves, "spread").tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
+    with pytest.raises(InvalidProblemError, match="weights"):
+        node_weights(measured, "none")  # type: ignore[arg-type] # wrong on purpose

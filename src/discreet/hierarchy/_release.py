@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT", "release", "reproduce"]
 
-DEFAULT = "m_c_dp"
+DEFAULT = "m_c_dp_weighted"
 """The method of ``method=None``, whatever the data."""
 
 _COMPARED = "made to be compared with published figures: no budget was charged for it"
@@ -57,7 +57,8 @@ def release(
         What the release has to satisfy: :class:`~discreet.PureDP` or :class:`~discreet.ZeroConcentratedDP`, with
         neighbors ``"add-remove-person"`` or ``"replace-person"``.
     method
-        The method, or its name in :data:`discreet.hierarchy.methods.METHODS`. ``None`` is ``"m_c_dp"``.
+        The method, or its name in :data:`discreet.hierarchy.methods.METHODS`. ``None`` is
+        ``"m_c_dp_weighted"``, whatever the data.
     levels
         The part of the budget of each level, the root first, with the sum 1; not to be chosen by looking at the data.
         ``None`` gives equal parts, or all to the leaves where the method uses only those.

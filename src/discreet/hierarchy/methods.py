@@ -33,6 +33,7 @@ METHODS: dict[str, str] = {
     "m_c_ch": "discreet.hierarchy.m_c_ch:MCChain",
     "m_c_ch_calibrated": "discreet.hierarchy.m_c_ch:calibrated_chain",
     "m_c_dp": "discreet.hierarchy.m_c_dp:MCDP",
+    "m_c_dp_weighted": "discreet.hierarchy.m_c_dp:weighted",
     "m_c_joint": "discreet.hierarchy.joint:Joint",
     "m_c_r": "discreet.hierarchy.m_c_r:MCRelaxed",
     "m_dp_op": "discreet.hierarchy.m_dp_op:MDPOP",
