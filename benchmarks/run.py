@@ -19,6 +19,7 @@ QUICK = [
     ["import_time.py"],
     ["sampler_rates.py"],
     ["hierarchy_engine.py", "--repeat", "1"],
+    ["submodular_private.py"],
     ["submodular_oracles.py"],
     ["metricdp_golden.py"],
     ["metricdp_engine.py", "--repeat", "1"],

@@ -196,7 +196,7 @@ def _rare(seed: int, *, quick: bool) -> Iterator[Row]:
         matroid = UniformMatroid(n, r)
         plan = method.literal_plan(state_choice(objective, matroid, None), matroid)
         # One swap-rounded base has the same expectation as f(x_T), the function being modular.
-        runs = 1 if quick else 3
+        runs = 1 if quick or n > 300 else 5
         values = [
             objective.value(method.choose(objective, matroid, plan, SeededBits(seed + i)))
             / (1 << objective.scale_bits)
@@ -233,9 +233,8 @@ def _layers() -> Iterator[Row]:
 
 
 def _sampled(seed: int, *, quick: bool) -> Iterator[Row]:
-    sizes = ((20, 2000),) if quick else ((20, 2000), (50, 5000), (100, 10000))
-    runs = 60 if quick else 200
-    for r, n in sizes:
+    sizes = ((20, 2000, 60),) if quick else ((20, 2000, 300), (50, 5000, 100), (100, 10000, 40))
+    for r, n, runs in sizes:
         instance = decoys(r, n)
         best = instance.objective.value([0, *range(n, n + r - 1)])
         shares = []
