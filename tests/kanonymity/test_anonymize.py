@@ -166,6 +166,18 @@ def test_a_search_ends_with_the_time() -> None:
     assert found.lower > 0
 
 
+def test_suppressed_rows_are_left_out_and_counted_for_the_curator() -> None:
+    rows = pl.DataFrame({"age": [0, 0, 0, 0, 1, 1, 1, 1, 1, 99], "row": range(10)})
+    made = anonymize(rows, KAnonymity(5, ("age",)), suppress=0.1)
+    assert sorted(made.table["row"]) == list(range(9))
+    assert made.diagnostics.suppressed == 1
+    assert made.diagnostics.information_loss == pytest.approx(1 + 9 / 99)
+    assert made.diagnostics.lower <= made.diagnostics.information_loss
+    assert made.certificate.passed
+    with pytest.raises(InvalidProblemError, match="suppress"):
+        anonymize(rows, KAnonymity(5, ("age",)), suppress=1)
+
+
 def test_k_of_one_changes_nothing() -> None:
     found = search(mixed(40, 0), 1)
     assert found.loss == 0

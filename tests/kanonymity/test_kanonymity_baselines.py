@@ -130,8 +130,7 @@ def test_full_domain_recoding_is_the_optimum_over_all_nodes(
             ),
         )
     found = FullDomain(suppress=(budget + 0.5) / n).solve(problem, k, Limits()).labels
-    assert audit(found, k).passed
-    assert (found < 0).sum() <= budget
+    assert audit(found, k, suppress=budget).passed
     # What is published are boxes, which are no wider than levels.
     assert problem.loss_of(found) <= best + 1e-9
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity import local_search
 from discreet.kanonymity._arrays import arrays_of
+from discreet.kanonymity.bound import nearest_bound
 from discreet.kanonymity.candidate import Limits, audit
 from discreet.kanonymity.initial import Initial
 from discreet.kanonymity.local_search import LocalSearch, split_large
@@ -144,6 +146,57 @@ def test_splitting_large_classes_loses_nothing(n: int, k: int, seed: int) -> Non
     assert k <= sizes.min()
     assert sizes.max() < 2 * k
     assert problem.loss_of(split) <= problem.loss_of(whole) + 1e-9
+
+
+def best_with_suppression(problem: Problem, k: int, most: int) -> float:
+    """The optimum over all choices of suppressed rows."""
+    best = np.inf
+    for count in range(most + 1):
+        for out in itertools.combinations(range(problem.n), count):
+            kept = np.setdiff1d(np.arange(problem.n), out)
+            if len(kept) < k and len(kept):
+                continue
+            loss = optimum_of(problem, kept, k)[1] if len(kept) else 0.0
+            best = min(best, loss + count * problem.suppressed_cost)
+    return best
+
+
+@settings(max_examples=15)
+@given(n=st.integers(4, 9), seed=st.integers(0, 999), k=st.integers(2, 3), most=st.integers(0, 2))
+def test_suppression_stays_within_its_limit_and_the_bound_below(
+    n: int, seed: int, k: int, most: int
+) -> None:
+    problem = mixed(n, seed)
+    best = best_with_suppression(problem, k, most)
+    assert nearest_bound(problem, k) <= best + 1e-12
+    start = Initial().solve(problem, k, Limits()).labels
+    found = LocalSearch(rounds=60).solve(problem, k, Limits(suppress=most, start=start))
+    assert audit(found.labels, k, suppress=most).passed
+    assert best - 1e-9 <= problem.loss_of(found.labels) <= problem.loss_of(start) + 1e-9
+
+
+def test_an_outlier_is_suppressed_where_that_loses_less() -> None:
+    """One row far away would widen the cells of four others."""
+    rows = np.array([[0.0], [0], [0], [0], [1], [1], [1], [1], [1], [99]])
+    problem = numeric(rows)
+    kept = LocalSearch(rounds=200).solve(problem, 5, Limits())
+    assert problem.loss_of(kept.labels) > 4
+    found = LocalSearch(rounds=200).solve(problem, 5, Limits(suppress=1))
+    assert (found.labels < 0).tolist() == [False] * 9 + [True]
+    assert problem.loss_of(found.labels) == pytest.approx(1 + 9 / 99)
+    again = LocalSearch(rounds=50).solve(problem, 5, Limits(suppress=1, start=found.labels))
+    assert problem.loss_of(again.labels) == pytest.approx(1 + 9 / 99)
+
+
+def test_a_row_that_was_left_out_without_need_is_taken_back() -> None:
+    problem = numeric(np.zeros((7, 1)))
+    start = np.array([0, 0, 0, 0, 0, 0, -1], dtype=np.int32)
+    found = LocalSearch(rounds=200).solve(problem, 3, Limits(suppress=2, start=start))
+    assert found.labels.min() >= -1
+    rows = numeric(np.array([[0.0], [0], [0], [1], [1], [1], [1]]))
+    start = np.array([0, 1, 0, 1, 0, 1, -1], dtype=np.int32)
+    found = LocalSearch(rounds=200).solve(rows, 3, Limits(suppress=2, start=start))
+    assert rows.loss_of(found.labels) == 0
 
 
 @pytest.mark.parametrize(

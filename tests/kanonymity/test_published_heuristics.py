@@ -255,4 +255,5 @@ def test_sizes_of_initial_classes() -> None:
 def test_the_audit_rejects_small_classes() -> None:
     assert audit(np.array([0, 0, 1, 1, 1]), 2).passed
     assert not audit(np.array([0, 0, 1, 1, 1]), 3).passed
-    assert audit(np.array([0, 0, -1]), 2).passed
+    assert audit(np.array([0, 0, -1]), 2, suppress=1).passed
+    assert not audit(np.array([0, 0, -1]), 2).passed

@@ -38,7 +38,7 @@ class Diagnostics:
     mean_loss
         The same divided by rows and weights.
     lower
-        What no k-anonymous table without suppressed rows loses less than.
+        What no k-anonymous table loses less than.
     gap
         ``(information_loss - lower) / information_loss``.
     optimal
@@ -75,6 +75,7 @@ def anonymize(
     method: Method | None = None,
     time_limit: float | None = None,
     gap: float | None = None,
+    suppress: float = 0.0,
     threads: int = 1,
     on_step: Callable[[Step], None] | None = None,
     throw: bool = True,
@@ -93,7 +94,7 @@ def anonymize(
         are numeric where they hold numbers, and else sets of values.
     loss
         Name of the information loss; see :class:`Problem`.
-    method, time_limit, gap, threads, on_step
+    method, time_limit, gap, suppress, threads, on_step
         As for :func:`~discreet.kanonymity.search.search`.
     throw
         Whether to raise when a `gap` was asked for and not reached.
@@ -143,6 +144,7 @@ def anonymize(
         method=method,
         time_limit=time_limit,
         gap=gap,
+        suppress=suppress,
         threads=threads,
         on_step=on_step,
     )
@@ -168,7 +170,7 @@ def anonymize(
     made = Anonymization(
         publish(table, problem, found.labels, bits),
         guarantee,
-        audit(found.labels, guarantee.k),
+        audit(found.labels, guarantee.k, suppress=int(suppress * problem.n)),
         Provenance("anonymize", parameters, method_trace=found.notes),
         diagnostics,
     )

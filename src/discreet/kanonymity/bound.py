@@ -7,7 +7,8 @@ cost no less than the class of these two alone, so that
           \qquad d(i, l) = \sum_j w_j\, c_j(\{i, l\}),
 
 where :math:`d_{(k-1)}(i)` is the (k-1)-th smallest distance of i to another row. Every row counts for itself, so the
-sum over some rows is a bound too. Suppressed rows void it: it is for partitions of all rows.
+sum over some rows is a bound too. A suppressed row costs all weights, and no distance is larger, so that the bound
+holds for tables with suppressed rows as well.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ SAFE = 1.0 - 1e-11
 
 
 def nearest_bound(problem: Problem, k: int, limits: Limits | None = None) -> float:
-    """Give what no k-anonymous partition of all rows loses less than.
+    """Give what no k-anonymous partition loses less than, suppressed rows at the cost of all weights.
 
     Parameters
     ----------

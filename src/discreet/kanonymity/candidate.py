@@ -34,6 +34,8 @@ class Limits:
         Relative gap at which a method with a bound may stop.
     threads
         Threads of solvers and kernels.
+    suppress
+        Most rows that may be left out of all classes; methods may use less of it or nothing.
     start
         A partition to start from, for methods that improve one.
 
@@ -48,6 +50,7 @@ class Limits:
     deadline: float = float("inf")
     gap: float = 0.0
     threads: int = 1
+    suppress: int = 0
     start: NDArray[np.int32] | None = field(default=None, compare=False)
 
     @classmethod
@@ -139,8 +142,17 @@ def order_of(problem: Problem, columns: Sequence[int]) -> NDArray[np.int64]:
     return np.lexsort([problem.codes[:, j] for j in reversed(columns)]).astype(np.int64)
 
 
-def audit(labels: NDArray[np.int32], k: int) -> Certificate:
-    """Count the classes of a partition that are smaller than k; suppressed rows belong to none.
+def audit(labels: NDArray[np.int32], k: int, *, suppress: int = 0) -> Certificate:
+    """Count the classes of a partition that are smaller than k, and the suppressed rows, which belong to none.
+
+    Parameters
+    ----------
+    labels
+        Classes 0, 1, ...; -1 for suppressed rows.
+    k
+        Least class size.
+    suppress
+        Most rows that may be suppressed.
 
     Examples
     --------
@@ -150,4 +162,10 @@ def audit(labels: NDArray[np.int32], k: int) -> Certificate:
     found = np.asarray(labels)
     sizes = np.bincount(found[found >= 0].astype(np.int64))
     small = int(((sizes > 0) & (sizes < k)).sum())
-    return Certificate((Check("classes smaller than k", small, 0, exact=True),))
+    excess = max(0, int((found < 0).sum()) - suppress)
+    return Certificate(
+        (
+            Check("classes smaller than k", small, 0, exact=True),
+            Check("rows suppressed beyond the limit", excess, 0, exact=True),
+        )
+    )

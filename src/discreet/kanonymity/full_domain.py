@@ -36,7 +36,8 @@ class FullDomain:
     Parameters
     ----------
     suppress
-        Largest share of rows, in groups smaller than k, that may be suppressed. They cost all weights.
+        Largest share of rows, in groups smaller than k, that may be suppressed. They cost all weights. ``None`` for as
+        many as the search allows.
 
     Notes
     -----
@@ -51,13 +52,13 @@ class FullDomain:
     [0, 0, 1, 1]
     """
 
-    suppress: float = 0.0
+    suppress: float | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.suppress < 1:
+        if self.suppress is not None and not 0 <= self.suppress < 1:
             raise InvalidProblemError("suppress", "a share in [0, 1)", self.suppress)
 
-    def solve(self, problem: Problem, k: int, limits: Limits) -> Candidate:  # noqa: ARG002 - its size is limited instead
+    def solve(self, problem: Problem, k: int, limits: Limits) -> Candidate:
         """Search the lattice.
 
         Raises
@@ -76,7 +77,8 @@ class FullDomain:
         codes = problem.codes[order]
         new = np.append(True, (codes[1:] != codes[:-1]).any(axis=1))
         points, counts = codes[new], np.diff(np.append(np.flatnonzero(new), problem.n))
-        budget = int(self.suppress * problem.n)
+        share = self.suppress
+        budget = limits.suppress if share is None else int(share * problem.n)
         best, loss = None, np.inf
         failed: list[tuple[int, ...]] = []
         prices = [

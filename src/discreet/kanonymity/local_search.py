@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity._arrays import points_of
-from discreet.kanonymity.candidate import Candidate, Limits, labels_of, order_of, require_feasible
+from discreet.kanonymity.candidate import Candidate, Limits, order_of, require_feasible
 from discreet.kanonymity.initial import initial_sizes
 from discreet.kanonymity.segmentation import Segmentation
 
@@ -34,6 +34,8 @@ EVERY_PAIR = 25_000
 @dataclass(frozen=True)
 class LocalSearch:
     """Improve a partition: pick a class and some near it, and partition their rows anew if that loses no more.
+
+    Where rows may be suppressed, one of them is left out at times, and one that was left out taken back.
 
     Parameters
     ----------
@@ -80,10 +82,10 @@ class LocalSearch:
         start = limits.start
         if start is None:
             start = Segmentation(3).solve(problem, k, limits).labels
-        if (start < 0).any():
-            raise InvalidProblemError("start", "a partition without suppressed rows", "another")
+        if (start < 0).sum() > limits.suppress:
+            raise InvalidProblemError("start", "no more suppressed rows than allowed", "more")
         points = points_of(problem, order_of(problem, range(problem.m)))
-        state = _state(problem, split_large(problem, start, k), k, self.seed)
+        state = _state(problem, split_large(problem, start, k), k, limits.suppress, self.seed)
         table = _table(problem, points, self.nearest)
         exact, classes = self.exact_rows, self.classes
         if exact is None:
@@ -104,7 +106,9 @@ class LocalSearch:
             done += here
             # About ten looks at the clock a second.
             batch = min(4 * batch, max(16, int(here * 0.1 / max(time.monotonic() - began, 1e-6))))
-        labels = np.unique(state.labels, return_inverse=True)[1].astype(np.int32)
+        labels = np.full(problem.n, -1, dtype=np.int32)
+        kept = state.labels >= 0
+        labels[kept] = np.unique(state.labels[kept], return_inverse=True)[1]
         return Candidate(
             "local-search", labels, note="Unions of near classes were partitioned anew."
         )
@@ -121,13 +125,16 @@ def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[
     [1, 0, 1, 0, 1]
     """
     by_value = order_of(problem, range(problem.m))
+    by_value = by_value[labels[by_value] >= 0]
     order = by_value[np.argsort(labels[by_value], kind="stable")]
-    sizes = np.bincount(labels)
-    cut = [initial_sizes(int(size), k) for size in sizes]
-    return labels_of(order, np.concatenate(cut))
+    sizes = np.bincount(labels[order])
+    cut = np.concatenate([initial_sizes(int(size), k) for size in sizes])
+    split = np.full(problem.n, -1, dtype=np.int32)
+    split[order] = np.repeat(np.arange(len(cut), dtype=np.int32), cut)
+    return split
 
 
-def _state(problem: Problem, labels: NDArray[np.int32], k: int, seed: int) -> State:
+def _state(problem: Problem, labels: NDArray[np.int32], k: int, suppress: int, seed: int) -> State:
     """Write a partition as the search wants it."""
     from discreet.kanonymity.local._kernels import State
 
@@ -137,11 +144,15 @@ def _state(problem: Problem, labels: NDArray[np.int32], k: int, seed: int) -> St
     size[: len(boxes.sizes)] = boxes.sizes
     cost[: len(boxes.sizes)] = boxes.sizes * boxes.costs.sum(axis=1)
     members = np.full((slots, 2 * k - 1), -1, dtype=np.int64)
-    rows = np.argsort(labels, kind="stable")
+    left_out = np.flatnonzero(labels < 0)
+    rows = np.argsort(labels, kind="stable")[len(left_out) :]
     first = np.concatenate([[0], np.cumsum(size)])
-    members[labels[rows], np.arange(problem.n) - first[labels[rows]]] = rows
+    members[labels[rows], np.arange(len(rows)) - first[labels[rows]]] = rows
+    outside = np.full(suppress, -1, dtype=np.int64)
+    outside[: len(left_out)] = left_out
     draw = np.array([seed * 7919 % 2147483646 + 1], dtype=np.int64)
-    return State(labels.astype(np.int64), members, size, cost, draw)
+    n_outside = np.array([len(left_out)], dtype=np.int64)
+    return State(labels.astype(np.int64), members, size, cost, outside, n_outside, draw)
 
 
 def _table(problem: Problem, points: Points, nearest: int) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -105,6 +105,7 @@ def search(
     method: Method | None = None,
     time_limit: float | None = None,
     gap: float | None = None,
+    suppress: float = 0.0,
     threads: int = 1,
     on_step: Callable[[Step], None] | None = None,
 ) -> Found:
@@ -122,6 +123,8 @@ def search(
         Seconds, looked at between methods and inside of the long ones; a cheap method is always finished.
     gap
         Relative gap at which to stop.
+    suppress
+        Largest share of rows that may be suppressed; each costs the weights of all columns.
     threads
         Threads of solvers and trees.
     on_step
@@ -158,21 +161,24 @@ def search(
         raise InvalidProblemError("threads", "at least one thread", threads)
     if method is not None and not callable(getattr(method, "solve", None)):
         raise InvalidProblemError("method", "a method such as GreedySearch()", repr(method))
-    whole = Limits.within(time_limit, gap=gap or 0.0)
-    run = _Run(problem, k, Limits(whole.deadline, whole.gap, threads), on_step)
+    if not 0 <= suppress < 1:
+        raise InvalidProblemError("suppress", "a share in [0, 1)", suppress)
+    deadline = Limits.within(time_limit).deadline
+    limits = Limits(deadline, gap or 0.0, threads, int(suppress * problem.n))
+    run = _Run(problem, k, limits, on_step)
     share = None if time_limit is None else BOUND_SHARE * time_limit
     run.lower = nearest_bound(problem, k, Limits.within(share))
     if method is not None:
         run.take(method)
     else:
-        for one in _from_cheap_to_dear(problem):
+        for one in _from_cheap_to_dear(problem, suppress=limits.suppress > 0):
             if run.done:
                 break
             run.take(one)
     return run.found()
 
 
-def _from_cheap_to_dear(problem: Problem) -> Iterator[Method]:
+def _from_cheap_to_dear(problem: Problem, *, suppress: bool) -> Iterator[Method]:
     """Yield methods, by the number of rows alone."""
     from discreet.kanonymity.greedy_search import GreedySearch
     from discreet.kanonymity.local_search import LocalSearch
@@ -181,7 +187,8 @@ def _from_cheap_to_dear(problem: Problem) -> Iterator[Method]:
 
     if problem.n <= MOST_ROWS:
         yield SubsetProgram()
-        return
+        if not suppress:
+            return
     yield Segmentation(orders=1)
     yield Segmentation(orders=8)
     if problem.n <= QUADRATIC:
@@ -214,11 +221,13 @@ class _Run:
     def take(self, method: Method) -> None:
         """Run a method, audit its partition, and keep it if it loses less."""
         start = None if self.best is None else self.best.labels
-        limits = Limits(self.limits.deadline, self.limits.gap, self.limits.threads, start)
+        limits = replace(self.limits, start=start)
         candidate = method.solve(self.problem, self.k, limits)
-        audit(candidate.labels, self.k).raise_for_failure()
+        audit(candidate.labels, self.k, suppress=self.limits.suppress).raise_for_failure()
         loss = self.problem.loss_of(candidate.labels)
-        self.lower = max(self.lower, candidate.lower)
+        # What a method proves is for partitions of all rows.
+        if not self.limits.suppress:
+            self.lower = max(self.lower, candidate.lower)
         if loss < self.loss:
             self.best, self.loss = candidate, loss
         step = Step(candidate.method, loss, candidate.lower, time.monotonic() - self.began)

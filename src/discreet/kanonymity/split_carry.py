@@ -186,7 +186,7 @@ def solve_rows(
     else:
         part = Problem(problem.columns, problem.codes[rows], problem.loss)
         before = np.repeat(np.arange(len(start), dtype=np.int32), [len(one) for one in start])
-        hint = Limits(limits.deadline, limits.gap, limits.threads, before)
+        hint = Limits(limits.deadline, limits.gap, limits.threads, start=before)
         found = solver.solve(part, k, hint).labels
         labels = found if part.loss_of(found) <= part.loss_of(before) else before
         labels = split_large(part, labels, k)

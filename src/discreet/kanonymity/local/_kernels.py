@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.core._jit import kernel
 from discreet.kanonymity._kernels import pair_cost
-from discreet.kanonymity.rebuild._kernels import below, part_costs, polish, regrow
+from discreet.kanonymity.rebuild._kernels import below, part_costs, polish, recut, regrow
 from discreet.kanonymity.subsets._kernels import best_partition
 
 if TYPE_CHECKING:
@@ -35,14 +35,17 @@ class Table(NamedTuple):
 class State(NamedTuple):
     """A partition that is being improved.
 
-    Class c has rows ``members[c, : size[c]]`` and loses ``cost[c]``; a slot of size 0 is free. ``draw[0]`` is the state
-    of the generator that says where to look.
+    Class c has rows ``members[c, : size[c]]`` and loses ``cost[c]``; a slot of size 0 is free. The rows
+    ``outside[: n_outside[0]]`` are suppressed and have the label -1, at most ``len(outside)`` of them. ``draw[0]`` is
+    the state of the generator that says where to look.
     """
 
     labels: NDArray[np.int64]
     members: NDArray[np.int64]
     size: NDArray[np.int64]
     cost: NDArray[np.float64]
+    outside: NDArray[np.int64]
+    n_outside: NDArray[np.int64]
     draw: NDArray[np.int64]
 
 
@@ -60,7 +63,7 @@ def _near_class(A: Arrays, T: Table, S: State, row: int, samples: int) -> int:
     best, found = np.inf, int(S.labels[row])
     for _ in range(samples):
         other = T.rows[below(S.draw, len(T.rows))]
-        if S.labels[other] == S.labels[row]:
+        if S.labels[other] == S.labels[row] or S.labels[other] < 0:
             continue
         apart = pair_cost(A, A.codes[p], A.codes[T.point[other]], best)
         if apart < best:
@@ -88,6 +91,8 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         c = below(S.draw, n_classes)
     picked[0], n_picked = c, 1
     n = S.size[c]
+    if n == 0:
+        return 0, 0
     for i in range(n):
         union[i] = S.members[c, i]
     for _ in range(4 * most_classes):
@@ -95,7 +100,7 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             break
         row = union[below(S.draw, n)]
         d = _near_class(A, T, S, row, samples if below(S.draw, 4) > 0 else 0)
-        known = n + S.size[d] > most_rows
+        known = d < 0 or n + S.size[d] > most_rows
         for t in range(n_picked):
             known = known or picked[t] == d
         if known:
@@ -126,7 +131,8 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     Unions of at most `exact_rows` rows are partitioned exactly; larger ones grow anew from random seeds and are
     polished.
     """
-    union = np.empty(max(most_rows, S.members.shape[1]), dtype=np.int64)
+    union = np.empty(max(most_rows, S.members.shape[1]) + 1, dtype=np.int64)
+    alone = A.cap.sum()
     part = np.empty(len(union), dtype=np.int64)
     picked = np.empty(most_classes, dtype=np.int64)
     slots = np.empty(len(S.size), dtype=np.int64)
@@ -140,28 +146,54 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     gained = 0.0
     for _ in range(rounds):
         n_picked, n = _pick(A, T, S, most_rows, most_classes, samples, picked, union)
-        if n_picked < 2 and n < 2 * k:
+        if n == 0:
             continue
         before = 0.0
         for t in range(n_picked):
             before += S.cost[picked[t]]
+        # One row more or less: a suppressed row comes back, or one of these is suppressed.
+        back, gone = -1, -1
+        if len(S.outside) > 0 and below(S.draw, 3) == 0:
+            if S.n_outside[0] > 0 and below(S.draw, 2) == 0:
+                back = below(S.draw, S.n_outside[0])
+                union[n] = S.outside[back]
+                n += 1
+                before += alone
+            elif S.n_outside[0] < len(S.outside) and n > k:
+                t = below(S.draw, n)
+                gone = union[t]
+                n -= 1
+                union[t] = union[n]
+        if n_picked < 2 and n < 2 * k and back < 0 and gone < 0:
+            continue
+        added = alone if gone >= 0 else 0.0
         if n <= exact_rows:
             after = best_partition(A, T.point, union, n, part, W)
-            if after >= before - 1e-12:
+            if after + added >= before - 1e-12:
                 continue
             n_parts = 0
             for i in range(n):
                 n_parts = max(n_parts, part[i] + 1)
         else:
-            n_parts = regrow(A, T.point, union, n, k, part, S.draw, wider, marks)
+            if below(S.draw, 2) == 0:
+                n_parts = recut(A, T.point, union, n, k, part, S.draw)
+            else:
+                n_parts = regrow(A, T.point, union, n, k, part, S.draw, wider, marks)
             polish(A, T.point, union, n, k, part, n_parts, 3)
         costs = part_costs(A, T.point, union, n, part, n_parts)
-        after = 0.0
+        after = added
         for t in range(n_parts):
             after += costs[t]
         if after > before:
             continue
         gained += before - after
+        if back >= 0:
+            S.n_outside[0] -= 1
+            S.outside[back] = S.outside[S.n_outside[0]]
+        if gone >= 0:
+            S.outside[S.n_outside[0]] = gone
+            S.n_outside[0] += 1
+            S.labels[gone] = -1
         for t in range(n_picked):
             S.size[picked[t]] = 0
             slots[n_free] = picked[t]

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core._jit import kernel
-from discreet.kanonymity._kernels import extend, pair_cost, span
+from discreet.kanonymity._arrays import Arrays
+from discreet.kanonymity._kernels import extend, pair_cost, segment, span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.kanonymity._arrays import Arrays
-
-__all__ = ["below", "part_costs", "polish", "regrow"]
+__all__ = ["below", "part_costs", "polish", "recut", "regrow"]
 
 
 @kernel
@@ -147,6 +146,57 @@ def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     for t in range(n_left):
         part[left[t]] = n_parts - 1
     return n_parts
+
+
+@kernel
+def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    point: NDArray[np.int64],
+    union: NDArray[np.int64],
+    n: int,
+    k: int,
+    part: NDArray[np.int64],
+    draw: NDArray[np.int64],
+) -> int:
+    """Cut the rows at the least cost in an order at random; give the number of classes.
+
+    The order is by columns in a random sequence, to and fro, or by a random direction through all of them.
+    """
+    m = len(A.kind)
+    key = np.zeros(n)
+    order = np.arange(n)
+    columns = np.empty(m, dtype=np.int64)
+    for a in range(m):
+        t = below(draw, a + 1)
+        columns[a] = columns[t]
+        columns[t] = a
+    slanted = below(draw, 2) == 0
+    for t in range(m - 1, -1, -1):
+        a = columns[t]
+        most = A.start[a + 1] - A.start[a] - 1
+        weight = (1.0 + below(draw, 1000)) / 1000 / max(most, 1)
+        weight *= A.cap[a] if below(draw, 2) == 0 else -A.cap[a]
+        for i in range(n):
+            row = order[i]
+            code = A.codes[point[union[row]], a]
+            if slanted:
+                key[row] += weight * code
+            else:
+                back = t > 0 and A.codes[point[union[row]], columns[t - 1]] % 2 == 1
+                key[i] = most - code if back else code
+        if not slanted:
+            order = order[np.argsort(key, kind="mergesort")]
+    if slanted:
+        order = np.argsort(key, kind="mergesort")
+    codes = np.empty((n, m), dtype=np.int32)
+    for i in range(n):
+        codes[i] = A.codes[point[union[order[i]]]]
+    here = Arrays(codes, A.kind, A.start, A.place, A.cap, A.peaks, A.peak, A.bits)
+    cuts = segment(here, np.arange(n + 1), k)
+    for label in range(len(cuts) - 1):
+        for i in range(cuts[label], cuts[label + 1]):
+            part[order[i]] = label
+    return len(cuts) - 1
 
 
 @kernel
