@@ -134,7 +134,7 @@ def counts(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="Name of the method; m_c_dp unless told.", rich_help_panel=_HOW),
+        typer.Option(help="Name of the method; m_c_dp_weighted unless told.", rich_help_panel=_HOW),
     ] = None,
     noise: Annotated[
         str | None,

@@ -78,4 +78,4 @@ def node_weights(measured: Measured, weights: Weights) -> NDArray[np.int64]:
     relative = wanted / wanted[known].min()
     if relative.max() == 1:
         return known.astype(np.int64)
-    return np.minimum(np.rint(_FINE * relative), _MOST).astype(np.int64)
+    return np.asarray(np.minimum(np.rint(_FINE * relative), _MOST), dtype=np.int64)
