@@ -18,10 +18,10 @@ from discreet.core.lp.benders import _Loop as LOOP
 from discreet.core.lp.benders import benders
 from discreet.core.lp.benders_records import BendersOptions, BendersStep
 from discreet.core.metric import MetricSpace
-from discreet.metricdp import Benders, Direct, Problem, design, verify
+from discreet.metricdp import Benders, Direct, Problem, _design, design, verify
 from discreet.metricdp import benders as module
 from discreet.metricdp._boundary import Chains, Envelopes, Layout, every_pair, inner_pairs
-from discreet.metricdp.alone import prices_of_blocks
+from discreet.metricdp.alone import Alone, prices_of_blocks
 from discreet.metricdp.blocks import PARTITIONERS, Partition, partition
 from discreet.metricdp.bound import lower_bound
 from discreet.metricdp.part import Candidate, Limits, Part, Whole
@@ -414,3 +414,41 @@ def test_a_part_without_a_space_is_refused() -> None:
     graph = Adjacency(2, np.array([[0, 1]]), np.array([1]), 0)
     with pytest.raises(InvalidProblemError, match="part: "):
         Benders(1).solve(Part(np.eye(2), graph, Fraction(1), None), TIGHT)
+
+
+def test_blocks_alone_bound_the_whole() -> None:
+    """Below the optimum with and without far reports, well above nothing, and no channel comes with it."""
+    space = MetricSpace.grid(4, 5, cell=1, unit="km")
+    problem = Problem(space, utility_loss="euclidean")
+    best = design(problem, MetricDP(1, "km", 1), gap=1e-4)
+    part = Whole(problem, space.adjacency(1), Fraction(1)).parts[0]
+    found = Alone(size=10).solve(part, Limits())
+    assert found is not None
+    assert found.matrix is None
+    assert found.multipliers is not None
+    lower = lower_bound(part.cost, part.constraints, part.epsilon, found.multipliers)
+    assert 0.5 * best.upper < lower <= best.upper
+    assert Alone(size=20).solve(part, Limits()) is None
+
+
+def test_reports_far_from_a_block_get_no_prices() -> None:
+    space = MetricSpace.grid(1, 30, cell=1, unit="km")
+    problem = Problem(space, utility_loss="euclidean")
+    part = Whole(problem, space.adjacency(1), Fraction(1)).parts[0]
+    labels = np.arange(30) // 10
+    every = prices_of_blocks(part, labels, Limits())
+    near = prices_of_blocks(part, labels, Limits(), far=3.0)
+    assert set(near.report[near.source < 10].tolist()) < set(range(20))
+    bounds = [lower_bound(part.cost, part.constraints, part.epsilon, p) for p in (every, near)]
+    assert bounds[1] == pytest.approx(bounds[0], rel=0.05)
+
+
+def test_very_many_secrets_are_bounded_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("_SMALL", 10), ("_LARGE", 10), ("_HOPELESS", 10), ("_BLOCKS", Alone(9))):
+        monkeypatch.setattr(_design, name, value)
+    prior = np.arange(1.0, 21.0) ** 2
+    space = MetricSpace.grid(4, 5, cell=1, unit="km")
+    problem = Problem(space, utility_loss="euclidean", prior=prior / prior.sum())
+    made = design(problem, MetricDP("0.3", "km", 1), gap=0.5)
+    assert any("blocks of about 9" in sentence for sentence in made.provenance.method_trace)
+    assert verify(made, optimality=True).passed

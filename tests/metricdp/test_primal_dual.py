@@ -370,6 +370,14 @@ def test_a_step_that_is_too_long_is_shortened(monkeypatch: pytest.MonkeyPatch) -
     assert state.matrix().sum(axis=1) == pytest.approx(1.0, abs=0.1)
 
 
+def test_without_time_only_prices_are_handed_in_where_somebody_listens() -> None:
+    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
+    found = PrimalDual().solve(part, Limits(seconds=0.0, offer=lambda _found: False))
+    assert found is not None
+    assert found.matrix is None
+    assert found.multipliers is not None
+
+
 def test_mending_leaves_ratios_and_sums_as_promised() -> None:
     rng = np.random.default_rng(5)
     part = part_of(Problem(GRID, utility_loss="euclidean"), "1")

@@ -221,7 +221,7 @@ class Adjacency:
         Raises
         ------
         InvalidProblemError
-            For more than 4096 secrets, or paths of 2^53 units and more, where float sums would no longer be exact.
+            For more than 5120 secrets, or paths of 2^53 units and more, where float sums would no longer be exact.
 
         Complexity
         ----------

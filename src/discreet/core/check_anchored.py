@@ -58,7 +58,7 @@ def verify_anchored(
     channel
         The channel. Its space says what the secrets are and how far apart.
     guarantee
-        Epsilon, unit and radius. Beyond 4096 secrets a radius is needed.
+        Epsilon, unit and radius. Beyond 5120 secrets a radius is needed.
     totals_share
         :math:`\delta`, the part of epsilon that is for the totals, strictly between 0 and 1.
 

@@ -28,7 +28,7 @@ def distance_checks(space: MetricSpace) -> list[Check]:
     Parameters
     ----------
     space
-        At most 4096 secrets.
+        At most 5120 secrets.
 
     Returns
     -------

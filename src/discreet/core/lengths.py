@@ -32,8 +32,8 @@ __all__ = [
 TOTAL_BITS = 46
 """Bits of the largest distance: sums of 128 such lengths are exact in float64."""
 
-DENSE_LIMIT = 4096
-"""Most secrets whose distances are kept as a matrix: 128 MiB, and 20 s of one core to close it."""
+DENSE_LIMIT = 5120
+"""Most secrets whose distances are kept as a matrix: 200 MiB, and 40 s of one core to close it."""
 
 
 class Lengths(Protocol):

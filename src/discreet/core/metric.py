@@ -162,7 +162,7 @@ class MetricSpace:
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike, *, unit: str) -> MetricSpace:
-        """Make the space of a distance matrix of at most 4096 rows, whose entries are the floats that they are.
+        """Make the space of a distance matrix of at most 5120 rows, whose entries are the floats that they are.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class MetricSpace:
         Parameters
         ----------
         n
-            Number of nodes, at most 4096.
+            Number of nodes, at most 5120.
         edges
             Array ``(m, 2)`` of nodes; of parallel edges the shortest counts.
         lengths
@@ -263,14 +263,14 @@ class MetricSpace:
 
     @property
     def has_matrix(self) -> bool:
-        """Whether there are few enough secrets for a matrix of distances: at most 4096."""
+        """Whether there are few enough secrets for a matrix of distances: at most 5120."""
         return self.n <= measures.DENSE_LIMIT
 
     @cached_property
     def distances(self) -> NDArray[np.int64]:
         """Array ``(n, n)`` of distances in units of ``2^-scale_bits``: rounded down, closed, read-only.
 
-        Computed when first asked for, and kept: ``8 n^2`` bytes. Refused for more than 4096 secrets;
+        Computed when first asked for, and kept: ``8 n^2`` bytes. Refused for more than 5120 secrets;
         :meth:`adjacency` with a radius needs no matrix.
         """
         if not self.has_matrix:
@@ -284,7 +284,7 @@ class MetricSpace:
     def distance(self, i: int, j: int) -> Fraction:
         """Give the stored distance of two secrets, exactly, in the unit of the space.
 
-        Beyond 4096 secrets it is the length rounded down, not closed.
+        Beyond 5120 secrets it is the length rounded down, not closed.
         """
         if self.has_matrix:
             length = int(self.distances[i, j])
@@ -296,7 +296,7 @@ class MetricSpace:
     def digest(self) -> str:
         """SHA-256, in hexadecimal, of unit, scale and distances as little-endian integers.
 
-        Beyond 4096 secrets, of unit, scale, metric and coordinates, from which the lengths follow.
+        Beyond 5120 secrets, of unit, scale, metric and coordinates, from which the lengths follow.
         """
         header = {"unit": self.unit, "scale_bits": self.scale_bits, "n": self.n}
         if self.has_matrix:
@@ -325,11 +325,11 @@ class MetricSpace:
         Raises
         ------
         InvalidProblemError
-            For a radius that is not positive, or all pairs of more than 4096 secrets.
+            For a radius that is not positive, or all pairs of more than 5120 secrets.
 
         Complexity
         ----------
-        ``O(n^2)`` once there is a matrix. Beyond 4096 secrets, a k-d tree: ``O(n log n)`` and the pairs found; their
+        ``O(n^2)`` once there is a matrix. Beyond 5120 secrets, a k-d tree: ``O(n log n)`` and the pairs found; their
         lengths are rounded down, not closed, which never loses a pair.
 
         Examples

@@ -25,7 +25,7 @@ def greedy_spanner(space: MetricSpace, dilation: Exact) -> Adjacency:
     Parameters
     ----------
     space
-        A metric space of at most 4096 secrets.
+        A metric space of at most 5120 secrets.
     dilation
         The factor, at least 1, read exactly.
 

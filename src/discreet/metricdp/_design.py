@@ -12,6 +12,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.metricdp._search import Search, Trivial
+from discreet.metricdp.alone import Alone
 from discreet.metricdp.anchored import Anchored
 from discreet.metricdp.columns import Columns
 from discreet.metricdp.direct import Direct, program_rows
@@ -46,6 +47,12 @@ million, and the anchored program takes 4 s for them."""
 
 _SOON = Anchored(radius=1.0)
 """The program that gives it: with balls of twice that radius it takes twice as long, and loses 0.1 % less."""
+
+_HOPELESS = 1600
+"""Secrets from which on blocks have to bound the whole: other bounds are above zero only after many minutes."""
+
+_BLOCKS = Alone()
+"""What bounds it then."""
 
 _FINE = 1e-3
 """Relative gap down to which primal-dual steps were faster than columns: for 225 secrets on a grid at 0.5 %, at half a
@@ -213,6 +220,8 @@ def _dear(whole: Whole, gap: float) -> tuple[tuple[Method, ...], str]:
         return (Direct(), PrimalDual(persistent=False), Columns()), why
     # Where bounds take long, a channel within some percent of the best is there after seconds.
     soon: tuple[Method, ...] = (_SOON,) if rows > _LARGE else ()
+    if max(part.n for part in whole.parts) >= _HOPELESS:
+        soon = (*soon, _BLOCKS)
     if gap > _FINE:
         why = f"{size} and a gap of {gap:g} is wide: primal-dual steps come first."
         return (*soon, PrimalDual(persistent=False), Columns(), Direct(), PrimalDual()), why

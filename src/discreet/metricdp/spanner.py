@@ -70,7 +70,7 @@ class Spanner:
         Returns
         -------
         Candidate or None
-            A matrix, and prices restated for the full epsilon; ``None`` for more than 4096 secrets.
+            A matrix, and prices restated for the full epsilon; ``None`` for more than 5120 secrets.
 
         Raises
         ------

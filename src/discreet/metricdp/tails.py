@@ -98,7 +98,7 @@ def tail_channel(space: MetricSpace, guarantee: MetricDP, *, rounds: int = 150) 
     space
         The secrets, none at distance 0 from another, connected by the pairs within the radius.
     guarantee
-        Epsilon, unit, and a radius beyond 4096 secrets.
+        Epsilon, unit, and a radius beyond 5120 secrets.
     rounds
         Most rounds on the anchors for each share that is tried. 0 asks for the exponential mechanism, which is also
         what large spaces other than full grids get.

@@ -43,7 +43,7 @@ def anchored_channel(
     Parameters
     ----------
     problem
-        At most 4096 secrets, no two at distance 0.
+        At most 5120 secrets, no two at distance 0.
     guarantee
         Epsilon, unit and radius. The program keeps all pairs, whatever the radius.
     method

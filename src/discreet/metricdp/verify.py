@@ -111,7 +111,7 @@ def verify_channel(
     channel
         One row for each secret of the space.
     space
-        At most 4096 secrets.
+        At most 5120 secrets.
     guarantee
         The claim. Where it has a scope, that is checked, too.
     joined
@@ -220,8 +220,7 @@ def _beyond(factor: Fraction, bound: BoundPairs, groups: int) -> int:
     lengths = bound.lengths
     if factor >= 1 and bound.mask.sum() == len(lengths) * (len(lengths) - 1):
         return 0
-    limit = lengths.astype(object) * factor.numerator // factor.denominator
-    limit = np.minimum(limit, 1 << 59).astype(np.int64)
+    limit = np.stack([_times(row, factor) for row in lengths])
     paths = np.where(bound.mask, lengths, 1 << 60)
     np.fill_diagonal(paths, 0)
     edges = np.argwhere(bound.mask & ~implied_pairs(bound)).tolist()
@@ -234,6 +233,14 @@ def _beyond(factor: Fraction, bound: BoundPairs, groups: int) -> int:
         edges.reverse()
         changed = bool((paths < before).any())
     return int((paths > limit).sum()) // 2
+
+
+def _times(lengths: NDArray[np.int64], factor: Fraction) -> NDArray[np.int64]:
+    """Multiply and round down, in integers of any size; no path is as long as what is cut off."""
+    values, which = np.unique(lengths, return_inverse=True)
+    products = values.astype(object) * factor.numerator // factor.denominator
+    cut: NDArray[np.int64] = np.minimum(products, 1 << 59).astype(np.int64)
+    return cut[which]
 
 
 def _expected_loss(limbs: NDArray[np.uint64], cost: NDArray[np.float64]) -> Fraction:

@@ -162,6 +162,10 @@ class _Run:
                 # The last iterate has to be mended and handed in, too, which may take as long as the last time.
                 late = time.perf_counter() + _MARGIN * self.handing_in > self.stop
                 last = late or state.count == iterations
+                if late and state.count < _FIRST and self.limits.offer is not None:
+                    # So early an iterate is not worth the time that mending takes, where there is another.
+                    self._bound()
+                    return self._candidate(None, self._multipliers())
                 if last or state.count >= checkpoint:
                     checkpoint = int(_GROWTH * state.count)
                     found = self._check(last=last)
