@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli import budgets, channels, comparison, counting, judging, reproducing, showing
+from discreet.cli import (
+    budgets,
+    channels,
+    comparison,
+    counting,
+    judging,
+    reproducing,
+    selecting,
+    showing,
+)
 from discreet.cli.output import Status, fail
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import versions
@@ -51,6 +60,7 @@ budgets.register(app)
 comparison.register(app)
 judging.register(app)
 reproducing.register(app)
+selecting.register(app)
 showing.register(app)
 
 
