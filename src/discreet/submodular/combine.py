@@ -128,7 +128,9 @@ class FromRecords(Objective):
     scale_bits
         Fractional bits of a value, 1 to 30.
 
-    Notes ----- Rounding can break submodularity by one unit for each record, so `submodular` is false. Check your
+    Notes
+    -----
+    Rounding can break submodularity by one unit for each record, so `submodular` is false. Check your
     function on a tiny ground set with :func:`discreet.submodular.check`.
 
     Examples

@@ -49,7 +49,9 @@ class MutualInformation(Objective):
     InvalidProblemError
         For features or labels that are no integers, or do not fit each other.
 
-    Notes ----- Mutual information is monotone. It is submodular where features are independent given the label, as
+    Notes
+    -----
+    Mutual information is monotone. It is submodular where features are independent given the label, as
     naive Bayes assumes [KG05]_; an empirical distribution need not be so, and `submodular` is therefore false: the
     ratio of a greedy choice rests on the assumption, its privacy does not.
 

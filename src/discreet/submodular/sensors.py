@@ -43,7 +43,9 @@ class SensorPlacement(Objective):
     InvalidProblemError
         For readings that are no integers.
 
-    Notes ----- F is monotone, and k-submodular up to the rounding of a few units of :math:`2^{-30}`, so `submodular` is
+    Notes
+    -----
+    F is monotone, and k-submodular up to the rounding of a few units of :math:`2^{-30}`, so `submodular` is
     false and old gains are never taken for bounds.
 
     References
