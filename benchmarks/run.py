@@ -51,7 +51,10 @@ def main() -> int:
     options = parser.parse_args()
     todo = QUICK if options.quick else [*QUICK[:-3], *LONG]
     if options.peers:
-        todo += [[f"peers_{peer}.py", "--python", options.peers] for peer in ("qif", "solvers", "submodular")]
+        todo += [
+            [f"peers_{peer}.py", "--python", options.peers]
+            for peer in ("qif", "solvers", "submodular")
+        ]
     failed = 0
     for script, *arguments in todo:
         print(f"\n## {script} {' '.join(arguments)}", flush=True)

@@ -42,7 +42,13 @@ from discreet.submodular.matroids.base import Matroid
 from discreet.submodular.mitrovic import Mitrovic
 from discreet.submodular.objective import Objective
 from discreet.submodular.permute_and_flip import PermuteAndFlip
-from discreet.submodular.reference import Blind, NonPrivate, lazy_greedy, stochastic_greedy
+from discreet.submodular.reference import (
+    Blind,
+    NonPrivate,
+    continuous_greedy,
+    lazy_greedy,
+    stochastic_greedy,
+)
 from discreet.submodular.resources import ResourceLocation
 from submodular.tiny import Reach, Whole, best_value
 
@@ -297,7 +303,14 @@ def test_algorithm_1_reaches_the_optimum_of_a_toy() -> None:
 
 @pytest.mark.parametrize(
     "method",
-    [NonPrivate(), lazy_greedy(), stochastic_greedy(), Algorithm2(), Algorithm2("1", samples=9)],
+    [
+        NonPrivate(),
+        lazy_greedy(),
+        continuous_greedy(),
+        stochastic_greedy(),
+        Algorithm2(),
+        Algorithm2("1", samples=9),
+    ],
 )
 def test_what_has_no_guarantee_says_why(method: Any) -> None:
     made = reproduce(REACH, UniformMatroid(6, 3), method, bits=SeededBits(1))

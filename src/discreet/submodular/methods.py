@@ -28,6 +28,7 @@ METHODS: dict[str, str] = {
 WITHOUT_GUARANTEE: dict[str, str] = {
     "algorithm-2": f"{_HERE}.algorithm_2:Algorithm2",
     "algorithm-4-as-published": f"{_HERE}.algorithm_4:Algorithm4",
+    "continuous-greedy": f"{_HERE}.reference:continuous_greedy",
     "lazy-greedy": f"{_HERE}.reference:lazy_greedy",
     "non-private-greedy": f"{_HERE}.reference:NonPrivate",
     "stochastic-greedy": f"{_HERE}.reference:stochastic_greedy",

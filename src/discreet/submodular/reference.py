@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 
 from discreet.submodular._method import Chosen, Plan
 from discreet.submodular.baselines import Greedy, LazyGreedy, RandomBase, StochasticGreedy
+from discreet.submodular.continuous_greedy import ContinuousGreedy
 from discreet.submodular.problem import Line
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.submodular.objective import Objective
     from discreet.submodular.problem import Statement
 
-__all__ = ["Blind", "NonPrivate", "lazy_greedy", "stochastic_greedy"]
+__all__ = ["Blind", "NonPrivate", "continuous_greedy", "lazy_greedy", "stochastic_greedy"]
 
 
 @final
@@ -38,7 +39,9 @@ class NonPrivate:
     'non-private-greedy'
     """
 
-    algorithm: Greedy | LazyGreedy | StochasticGreedy = field(default_factory=Greedy)
+    algorithm: Greedy | LazyGreedy | StochasticGreedy | ContinuousGreedy = field(
+        default_factory=Greedy
+    )
 
     @property
     def name(self) -> str:
@@ -65,7 +68,7 @@ class NonPrivate:
     ) -> Chosen:
         """Take the best pair, again and again."""
         del plan
-        if isinstance(self.algorithm, StochasticGreedy):
+        if isinstance(self.algorithm, StochasticGreedy | ContinuousGreedy):
             return self.algorithm.choose(objective, matroid, on_draw, bits=bits)
         return self.algorithm.choose(objective, matroid, on_draw)
 
@@ -73,6 +76,11 @@ class NonPrivate:
 def lazy_greedy() -> NonPrivate:
     """Greedy with old gains as bounds."""
     return NonPrivate(LazyGreedy())
+
+
+def continuous_greedy() -> NonPrivate:
+    """Continuous greedy in a hundred steps."""
+    return NonPrivate(ContinuousGreedy(steps=100))
 
 
 def stochastic_greedy() -> NonPrivate:
