@@ -167,6 +167,18 @@ def test_similarities_round_down_at_every_width(bits: int) -> None:
     assert f.start().gains().ravel().tolist() == expected
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int8, np.uint64, np.bool_])
+@pytest.mark.parametrize("bits", [7, 15, 30])
+def test_similarities_of_every_type_are_read_alike(kind: type, bits: int) -> None:
+    table: NDArray[Any] = np.array([[0, 1, 1], [1, 0, 0]]).astype(kind)
+    f = FacilityLocation(table, scale_bits=bits)
+    assert f.similarities.tolist() == [[0, 2**bits], [2**bits, 0], [2**bits, 0]]
+    halves: NDArray[Any] = np.array([[0.5, 0.25]]).astype(kind)
+    expected = [[0.5], [0.25]] if np.issubdtype(kind, np.floating) else halves.T.tolist()
+    read = FacilityLocation(halves, scale_bits=bits).similarities / 2**bits
+    assert read.tolist() == expected
+
+
 def test_distances_need_a_public_farthest_one() -> None:
     f = FacilityLocation.from_distances([[0.0, 1.0, 9.0]], farthest=2.0, scale_bits=4)
     assert f.similarities.ravel().tolist() == [16, 8, 0]

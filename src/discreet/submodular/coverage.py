@@ -304,6 +304,9 @@ def quantized(values: ArrayLike, field: str, scale_bits: int) -> NDArray[Any]:
         raise InvalidProblemError(field, "numbers", "NaN")
     small = np.uint8 if scale_bits < 8 else np.uint16 if scale_bits < 16 else np.uint32
     if read.dtype.kind == "f":
+        if read.dtype.itemsize < 4:
+            # 2^30 is no number of half precision.
+            read = read.astype(np.float32)
         # A float32 times a power of two is exact, and so is its floor.
         return np.asarray(
             (np.clip(read, 0.0, 1.0) * read.dtype.type(2.0**scale_bits)).astype(small)
