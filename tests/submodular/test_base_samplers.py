@@ -6,8 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +22,7 @@ from discreet.submodular import (
     TransversalMatroid,
     UniformMatroid,
 )
+from discreet.submodular._draws import subset
 from discreet.submodular._intervals import add, choose, divide, exponential, multiply
 from discreet.submodular.bases import draw_base, has_exact_sampler
 from discreet.submodular.exchange_walk import walk_base, walk_steps
@@ -165,6 +168,13 @@ def test_undecided_choices_get_more_bits() -> None:
     assert choose(weigh, script) == 1
     assert asked == [96, 192]
     assert script.drawn >= 100
+
+
+@pytest.mark.parametrize(("n", "size"), [(3, 0), (3, 1), (4, 2), (4, 3), (3, 7)])
+def test_candidates_are_uniform_subsets(n: int, size: int) -> None:
+    law = enumerate_law(lambda bits: subset(np.arange(n) * 10, size, bits))
+    every = list(combinations(range(0, 10 * n, 10), min(n, size)))
+    assert_law(law, dict.fromkeys(every, Fraction(1, len(every))))
 
 
 @pytest.mark.statistical

@@ -73,6 +73,15 @@ def verify(release: Release[Selection], matroid: Independence) -> Certificate:
     ------
     InvalidProblemError
         When the result is no choice.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import PureDP
+    >>> from discreet.submodular import Coverage, UniformMatroid, release, verify
+    >>> reach = Coverage([[True, False, False]] * 9 + [[False, True, False]] * 5)
+    >>> made = release(reach, UniformMatroid(3, 2), PureDP(1, "add-remove-one"))
+    >>> verify(made, UniformMatroid(3, 2)).passed, verify(made, UniformMatroid(3, 1)).passed
+    (True, False)
     """
     chosen: object = release.result
     if not isinstance(chosen, Selection):
@@ -104,6 +113,18 @@ def verify_selection(
     -----
     A line is rejected when its loss is below c times the width of a score (times the rank for draws of whole bases), or
     when its guarantee is stronger than what its rule gives for so many draws.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import PureDP
+    >>> from discreet.submodular import UniformMatroid
+    >>> from discreet.submodular.problem import Line, Selection, Statement
+    >>> statement = Statement(3, 1, 1, True, Fraction(1), "add-remove-one")
+    >>> claim = PureDP(1, "add-remove-one")
+    >>> line = Line("basic composition", claim, 1, Fraction(1))
+    >>> drawn = Selection(((2, 0),), statement, Fraction(1), accounting=(line,))
+    >>> verify_selection(drawn, UniformMatroid(3, 1), claim).passed
+    True
     """
     statement = selection.statement
     elements = [element for element, _ in selection.chosen]
