@@ -129,7 +129,8 @@ def optimum(
     InvalidProblemError
         For a function without such a table.
     LimitReachedError
-        When time ran out; ``best`` is an :class:`Optimum`, from the greedy algorithm where the solver had no set.
+        When time ran out; ``best`` is an :class:`Optimum`: the solver's set, or that of the greedy algorithm where that
+        is worth more.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def optimum(
     >>> optimum(places, UniformMatroid(3, 1))
     Optimum(chosen=(2,), value=4, upper=4)
     """
-    from discreet.core.lp import LinearProgram, Model
+    from discreet.core.lp import LinearProgram, LPSolution, Model
 
     fits(objective, matroid)
     table = objective.served()
@@ -152,21 +153,31 @@ def optimum(
     integral[:n] = True
     model = Model(LinearProgram(cost, matrix, row_upper=sides, upper=1.0, integrality=integral))
     upper = upper_bound(objective, matroid, first)
+    best = [e for e, _ in first]
     while True:
+        stopped: LimitReachedError | None = None
+        solution: object
         try:
             solution = model.solve(time_limit=time_limit, gap=gap)
-        except LimitReachedError as stopped:
-            raise LimitReachedError(
-                "time_limit: the best set so far has a gap",
-                Optimum(tuple(sorted(e for e, _ in first)), objective.value(first), upper),
-            ) from stopped
-        chosen = np.flatnonzero(solution.x[:n] > 0.5).tolist()
-        upper = min(upper, math.floor(-solution.bound * (1 + _SLACK) + _SLACK))
-        if matroid.is_independent(chosen):
-            best = max((chosen, [e for e, _ in first]), key=objective.value)
+        except LimitReachedError as limit:
+            solution, stopped = limit.best, limit
+        chosen: list[int] = []
+        if isinstance(solution, LPSolution):
+            chosen = np.flatnonzero(solution.x[:n] > 0.5).tolist()
+            if math.isfinite(solution.bound):
+                upper = min(upper, math.floor(-solution.bound * (1 + _SLACK) + _SLACK))
+        allowed = matroid.is_independent(chosen)
+        if allowed:
+            best = max((best, chosen), key=objective.value)
+        if allowed or stopped is not None:
             value = objective.value(best)
             # A bound below a value that was reached is the solver's rounding.
-            return Optimum(tuple(sorted(best)), value, max(upper, value))
+            reached = Optimum(tuple(sorted(best)), value, max(upper, value))
+            if stopped is None:
+                return reached
+            raise LimitReachedError(
+                "time_limit: the best set so far has a gap", reached
+            ) from stopped
         rank, closed = _closure(matroid, chosen)
         row = np.zeros((1, len(cost)))
         row[0, closed] = 1.0
