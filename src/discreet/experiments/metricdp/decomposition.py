@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.outcome import Unproven
-    from discreet.experiments.metricdp.instances import Instance
+    from discreet.experiments.metricdp.instances import MetricInstance
     from discreet.experiments.record import Cell, Progress
     from discreet.metricdp.published import Published
 
@@ -278,14 +278,14 @@ def decompose(
     )
 
 
-def _portfolio(instance: Instance, size: Size) -> Run:
+def _portfolio(instance: MetricInstance, size: Size) -> Run:
     return _designed(
         instance, "discreet's choice", "", how=None, size=size, start=time.process_time()
     )
 
 
 def _designed(
-    instance: Instance,
+    instance: MetricInstance,
     method: str,
     partitioner: str,
     *,
@@ -321,7 +321,7 @@ def _designed(
     )
 
 
-def run_flat(instance: Instance, solver: str, cap: int | None, seconds: float) -> Run:
+def run_flat(instance: MetricInstance, solver: str, cap: int | None, seconds: float) -> Run:
     """Solve the program as it stands, by one method of HiGHS.
 
     Parameters
@@ -366,7 +366,7 @@ def _said(error: Exception) -> str:
     return f"no answer: {said.partition(' (')[0]}"
 
 
-def flat_program(instance: Instance) -> tuple[LinearProgram, float]:
+def flat_program(instance: MetricInstance) -> tuple[LinearProgram, float]:
     """Write the program down with all constraints, also implied ones; give what its costs were divided by."""
     problem, graph = instance.problem, instance.constraints
     part = Part(problem.cost, graph, instance.guarantee().epsilon, None)
@@ -378,7 +378,7 @@ def flat_program(instance: Instance) -> tuple[LinearProgram, float]:
     return LinearProgram(costs, matrix, row_lower=lower, row_upper=upper), scale
 
 
-def excess(matrix: NDArray[np.float64], instance: Instance) -> tuple[float, int]:
+def excess(matrix: NDArray[np.float64], instance: MetricInstance) -> tuple[float, int]:
     """Measure by how many nats the worst ratio passes its budget, and count the infinite ones.
 
     Examples

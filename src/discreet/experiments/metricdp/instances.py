@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.core.adjacency import Adjacency
 
-__all__ = ["DATASETS", "NOTES", "Instance", "make_instance"]
+__all__ = ["DATASETS", "NOTES", "MetricInstance", "make_instance"]
 
 EPSILON, RADIUS = 10, 2
 """The paper's defaults, per kilometer or per unit of distance."""
@@ -52,7 +52,7 @@ NOTES = {
 
 @final
 @dataclass(frozen=True, eq=False)
-class Instance:
+class MetricInstance:
     """A problem of the paper's kind.
 
     Parameters
@@ -90,7 +90,7 @@ class Instance:
 
 def make_instance(
     name: str, n: int, k: int, *, seed: int = 0, data: Path | None = None
-) -> Instance:
+) -> MetricInstance:
     """Make an instance of a data set.
 
     Parameters
@@ -120,7 +120,7 @@ def make_instance(
     return DATASETS[name](n, k, seed, data)
 
 
-def _roads(n: int, k: int, seed: int, data: Path | None) -> Instance:
+def _roads(n: int, k: int, seed: int, data: Path | None) -> MetricInstance:
     """Sample junctions; ways go along the roads, distances do not."""
     if data is None:
         city = made_city(_POOL * n, seed=seed)
@@ -190,17 +190,17 @@ def _ways(
     return ways
 
 
-def _grid(n: int, k: int, seed: int, _data: Path | None) -> Instance:
+def _grid(n: int, k: int, seed: int, _data: Path | None) -> MetricInstance:
     rows = max(1, round((n / 1.25) ** 0.5))
     return _cells(rows, n // rows, "1", k, seed)
 
 
-def _strip(n: int, k: int, seed: int, _data: Path | None) -> Instance:
+def _strip(n: int, k: int, seed: int, _data: Path | None) -> MetricInstance:
     rows = max(1, round((n / 5) ** 0.5))
     return _cells(rows, n // rows, "1.5", k, seed)
 
 
-def _cells(rows: int, columns: int, cell: str, k: int, seed: int) -> Instance:
+def _cells(rows: int, columns: int, cell: str, k: int, seed: int) -> MetricInstance:
     label = f"grid {rows}x{columns}, {cell} km"
     space = MetricSpace.grid(rows, columns, cell=cell, unit="km")
     points = np.asarray(space.points, dtype=np.float64)
@@ -209,7 +209,7 @@ def _cells(rows: int, columns: int, cell: str, k: int, seed: int) -> Instance:
     return _finish(label, space, points, k=k, seed=seed, ways=ways)
 
 
-def _words(n: int, k: int, seed: int, _data: Path | None) -> Instance:
+def _words(n: int, k: int, seed: int, _data: Path | None) -> MetricInstance:
     from scipy.spatial.distance import pdist
 
     vectors = word_records(_POOL * n, seed=0)[sample(_POOL * n, n, seed=seed)]
@@ -219,7 +219,7 @@ def _words(n: int, k: int, seed: int, _data: Path | None) -> Instance:
     return _finish("text (made)", space, _flat(vectors), k=k, seed=seed)
 
 
-def _vectors(n: int, k: int, seed: int, _data: Path | None) -> Instance:
+def _vectors(n: int, k: int, seed: int, _data: Path | None) -> MetricInstance:
     # Fewer vectors of the same density lie in a smaller cloud.
     sigma = 4.0 * (n / 500) ** (1 / 3)
     vectors = gaussian_records(_POOL * n, sigma=sigma, seed=0)[sample(_POOL * n, n, seed=seed)]
@@ -242,16 +242,16 @@ def _finish(
     k: int,
     seed: int,
     ways: NDArray[np.float64] | None = None,
-) -> Instance:
+) -> MetricInstance:
     """Draw the outputs; the loss is Equation (67) where there are ways, else the distance."""
     outputs = sample(space.n, min(k, space.n), seed=seed + 2)
     loss: NDArray[np.float64] | str = "distance"
     if ways is not None:
         loss = np.abs(ways[:, :, None] - ways[:, None, outputs]).mean(axis=0)
-    return Instance(label, Problem(space, utility_loss=loss, reports=outputs), points)
+    return MetricInstance(label, Problem(space, utility_loss=loss, reports=outputs), points)
 
 
-DATASETS: Mapping[str, Callable[[int, int, int, Path | None], Instance]] = {
+DATASETS: Mapping[str, Callable[[int, int, int, Path | None], MetricInstance]] = {
     "road": _roads,
     "grid": _grid,
     "strip": _strip,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from discreet.experiments.metricdp.instances import Instance
+    from discreet.experiments.metricdp.instances import MetricInstance
     from discreet.experiments.record import Cell, Panel, Progress
 
 __all__ = ["figure5", "figure12", "figures13to16", "table1", "table2"]
@@ -147,7 +147,7 @@ def _table(
     return run
 
 
-def split_of(instance: Instance, partitioner: str, blocks: int, seed: int) -> Partition:
+def split_of(instance: MetricInstance, partitioner: str, blocks: int, seed: int) -> Partition:
     """Partition an instance on all its constraints."""
     constraints = instance.constraints
     return Partition(
