@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.metricdp._design import design
     from discreet.metricdp._frontier import frontier
     from discreet.metricdp._minimax import minimax
+    from discreet.metricdp.anchored import Anchored
     from discreet.metricdp.baselines import Exponential, PlanarLaplace
     from discreet.metricdp.benders import Benders
     from discreet.metricdp.columns import Columns
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from discreet.metricdp.kernel import Kernel
     from discreet.metricdp.primaldual import PrimalDual
     from discreet.metricdp.problem import Problem
+    from discreet.metricdp.tails import tail_channel
 
 __all__ = [
+    "Anchored",
     "Benders",
     "Columns",
     "Direct",
@@ -35,10 +38,12 @@ __all__ = [
     "design",
     "frontier",
     "minimax",
+    "tail_channel",
     "verify",
 ]
 
 _WHERE = {
+    "Anchored": "anchored",
     "Benders": "benders",
     "Columns": "columns",
     "Direct": "direct",
@@ -50,6 +55,7 @@ _WHERE = {
     "design": "_design",
     "frontier": "_frontier",
     "minimax": "_minimax",
+    "tail_channel": "tails",
 }
 """Public name -> the module that defines it."""
 
