@@ -38,6 +38,9 @@ bibtex_bibfiles = ["refs.bib"]
 bibtex_default_style = "plain"
 bibtex_reference_style = "author_year"
 
+# Mechanisms have a Problem, a Method, a Statement each, and signatures name them shortly: a link may go to another one.
+suppress_warnings = ["ref.python"]
+
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 88
