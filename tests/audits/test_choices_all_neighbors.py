@@ -192,3 +192,41 @@ def test_the_formulas_are_laws() -> None:
     data: Data = (frozenset({(0, 0)}),)
     assert sum(p for _, p in greedy_law(data, 1, 1.0)) == pytest.approx(1)
     assert sum(subsampled_law(data, 2, Fraction(1)).values()) == pytest.approx(1)
+
+
+def path_law(data: Data, rounds: int, coefficient: float) -> Law:
+    """The law of the drawn path of continuous greedy on coverage, by the formula."""
+    law: Law = {}
+
+    def follow(path: Transcript, mass: float) -> None:
+        if len(path) == rounds * RANK:
+            law[path] = mass
+            return
+        x = [sum(e == f for f, _ in path) / rounds for e in range(N)]
+        current = {e for e, _ in path[len(path) - len(path) % RANK :]}
+        missed = [math.prod(1 - x[e] for e, _ in record) for record in data]
+        options = [e for e in range(N) if e not in current]
+        weights = [
+            math.exp(
+                coefficient
+                * sum(m for m, record in zip(missed, data, strict=True) if (e, 0) in record)
+            )
+            for e in options
+        ]
+        for e, weight in zip(options, weights, strict=True):
+            follow((*path, (e, 0)), mass * weight / sum(weights))
+
+    follow((), 1.0)
+    return law
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_continuous_greedy_s_one_side_grows_with_the_rounds_alone(rounds: int) -> None:
+    """Adding a record multiplies the law of the path by at most e^(c M), whatever the rank; M = 2 needs it."""
+    c = 1.0
+    worst = max(
+        ratio(path_law(more, rounds, c), path_law(data, rounds, c))
+        for data, more in additions(1, 1)
+    )
+    assert worst <= c * rounds
+    assert worst > (0.4, 1.0)[rounds - 1] * c

@@ -13,7 +13,7 @@ import pytest
 
 from discreet.core.guarantee import ApproxDP, DPGuarantee, PureDP
 from discreet.core.randomness import RandomBits, exponential_mechanism
-from discreet.submodular import GraphicMatroid, PartitionMatroid, UniformMatroid
+from discreet.submodular import Coverage, GraphicMatroid, PartitionMatroid, UniformMatroid
 from discreet.submodular._fractional import sampled_marginals
 from discreet.submodular.algorithm_1 import Algorithm1
 from discreet.submodular.algorithm_3 import Algorithm3
@@ -26,6 +26,7 @@ from discreet.submodular.matroids.base import Matroid
 from discreet.submodular.mitrovic import Mitrovic
 from discreet.submodular.permute_and_flip import PermuteAndFlip, permute_and_flip
 from discreet.submodular.subsampled import Subsampled
+from discreet.submodular.subsampled_rounds import SubsampledRounds
 from discreet.testing import DPVerdict, Law, assert_law, assert_pure_dp, enumerate_law
 from submodular.tiny import Declared, Reach, Whole, law_of
 
@@ -357,3 +358,18 @@ def test_fractional_methods_keep_their_budget(method: Any, matroid: Matroid) -> 
     )
     verdict = assert_pure_dp(one, other, 2)
     assert verdict.delta < Fraction(1, 4)
+
+
+@pytest.mark.parametrize(("rounds", "rank"), [(1, 2), (2, 1)])
+def test_rounds_on_a_secret_subsample_keep_their_budget(rounds: int, rank: int) -> None:
+    """The closed form of coverage, whatever the number of rounds."""
+    guarantee = PureDP(1, "add-remove-one")
+    matroid = UniformMatroid(3, rank)
+    rows = np.array([[True, True, False]])
+    laws = [
+        law_of(
+            SubsampledRounds(rounds), Coverage(data), matroid, guarantee, runs=900, ordered=False
+        )
+        for data in (rows[:0], rows)
+    ]
+    assert judge(laws, 1).delta < Fraction(1, 4)

@@ -50,6 +50,7 @@ from discreet.submodular.reference import (
     stochastic_greedy,
 )
 from discreet.submodular.resources import ResourceLocation
+from discreet.submodular.subsampled_rounds import SubsampledRounds
 from submodular.tiny import Reach, Whole, best_value
 
 RNG = np.random.default_rng(6)
@@ -154,6 +155,11 @@ def test_methods_for_sets_refuse_several_kinds(method: Any) -> None:
         release(Reach([[(0, 1)]], 6, 2), PARTS, PLENTY, method=method)
 
 
+def test_rounds_on_a_subsample_need_a_closed_form() -> None:
+    with pytest.raises(InvalidProblemError, match="objective: expected one with a closed form"):
+        release(Reach([{0}], 6), PARTS, PURE, method=SubsampledRounds())
+
+
 def test_part_sampling_needs_parts() -> None:
     with pytest.raises(InvalidProblemError, match="matroid: expected a partition or uniform"):
         release(REACH, MATROIDS[2], PURE, method=PartSampled())
@@ -235,6 +241,7 @@ def test_progress_counts_draws() -> None:
         (Algorithm3(), 3),
         (Subsampled(), 3),
         (BadanidiyuruVondrak(rounds=2), 6),
+        (SubsampledRounds(rounds=2), 6),
         (BaseContinuousGreedy(steps=4), 4),
         (MeasuredContinuousGreedy(steps=4), 4),
         (PermuteAndFlip(), 3),
@@ -259,6 +266,7 @@ ALL: list[Any] = [
     PartSampled("0.001"),
     PermuteAndFlip(),
     Subsampled(),
+    SubsampledRounds(rounds=3),
     BadanidiyuruVondrak(rounds=3),
     BaseContinuousGreedy(steps=9),
     MeasuredContinuousGreedy(steps=9),

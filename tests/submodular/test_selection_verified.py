@@ -28,6 +28,7 @@ from discreet.submodular.bases import BaseContinuousGreedy
 from discreet.submodular.permute_and_flip import PermuteAndFlip
 from discreet.submodular.problem import Line
 from discreet.submodular.reference import Blind
+from discreet.submodular.subsampled_rounds import SubsampledRounds
 from discreet.submodular.verify import verify_selection
 
 REACH = Coverage(np.random.default_rng(1).random((60, 6)) < 0.4)
@@ -140,6 +141,15 @@ def test_the_subsample_s_coefficient_is_recomputed(guarantee: PureDP) -> None:
 def test_facts_that_do_not_carry_the_lines_are_rejected(change: dict[str, Any]) -> None:
     """A larger coefficient, draws of bases, permute-and-flip with the zCDP of bounded range, several passes."""
     assert "accountant's lines unproved" in failed(replace(made().result, **change))
+
+
+def test_rounds_on_a_subsample_share_its_coefficient() -> None:
+    selection = made(PURE, SubsampledRounds(rounds=3)).result
+    assert failed(selection, PURE) == set()
+    for change in ({"per_draw": 4}, {"coefficient": (selection.coefficient or 0) * 2}):
+        raised = replace(selection.accounting[0], loss=Fraction(100))
+        forged = replace(selection, accounting=(raised,), **change)
+        assert failed(forged, PURE) == {"accountant's lines unproved"}
 
 
 def test_a_statement_that_hides_how_far_scores_move_is_rejected() -> None:

@@ -22,6 +22,7 @@ METHODS: dict[str, str] = {
     "permute-and-flip": f"{_HERE}.permute_and_flip:PermuteAndFlip",
     "random-base": f"{_HERE}.reference:Blind",
     "subsampled": f"{_HERE}.subsampled:Subsampled",
+    "subsampled-rounds": f"{_HERE}.subsampled_rounds:SubsampledRounds",
 }
 """What ``release`` takes as its method, with default parameters."""
 

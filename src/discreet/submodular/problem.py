@@ -38,7 +38,7 @@ MECHANISMS: dict[str, str] = {
     "permute-and-flip": "one pass of permute-and-flip, which has no bounded range",
     "rounds": "draws of the exponential mechanism for a fractional point that is then rounded",
     "walk": "draws of bases by a walk of a fixed number of steps, close to the exponential mechanism's law",
-    "subsample": "one pass of the exponential mechanism on a secret subsample of the records",
+    "subsample": "passes of the exponential mechanism on a secret subsample of the records",
     "blind": "no record was read",
 }
 """How draws are made, in a few words."""
@@ -161,7 +161,8 @@ class Selection:
         c: a draw had probability proportional to exp(c times the score), scores in units of 1. ``None`` where no
         score was used.
     per_draw
-        How many times the width of one score the range of one draw is: 1, or the rank for draws of whole bases.
+        How many times the width of one score the range of one draw is: 1, or the rank for draws of whole bases. On a
+        secret subsample, the number of rounds: in each, a record's scores add up to at most its sensitivity.
     mechanism
         How the draws were made, a name from :data:`MECHANISMS`; it decides which rules apply.
     accounting

@@ -194,7 +194,7 @@ def _holds(line: Line, selection: Selection) -> bool:
     if selection.mechanism in _ONE_PASS and line.draws < len(selection.chosen):
         return False
     if line.rule == "secret subsample":
-        return _subsample_holds(c, line, statement)
+        return _subsample_holds(c * selection.per_draw, line, statement)
     proved = _proved(line, statement)
     return proved is not None and implies(proved, claim)
 
@@ -236,7 +236,10 @@ def _walk_holds(line: Line, claim: ApproxDP) -> bool:
 
 
 def _subsample_holds(c: Fraction, line: Line, statement: Statement) -> bool:
-    """Whether e^c <= 1 + e^epsilon for a joining record, and each half of a replacement."""
+    """Whether e^c <= 1 + e^epsilon for a joining record, and each half of a replacement.
+
+    c is the coefficient times the number of rounds: a record's scores add up to at most its sensitivity in each.
+    """
     if not isinstance(line.guarantee, PureDP) or not statement.decomposable:
         return False
     whole = line.guarantee.epsilon
