@@ -59,7 +59,7 @@ _NOTE = (
 )
 
 
-def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int = 3) -> Chapter:
+def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int = 2) -> Chapter:
     """Choose waiting places privately, and compare all methods on the made pick-ups.
 
     Parameters

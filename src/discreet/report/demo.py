@@ -231,7 +231,7 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
 
 def _choice_chapter(people: int, runs: int, watch: _Watch) -> Chapter:
     watch.begin(f"Choosing waiting places for {people} made pick-ups, by all methods")
-    made = choice_chapter(people, repeats=runs, slow_repeats=max(1, runs // 2))
+    made = choice_chapter(people, repeats=runs, slow_repeats=max(1, runs // 3))
     watch.end("choice")
     return made
 
