@@ -23,6 +23,7 @@ from discreet.submodular.gupta import Gupta
 from discreet.submodular.mitrovic import Mitrovic
 from discreet.submodular.permute_and_flip import PermuteAndFlip
 from discreet.submodular.reference import Blind, lazy_greedy
+from discreet.submodular.subsampled_rounds import SubsampledRounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +65,7 @@ def _methods() -> dict[str, Any]:
         "greedy, zCDP": _Concentrated(),
         "Gupta": Gupta(),
         "subsampled, pure": Subsampled(),
+        "subsampled, M = 2, pure": SubsampledRounds(rounds=2),
         "bases, T = r": BaseContinuousGreedy(),
         "Badanidiyuru-Vondrák, M = 4": BadanidiyuruVondrak(rounds=4),
     }
@@ -199,6 +201,8 @@ def greedy_loses(*, quick: bool, seed: int, data: Path | None, on_progress: Prog
         "M = 4": BadanidiyuruVondrak(rounds=4),
         "bases, T = 2": BaseContinuousGreedy(steps=2),
         "bases, T = 4": BaseContinuousGreedy(steps=4),
+        "subsampled, pure": Subsampled(),
+        "subsampled, M = 4, pure": SubsampledRounds(rounds=4),
     }
     for n_users in (20_000, 200):
         instance = greedy_trap(n_users)
