@@ -16,6 +16,7 @@ from discreet.kanonymity._arrays import arrays_of
 from discreet.kanonymity.bound import nearest_bound
 from discreet.kanonymity.candidate import Limits, audit
 from discreet.kanonymity.initial import Initial
+from discreet.kanonymity.local.unions import Schedule, Union, unions_for
 from discreet.kanonymity.local_search import LocalSearch, split_large
 from discreet.kanonymity.problem import Problem
 from discreet.kanonymity.subsets import SubsetProgram, optimum_of
@@ -75,7 +76,8 @@ def test_the_search_keeps_classes_of_k_and_loses_no_more(
 ) -> None:
     problem = mixed(n, seed, missing=True)
     start = Initial().solve(problem, k, Limits()).labels
-    method = LocalSearch(rounds=30, exact_rows=12 if exact else 0, seed=seed)
+    union = Union(12, 4, exact=exact) if exact else Union(6 * k - 3, 3, exact=False)
+    method = LocalSearch(rounds=30, unions=(union,), seed=seed)
     found = method.solve(problem, k, Limits(start=start))
     assert audit(found.labels, k).passed
     assert np.bincount(found.labels).max() < 2 * k
@@ -84,10 +86,11 @@ def test_the_search_keeps_classes_of_k_and_loses_no_more(
 
 
 def test_it_finds_the_optimum_of_the_worked_example() -> None:
-    found = LocalSearch(rounds=200).solve(fars(), 3, Limits())
+    method = LocalSearch(rounds=200, unions=(Union(12, 4, exact=True),))
+    found = method.solve(fars(), 3, Limits())
     assert fars().loss_of(found.labels) == pytest.approx(19.266129, abs=1e-6)
     weighted = fars((0.8, 0.05, 0.1, 0.05))
-    found = LocalSearch(rounds=200).solve(weighted, 3, Limits())
+    found = method.solve(weighted, 3, Limits())
     assert weighted.loss_of(found.labels) == pytest.approx(4.114516129, abs=1e-9)
 
 
@@ -121,7 +124,7 @@ def test_without_a_limit_it_ends_by_itself() -> None:
 def test_near_points_among_very_many_come_from_several_orders(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(local_search, "EVERY_PAIR", 1)
+    monkeypatch.setattr(local_search, "EVERY_PAIR", 0)
     problem = mixed(80, 3)
     start = Initial().solve(problem, 3, Limits()).labels
     found = LocalSearch(rounds=200).solve(problem, 3, Limits(start=start))
@@ -202,7 +205,8 @@ def test_a_row_that_was_left_out_without_need_is_taken_back() -> None:
 @pytest.mark.parametrize(
     "attempt",
     [
-        lambda: LocalSearch(exact_rows=20).solve(fars(), 3, Limits()),
+        lambda: LocalSearch(unions=(Union(20, 3, exact=True),)),
+        lambda: LocalSearch(unions=()),
         lambda: LocalSearch().solve(fars(), 3, Limits(start=np.array([-1] + [0] * 19))),
     ],
 )
@@ -225,3 +229,26 @@ def test_kernels_and_columns_agree_on_every_span(loss: str) -> None:
         for lo in range(size):
             for hi in range(lo, size):
                 assert span_of(problem, j, lo, hi) == problem.columns[j].span_cost(lo, hi)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 7, 8, 100])
+def test_unions_hold_two_classes_or_more_and_exact_ones_are_small(k: int) -> None:
+    unions = unions_for(k)
+    assert all(union.rows >= 2 * k and union.classes >= 2 for union in unions)
+    assert all(union.rows <= 14 for union in unions if union.exact)
+    assert [union.work for union in unions] == sorted(union.work for union in unions)
+
+
+def test_the_kind_of_union_that_gains_most_for_its_work_comes_next() -> None:
+    schedule = Schedule((Union(4, 2, exact=True), Union(8, 4, exact=True)))
+    assert schedule.next() == 0
+    schedule.learn(0, 1.0, 10)
+    assert schedule.next() == 1
+    schedule.learn(1, 0.5, 10)
+    assert schedule.next() == 0
+    schedule.learn(0, 0.0, 10)
+    assert schedule.next() == 1
+    schedule.learn(1, 0.0, 10)
+    assert schedule.next() == 0
+    schedule.learn(0, 0.0, 10)
+    assert schedule.next() == 1

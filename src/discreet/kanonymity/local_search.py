@@ -12,6 +12,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity._arrays import points_of
 from discreet.kanonymity.candidate import Candidate, Limits, order_of, require_feasible
 from discreet.kanonymity.initial import initial_sizes
+from discreet.kanonymity.local.unions import Schedule, Union, unions_for
 from discreet.kanonymity.segmentation import Segmentation
 
 if TYPE_CHECKING:
@@ -26,8 +27,11 @@ __all__ = ["LocalSearch", "split_large"]
 MOST_EXACT = 14
 """Rows up to which a union may be partitioned exactly."""
 
-EVERY_PAIR = 25_000
-"""Points up to which all pairs are looked at for the near ones: four seconds for eight columns."""
+PAIR = 0.7e-9
+"""Seconds for a pair of points and a column, as measured, when all pairs are looked at for the near ones."""
+
+EVERY_PAIR = 10.0
+"""Seconds that this may take, and at most a fifth of the time that is left."""
 
 
 @final
@@ -41,10 +45,8 @@ class LocalSearch:
     ----------
     rounds
         Unions to look at, at most; ``None`` for as many as fit into the time.
-    exact_rows
-        Unions of at most so many rows are partitioned exactly, by dynamic programming over subsets; ``None`` chooses.
-    classes
-        Classes in a union, at most; ``None`` chooses.
+    unions
+        Kinds of unions, of at most 14 rows where they are exact; ``None`` chooses by k.
     nearest
         Near points that are kept for each point.
     seed
@@ -61,24 +63,29 @@ class LocalSearch:
     """
 
     rounds: int | None = None
-    exact_rows: int | None = None
-    classes: int | None = None
+    unions: tuple[Union, ...] | None = None
     nearest: int = 16
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        rows = max([0, *(union.rows for union in self.unions or () if union.exact)])
+        if rows > MOST_EXACT or self.unions == ():
+            raise InvalidProblemError(
+                "unions", f"one or more, exact ones of {MOST_EXACT} rows at most", "others"
+            )
 
     def solve(self, problem: Problem, k: int, limits: Limits) -> Candidate:
         """Search until the rounds or the time are over; without either, for twenty rounds a class.
 
         Complexity
         ----------
-        ``O(p^2 m)`` once for the near points of p different rows, up to some ten thousand.
+        ``O(p^2 m)`` once for the near points of p different rows, where that takes ten seconds or less; else windows
+        of m orders are looked at.
         """
         from discreet.kanonymity.local._kernels import improve
         from discreet.kanonymity.subsets._kernels import room_for
 
         require_feasible(problem, k)
-        if self.exact_rows is not None and self.exact_rows > MOST_EXACT:
-            raise InvalidProblemError("exact_rows", f"at most {MOST_EXACT}", self.exact_rows)
         start = limits.start
         if start is None:
             start = Segmentation(3).solve(problem, k, limits).labels
@@ -86,26 +93,38 @@ class LocalSearch:
             raise InvalidProblemError("start", "no more suppressed rows than allowed", "more")
         points = points_of(problem, order_of(problem, range(problem.m)))
         state = _state(problem, split_large(problem, start, k), k, limits.suppress, self.seed)
-        table = _table(problem, points, self.nearest)
-        exact, classes = self.exact_rows, self.classes
-        if exact is None:
-            exact = 12 if k <= 4 else 0
-        if classes is None:
-            classes = max(2, exact // k) if exact >= 2 * k else 3
-        most_rows = exact if exact >= 2 * k else classes * (2 * k - 1)
-        room = room_for(max(exact, 1), problem.m, k)
-        samples = 0 if k <= 4 else min(256, problem.n)
+        table = _table(problem, points, self.nearest, min(EVERY_PAIR, limits.left / 5))
+        unions = unions_for(k) if self.unions is None else self.unions
+        room = room_for(max([1, *(u.rows for u in unions if u.exact)]), problem.m, k)
+        schedule = Schedule(unions)
         rounds = self.rounds
         if rounds is None and limits.left == float("inf"):
             rounds = 20 * len(state.size)
-        batch, done = 64, 0
+        # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
+        portion, done = 20_000.0, 0
         while (rounds is None or done < rounds) and (done == 0 or limits.left > 0):
-            here = batch if rounds is None else min(batch, rounds - done)
+            at = schedule.next()
+            union = unions[at]
+            here = max(1, int(portion / union.work))
+            here = here if rounds is None else min(here, rounds - done)
             began = time.monotonic()
-            improve(points.arrays, table, state, room, k, exact, most_rows, classes, samples, here)
+            gain = improve(
+                points.arrays,
+                table,
+                state,
+                room,
+                k,
+                union.rows if union.exact else 0,
+                union.rows,
+                union.classes,
+                union.samples,
+                here,
+            )
+            schedule.learn(at, gain, here)
             done += here
-            # About ten looks at the clock a second.
-            batch = min(4 * batch, max(16, int(here * 0.1 / max(time.monotonic() - began, 1e-6))))
+            if rounds is None:
+                took = max(time.monotonic() - began, 1e-6)
+                portion = min(2 * portion, max(1000.0, portion * 0.1 / took))
         labels = np.full(problem.n, -1, dtype=np.int32)
         kept = state.labels >= 0
         labels[kept] = np.unique(state.labels[kept], return_inverse=True)[1]
@@ -155,13 +174,13 @@ def _state(problem: Problem, labels: NDArray[np.int32], k: int, suppress: int, s
     return State(labels.astype(np.int64), members, size, cost, outside, n_outside, draw)
 
 
-def _table(problem: Problem, points: Points, nearest: int) -> Table:
-    """Collapse equal rows and find the near points of each."""
+def _table(problem: Problem, points: Points, nearest: int, seconds: float) -> Table:
+    """Collapse equal rows and find the near points of each, among all where that fits into the time."""
     from discreet.kanonymity._kernels import nearest_in_orders, nearest_points
     from discreet.kanonymity.local._kernels import Table
 
     n_near = max(1, min(nearest, points.n - 1))
-    if points.n <= EVERY_PAIR:
+    if PAIR * points.n**2 * problem.m <= seconds:
         near, _ = nearest_points(points.arrays, 0, points.n, n_near)
     else:
         ranks = [points.arrays.codes[:, j] for j in range(problem.m)]

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "Step", "search"]
 
-QUADRATIC = 40_000
-"""Rows up to which every pair is looked at to grow classes: two seconds for eight columns."""
+PAIR = 0.5e-9
+"""Seconds for a pair of rows and a column, as measured, where classes grow among all rows."""
+
+GROWTH = 10.0
+"""Seconds that this may take, and at most a fifth of the time that is left."""
 
 BOUND_SHARE = 0.1
 """Part of the time that may go into the bound from near rows."""
@@ -171,15 +174,15 @@ def search(
     if method is not None:
         run.take(method)
     else:
-        for one in _from_cheap_to_dear(problem, suppress=limits.suppress > 0):
+        for one in _from_cheap_to_dear(problem, limits):
             if run.done:
                 break
             run.take(one)
     return run.found()
 
 
-def _from_cheap_to_dear(problem: Problem, *, suppress: bool) -> Iterator[Method]:
-    """Yield methods, by the number of rows alone."""
+def _from_cheap_to_dear(problem: Problem, limits: Limits) -> Iterator[Method]:
+    """Yield methods, by the size of the table and the time alone."""
     from discreet.kanonymity.greedy_search import GreedySearch
     from discreet.kanonymity.local_search import LocalSearch
     from discreet.kanonymity.segmentation import Segmentation
@@ -187,11 +190,11 @@ def _from_cheap_to_dear(problem: Problem, *, suppress: bool) -> Iterator[Method]
 
     if problem.n <= MOST_ROWS:
         yield SubsetProgram()
-        if not suppress:
+        if not limits.suppress:
             return
     yield Segmentation(orders=1)
     yield Segmentation(orders=8)
-    if problem.n <= QUADRATIC:
+    if PAIR * problem.n**2 * problem.m <= min(GROWTH, limits.left / 5):
         yield GreedySearch()
     yield LocalSearch()
 

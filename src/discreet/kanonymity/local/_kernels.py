@@ -99,7 +99,7 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         if n_picked == most_classes:
             break
         row = union[below(S.draw, n)]
-        d = _near_class(A, T, S, row, samples if below(S.draw, 4) > 0 else 0)
+        d = _near_class(A, T, S, row, samples)
         known = d < 0 or n + S.size[d] > most_rows
         for t in range(n_picked):
             known = known or picked[t] == d
