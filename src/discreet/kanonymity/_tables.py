@@ -1,8 +1,10 @@
 """Between dataframes and problems: columns in, a published table of the same kind out.
 
 Cells are published as text: an interval as ``[20, 30]``, a set as its sorted values between bars, ``F|M``, without
-their multiplicities, a taxonomy's node by its label. A cell that covers one value keeps it. Rows are shuffled by keys
-of 128 bits from the operating system, since their order would tell about ranks.
+their multiplicities, a taxonomy's node by its label. A cell that covers one value keeps it. In a set, a bar or a
+backslash within a value stands behind a backslash. Rows are shuffled by keys of 128 bits from the operating system,
+since their order would tell about ranks. Index, metadata and dictionaries of the original are dropped for the same
+reason: columns are built anew from the published cells.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.randomness import SystemBits
-from discreet.kanonymity.problem import Categorical, Numeric, Problem
+from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
     from discreet.core.randomness import RandomBits
     from discreet.kanonymity.problem import Attribute, Column
 
-__all__ = ["publish", "read_problem"]
+__all__ = ["near_unique", "publish", "read_problem", "values_of"]
+
+NEARLY = 0.9
+"""Share of different values from which on a column points at single rows."""
 
 
 def read_problem(
@@ -60,7 +65,61 @@ def read_problem(
         stated.get(name) or (Numeric(name) if frame[name].dtype.is_numeric() else Categorical(name))
         for name in names
     ]
-    return Problem.from_columns({name: frame[name].to_list() for name in names}, chosen, loss=loss)
+    columns = {attribute.name: values_of(frame[attribute.name], attribute) for attribute in chosen}
+    return Problem.from_columns(columns, chosen, loss=loss)
+
+
+def values_of(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
+    """Take a column as its kind of attribute needs it.
+
+    Text stands for numbers where the column is declared numeric, and numbers for text where a taxonomy has text at its
+    leaves. Empty text is a missing value.
+
+    Raises
+    ------
+    InvalidProblemError
+        For text that is no number in a numeric column, named by its position.
+    """
+    text = series.dtype in (nw.String, nw.Categorical, nw.Enum)
+    values: list[Any] = series.to_list()
+    if isinstance(attribute, Taxonomy) and not text:
+        labels = [attribute.tree.labels[leaf] for leaf in attribute.tree.leaves.tolist()]
+        if all(isinstance(label, str) for label in labels):
+            return [None if value is None or value != value else str(value) for value in values]  # noqa: PLR0124 - NaN
+    if not text:
+        return values
+    values = [None if value is None or not value.strip() else value for value in values]
+    return _numbers(attribute.name, values) if isinstance(attribute, Numeric) else values
+
+
+def _numbers(name: str, values: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for row, value in enumerate(values):
+        try:
+            found.append(None if value is None else float(value))
+        except ValueError:
+            raise InvalidProblemError(name, "numbers", f"something else in row {row}") from None
+    return found
+
+
+def near_unique(
+    table: Any,  # noqa: ANN401 - a dataframe of any library
+    names: Sequence[str],
+) -> list[str]:
+    """Name the columns besides the quasi-identifiers that hold nearly as many values as there are rows.
+
+    Who knows such a value knows the row, whatever is generalized beside it.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> near_unique(pl.DataFrame({"id": range(20), "age": [30, 40] * 10, "ill": [True, False] * 10}), ["age"])
+    ['id']
+    """
+    frame = nw.from_native(table, eager_only=True)
+    least = NEARLY * len(frame)
+    others = [name for name in frame.columns if name not in names]
+    return [name for name in others if len(frame) > 1 and frame[name].n_unique() >= least]
 
 
 def publish(
@@ -84,13 +143,23 @@ def publish(
     """
     frame = nw.from_native(table, eager_only=True)
     rows = shuffled(np.flatnonzero(labels >= 0), SystemBits() if bits is None else bits)
-    out = frame[rows.tolist()]
-    made = []
-    for j, column in enumerate(problem.columns):
-        cells = cells_of(problem, labels, j)
-        values = [cells[label] for label in labels[rows].tolist()]
-        made.append(nw.new_series(column.name, values, nw.String, backend=frame.implementation))
-    return out.with_columns(*made).to_native()
+    place = {column.name: j for j, column in enumerate(problem.columns)}
+    made: dict[str, nw.Series[Any]] = {}
+    backend: Any = frame.implementation
+    packed = [
+        name for name in frame.columns if frame[name].dtype == nw.Categorical and name not in place
+    ]
+    for name in frame.columns:
+        if name in place:
+            cells = cells_of(problem, labels, place[name])
+            texts = [cells[label] for label in labels[rows].tolist()]
+            made[name] = nw.new_series(name, texts, nw.String, backend=backend)
+        else:
+            # A dictionary tells of values in other rows, so it is made anew below.
+            plain = frame[name].cast(nw.String) if name in packed else frame[name]
+            made[name] = plain[rows.tolist()]
+    out = nw.maybe_reset_index(nw.from_dict(made, backend=backend))
+    return out.with_columns(*(nw.col(name).cast(nw.Categorical) for name in packed)).to_native()
 
 
 def cells_of(problem: Problem, labels: NDArray[np.int32], j: int) -> list[str]:
@@ -101,10 +170,14 @@ def cells_of(problem: Problem, labels: NDArray[np.int32], j: int) -> list[str]:
         found: list[list[Hashable]] = [[] for _ in range(int(labels.max()) + 1)]
         for label, code in pairs.T.tolist():
             found[label].append(column.domain[code])
-        return ["|".join(sorted(map(text_of, values))) for values in found]
+        return ["|".join(sorted(_escaped(text_of(value)) for value in values)) for values in found]
     boxes = problem.boxes(labels)
     spans = zip(boxes.lo[:, j].tolist(), boxes.hi[:, j].tolist(), strict=True)
     return [_span_text(column, lo, hi) for lo, hi in spans]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("|", r"\|")
 
 
 def text_of(value: Hashable) -> str:

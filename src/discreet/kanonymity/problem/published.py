@@ -1,0 +1,126 @@
+"""Published cells read back: which values a text such as ``[20, 30]``, ``F|M`` or ``Europe`` covers.
+
+Nothing is shared with what writes them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.kanonymity.problem.attributes import Numeric, Taxonomy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.problem.column import Column
+
+__all__ = ["Cells"]
+
+_INTERVAL = re.compile(r"\[([^\s,]+), ([^\s,]+)\]")
+_PIECE = re.compile(r"\\.|[^\\]|\\$", re.DOTALL)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """What the published cells of a column cover: spans of codes and, where these do not suffice, marks.
+
+    Parameters
+    ----------
+    lo, hi
+        Least and greatest code of each cell; -1 for the greatest of one that covers nothing.
+    marks
+        For sets and taxonomies ``(cells, size)``: the codes that each cell covers.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem.column import code_column
+    >>> column, _ = code_column(Numeric("age"), [20, 30, 40, None], "ncp")
+    >>> cells = Cells.of(column, ["[20, 35]", "", "*", "old"])
+    >>> [cells.span(cell) for cell in range(4)]
+    [(0, 1), (3, 3), (0, 3), (0, -1)]
+    """
+
+    lo: NDArray[np.int64]
+    hi: NDArray[np.int64]
+    marks: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(cls, column: Column, texts: Sequence[str]) -> Cells:
+        """Read each text; one that can't be read covers nothing."""
+        if isinstance(column.attribute, Numeric):
+            present = [float(str(value)) for value in column.domain if value is not None]
+            spans = [_interval(text, np.array(present), len(column.domain)) for text in texts]
+            ends = np.array(spans, np.int64).reshape(-1, 2)
+            return cls(ends[:, 0], ends[:, 1], None)
+        marks = np.stack([_covered(column, text) for text in texts])
+        some = marks.any(axis=1)
+        last = marks.shape[1] - 1 - np.argmax(marks[:, ::-1], axis=1)
+        return cls(np.where(some, np.argmax(marks, axis=1), 0), np.where(some, last, -1), marks)
+
+    def span(self, cell: int) -> tuple[int, int]:
+        """Least and greatest code."""
+        return int(self.lo[cell]), int(self.hi[cell])
+
+    def covers(self, cell: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Tell which codes a cell covers."""
+        if self.marks is not None:
+            return np.asarray(self.marks[cell, codes])
+        return np.asarray((codes >= self.lo[cell]) & (codes <= self.hi[cell]))
+
+
+def _interval(text: str, values: NDArray[np.float64], size: int) -> tuple[int, int]:
+    """Give the least and greatest code that a cell of a numeric column covers; a missing number has the last code."""
+    if text == "*":
+        return 0, size - 1
+    if not text:
+        return len(values), size - 1
+    found = _INTERVAL.fullmatch(text)
+    low, high = (found[1], found[2]) if found else (text, text)
+    try:
+        ends = float(low), float(high)
+    except ValueError:
+        return 0, -1
+    first, after = np.searchsorted(values, ends[0]), np.searchsorted(values, ends[1], "right")
+    return int(first), int(after) - 1
+
+
+def _covered(column: Column, text: str) -> NDArray[np.bool_]:
+    """Mark the codes of a set or a taxonomy that a published cell covers."""
+    values = ["" if value is None else str(value) for value in column.domain]
+    if isinstance(column.attribute, Taxonomy):
+        return _below(column.attribute, values, text)
+    parts = values if text == "*" else _parts(text)
+    return np.array([value in parts for value in values])
+
+
+def _parts(text: str) -> list[str]:
+    r"""Split a set at its bars; a backslash takes a bar or a backslash as it is."""
+    parts = [""]
+    for piece in _PIECE.findall(text):
+        if piece == "|":
+            parts.append("")
+        else:
+            parts[-1] += piece[-1]
+    return parts
+
+
+def _below(attribute: Taxonomy, values: list[str], text: str) -> NDArray[np.bool_]:
+    """Mark the leaves below all nodes of a label; what is missing hangs below the root."""
+    tree = attribute.tree
+    nodes = {node for node, label in enumerate(tree.labels) if str(label) == text}
+    under = np.zeros(tree.n, dtype=bool)
+    for node, parent in enumerate(tree.parents.tolist()):
+        under[node] = node in nodes or (parent >= 0 and under[parent])
+    known = {str(tree.labels[leaf]) for leaf in tree.leaves.tolist() if under[leaf]}
+    if not text or 0 in nodes or text == "*":
+        known.add("")
+    if text == "*":
+        known.update(values)
+    return np.array([value in known for value in values])

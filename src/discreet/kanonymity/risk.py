@@ -1,0 +1,169 @@
+r"""How likely it is that somebody finds a person in a table: three attackers, by class sizes alone.
+
+The prosecutor knows that a person is in the table; the journalist does not, and looks the classes up in a larger
+population; the marketer wants to find as many as possible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.verify import candidates, cells, classes_of, closeness, diversity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.kanonymity.problem import Problem
+
+__all__ = ["Risk", "risk"]
+
+
+@final
+@dataclass(frozen=True)
+class Risk:
+    r"""What follows from the sizes f of classes, and from the sizes F that they have in the population.
+
+    Parameters
+    ----------
+    rows, classes
+        Numbers of rows and of classes.
+    k, largest, median
+        Least, greatest and middle size of a class; the middle one over rows.
+    unique
+        Share of rows that are alone in their class.
+    prosecutor_highest, prosecutor_average
+        :math:`\max 1/f`, and its mean over rows, which is classes divided by rows.
+    journalist_highest, journalist_average
+        :math:`\max 1/F`, and the larger of :math:`\sum_c 1 / \sum_c F` and the mean of :math:`1/F` over rows.
+    marketer
+        Share of rows that are found when every row is guessed: the mean of :math:`1/F` over rows.
+    diversity
+        For each sensitive column the least number of different values in a class.
+    closeness
+        For each sensitive column the greatest distance between a class and the table.
+    """
+
+    rows: int
+    classes: int
+    k: int
+    largest: int
+    median: int
+    unique: Fraction
+    prosecutor_highest: Fraction
+    prosecutor_average: Fraction
+    journalist_highest: Fraction
+    journalist_average: Fraction
+    marketer: Fraction
+    diversity: Mapping[str, int] = field(default_factory=dict)
+    closeness: Mapping[str, Fraction] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; risks as numbers."""
+        return {
+            "rows": self.rows,
+            "classes": self.classes,
+            "k": self.k,
+            "l": dict(self.diversity),
+            "t": {name: float(distance) for name, distance in self.closeness.items()},
+            "class_sizes": {"smallest": self.k, "median": self.median, "largest": self.largest},
+            "unique": float(self.unique),
+            "prosecutor": {
+                "highest": float(self.prosecutor_highest),
+                "average": float(self.prosecutor_average),
+            },
+            "journalist": {
+                "highest": float(self.journalist_highest),
+                "average": float(self.journalist_average),
+            },
+            "marketer": float(self.marketer),
+        }
+
+
+def risk(
+    table: Any,  # noqa: ANN401 - a dataframe or a mapping of columns
+    quasi_identifiers: Sequence[str],
+    *,
+    sensitive: Sequence[str] = (),
+    population: Problem | None = None,
+) -> Risk:
+    r"""Measure the risk of a table, original or published.
+
+    Parameters
+    ----------
+    table
+        Columns by name. Sizes of classes are facts about persons while the table is not published.
+    quasi_identifiers
+        Columns that an attacker may know.
+    sensitive
+        Columns that an attacker wants to know.
+    population
+        The people from whom the rows of the table were drawn, as a problem with the same columns; F of a class is the
+        number of them that its cells cover. Without it the table is taken to be the population.
+
+    Returns
+    -------
+    Risk
+        Exact fractions.
+
+    Raises
+    ------
+    InvalidProblemError
+        For columns that are not there, or a class that nobody in the population can belong to.
+
+    References
+    ----------
+    Prosecutor, journalist and marketer risk are those of [ED08]_.
+
+    Examples
+    --------
+    >>> found = risk({"age": ["[20, 30]", "[20, 30]", "40"], "ill": ["no", "yes", "no"]}, ["age"], sensitive=["ill"])
+    >>> found.k, found.prosecutor_highest, found.marketer, found.diversity
+    (1, Fraction(1, 1), Fraction(2, 3), {'ill': 1})
+    """
+    classes = classes_of(table, quasi_identifiers)
+    sizes, n = classes.sizes, len(classes.labels)
+    inside = sizes if population is None else _inside(table, classes.labels, population)
+    if (inside < sizes).any():
+        raise InvalidProblemError("population", "every row of the table", "fewer of a class")
+    found = _mean_inverse(sizes, inside, n)
+    values = {name: cells(table, name) for name in sensitive}
+    return Risk(
+        rows=n,
+        classes=len(sizes),
+        k=int(sizes.min()),
+        largest=int(sizes.max()),
+        median=int(np.sort(np.repeat(sizes, sizes))[n // 2]),
+        unique=Fraction(int((sizes == 1).sum()), n),
+        prosecutor_highest=Fraction(1, int(sizes.min())),
+        prosecutor_average=Fraction(len(sizes), n),
+        journalist_highest=Fraction(1, int(inside.min())),
+        journalist_average=max(Fraction(len(sizes), int(inside.sum())), found),
+        marketer=found,
+        diversity={name: int(diversity(classes, column).min()) for name, column in values.items()},
+        closeness={name: max(closeness(classes, column)) for name, column in values.items()},
+    )
+
+
+def _inside(
+    table: Any,  # noqa: ANN401 - as above
+    labels: np.ndarray[Any, np.dtype[np.int64]],
+    population: Problem,
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    counted = np.zeros(int(labels.max()) + 1, dtype=np.int64)
+    for rows, covered in candidates(table, population):
+        counted[labels[rows[0]]] = len(covered)
+    return counted
+
+
+def _mean_inverse(
+    sizes: np.ndarray[Any, np.dtype[np.int64]], inside: np.ndarray[Any, np.dtype[np.int64]], n: int
+) -> Fraction:
+    """Average 1 / F over rows: sum of f / F, divided by n."""
+    pairs, count = np.unique(np.stack([sizes, inside]), axis=1, return_counts=True)
+    terms = zip(pairs[0].tolist(), pairs[1].tolist(), count.tolist(), strict=True)
+    return sum((Fraction(f, total) * times for f, total, times in terms), Fraction(0)) / n
