@@ -45,9 +45,17 @@ COMPARE: dict[str, str] = {**LIBRARY, "optimal": "discreet.cli.comparing:library
 
 _QIU24 = "discreet.experiments.metricdp"
 
+_FVZ21 = "discreet.experiments.hierarchy"
+
 _RY20 = "discreet.experiments.submodular"
 
 REPRODUCE: dict[str, str] = {
+    "hierarchy/table5": f"{_FVZ21}.examples:table5",
+    "hierarchy/table6": f"{_FVZ21}.examples:table6",
+    "hierarchy/table7": f"{_FVZ21}.errors:table7",
+    "hierarchy/figure7": f"{_FVZ21}.times:figure7",
+    "hierarchy/figure8": f"{_FVZ21}.times:figure8",
+    "hierarchy/windows": f"{_FVZ21}.times:windows",
     "metricdp/table1": f"{_QIU24}.sizes:table1",
     "metricdp/table2": f"{_QIU24}.sizes:table2",
     "metricdp/table3": f"{_QIU24}.decomposition:table3",

@@ -1,0 +1,99 @@
+"""The experiments on hierarchical counts: goldens of the paper's examples, and what a small run must show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from discreet.datasets.census import made_census
+from discreet.experiments.hierarchy import errors, examples, times
+from discreet.experiments.hierarchy.published import TABLE_7
+from discreet.experiments.hierarchy.running import counted, run
+
+if TYPE_CHECKING:
+    from discreet.experiments.record import Experiment
+
+
+def silent(_: str) -> None:
+    """Listen to nothing."""
+
+
+def of(item: object) -> Experiment:
+    """Run an item in its small form."""
+    made: Experiment = item(quick=True, seed=1, data=None, on_progress=silent)  # type: ignore[operator] # a function
+    return made
+
+
+def test_merged_tables_are_those_of_the_examples() -> None:
+    found = of(examples.table5)
+    assert found.column("phi") == [9, 4, 1, 0, 1]
+    assert found.column("tau") == [13, 5, 1, 1, 5]
+
+
+def test_tables_of_the_chain_are_those_of_the_paper() -> None:
+    found = of(examples.table6)
+    assert found.column("tau NY") == [18, 8, 2, 0, 1]
+    assert found.column("tau US") == [22, 9, 2, 1, 5]
+    # What the paper prints as sums adds up to the same.
+    for row in found.rows:
+        for ours, printed in (("tau NY", "NY (paper)"), ("tau US", "US (paper)")):
+            assert row[ours] == sum(int(part) for part in str(row[printed]).split("+"))
+
+
+def test_printed_errors_are_in_thousands_for_both_data_sets() -> None:
+    assert len(TABLE_7) == 36
+    assert TABLE_7["census", "1", "m_c_dp"] == (0.1, 3.2, 91.0, 0)
+    assert TABLE_7["taxi", "0.1", "m_h_r"] == (254.0, 1587.0, 9044.0, 18206)
+
+
+def test_printed_taxi_errors_are_impossible() -> None:
+    """Two tables of G groups differ by at most 2 G."""
+    most = 2 * 13_282 / 1000
+    assert all(TABLE_7["taxi", "0.1", name][2] > most for name in errors.PRINTED.values())
+
+
+@pytest.fixture(scope="module")
+def small() -> object:
+    return counted(made_census(states=3, counties=12, groups=50_000, max_size=20, seed=3))
+
+
+def test_methods_see_the_same_noise_and_order_as_published(small: object) -> None:
+    """Consistent methods have no violations; cumulative counts win at the leaves; the chain has no guarantee."""
+    found = {
+        name: run(small, name, "0.5", range(3))  # type: ignore[arg-type] # made by the fixture
+        for name in ("m_h_r", "m_h", "m_c_dp", "m_c_ch", "m_c_ch_calibrated")
+    }
+    assert found["m_h_r"].inconsistent > 0
+    assert not any(found[name].inconsistent for name in ("m_h", "m_c_dp", "m_c_ch"))
+    assert found["m_c_dp"].l1[-1] < found["m_h"].l1[-1]
+    assert "sensitivity" in found["m_c_ch"].reason
+    assert found["m_c_ch_calibrated"].l1[-1] > 2 * found["m_c_ch"].l1[-1]
+    assert not found["m_c_ch_calibrated"].reason
+
+
+def test_windows_that_prove_themselves_cost_least() -> None:
+    found = of(times.windows)
+    assert {row["window"] for row in found.rows} >= {"proves itself", "2", "8"}
+    for row in found.rows:
+        excess = str(row["above the least"])
+        assert excess.startswith("nothing found") or int(excess) >= 0
+    # Windows of two counts to either side miss the optimum where noise is large, or hold nothing.
+    missed = [row for row in found.rows if row["window"] == "2" and row["epsilon"] == 0.5]
+    assert missed[0]["above the least"] != "0"
+
+
+@pytest.mark.slow
+def test_small_table_has_every_row() -> None:
+    found = of(errors.table7)
+    assert len(found.rows) == 2 * 3 * 11
+    assert {row["guarantee"] for row in found.rows if row["method"] == "m_c_ch"} == {"none"}
+    assert found.panels
+
+
+@pytest.mark.slow
+def test_seconds_are_measured_for_every_method() -> None:
+    for item in (times.figure7, times.figure8):
+        found = of(item)
+        assert len({row["method"] for row in found.rows}) >= 7
+        assert not any(row["error"] for row in found.rows)
