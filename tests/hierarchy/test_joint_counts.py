@@ -111,6 +111,14 @@ def test_what_is_rounded_by_itself_need_not_add_up() -> None:
     assert broken > 0
 
 
+def test_values_that_fit_without_cost_have_no_gap() -> None:
+    """Noise so small that the measured counts are monotone and add up."""
+    measured = noisy(THREE, 1, epsilon="500")
+    fit = fit_jointly(measured)
+    assert (fit.survival == measured.values).all()
+    assert fit.upper == fit.gap == 0
+
+
 def test_a_limit_still_gives_counts() -> None:
     measured = noisy(THREE, 1, epsilon="1/10", size=10)
     made = Joint(gap=1e-9, max_iterations=3).solve(measured)

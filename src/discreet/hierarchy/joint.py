@@ -116,7 +116,8 @@ def fit_jointly(
     plain, pulled = TreeFit(tree, heavy), TreeFit(tree, heavy, extra=pull[:, 0])
     z = _monotone(target[leaves], most)
     u = np.zeros_like(z)
-    best = JointFit(tree.totals(z), np.inf, -np.inf, 0)
+    # A sum of squares is never below 0; where the fit costs nothing, rounding must not leave a gap of nothing by nothing.
+    best = JointFit(tree.totals(z), np.inf, 0.0, 0)
     for step in range(1, max_iterations + 1):
         x = pulled.solve(target, z - u)[leaves]
         moved = _OVER * x + (1 - _OVER) * z
