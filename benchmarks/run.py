@@ -29,6 +29,7 @@ LONG = [
     ["submodular_oracles.py", "--full"],
     ["metricdp_golden.py", "--full"],
     ["metricdp_engine.py", "--full", "--beside"],
+    ["metricdp_scaling.py"],
 ]
 
 
