@@ -47,7 +47,7 @@ def figure7(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
     zones = (3, 4, 1) if quick else (43, 61, 1, 69, 69, 20)
     methods: dict[str, Any] = {
         "m_h, as a program": MH("milp"),
-        "m_dp_op": MDPOP(16 if quick else None),
+        "m_dp_op": MDPOP(64 if quick else None),
         "m_h_dp": MHDP(),
         "m_h, the engine": MH(),
         "m_c_r": method_named("m_c_r"),
@@ -78,7 +78,7 @@ def figure7(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
                 "end in time, and that the dynamic programs do."
             ),
             "Epsilon 1, noise apart. A method is left alone after the first run beyond the limit.",
-            "In the small form M_dp^OP looks only 16 counts to either side: the windows of the footnote take minutes.",
+            "In the small form M_dp^OP looks only 64 counts to either side: the windows of the footnote take minutes.",
         ),
         settings={"seconds at most": limit, "seed": seed, "zones": sum(zones)},
         panels={"Made taxis": partial(_lines, rows, "N", "sizes")},
