@@ -50,24 +50,37 @@ class State(NamedTuple):
 
 
 @kernel
-def _near_class(A: Arrays, T: Table, S: State, row: int, samples: int) -> int:
-    """Class of a near row: of a point kept as near, or with `samples` of the nearest of so many rows at random."""
+def _near_class(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    T: Table,
+    S: State,
+    active: NDArray[np.int64],
+    n_active: int,
+    row: int,
+    samples: int,
+) -> int:
+    """Class of a near row: of a point kept as near, or with `samples` of the nearest of so many rows of active classes.
+
+    Where most classes lose nothing, the near points are nearly all theirs.
+    """
     p = T.point[row]
     if samples == 0:
         n_near = T.near.shape[1]
         # The smaller of two draws: near points are looked at more often.
         q = T.near[p, min(below(S.draw, n_near), below(S.draw, n_near))]
-        if q < 0:
-            return int(S.labels[below(S.draw, len(T.rows))])
+        # A class of rows that are equal to this one can take it in, or give some of them.
+        if q < 0 or (T.first[p + 1] - T.first[p] > S.size[S.labels[row]] and below(S.draw, 3) == 0):
+            q = p
         return int(S.labels[T.rows[T.first[q] + below(S.draw, T.first[q + 1] - T.first[q])]])
     best, found = np.inf, int(S.labels[row])
     for _ in range(samples):
-        other = T.rows[below(S.draw, len(T.rows))]
-        if S.labels[other] == S.labels[row] or S.labels[other] < 0:
+        c = active[below(S.draw, n_active)]
+        if S.size[c] == 0 or S.labels[row] == c:
             continue
+        other = S.members[c, below(S.draw, S.size[c])]
         apart = pair_cost(A, A.codes[p], A.codes[T.point[other]], best)
         if apart < best:
-            best, found = apart, int(S.labels[other])
+            best, found = apart, c
     return found
 
 
@@ -76,19 +89,23 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     T: Table,
     S: State,
+    active: NDArray[np.int64],
+    n_active: int,
     most_rows: int,
     most_classes: int,
     samples: int,
     picked: NDArray[np.int64],
     union: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Pick a class that loses something and classes near to its rows; give how many, and write their rows."""
-    n_classes = len(S.size)
-    c = below(S.draw, n_classes)
-    for _ in range(200):
-        if S.size[c] > 0 and S.cost[c] > 0.0:
+    """Pick a class that loses something and classes near to its rows; give how many, and write their rows.
+
+    Active are the classes that lost something when the rounds began, or slots that they left.
+    """
+    c = active[below(S.draw, n_active)]
+    for _ in range(20):
+        if S.cost[c] > 0.0 and S.size[c] > 0:
             break
-        c = below(S.draw, n_classes)
+        c = active[below(S.draw, n_active)]
     picked[0], n_picked = c, 1
     n = S.size[c]
     if n == 0:
@@ -99,7 +116,7 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         if n_picked == most_classes:
             break
         row = union[below(S.draw, n)]
-        d = _near_class(A, T, S, row, samples)
+        d = _near_class(A, T, S, active, n_active, row, samples)
         known = d < 0 or n + S.size[d] > most_rows
         for t in range(n_picked):
             known = known or picked[t] == d
@@ -138,14 +155,22 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     slots = np.empty(len(S.size), dtype=np.int64)
     wider = np.empty(A.start[len(A.kind)], dtype=np.float64)
     marks = np.zeros(len(wider), dtype=np.bool_)
-    n_free = 0
+    active = np.empty(len(S.size), dtype=np.int64)
+    n_free, n_active = 0, 0
     for c in range(len(S.size)):
         if S.size[c] == 0:
             slots[n_free] = c
             n_free += 1
+        elif S.cost[c] > 0.0:
+            active[n_active] = c
+            n_active += 1
     gained = 0.0
+    if n_active == 0:
+        return gained
     for _ in range(rounds):
-        n_picked, n = _pick(A, T, S, most_rows, most_classes, samples, picked, union)
+        n_picked, n = _pick(
+            A, T, S, active, n_active, most_rows, most_classes, samples, picked, union
+        )
         if n == 0:
             continue
         before = 0.0

@@ -22,7 +22,8 @@ class Union:
     exact
         Whether it is partitioned exactly, by all subsets, or grown and cut anew.
     samples
-        0 for classes of the nearest points; else the nearest of so many rows at random.
+        0 for classes of the nearest points; else of the nearest of so many rows, at random from classes that lose
+        something.
 
     Examples
     --------
@@ -46,10 +47,14 @@ def unions_for(k: int) -> tuple[Union, ...]:
 
     Examples
     --------
-    >>> [union.rows for union in unions_for(3) if union.exact]
-    [9, 12]
+    >>> [(union.rows, union.samples) for union in unions_for(3) if union.exact]
+    [(9, 0), (9, 32), (12, 0), (12, 32)]
     """
-    exact = [Union(rows, rows // k, exact=True) for rows in _exact_rows(k)]
+    exact = [
+        Union(rows, rows // k, exact=True, samples=samples)
+        for rows in _exact_rows(k)
+        for samples in (0, 32)
+    ]
     grown = [Union(count * (2 * k - 1), count, exact=False) for count in (2, 3, 4, 6, 10)]
     far = [Union(count * (2 * k - 1), count, exact=False, samples=64) for count in (3, 6)]
     return tuple(sorted([*exact, *grown, *far], key=lambda union: union.work))
@@ -66,20 +71,25 @@ def _exact_rows(k: int) -> tuple[int, ...]:
 class Schedule:
     """Take the kind of union that gained most for its work when it was last looked at; each once at first.
 
-    Gains fall as the search goes on, so that a kind that was not looked at for long is soon the best again.
+    Every third turn goes to the kind that has waited longest, so that none is forgotten as gains fall.
     """
 
     def __init__(self, unions: tuple[Union, ...]) -> None:
         self.unions = unions
         self.rates = [float("inf")] * len(unions)
+        self.turns = [0] * len(unions)
+        self.turn = 0
 
     def next(self) -> int:
         """Give the number of the kind to take."""
-        return max(range(len(self.unions)), key=self.rates.__getitem__)
+        self.turn += 1
+        kinds = range(len(self.unions))
+        longest = min(kinds, key=self.turns.__getitem__)
+        best = max(kinds, key=self.rates.__getitem__)
+        at = longest if self.turn % 3 == 0 else best
+        self.turns[at] = self.turn
+        return at
 
     def learn(self, at: int, gain: float, rounds: int) -> None:
-        """Note what so many rounds of a kind gained; kinds that gained nothing take turns."""
-        rate = gain / (rounds * self.unions[at].work)
-        if rate <= 0.0:
-            rate = min(0.0, *self.rates) - 1.0
-        self.rates[at] = rate
+        """Note what so many rounds of a kind gained."""
+        self.rates[at] = gain / (rounds * self.unions[at].work)
