@@ -113,6 +113,8 @@ def commands() -> list[str]:
 
 def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert commands() == [
+        "anonymize",
+        "risk",
         "design",
         "info",
         "sample",
@@ -121,6 +123,7 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         "compare",
         "verify",
         "reproduce",
+        "select",
         "demo",
     ]
     for name in commands():

@@ -31,7 +31,8 @@ and multipliers; ``rate``, ``lift`` and ``totals_share`` stand in ``meta.json``:
 ``verify_standalone.py`` in the repository's root reads this format with the standard library alone.
 
 A table of counts stays a CSV or Parquet file that any program reads; ``FILE.discreet.json`` beside it holds the
-guarantee, the certificate, the provenance, the regions, and the SHA-256 of the table. So do kept measurements.
+guarantee, the certificate, the provenance, the regions, and the SHA-256 of the table. So do kept measurements; and so
+does an anonymized table, with how its cells are read.
 """
 
 from __future__ import annotations
@@ -41,6 +42,13 @@ from discreet.artefact._anchored import (
     from_tails,
     load_anchored,
     save_anchored,
+)
+from discreet.artefact._anonymous import (
+    ANONYMOUS,
+    AnonymousTable,
+    describe_anonymous,
+    load_anonymous,
+    save_anonymous,
 )
 from discreet.artefact._counts import (
     load_counts,
@@ -54,19 +62,24 @@ from discreet.artefact._sidecar import is_table, kind_of, sidecar_of
 from discreet.artefact._write import save
 
 __all__ = [
+    "ANONYMOUS",
     "AnchoredArtefact",
+    "AnonymousTable",
     "Artefact",
+    "describe_anonymous",
     "different_labels",
     "from_tails",
     "is_table",
     "kind_of",
     "load",
     "load_anchored",
+    "load_anonymous",
     "load_counts",
     "load_measurements",
     "read",
     "save",
     "save_anchored",
+    "save_anonymous",
     "save_counts",
     "save_measurements",
     "sidecar_of",

@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["is_table", "kind_of", "read_table", "sidecar_of", "write_table"]
+__all__ = [
+    "is_table",
+    "kind_of",
+    "read_meta",
+    "read_table",
+    "sidecar_of",
+    "write_beside",
+    "write_table",
+]
 
 _SUFFIXES = (".csv", ".parquet")
 
@@ -54,7 +62,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     InvalidProblemError
         When the file beside it is none of ours.
     """
-    return str(_meta(path)["kind"])
+    return str(read_meta(path)["kind"])
 
 
 def write_table(
@@ -90,20 +98,48 @@ def write_table(
     else:
         table.write_parquet(buffer)
     data = buffer.getvalue()
+    columns = {name: str(dtype) for name, dtype in table.schema.items()}
+    text = _text(kind, hashlib.sha256(data).hexdigest(), table.height, columns, meta)
+    replace_file(where, data)
+    replace_file(sidecar_of(where), text)
+
+
+def write_beside(
+    path: str | os.PathLike[str],
+    kind: str,
+    columns: Mapping[str, str],
+    rows: int,
+    meta: Mapping[str, Any],
+) -> None:
+    """Write what a table is beside it, where the table is a file already.
+
+    Parameters
+    ----------
+    path
+        The table.
+    kind, meta
+        As in :func:`write_table`.
+    columns
+        Its columns and the names of their types.
+    rows
+        Number of its rows.
+    """
+    with Path(path).open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    replace_file(sidecar_of(path), _text(kind, found, rows, columns, meta))
+
+
+def _text(
+    kind: str, sha256: str, rows: int, columns: Mapping[str, str], meta: Mapping[str, Any]
+) -> bytes:
     stated = {
         "format": FORMAT,
         "schema_version": _VERSION,
         "kind": kind,
-        "table": {
-            "sha256": hashlib.sha256(data).hexdigest(),
-            "rows": table.height,
-            "columns": {name: str(dtype) for name, dtype in table.schema.items()},
-        },
+        "table": {"sha256": sha256, "rows": rows, "columns": dict(columns)},
         **meta,
     }
-    text = json.dumps(stated, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n"
-    replace_file(where, data)
-    replace_file(sidecar_of(where), text)
+    return json.dumps(stated, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n"
 
 
 def read_table(
@@ -127,7 +163,7 @@ def read_table(
     """
     import polars as pl
 
-    meta = _meta(path)
+    meta = read_meta(path)
     if meta["kind"] != kind:
         raise InvalidProblemError("kind", repr(kind), repr(meta["kind"]))
     where = Path(path)
@@ -161,7 +197,14 @@ def read_table(
     return table, meta
 
 
-def _meta(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what stands beside a table.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the file beside it is none of ours.
+    """
     beside = sidecar_of(path)
     try:
         meta = json.loads(beside.read_text(encoding="utf-8"), parse_constant=_no_constant)

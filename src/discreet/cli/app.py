@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import (
+    anonymizing,
     budgets,
     channels,
     comparison,
@@ -54,6 +55,7 @@ def root(
         typer.echo(context.get_help())
 
 
+anonymizing.register(app)
 channels.register(app)
 counting.register(app)
 budgets.register(app)

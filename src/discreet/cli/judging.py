@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.artefact import is_table, kind_of
+from discreet.cli.anonymizing import (  # noqa: TC001 - Typer reads annotations at run time
+    Categoricals,
+    Numerics,
+    Taxonomies,
+)
 from discreet.cli.files import channel_kind
+from discreet.cli.microdata import Kinds
 from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, facts
 from discreet.cli.registry import JUDGES, find
+from discreet.cli.row_judges import Rows, judge_rows
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
@@ -18,12 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "verify"]
 
+_ROWS = "Tables of rows"
+
 _EXAMPLES = """Examples:
 
 ```
 discreet verify c.channel --optimality
 
 discreet verify out.parquet --json
+
+discreet verify out.csv --quasi age,sex,zip -k 5 --against patients.csv
 
 python verify_standalone.py c.channel
 ```
@@ -38,21 +49,71 @@ def verify(
     optimality: Annotated[
         bool, typer.Option("--optimality", help="Check the lower bound too.")
     ] = False,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", help="Rows that must look alike.", rich_help_panel=_ROWS),
+    ] = None,
+    quasi: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Columns that somebody may know. With -k, any table is checked, also one without a record beside it.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The original: each published row must be one of its rows, generalized.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    diverse: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=L",
+            help="Different values of a sensitive column that each class must have.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    close: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=T",
+            help="Greatest distance of its values in a class from those in the table.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that tells persons apart: k persons, not rows.", rich_help_panel=_ROWS
+        ),
+    ] = None,
+    taxonomy: Taxonomies = None,
+    numeric: Numerics = None,
+    categorical: Categoricals = None,
     as_json: Json = False,
 ) -> int:
     """Check what an artefact claims, with code that did not make it.
 
     A channel's privacy is checked on the stored integers, in exact arithmetic, for all constrained pairs; a table by
-    its own numbers, and its guarantee by the arithmetic of its noise. The exit status is 1 when a check fails, and for
-    anything that was made with a seed.
+    its own numbers, and its guarantee by the arithmetic of its noise; an anonymized table by counting rows that look
+    alike. The exit status is 1 when a check fails, and for anything that was made with a seed.
     """
     certificate: Certificate
-    certificate, found = find(JUDGES, _kind(file), "FILE")(file, optimality=optimality)
+    kinds = Kinds(numeric or (), categorical or (), taxonomy or ())
+    rows = Rows(k, quasi or (), against, diverse or (), close or (), person, kinds)
+    if rows.asked:
+        certificate, found = judge_rows(file, rows, optimality=optimality)
+    else:
+        certificate, found = find(JUDGES, _kind(file), "FILE")(file, optimality=optimality)
     data = {**certificate.to_dict(), **found}
-    rows: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
+    lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
     if "achieved_epsilon" in found:
-        rows.insert(0, ("achieved epsilon", found["achieved_epsilon"]))
-    summary = facts(rows)
+        lines.insert(0, ("achieved epsilon", found["achieved_epsilon"]))
+    summary = facts(lines)
     emit(data, f"{certificate}\n\n{summary}", as_json=as_json, command="verify")
     return Status.DONE if certificate.passed else Status.CHECK_FAILED
 

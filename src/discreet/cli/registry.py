@@ -83,6 +83,7 @@ REPRODUCE: dict[str, str] = {
 
 JUDGES: dict[str, str] = {
     "anchored": "discreet.cli.judges:judge_anchored",
+    "anonymous-table": "discreet.cli.row_judges:judge_anonymous",
     "channel": "discreet.cli.judges:judge_channel",
     "measurements": "discreet.cli.table_judges:judge_measurements",
     "region-counts": "discreet.cli.table_judges:judge_counts",

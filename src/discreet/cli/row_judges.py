@@ -1,0 +1,150 @@
+"""Check anonymized tables anew: by the record beside them, or by what is asked for on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
+from discreet.cli.microdata import Kinds, attributes_of, names_of, pairs_of, read_rows
+from discreet.core.certificate import Certificate, Check
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import KAnonymity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.artefact import AnonymousTable
+    from discreet.kanonymity.problem import Attribute
+
+__all__ = ["Rows", "judge_anonymous", "judge_rows"]
+
+
+@final
+@dataclass(frozen=True)
+class Rows:
+    """What a table of rows is asked to keep, as it was typed."""
+
+    k: int | None = None
+    quasi: Sequence[str] = ()
+    against: str | None = None
+    diverse: Sequence[str] = ()
+    close: Sequence[str] = ()
+    person: str | None = None
+    kinds: Kinds = field(default_factory=Kinds)
+
+    @property
+    def asked(self) -> bool:
+        """Whether anything was."""
+        return self != Rows()
+
+
+def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify an anonymized table as the record beside it says.
+
+    Parameters
+    ----------
+    path
+        The table.
+    optimality
+        Must not be asked for: a published table does not hold what its loss could be measured by.
+
+    Returns
+    -------
+    certificate : Certificate
+        All checks.
+    facts : dict
+        ``kind`` of the artefact, ``guarantee``, ``classes``, ``smallest_class``.
+    """
+    return judge_rows(path, Rows(), optimality=optimality)
+
+
+def judge_rows(path: str, asked: Rows, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify a table of rows: by what is asked, and for what is not by the record beside it.
+
+    Parameters and results are those of :func:`judge_anonymous`.
+    """
+    from discreet.kanonymity._tables import values_of
+    from discreet.kanonymity.verify import classes_of, verify
+
+    if optimality:
+        raise InvalidProblemError("--optimality", "a channel, which has a lower bound", "a table")
+    kept = load_anonymous(path) if is_table(path) and kind_of(path) == ANONYMOUS else None
+    guarantee = _guarantee(asked, kept)
+    table = read_rows(path, "FILE")
+    for name in (*guarantee.quasi_identifiers, *([asked.person] if asked.person else [])):
+        if name not in table.columns:
+            option = "--person" if name == asked.person else "--quasi"
+            raise InvalidProblemError(option, "columns of the table", repr(name))
+    original: dict[str, list[Any]] | None = None
+    attributes: tuple[Attribute, ...] = ()
+    if asked.against is not None:
+        import narwhals as nw
+
+        before = read_rows(asked.against, "--against")
+        missing = sorted(set(before.columns) ^ set(table.columns))
+        if missing:
+            raise InvalidProblemError("--against", "a table with the same columns", missing[0])
+        attributes = _attributes(before, guarantee, asked.kinds, kept)
+        frame = nw.from_native(before, eager_only=True)
+        read = {one.name: values_of(frame[one.name], one) for one in attributes}
+        original = {name: read.get(name) or before[name].to_list() for name in before.columns}
+    certificate = verify(
+        table,
+        guarantee,
+        diverse={name: _whole(text) for name, text in pairs_of(asked.diverse, "--diverse").items()},
+        close=pairs_of(asked.close, "--close"),
+        person=asked.person,
+        against=original,
+        attributes=attributes,
+    )
+    checks = list(certificate.checks)
+    if kept is not None:
+        altered = int(kept.altered)
+        checks.append(Check("bytes that differ from those written", altered, 0, exact=True))
+        seeded = int(kept.provenance.seeded)
+        checks.append(Check("made with a seed, hence not private", seeded, 0, exact=True))
+    classes = classes_of(table, guarantee.quasi_identifiers)
+    found = {
+        "kind": ANONYMOUS,
+        "guarantee": guarantee.to_dict(),
+        "rows": table.height,
+        "classes": len(classes.sizes),
+        "smallest_class": int(classes.sizes.min()),
+    }
+    return Certificate(tuple(checks)), found
+
+
+def _guarantee(asked: Rows, kept: AnonymousTable | None) -> KAnonymity:
+    names = tuple(names_of(asked.quasi))
+    if kept is not None:
+        return KAnonymity(asked.k or kept.guarantee.k, names or kept.guarantee.quasi_identifiers)
+    if asked.k is None or not names:
+        option = "-k" if asked.k is None else "--quasi"
+        raise InvalidProblemError(
+            option, "both -k and --quasi, or a record beside the table", "none"
+        )
+    return KAnonymity(asked.k, names)
+
+
+def _attributes(
+    original: Any,  # noqa: ANN401 - a frame of Polars
+    guarantee: KAnonymity,
+    kinds: Kinds,
+    kept: AnonymousTable | None,
+) -> tuple[Attribute, ...]:
+    """Read cells as the record says, unless the command line says how."""
+    names = guarantee.quasi_identifiers
+    if kept is None or kinds != Kinds():
+        return attributes_of(original, names, kinds)
+    stated = {attribute.name: attribute for attribute in kept.attributes}
+    if not set(names) <= set(stated):
+        return attributes_of(original, names, kinds)
+    return tuple(stated[name] for name in names)
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidProblemError("--diverse", "whole numbers", repr(text)) from None

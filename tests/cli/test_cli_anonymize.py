@@ -1,0 +1,312 @@
+"""``anonymize``, ``risk`` and ``verify`` of tables: the commands of the documentation, files of all kinds, refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cli.commands import Said, say
+
+FARS = """64,2,4,0 29,1,0,0 42,2,0,0 41,2,4,1 53,1,2,1 59,1,4,0 49,1,4,0 59,1,2,0 80,1,4,0 50,1,4,0
+64,1,3,0 55,1,0,0 25,1,0,0 42,1,4,0 33,1,2,0 31,2,2,0 68,1,3,0 20,2,4,0 40,1,4,1 18,1,4,0"""
+QUASI = "AGE,SEX,INJ_SEV,DRINKING"
+PEOPLE = ["patients.csv", "-k", "5", "--quasi", "age,sex,zip", "--sensitive", "disease"]
+ZIP = ["--taxonomy", "zip=zip.csv", "--weight", "age=2"]
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files of the examples in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("fars.csv").write_text(f"{QUASI}\n" + "\n".join(FARS.split()) + "\n", encoding="utf-8")
+    rng = np.random.default_rng(3)
+    zips = [f"0{a}{b}" for a in range(1, 4) for b in range(10, 14)]
+    Path("zip.csv").write_text("\n".join(f"{z};{z[:2]}**;*" for z in zips), encoding="utf-8")
+    pl.DataFrame(
+        {
+            "name": [f"P{i}" for i in range(60)],
+            "age": rng.integers(20, 70, 60),
+            "sex": rng.choice(["F", "M"], 60),
+            "zip": rng.choice(zips, 60),
+            "disease": rng.choice(["flu, mild", 'so-called "flu"', "gout"], 60),
+        }
+    ).write_csv("patients.csv", include_bom=True)
+    return tmp_path
+
+
+def anonymize(capsys: pytest.CaptureFixture[str], *more: str) -> Said:
+    return say(capsys, "anonymize", *PEOPLE, *ZIP, *more)
+
+
+def test_the_table_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    said = say(
+        capsys, "anonymize", "fars.csv", "-k", 3, "--quasi", QUASI, "-o", "out.csv", "--json"
+    )
+    assert said.status == 0
+    assert said.data["information_loss"] >= 19.266129 - 1e-6
+    assert 0 < said.data["lower"] <= said.data["information_loss"]
+    assert {"mean_loss", "gap", "optimal", "classes", "smallest_class", "method", "seconds"} <= set(
+        said.data
+    )
+    assert said.data["smallest_class"] >= 3
+    checked = say(capsys, "verify", "out.csv", "--quasi", QUASI, "-k", 3, "--json")
+    assert checked.status == 0
+    assert checked.data["smallest_class"] == said.data["smallest_class"]
+    assert say(capsys, "verify", "out.csv", "--quasi", QUASI, "-k", 9).status == 1
+    risk = say(capsys, "risk", "out.csv", "--quasi", QUASI, "--json")
+    assert risk.data["prosecutor"]["highest"] == 1 / said.data["smallest_class"]
+    assert risk.data["marketer"] == said.data["classes"] / 20
+
+
+def test_an_optimum_must_be_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["anonymize", "fars.csv", "-k", "3", "--quasi", QUASI, "--method", "optimal"]
+    said = say(capsys, *command, "-o", "out.csv", "--json")
+    assert said.status == (0 if said.data["optimal"] else 4)
+    assert Path("out.csv").is_file()
+
+
+def test_a_gap_that_is_missed_is_a_status_and_the_best_is_written(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = anonymize(capsys, "--method", "initial", "--gap", "0.01", "-o", "out.csv", "--json")
+    assert said.status == 4
+    assert "target was missed" in said.err
+    assert say(capsys, "verify", "out.csv").status == 0
+
+
+def test_patients(capsys: pytest.CaptureFixture[str]) -> None:
+    """A byte-order mark, quotes, commas in cells, a zero in front of codes, a taxonomy with semicolons."""
+    said = anonymize(capsys, "-o", "out.csv", "--json")
+    assert said.status == 0, said.err
+    assert "name is nearly unique" in said.err
+    assert said.data["l"]["disease"] >= 1
+    out = pl.read_csv("out.csv", infer_schema=False)
+    original = pl.read_csv("patients.csv", infer_schema=False)
+    assert out.columns == original.columns
+    assert sorted(out["disease"]) == sorted(original["disease"])
+    assert out["name"].to_list() != original["name"].to_list(), "rows are shuffled"
+    assert set(out["sex"]) <= {"F", "M", "F|M"}
+    assert all(cell == "*" or len(cell) == 4 for cell in out["zip"])
+    checked = say(capsys, "verify", "out.csv", "--against", "patients.csv", "--json")
+    assert checked.status == 0
+    assert len(checked.data["checks"]) == 4
+    aside = Path("out.csv.discreet.json").read_text(encoding="utf-8")
+    for private in (
+        "information_loss",
+        "lower",
+        'classes"',
+        "smallest",
+        "gap",
+        "seconds",
+        'detail": "6',
+    ):
+        assert private not in aside, "what is computed from the original is for the curator"
+
+
+def test_parquet_keeps_its_types(capsys: pytest.CaptureFixture[str]) -> None:
+    pl.read_csv("patients.csv", schema_overrides={"zip": pl.String}).write_parquet("p.parquet")
+    command = ["anonymize", "p.parquet", *PEOPLE[1:], *ZIP, "-o", "out.parquet", "--json"]
+    assert say(capsys, *command).status == 0
+    out = pl.read_parquet("out.parquet")
+    assert out.schema["age"] == pl.String
+    assert out.schema["name"] == pl.String
+    assert say(capsys, "verify", "out.parquet", "--against", "p.parquet").status == 0
+
+
+def test_an_altered_cell_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    """By the bytes; and without the record beside it, by counting."""
+    anonymize(capsys, "-o", "out.csv")
+    out = pl.read_csv("out.csv", infer_schema=False)
+    ages = out["age"].to_list()
+    ages[7] = "19"
+    out.with_columns(pl.Series("age", ages)).write_csv("out.csv")
+    said = say(capsys, "verify", "out.csv", "--json")
+    assert said.status == 1
+    assert sum(not check["passed"] for check in said.data["checks"]) == 2
+    Path("out.csv.discreet.json").unlink()
+    assert say(capsys, "verify", "out.csv", "-k", 5, "--quasi", "age,sex,zip").status == 1
+
+
+def test_demands_on_sensitive_values_and_persons(capsys: pytest.CaptureFixture[str]) -> None:
+    anonymize(capsys, "-o", "out.csv")
+    assert say(capsys, "verify", "out.csv", "--diverse", "disease=1").status == 0
+    assert say(capsys, "verify", "out.csv", "--diverse", "disease=4").status == 1
+    assert say(capsys, "verify", "out.csv", "--close", "disease=1").status == 0
+    assert say(capsys, "verify", "out.csv", "--close", "disease=0.001").status == 1
+    assert say(capsys, "verify", "out.csv", "--person", "name").status == 0
+    assert say(capsys, "verify", "out.csv", "--person", "disease").status == 1
+
+
+def test_the_wrong_original_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    anonymize(capsys, "-o", "out.csv")
+    table = pl.read_csv("patients.csv", infer_schema=False)
+    table.with_columns(pl.col("age").reverse()).write_csv("other.csv")
+    assert say(capsys, "verify", "out.csv", "--against", "other.csv").status == 1
+    table.rename({"name": "who"}).write_csv("other.csv")
+    assert say(capsys, "verify", "out.csv", "--against", "other.csv").status == 2
+
+
+def test_risks_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:
+    anonymize(capsys, "-o", "out.csv")
+    command = ["risk", "out.csv", "--quasi", "age,sex,zip", "--sensitive", "disease"]
+    said = say(capsys, *command, "--original", "patients.csv", "--json")
+    assert said.data["before"]["k"] == 1
+    assert said.data["after"]["k"] >= 5
+    assert said.data["after"]["l"]["disease"] >= said.data["before"]["l"]["disease"]
+    shown = say(capsys, *command, "--original", "patients.csv").out
+    assert "before" in shown
+    assert "prosecutor, highest" in shown
+    assert "t of disease" in shown
+
+
+def test_a_population_lowers_what_the_journalist_finds(capsys: pytest.CaptureFixture[str]) -> None:
+    """The sample is half of the population, and its cells cover more people there."""
+    pl.read_csv("patients.csv", infer_schema=False)[:30].write_csv("half.csv")
+    say(capsys, "anonymize", "half.csv", *PEOPLE[1:], *ZIP, "-o", "out.csv")
+    command = ["risk", "out.csv", "--quasi", "age,sex,zip", "--json"]
+    alone, among = say(capsys, *command), say(capsys, *command, "--population", "patients.csv")
+    assert among.status == 0, among.err
+    assert among.data["prosecutor"] == alone.data["prosecutor"]
+    assert among.data["journalist"]["highest"] <= alone.data["journalist"]["highest"]
+    assert among.data["marketer"] < alone.data["marketer"]
+
+
+def test_missing_and_mixed_values(capsys: pytest.CaptureFixture[str]) -> None:
+    """Cells without a value, numbers beside words, bars within values: defined, and verified against the original."""
+    Path("mixed.csv").write_text(
+        'age;code;x\n30;12;a\n;7b;b\n40;"a|b";\n30;;a\n50;12;""\n41;a\\b;b\n', encoding="utf-8"
+    )
+    command = ["anonymize", "mixed.csv", "-k", "2", "--quasi", "age,code", "-o", "out.csv"]
+    assert say(capsys, *command, "--json").status == 0
+    said = say(capsys, "verify", "out.csv", "--against", "mixed.csv")
+    assert said.status == 0, said.out
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "told"),
+    [
+        (["--taxonomy", "zip=none.csv"], 2, "none.csv"),
+        (["--taxonomy", "zip"], 2, "NAME=VALUE"),
+        (["--weight", "age=heavy"], 2, "a number"),
+        (["--weight", "disease=2"], 2, "'disease'"),
+        (["--bounds", "age=30:40"], 2, "age: expected values within its declared bounds"),
+        (["--bounds", "age=30"], 2, "LOW:HIGH"),
+        (["--bounds", "age=a:b"], 2, "a number"),
+        (["--numeric", "sex"], 2, "sex: expected numbers, got something else in row 0"),
+        (["--numeric", "age", "--categorical", "age"], 2, "one of"),
+        (["--categorical", "nobody"], 2, "'nobody'"),
+        (["--quasi", "nobody"], 2, "'nobody'"),
+        (["--sensitive", "nobody"], 2, "'nobody'"),
+        (["--loss", "entropy"], 2, "loss"),
+        (["--method", "magic"], 2, "'magic'"),
+        (["--method", "doka-greedy"], 2, "guarantees k-anonymity"),
+        (["--suppress", "2"], 2, "suppress"),
+        (["-k", "1"], 2, "k: expected"),
+        (["-k", "61"], 3, "fewer than 61 rows"),
+        (["-o", "patients.csv"], 2, "a file of its own"),
+        (["-o", "out.txt"], 2, ".csv or .parquet"),
+        (["-o", "no/such/out.csv"], 2, "--output"),
+    ],
+)
+def test_bad_input_is_named_by_column_and_position(
+    capsys: pytest.CaptureFixture[str], more: list[str], status: int, told: str
+) -> None:
+    said = say(capsys, "anonymize", *PEOPLE, *more)
+    assert said.status == status, said.err
+    assert told in said.err
+    assert "flu" not in said.err
+    assert said.out == ""
+
+
+def test_a_value_outside_its_taxonomy_is_named_by_its_row(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("zip.csv").write_text("0110,*\n0111,*\n", encoding="utf-8")
+    said = anonymize(capsys)
+    assert said.status == 2
+    assert "zip: expected values of its taxonomy, got another in row" in said.err
+    assert "01" not in said.err.replace("row 01", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("", "empty.csv"),
+        ("a,b\n", "head.csv"),
+        ("a,b\nsecret,1,2\n", "ragged.csv"),
+        ("a,b\n1,2\n", "plain.txt"),
+    ],
+)
+def test_files_that_are_no_tables(capsys: pytest.CaptureFixture[str], text: str, name: str) -> None:
+    Path(name).write_text(text, encoding="utf-8")
+    said = say(capsys, "anonymize", name, "-k", 2, "--quasi", "a")
+    assert said.status == 2
+    assert "secret" not in said.err
+    assert say(capsys, "anonymize", "none.csv", "-k", 2, "--quasi", "a").status == 2
+
+
+def test_other_encodings_are_refused_without_a_quote(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("latin.csv").write_bytes("a,b\nsécret,1\n".encode("latin-1"))
+    said = say(capsys, "anonymize", "latin.csv", "-k", 2, "--quasi", "a")
+    assert said.status == 2
+    assert "cret" not in said.err
+
+
+def test_judging_needs_to_know_what(capsys: pytest.CaptureFixture[str]) -> None:
+    assert say(capsys, "verify", "fars.csv", "-k", 2).status == 2
+    assert say(capsys, "verify", "fars.csv", "--quasi", "AGE").status == 2
+    assert say(capsys, "verify", "fars.csv", "--quasi", "NO", "-k", 2).status == 2
+    assert say(capsys, "verify", "fars.csv", "--quasi", "AGE", "-k", 2).status == 1
+    assert say(capsys, "verify", "fars.csv", "--quasi", "AGE", "-k", 2, "--optimality").status == 2
+    said = say(capsys, "verify", "fars.csv", "--quasi", "AGE", "-k", 2, "--diverse", "SEX=two")
+    assert said.status == 2
+    assert say(capsys, "risk", "fars.csv", "--quasi", "NO").status == 2
+    assert say(capsys, "risk", "fars.csv", "--quasi", "AGE", "--sensitive", "NO").status == 2
+    assert say(capsys, "risk", "fars.csv", "--quasi", ",").status == 2
+
+
+def damaged(**parts: Any) -> None:
+    beside = Path("out.csv.discreet.json")
+    stated = json.loads(beside.read_text(encoding="utf-8"))
+    beside.write_text(json.dumps({**stated, **parts}), encoding="utf-8")
+
+
+def test_a_record_that_does_not_fit_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    anonymize(capsys, "-o", "out.csv")
+    whole = Path("out.csv.discreet.json").read_text(encoding="utf-8")
+    bad: list[dict[str, Any]] = [
+        {"guarantee": {"kind": "pure-dp", "epsilon": "1", "neighbors": "replace-one"}},
+        {"attributes": [{"name": "age", "kind": "odd", "weight": 1}]},
+        {"attributes": [{"name": "age"}]},
+        {"certificate": None},
+    ]
+    for parts in bad:
+        damaged(**parts)
+        assert say(capsys, "verify", "out.csv").status == 2
+        Path("out.csv.discreet.json").write_text(whole, encoding="utf-8")
+    assert say(capsys, "verify", "out.csv").status == 0
+
+
+@pytest.mark.slow
+def test_a_million_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    n = 1_000_000
+    pl.DataFrame(
+        {
+            "SEX": rng.integers(1, 3, n),
+            "AGE": np.clip(rng.normal(44, 16, n).astype(int), 16, 90),
+            "MARST": rng.integers(1, 7, n),
+            "RACE": rng.choice(7, n, p=[0.8, 0.1, 0.04, 0.03, 0.02, 0.005, 0.005]),
+            "income": rng.integers(0, 50, n),
+        }
+    ).write_csv("big.csv")
+    command = ["anonymize", "big.csv", "-k", "3", "--quasi", "SEX,AGE,MARST,RACE"]
+    said = say(capsys, *command, "--time-limit", "20", "-o", "out.csv", "--json")
+    assert said.status == 0
+    assert said.data["rows"] == n
+    assert say(capsys, "verify", "out.csv").status == 0
