@@ -39,7 +39,10 @@ FEW_VALUES = 8
 """Values up to which a set has a coordinate for each in the tree of rows."""
 
 SAFE = 1.0 - 1e-11
-"""Sums of a few terms and of n are off by less, relatively."""
+"""Sums of a few terms, and of n of them, are off by less, relatively."""
+
+CANCELLED = 1e-15
+"""Differences of positions are off by less of a weight, whatever is left of them."""
 
 
 def nearest_bound(problem: Problem, k: int, limits: Limits | None = None) -> float:
@@ -81,31 +84,35 @@ def nearest_bound(problem: Problem, k: int, limits: Limits | None = None) -> flo
         from discreet.kanonymity._kernels import crowded
 
         found = []
+        seen = 0
         counts = np.diff(points.first)
         for begin in range(0, points.n, BATCH):
             stop = min(begin + BATCH, points.n)
             far = crowded(points.arrays, counts, begin, stop, k)
             found.append(float(far @ counts[begin:stop]))
+            seen += int(counts[begin:stop].sum())
             if limits.left <= 0:
                 break
-        return math.fsum(found) * SAFE
-    return _by_tree(embed(problem), k, limits)
+    else:
+        found, seen = _by_tree(embed(problem), k, limits)
+    return max(0.0, math.fsum(found) * SAFE - CANCELLED * seen * problem.suppressed_cost)
 
 
-def _by_tree(coordinates: NDArray[np.float64], k: int, limits: Limits) -> float:
+def _by_tree(coordinates: NDArray[np.float64], k: int, limits: Limits) -> tuple[list[float], int]:
     from scipy.spatial import KDTree
 
     if not coordinates.shape[1]:
-        return 0.0
+        return [], 0
     tree = KDTree(coordinates)
-    found = []
+    found: list[float] = []
+    begin = 0
     for begin in range(0, len(coordinates), BATCH):
         # A row is its own nearest, so that the k-th of all is the (k - 1)-th of the others.
         far, _ = tree.query(coordinates[begin : begin + BATCH], k=[k], p=1, workers=limits.threads)
         found.append(float(np.sum(far)))
         if limits.left <= 0:
             break
-    return math.fsum(found) * SAFE
+    return found, min(begin + BATCH, len(coordinates))
 
 
 def embed(problem: Problem) -> NDArray[np.float64]:
