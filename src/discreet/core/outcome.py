@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from discreet.core.channel import Channel
     from discreet.core.guarantee import Guarantee, KAnonymity, MetricDP
 
-__all__ = ["Anonymization", "Design", "Provenance", "PublicInput", "Release", "Unproven", "digest_array", "versions"]
+__all__ = [
+    "Anonymization",
+    "Design",
+    "Provenance",
+    "PublicInput",
+    "Release",
+    "Unproven",
+    "digest_array",
+    "versions",
+]
 
 ResultT = TypeVar("ResultT")
 ProblemT = TypeVar("ProblemT")
