@@ -148,4 +148,5 @@ def _split(text: str, mark: str) -> list[list[str]]:
 def _width(rows: list[list[str]]) -> int:
     """Rows of one width are likelier split at the right mark, and so are wider ones."""
     widths = {len(row) for row in rows}
-    return widths.pop() if len(widths) == 1 else 0
+    width = widths.pop() if len(widths) == 1 else 0
+    return width if width > 1 else 0
