@@ -67,6 +67,11 @@ def test_more_steps_help(table: Experiment) -> None:
     assert wrong.fraction_reached(slow_steps(2, 4), 4) > 0.6095
 
 
+def test_rounding_does_not_hide_the_duplicates_at_larger_ranks() -> None:
+    """At rank 8 the duplicates' advantage must outweigh what 2,048 records lose by rounding."""
+    assert wrong.fraction_reached(slow_steps(8, 8), 8) == pytest.approx(0.4959, abs=0.004)
+
+
 def test_the_printed_composition_fails(table: Experiment) -> None:
     first, second = rows(table, "Theorem 2.6")
     assert first["found"] == pytest.approx(0.130, abs=0.001)

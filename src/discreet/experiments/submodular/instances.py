@@ -17,6 +17,7 @@ from discreet.submodular import (
     WeightedCoverage,
 )
 from discreet.submodular.advertising import AdAllocation
+from discreet.submodular.objective import MARGINAL_BITS
 
 if TYPE_CHECKING:
     from discreet.submodular import Matroid, Objective
@@ -86,8 +87,10 @@ def slow_steps(rank: int, steps: int) -> Instance:
     >>> round(made.objective.value([0, 3]) / 2**made.objective.scale_bits, 4)
     1.0
     """
-    # Earlier coordinates are a hair likelier, so that all parts take the same duplicate in each step.
-    likely = [(1 + 1e-4 * (steps - t)) / rank for t in range(steps)]
+    # Earlier coordinates are a hair likelier, so that all parts take the same duplicate in each step. The hair must be
+    # more than what rounding the marginals of all records down takes away.
+    hair = max(1e-4, 2.0 ** (steps - MARGINAL_BITS) * 2 * rank**2)
+    likely = [(1 + hair * (steps - t)) / rank for t in range(steps)]
     points = list(product((0, 1), repeat=steps))
     measure = [
         float(np.prod([p if one else 1 - p for p, one in zip(likely, point, strict=True)]))
