@@ -21,10 +21,12 @@ QUICK = [
     ["hierarchy_engine.py", "--repeat", "1"],
     ["submodular_private.py"],
     ["submodular_oracles.py"],
+    ["kanonymity_search.py", "--rows", "4000", "--seconds", "5"],
     ["metricdp_golden.py"],
     ["metricdp_engine.py", "--repeat", "1"],
 ]
 LONG = [
+    ["kanonymity_search.py"],
     ["hierarchy_engine.py", "--scaling", "--losses", "--tables", "--taxi"],
     ["submodular_oracles.py", "--full"],
     ["metricdp_golden.py", "--full"],
@@ -50,7 +52,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
     parser.add_argument("--peers", metavar="PYTHON", help="an interpreter with the group peers")
     options = parser.parse_args()
-    todo = QUICK if options.quick else [*QUICK[:-3], *LONG]
+    todo = QUICK if options.quick else [*QUICK[:-4], *LONG]
     if options.peers:
         todo += [
             [f"peers_{peer}.py", "--python", options.peers]
