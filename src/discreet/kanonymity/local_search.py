@@ -75,7 +75,7 @@ class LocalSearch:
             )
 
     def solve(self, problem: Problem, k: int, limits: Limits) -> Candidate:
-        """Search until the rounds or the time are over; without either, for twenty rounds a class.
+        """Search until the rounds or the time are over; without either, for twenty rounds a class, at least 300.
 
         Complexity
         ----------
@@ -99,14 +99,16 @@ class LocalSearch:
         schedule = Schedule(unions)
         rounds = self.rounds
         if rounds is None and limits.left == float("inf"):
-            rounds = 20 * len(state.size)
+            rounds = max(300, 20 * len(state.size))
         # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
         portion, done = 20_000.0, 0
         while (rounds is None or done < rounds) and (done == 0 or limits.left > 0):
             at = schedule.next()
             union = unions[at]
             here = max(1, int(portion / union.work))
-            here = here if rounds is None else min(here, rounds - done)
+            if rounds is not None:
+                # So that each kind has its turn.
+                here = min(here, rounds - done, max(1, rounds // (2 * len(unions))))
             began = time.monotonic()
             gain = improve(
                 points.arrays,
