@@ -19,7 +19,7 @@ from discreet.core.randomness import SeededBits
 from discreet.kanonymity import Categorical, Numeric, Taxonomy, anonymize, reproduce
 from discreet.kanonymity._tables import shuffled
 from discreet.kanonymity.as_published import PublishedSplitCarry
-from discreet.kanonymity.candidate import Candidate, Limits
+from discreet.kanonymity.candidate import Candidate, Interrupted, Limits
 from discreet.kanonymity.greedy_search import GreedySearch
 from discreet.kanonymity.mondrian import Mondrian
 from discreet.kanonymity.problem import Problem
@@ -209,3 +209,31 @@ def test_what_has_no_guarantee_is_not_a_method_of_the_search() -> None:
     with pytest.raises(InvalidProblemError, match="a method such as"):
         search(fars(), 3, method=PublishedSplitCarry())  # type: ignore[arg-type]
     assert reproduce(fars(), 3, PublishedSplitCarry()).guarantee is None
+
+
+class Hasty:
+    """A method that is interrupted at once."""
+
+    def solve(self, problem: Problem, k: int, limits: Limits) -> Candidate:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_leaves_the_best_table_by_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel of the local search is heard to the end, and what it has reached is kept."""
+    rows = pl.DataFrame({"a": np.random.default_rng(0).random(60), "b": range(60)})
+    from discreet.kanonymity.local import _kernels
+
+    def interrupted(*arguments: Any) -> float:
+        improve(*arguments)
+        raise KeyboardInterrupt
+
+    improve = _kernels.improve
+    monkeypatch.setattr(_kernels, "improve", interrupted)
+    with pytest.raises(Interrupted) as raised:
+        anonymize(rows, KAnonymity(4, ("a", "b")))
+    best = raised.value.best
+    assert best.certificate.passed
+    assert best.diagnostics.steps[-1].method == "local-search"
+    with pytest.raises(Interrupted) as raised:
+        anonymize(rows, KAnonymity(4, ("a", "b")), method=Hasty())
+    assert raised.value.best is None

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.outcome import Anonymization, Provenance
-from discreet.kanonymity.candidate import audit
+from discreet.kanonymity.candidate import Interrupted, audit
 from discreet.kanonymity.losses import mean_loss
 from discreet.kanonymity.search import search
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness import RandomBits
     from discreet.kanonymity.candidate import Method
-    from discreet.kanonymity.problem import Attribute
-    from discreet.kanonymity.search import Step
+    from discreet.kanonymity.problem import Attribute, Problem
+    from discreet.kanonymity.search import Found, Step
 
 __all__ = ["Diagnostics", "anonymize"]
 
@@ -115,6 +115,8 @@ def anonymize(
         When there are fewer than k rows.
     LimitReachedError
         With `throw`, when `gap` was not reached; ``best`` is the anonymization.
+    Interrupted
+        On Ctrl-C; a ``KeyboardInterrupt`` whose ``best`` is the anonymization by then, or ``None``.
 
     Guarantee
     ---------
@@ -138,42 +140,53 @@ def anonymize(
         raise InvalidProblemError("guarantee", "a KAnonymity", type(guarantee).__name__)
     began = time.monotonic()
     problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
-    found = search(
-        problem,
-        guarantee.k,
-        method=method,
-        time_limit=time_limit,
-        gap=gap,
-        suppress=suppress,
-        threads=threads,
-        on_step=on_step,
-    )
+    parameters = {
+        "k": guarantee.k,
+        "loss": loss,
+        "method": None if method is None else repr(method),
+        "suppress": suppress,
+    }
+
+    def write(found: Found) -> Anonymization[Any, Diagnostics]:
+        return Anonymization(
+            publish(table, problem, found.labels, bits),
+            guarantee,
+            audit(found.labels, guarantee.k, suppress=int(suppress * problem.n)),
+            Provenance("anonymize", parameters, method_trace=found.notes),
+            _diagnose(problem, found, time.monotonic() - began),
+        )
+
+    try:
+        found = search(
+            problem,
+            guarantee.k,
+            method=method,
+            time_limit=time_limit,
+            gap=gap,
+            suppress=suppress,
+            threads=threads,
+            on_step=on_step,
+        )
+    except Interrupted as interrupt:
+        raise Interrupted(interrupt.best and write(interrupt.best)) from None
+    made = write(found)
+    if throw and gap is not None and found.gap > gap:
+        raise LimitReachedError("the gap that was asked for was not reached", made)
+    return made
+
+
+def _diagnose(problem: Problem, found: Found, seconds: float) -> Diagnostics:
     sizes = np.bincount(found.labels[found.labels >= 0])
-    diagnostics = Diagnostics(
+    return Diagnostics(
         information_loss=found.loss,
         mean_loss=mean_loss(problem, found.labels),
         lower=found.lower,
         gap=found.gap,
         optimal=found.optimal,
         classes=len(sizes),
-        smallest_class=int(sizes.min()),
+        smallest_class=int(sizes.min(initial=problem.n)),
         suppressed=int((found.labels < 0).sum()),
         method=found.method,
-        seconds=time.monotonic() - began,
+        seconds=seconds,
         steps=found.steps,
     )
-    parameters = {
-        "k": guarantee.k,
-        "loss": loss,
-        "method": None if method is None else repr(method),
-    }
-    made = Anonymization(
-        publish(table, problem, found.labels, bits),
-        guarantee,
-        audit(found.labels, guarantee.k, suppress=int(suppress * problem.n)),
-        Provenance("anonymize", parameters, method_trace=found.notes),
-        diagnostics,
-    )
-    if throw and gap is not None and found.gap > gap:
-        raise LimitReachedError("the gap that was asked for was not reached", made)
-    return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["Candidate", "Limits", "Method", "audit", "labels_of", "order_of", "require_feasible"]
+__all__ = [
+    "Candidate",
+    "Interrupted",
+    "Limits",
+    "Method",
+    "audit",
+    "labels_of",
+    "order_of",
+    "require_feasible",
+]
 
 
 @final
@@ -89,6 +98,21 @@ class Candidate:
     labels: NDArray[np.int32]
     lower: float = 0.0
     note: str = ""
+
+
+@final
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with what was found by then.
+
+    Parameters
+    ----------
+    best
+        From a method the candidate, from the search what it found, from ``anonymize`` the table; ``None`` for nothing.
+    """
+
+    def __init__(self, best: Any) -> None:  # noqa: ANN401 - each caller wraps what the one below it had
+        super().__init__()
+        self.best = best
 
 
 class Method(Protocol):

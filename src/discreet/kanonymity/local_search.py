@@ -10,7 +10,13 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity._arrays import points_of
-from discreet.kanonymity.candidate import Candidate, Limits, order_of, require_feasible
+from discreet.kanonymity.candidate import (
+    Candidate,
+    Interrupted,
+    Limits,
+    order_of,
+    require_feasible,
+)
 from discreet.kanonymity.initial import initial_sizes
 from discreet.kanonymity.local.unions import Schedule, Union, unions_for
 from discreet.kanonymity.segmentation import Segmentation
@@ -18,7 +24,7 @@ from discreet.kanonymity.segmentation import Segmentation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.kanonymity._arrays import Points
+    from discreet.kanonymity._arrays import Arrays, Points
     from discreet.kanonymity.local._kernels import State, Table
     from discreet.kanonymity.problem import Problem
 
@@ -82,9 +88,6 @@ class LocalSearch:
         ``O(p^2 m)`` once for the near points of p different rows, where that takes ten seconds or less; else windows
         of m orders are looked at.
         """
-        from discreet.kanonymity.local._kernels import improve
-        from discreet.kanonymity.subsets._kernels import room_for
-
         require_feasible(problem, k)
         start = limits.start
         if start is None:
@@ -95,44 +98,67 @@ class LocalSearch:
         state = _state(problem, split_large(problem, start, k), k, limits.suppress, self.seed)
         table = _table(problem, points, self.nearest, min(EVERY_PAIR, limits.left / 5))
         unions = unions_for(k) if self.unions is None else self.unions
-        room = room_for(max([1, *(u.rows for u in unions if u.exact)]), problem.m, k)
-        schedule = Schedule(unions)
-        rounds = self.rounds
-        if rounds is None and limits.left == float("inf"):
-            rounds = max(300, 20 * len(state.size))
-        # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
-        portion, done = 20_000.0, 0
-        while (rounds is None or done < rounds) and (done == 0 or limits.left > 0):
-            at = schedule.next()
-            union = unions[at]
-            here = max(1, int(portion / union.work))
-            if rounds is not None:
-                # So that each kind has its turn.
-                here = min(here, rounds - done, max(1, rounds // (2 * len(unions))))
-            began = time.monotonic()
-            gain = improve(
-                points.arrays,
-                table,
-                state,
-                room,
-                k,
-                union.rows if union.exact else 0,
-                union.rows,
-                union.classes,
-                union.samples,
-                here,
-            )
-            schedule.learn(at, gain, here)
-            done += here
-            if rounds is None:
-                took = max(time.monotonic() - began, 1e-6)
-                portion = min(2 * portion, max(1000.0, portion * 0.1 / took))
+        stopped = False
+        try:
+            _work(points.arrays, table, state, unions, k, self.rounds, limits)
+        except KeyboardInterrupt:
+            # No kernel is left half-way: the interpreter hears the signal after it.
+            stopped = True
         labels = np.full(problem.n, -1, dtype=np.int32)
         kept = state.labels >= 0
         labels[kept] = np.unique(state.labels[kept], return_inverse=True)[1]
-        return Candidate(
+        found = Candidate(
             "local-search", labels, note="Unions of near classes were partitioned anew."
         )
+        if stopped:
+            raise Interrupted(found)
+        return found
+
+
+def _work(  # noqa: PLR0917 - the parts of one search
+    arrays: Arrays,
+    table: Table,
+    state: State,
+    unions: tuple[Union, ...],
+    k: int,
+    rounds: int | None,
+    limits: Limits,
+) -> None:
+    """Improve the state in place until rounds or time are over."""
+    from discreet.kanonymity.local._kernels import improve
+    from discreet.kanonymity.subsets._kernels import room_for
+
+    room = room_for(max([1, *(u.rows for u in unions if u.exact)]), arrays.codes.shape[1], k)
+    schedule = Schedule(unions)
+    if rounds is None and limits.left == float("inf"):
+        rounds = max(300, 20 * len(state.size))
+    # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
+    portion, done = 20_000.0, 0
+    while (rounds is None or done < rounds) and (done == 0 or limits.left > 0):
+        at = schedule.next()
+        union = unions[at]
+        here = max(1, int(portion / union.work))
+        if rounds is not None:
+            # So that each kind has its turn.
+            here = min(here, rounds - done, max(1, rounds // (2 * len(unions))))
+        began = time.monotonic()
+        gain = improve(
+            arrays,
+            table,
+            state,
+            room,
+            k,
+            union.rows if union.exact else 0,
+            union.rows,
+            union.classes,
+            union.samples,
+            here,
+        )
+        schedule.learn(at, gain, here)
+        done += here
+        if rounds is None:
+            took = max(time.monotonic() - began, 1e-6)
+            portion = min(2 * portion, max(1000.0, portion * 0.1 / took))
 
 
 def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[np.int32]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.candidate import Limits, audit, require_feasible
+from discreet.kanonymity.candidate import Interrupted, Limits, audit, require_feasible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,8 +28,11 @@ PAIR = 0.5e-9
 GROWTH = 10.0
 """Seconds that this may take, and at most a fifth of the time that is left."""
 
-BOUND_SHARE = 0.1
-"""Part of the time that may go into the bound from near rows."""
+BOUND_SHARE, BOUND = 0.1, 30.0
+"""Part of the time that may go into the bound from near rows, and seconds where there is no limit."""
+
+OPTIMAL = 1e-9
+"""Relative gap up to which a partition counts as optimal: what directed rounding of sums leaves open."""
 
 
 @final
@@ -97,10 +100,6 @@ class Found:
         return f"Found(method={self.method!r}, loss={self.loss:.6g}, lower={self.lower:.6g})"
 
 
-OPTIMAL = 1e-9
-"""Relative gap up to which a partition counts as optimal: what directed rounding of sums leaves open."""
-
-
 def search(
     problem: Problem,
     k: int,
@@ -146,6 +145,8 @@ def search(
         When there are fewer than k rows.
     CertificateError
         When a method gives a class of fewer than k rows: a bug, and never returned.
+    Interrupted
+        On Ctrl-C; a ``KeyboardInterrupt`` whose ``best`` is what was found by then, or ``None``.
 
     Examples
     --------
@@ -156,6 +157,34 @@ def search(
     ([1, 0, 1, 0, 1], True)
     """
     require_feasible(problem, k)
+    _check(method, time_limit, gap, suppress, threads)
+    deadline = Limits.within(time_limit).deadline
+    limits = Limits(deadline, gap or 0.0, threads, int(suppress * problem.n))
+    run = _Run(problem, k, limits, on_step)
+    share = BOUND if time_limit is None else BOUND_SHARE * time_limit
+    run.lower = nearest_bound(problem, k, Limits.within(share))
+    try:
+        if method is not None:
+            run.take(method)
+        else:
+            for one in _from_cheap_to_dear(problem, limits):
+                if run.done:
+                    break
+                run.take(one)
+    except KeyboardInterrupt as interrupt:
+        if isinstance(interrupt, Interrupted) and interrupt.best is not None:
+            run.learn(interrupt.best)
+        raise Interrupted(None if run.best is None else run.found()) from None
+    return run.found()
+
+
+def _check(
+    method: Method | None,
+    time_limit: float | None,
+    gap: float | None,
+    suppress: float,
+    threads: int,
+) -> None:
     if gap is not None and not 0 <= gap < 1:
         raise InvalidProblemError("gap", "a relative gap in [0, 1)", gap)
     if time_limit is not None and not time_limit > 0:
@@ -166,19 +195,6 @@ def search(
         raise InvalidProblemError("method", "a method such as GreedySearch()", repr(method))
     if not 0 <= suppress < 1:
         raise InvalidProblemError("suppress", "a share in [0, 1)", suppress)
-    deadline = Limits.within(time_limit).deadline
-    limits = Limits(deadline, gap or 0.0, threads, int(suppress * problem.n))
-    run = _Run(problem, k, limits, on_step)
-    share = None if time_limit is None else BOUND_SHARE * time_limit
-    run.lower = nearest_bound(problem, k, Limits.within(share))
-    if method is not None:
-        run.take(method)
-    else:
-        for one in _from_cheap_to_dear(problem, limits):
-            if run.done:
-                break
-            run.take(one)
-    return run.found()
 
 
 def _from_cheap_to_dear(problem: Problem, limits: Limits) -> Iterator[Method]:
@@ -222,10 +238,13 @@ class _Run:
         return reached or self.limits.left <= 0
 
     def take(self, method: Method) -> None:
-        """Run a method, audit its partition, and keep it if it loses less."""
+        """Run a method and learn what it found."""
         start = None if self.best is None else self.best.labels
         limits = replace(self.limits, start=start)
-        candidate = method.solve(self.problem, self.k, limits)
+        self.learn(method.solve(self.problem, self.k, limits))
+
+    def learn(self, candidate: Candidate) -> None:
+        """Audit a partition, and keep it if it loses less."""
         audit(candidate.labels, self.k, suppress=self.limits.suppress).raise_for_failure()
         loss = self.problem.loss_of(candidate.labels)
         # What a method proves is for partitions of all rows.
