@@ -59,6 +59,7 @@ from discreet.artefact._counts import (
 from discreet.artefact._format import different_labels
 from discreet.artefact._read import Artefact, load, read, zip_kind
 from discreet.artefact._sidecar import is_table, kind_of, sidecar_of
+from discreet.artefact._streams import FileDiagnostics, anonymize_file, audit_file
 from discreet.artefact._write import save
 
 __all__ = [
@@ -66,6 +67,9 @@ __all__ = [
     "AnchoredArtefact",
     "AnonymousTable",
     "Artefact",
+    "FileDiagnostics",
+    "anonymize_file",
+    "audit_file",
     "describe_anonymous",
     "different_labels",
     "from_tails",

@@ -1,0 +1,228 @@
+"""Tables in parts, and files larger than memory: classes, order, what is left on the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.artefact import _streams, anonymize_file, audit_file, load_anonymous
+from discreet.core.errors import CertificateError, InfeasibleError, InvalidProblemError
+from discreet.core.guarantee import KAnonymity
+from discreet.core.randomness import SeededBits
+from discreet.kanonymity.candidate import Candidate, Limits, audit
+from discreet.kanonymity.initial import Initial
+from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem
+from discreet.kanonymity.streaming import Parts, cut
+from discreet.kanonymity.verify import verify
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KINDS: tuple[Attribute, ...] = (Numeric("age"), Categorical("job"))
+GUARANTEE = KAnonymity(3, ("age", "job"))
+
+
+def people(n: int, seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "age": [None, *rng.integers(18, 60, n - 1).tolist()],
+            "job": rng.choice(["cook", "nurse", "a|b", 'the "boss"'], n),
+            "row": [f"r{i}" for i in range(n)],
+        }
+    )
+
+
+def problem(n: int, seed: int = 0) -> Problem:
+    return Problem.from_columns(
+        {name: people(n, seed)[name].to_list() for name in ("age", "job")}, KINDS
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 120), st.integers(1, 40), st.integers(0, 5))
+def test_parts_are_all_rows_once_and_none_is_tiny(n: int, most: int, seed: int) -> None:
+    stated = problem(n, seed)
+    parts = cut(stated, most)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(n))
+    assert max(map(len, parts)) <= most
+    assert len(parts) == 1 or min(map(len, parts)) >= (most + 1) // 4
+
+
+def test_equal_values_stay_together() -> None:
+    stated = Problem.from_columns({"a": [0] * 6 + [1] * 4}, [Numeric("a")])
+    assert [len(part) for part in cut(stated, 6)] == [6, 4]
+
+
+@contextmanager
+def dask_cluster() -> Iterator[Executor]:
+    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client.get_executor()
+
+
+EXECUTORS: dict[str, Callable[[], Any]] = {
+    "threads": lambda: ThreadPoolExecutor(2),
+    "processes": lambda: ProcessPoolExecutor(1, get_context("spawn")),
+    "dask": dask_cluster,
+}
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:distributed", "ignore::ResourceWarning")
+def test_parts_are_solved_anywhere_with_one_result(name: str) -> None:
+    stated = problem(60)
+    alone = Parts(rows=20, inner=Initial()).solve(stated, 3, Limits()).labels
+    assert audit(alone, 3).passed
+    with EXECUTORS[name]() as executor:
+        found = Parts(rows=20, inner=Initial(), executor=executor).solve(stated, 3, Limits())
+    assert np.array_equal(found.labels, alone)
+
+
+def test_the_default_for_a_part_loses_no_more_than_the_plainest_method() -> None:
+    stated = problem(60)
+    plain = Parts(rows=20, inner=Initial()).solve(stated, 3, Limits()).labels
+    best = Parts(rows=20).solve(stated, 3, Limits()).labels
+    assert stated.loss_of(best) <= stated.loss_of(plain)
+    longer = Parts(rows=20).solve(stated, 3, Limits.within(0.5)).labels
+    assert audit(longer, 3).passed
+    assert stated.loss_of(longer) <= stated.loss_of(best)
+
+
+@final
+@dataclass(frozen=True)
+class Broken:
+    """A method that fails."""
+
+    def solve(self, problem: Problem, k: int, limits: Limits) -> Candidate:
+        raise InfeasibleError(f"{problem!r} {k} {limits.gap}")
+
+
+def test_errors_of_a_part_come_through() -> None:
+    with ThreadPoolExecutor(1) as executor, pytest.raises(InfeasibleError):
+        Parts(rows=10, inner=Broken(), executor=executor).solve(problem(60), 3, Limits())
+    with pytest.raises(InvalidProblemError, match="rows"):
+        Parts(rows=0)
+
+
+def write(table: pl.DataFrame, path: Path) -> Path:
+    if path.suffix == ".csv":
+        table.write_csv(path)
+    else:
+        table.write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("source", ["in.csv", "in.parquet"])
+@pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
+def test_files_are_anonymized(tmp_path: Path, source: str, target: str) -> None:
+    original = people(80)
+    said: list[str] = []
+    made = anonymize_file(
+        write(original, tmp_path / source),
+        tmp_path / target,
+        GUARANTEE,
+        attributes=KINDS,
+        rows_of_part=25,
+        inner=Initial(),
+        on_progress=said.append,
+    )
+    out = tmp_path / target
+    table = pl.read_csv(out, infer_schema=False) if out.suffix == ".csv" else pl.read_parquet(out)
+    assert table.columns == original.columns
+    assert sorted(table["row"]) == sorted(original["row"])
+    found = verify(table, GUARANTEE, against=original, attributes=KINDS)
+    assert found.passed, str(found)
+    assert made.diagnostics.lower <= made.diagnostics.information_loss
+    assert 0 <= made.diagnostics.gap <= 1
+    assert audit_file(out, ["age", "job"])[:3] == (
+        made.diagnostics.classes,
+        made.diagnostics.smallest_class,
+        80,
+    )
+    kept = load_anonymous(out)
+    assert not kept.altered
+    assert kept.guarantee == GUARANTEE
+    assert kept.attributes == KINDS
+    assert len(said) == 4
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {source, target, f"{target}.discreet.json"}, "no private row stays behind"
+
+
+def test_rows_stand_in_the_order_of_their_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over the whole table: dealt to several files by the first bits, each of them sorted."""
+    monkeypatch.setattr(_streams, "BUCKET", 20)
+    monkeypatch.setattr(_streams, "BATCH", 30)
+    write(people(100), tmp_path / "in.parquet")
+    made = anonymize_file(
+        tmp_path / "in.parquet",
+        tmp_path / "out.parquet",
+        GUARANTEE,
+        attributes=KINDS,
+        inner=Initial(),
+        bits=SeededBits(5),
+    )
+    bits = SeededBits(5)
+    keys: list[tuple[int, int, str]] = []
+    for rows in batches(tmp_path / "in.parquet"):
+        high, low = bits.randranges(2**64, len(rows)), bits.randranges(2**64, len(rows))
+        keys += zip(high.tolist(), low.tolist(), rows, strict=True)
+    order = [row for *_, row in sorted(keys)]
+    assert pl.read_parquet(tmp_path / "out.parquet")["row"].to_list() == order
+    assert order != sorted(order)
+    assert made.provenance.seeded
+
+
+def batches(path: Path) -> list[list[str]]:
+    stream = pl.scan_parquet(path).collect_batches(chunk_size=30)
+    return [batch["row"].to_list() for batch in stream]
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+    file = write(people(10), tmp_path / "in.csv")
+    out = tmp_path / "out.csv"
+    more: dict[str, Any] = {"attributes": KINDS}
+    with pytest.raises(InfeasibleError):
+        anonymize_file(file, out, KAnonymity(11, ("age", "job")), **more)
+    for source, target in ((file, file), (file, tmp_path / "out.txt"), (tmp_path / "no.csv", out)):
+        with pytest.raises(InvalidProblemError, match=r"source|target"):
+            anonymize_file(source, target, GUARANTEE, **more)
+    with pytest.raises(InvalidProblemError, match="attributes"):
+        anonymize_file(file, out, KAnonymity(2, ("age",)), **more)
+    with pytest.raises(InvalidProblemError, match="'sex'"):
+        anonymize_file(file, out, KAnonymity(2, ("sex",)), attributes=[Numeric("sex")])
+    with pytest.raises(InvalidProblemError, match="'sex'"):
+        audit_file(file, ["sex"])
+    assert not out.exists()
+
+
+def test_a_file_that_fails_its_audit_is_not_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The audit looks at the file alone: here one class has lost its rows on the way."""
+    file = write(people(30), tmp_path / "in.csv")
+
+    def lossy(files: list[Path], target: Path) -> None:
+        pl.scan_parquet(files).head(28).sink_csv(target)
+
+    monkeypatch.setattr(_streams, "_join", lossy)
+    with pytest.raises(CertificateError):
+        anonymize_file(file, tmp_path / "out.csv", GUARANTEE, attributes=KINDS, inner=Initial())
+    assert {path.name for path in tmp_path.iterdir()} == {"in.csv"}
