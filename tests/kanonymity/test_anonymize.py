@@ -211,6 +211,20 @@ def test_what_has_no_guarantee_is_not_a_method_of_the_search() -> None:
     assert reproduce(fars(), 3, PublishedSplitCarry()).guarantee is None
 
 
+def test_a_table_is_judged_by_its_published_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer that gives a row other cells is found out before anything is returned."""
+    from discreet.kanonymity import _tables
+
+    def careless(*arguments: Any) -> pl.DataFrame:
+        made: pl.DataFrame = publish(*arguments)
+        return made.with_columns(sex=pl.Series(["X", *made["sex"].to_list()[1:]]))
+
+    publish = _tables.publish
+    monkeypatch.setattr(_tables, "publish", careless)
+    with pytest.raises(CertificateError, match="classes smaller than k"):
+        anonymize(PEOPLE, KAnonymity(2, ("sex",)))
+
+
 class Hasty:
     """A method that is interrupted at once."""
 

@@ -2,7 +2,7 @@
 
 :func:`anonymize` takes a table and gives it back generalized. Below it, a :class:`Problem` states quasi-identifiers as
 codes, :func:`~discreet.kanonymity.search.search` finds a partition of its rows with a bound on the loss of any, and
-methods are tried in turn.
+methods are tried in turn. :func:`verify` judges a published table by its cells alone.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+# At once, since a module loaded later would take the function's name.
+from discreet.kanonymity.verify import verify
+
 if TYPE_CHECKING:
     from discreet.kanonymity._anonymize import anonymize
     from discreet.kanonymity.as_published import reproduce
     from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
 
-__all__ = ["Categorical", "Numeric", "Problem", "Taxonomy", "anonymize", "reproduce"]
+__all__ = ["Categorical", "Numeric", "Problem", "Taxonomy", "anonymize", "reproduce", "verify"]
 
 _WHERE = {
     "Categorical": "problem",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.outcome import Anonymization, Provenance
@@ -113,6 +114,8 @@ def anonymize(
         For a column that is not there, a value that is not in its taxonomy or bounds, or options that make no sense.
     InfeasibleError
         When there are fewer than k rows.
+    CertificateError
+        When the published cells are not shared by k rows: a bug, and never returned.
     LimitReachedError
         With `throw`, when `gap` was not reached; ``best`` is the anonymization.
     Interrupted
@@ -120,7 +123,8 @@ def anonymize(
 
     Guarantee
     ---------
-    k-anonymity of the returned table in the quasi-identifiers. It is no differential privacy: a class may share a
+    k-anonymity of the returned table in the quasi-identifiers, counted on its cells by
+    :func:`~discreet.kanonymity.verify.verify`. It is no differential privacy: a class may share a
     sensitive value, and who knows the algorithm may learn from its being minimal.
 
     Examples
@@ -134,6 +138,7 @@ def anonymize(
     True
     """
     from discreet.kanonymity._tables import publish, read_problem
+    from discreet.kanonymity.verify import verify
 
     claim: object = guarantee
     if not isinstance(claim, KAnonymity):
@@ -148,10 +153,15 @@ def anonymize(
     }
 
     def write(found: Found) -> Anonymization[Any, Diagnostics]:
+        published = publish(table, problem, found.labels, bits)
+        counted = audit(found.labels, guarantee.k, suppress=int(suppress * problem.n))
+        # The first check of the labels is made anew on what is published.
+        certificate = Certificate((*verify(published, guarantee).checks, *counted.checks[1:]))
+        certificate.raise_for_failure()
         return Anonymization(
-            publish(table, problem, found.labels, bits),
+            published,
             guarantee,
-            audit(found.labels, guarantee.k, suppress=int(suppress * problem.n)),
+            certificate,
             Provenance("anonymize", parameters, method_trace=found.notes),
             _diagnose(problem, found, time.monotonic() - began),
         )
