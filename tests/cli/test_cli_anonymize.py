@@ -292,6 +292,22 @@ def test_a_record_that_does_not_fit_is_refused(capsys: pytest.CaptureFixture[str
     assert say(capsys, "verify", "out.csv").status == 0
 
 
+def test_a_stream_gives_a_table_like_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("people.csv").write_text(
+        "age;sex\n" + "\n".join(f"{20 + i % 7};{'FM'[i % 2]}" for i in range(40)), encoding="utf-8"
+    )
+    command = ["anonymize", "people.csv", "-k", "3", "--quasi", "age,sex", "--stream"]
+    assert say(capsys, *command).status == 2
+    said = say(capsys, *command, "-o", "out.csv", "--json")
+    assert said.status == 0, said.err
+    assert said.data["rows"] == 40
+    assert said.data["smallest_class"] >= 3
+    assert say(capsys, "verify", "out.csv", "--against", "people.csv").status == 0
+    for more in (["--gap", "0.1"], ["--suppress", "0.1"], ["--method", "optimal"]):
+        assert say(capsys, *command, "-o", "out.csv", *more).status == 2
+    assert "order shuffled" in say(capsys, *command, "-o", "out.csv").out
+
+
 @pytest.mark.slow
 def test_a_million_rows(capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)

@@ -141,6 +141,14 @@ def anonymize(
         typer.Option(help="Relative gap to prove.", rich_help_panel=_HOW),
     ] = None,
     threads: Annotated[int, typer.Option(help="Threads of the search.", rich_help_panel=_HOW)] = 1,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="For a table larger than memory: in parts, on as many processes as --threads says.",
+            rich_help_panel=_HOW,
+        ),
+    ] = False,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="CSV or Parquet file to write."),
@@ -159,7 +167,17 @@ def anonymize(
     """
     kinds = Kinds(numeric or (), categorical or (), taxonomy or (), weight or (), bounds or ())
     asked = Asked(
-        k, quasi, sensitive or (), kinds, loss, method, time_limit, gap, suppress, threads
+        k,
+        quasi,
+        sensitive or (),
+        kinds,
+        loss,
+        method,
+        time_limit,
+        gap,
+        suppress,
+        threads,
+        stream,
     )
     return run_anonymize(table, asked, Curated(output, report, as_json, quiet))
 

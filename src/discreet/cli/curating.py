@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.risk import Risk
     from discreet.kanonymity.search import Step
 
-__all__ = ["Asked", "Curated", "run_anonymize", "run_risk"]
+__all__ = ["Asked", "Curated", "method_of", "run_anonymize", "run_risk"]
 
 PRIVATE = "computed from the original: for the curator, not for publication"
 
@@ -48,6 +48,7 @@ class Asked:
     gap: float | None
     suppress: float
     threads: int
+    stream: bool = False
 
 
 @final
@@ -68,8 +69,12 @@ def run_anonymize(path: str, asked: Asked, curated: Curated) -> Status:
     from discreet.kanonymity._tables import near_unique
 
     guarantee = KAnonymity(asked.k, tuple(names_of(asked.quasi)))
-    method = _method(asked.method)
+    method = method_of(asked.method)
     _check_files(path, curated)
+    if asked.stream:
+        from discreet.cli.streaming import run_stream
+
+        return run_stream(path, asked, curated, private=PRIVATE)
     table = read_rows(path, "TABLE")
     attributes = attributes_of(table, guarantee.quasi_identifiers, asked.kinds)
     sensitive = _sensitive(table, asked.sensitive, guarantee)
@@ -150,7 +155,7 @@ def run_risk(
     return Status.DONE
 
 
-def _method(name: str | None) -> Method | None:
+def method_of(name: str | None) -> Method | None:
     """Find a method; ``optimal`` is whatever proves most, and has to prove it."""
     from discreet.kanonymity.methods import METHODS, UNPROVEN
 

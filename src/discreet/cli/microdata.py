@@ -6,7 +6,7 @@ import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Protocol, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["Kinds", "attributes_of", "names_of", "pairs_of", "read_rows", "separator_of"]
+__all__ = ["Columns", "Kinds", "attributes_of", "names_of", "pairs_of", "read_rows", "separator_of"]
 
 _NUMBER = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
 _CODE = r"^\s*[+-]?0\d"
@@ -116,7 +116,20 @@ def separator_of(path: Path) -> str:
     return max(marks, key=lambda mark: marks[mark])
 
 
-def attributes_of(table: pl.DataFrame, quasi: Sequence[str], kinds: Kinds) -> tuple[Attribute, ...]:
+class Columns(Protocol):
+    """Columns by name, and their names."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names."""
+        ...
+
+    def __getitem__(self, name: str) -> pl.Series:
+        """Values."""
+        ...
+
+
+def attributes_of(table: Columns, quasi: Sequence[str], kinds: Kinds) -> tuple[Attribute, ...]:
     """Say what kind of column each quasi-identifier is.
 
     Columns of numbers are numeric unless told otherwise; in a CSV file, a column where each cell that is not empty is a

@@ -1,0 +1,131 @@
+"""``anonymize --stream``: a table that need not fit into memory."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.cli.microdata import attributes_of, names_of, separator_of
+from discreet.cli.output import Status, emit, facts, warn
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import KAnonymity
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+    from contextlib import AbstractContextManager
+
+    import polars as pl
+
+    from discreet.cli.curating import Asked, Curated
+
+__all__ = ["run_stream"]
+
+
+class _Columns:
+    """The different values of a file's columns, each read when it is asked for."""
+
+    def __init__(self, path: Path, separator: str) -> None:
+        import polars as pl
+
+        self._lazy = (
+            pl.scan_parquet(path, glob=False)
+            if path.suffix.lower() == ".parquet"
+            else pl.scan_csv(path, separator=separator, infer_schema=False, glob=False)
+        )
+        self.columns = self._lazy.collect_schema().names()
+
+    def __getitem__(self, name: str) -> pl.Series:
+        import polars as pl
+
+        return self._lazy.select(pl.col(name).unique()).collect(engine="streaming")[name]
+
+
+def run_stream(path: str, asked: Asked, curated: Curated, *, private: str) -> Status:
+    """Anonymize a file part by part, and return the exit status."""
+    from discreet.artefact import anonymize_file
+    from discreet.cli.curating import method_of
+
+    if curated.output is None:
+        raise InvalidProblemError("--output", "a file to write, with --stream", "none")
+    for given, option in (
+        (asked.gap, "--gap"),
+        (asked.suppress or None, "--suppress"),
+        (asked.sensitive or None, "--sensitive"),
+        (curated.report, "--report"),
+    ):
+        if given is not None:
+            raise InvalidProblemError(option, "none with --stream", "one")
+    if asked.method == "optimal":
+        raise InvalidProblemError("--method", "a method for parts, with --stream", "'optimal'")
+    guarantee = KAnonymity(asked.k, tuple(names_of(asked.quasi)))
+    where = Path(path)
+    separator = "," if where.suffix.lower() == ".parquet" else _separator(where)
+    attributes = attributes_of(_Columns(where, separator), guarantee.quasi_identifiers, asked.kinds)
+    quiet = curated.quiet or not sys.stderr.isatty()
+    with _executor(asked.threads) as executor:
+        made = anonymize_file(
+            path,
+            curated.output,
+            guarantee,
+            attributes=attributes,
+            loss=asked.loss,
+            inner=method_of(asked.method),
+            executor=executor,
+            time_limit=asked.time_limit,
+            separator=separator,
+            on_progress=lambda sentence: warn(sentence, quiet=quiet),
+        )
+    found = made.diagnostics
+    data: dict[str, Any] = {
+        "information_loss": found.information_loss,
+        "mean_loss": found.mean_loss,
+        "lower": found.lower,
+        "gap": found.gap,
+        "optimal": found.gap == 0,
+        "classes": found.classes,
+        "smallest_class": found.smallest_class,
+        "suppressed": 0,
+        "rows": found.rows,
+        "method": "parts",
+        "seconds": found.seconds,
+        "loss": asked.loss,
+        "private": private,
+        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
+        "certificate": made.certificate.to_dict(),
+        "order": "shuffled",
+        "output": curated.output,
+    }
+    text = facts(
+        [
+            ("guarantee", guarantee),
+            (
+                "information loss",
+                f"{found.information_loss:.6g} ({asked.loss}), at least {found.lower:.6g}",
+            ),
+            ("mean loss", f"{found.mean_loss:.4f} of a cell"),
+            ("classes", f"{found.classes}, the smallest of {found.smallest_class} rows"),
+            ("rows", f"{found.rows} written, order shuffled"),
+            ("method", f"parts, {found.seconds:.1f} s"),
+            ("private", private),
+        ]
+    )
+    emit(data, f"{text}\n\n{made.certificate}", as_json=curated.as_json, command="anonymize")
+    return Status.DONE
+
+
+def _separator(path: Path) -> str:
+    try:
+        return separator_of(path)
+    except (OSError, UnicodeDecodeError):
+        raise InvalidProblemError("TABLE", "a CSV file in UTF-8", str(path)) from None
+
+
+def _executor(workers: int) -> AbstractContextManager[Executor | None]:
+    """Start processes, or none for one worker."""
+    if workers == 1:
+        return nullcontext()
+    return ProcessPoolExecutor(workers, get_context("spawn"))
