@@ -227,6 +227,34 @@ def charged() -> int:
 
 
 @pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--method kuo_naive", "units: expected public"),
+        ("--method top_down_a --levels 1/2,0,1/2", "levels: expected a share"),
+        ("--method m_c_ch_calibrated --public-units units.csv", "tree: expected branches of equal"),
+    ],
+)
+def test_what_a_method_lacks_is_not_charged(
+    ask: Callable[..., Said], options: str, message: str
+) -> None:
+    Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
+    public = "" if "--public-units" in options else "--region-list regions.csv"
+    said = ask(
+        f"counts people.csv {BASE} {public} -o out.csv --ledger ledger.db --dataset d {options}"
+    )
+    assert (said.status, said.out) == (2, "")
+    assert message in said.err
+    assert charged() == 0
+
+
+def test_high_leaves_may_be_left_their_own_part(ask: Callable[..., Said]) -> None:
+    line = f"counts people.csv {BASE} --region-list regions.csv -o out.csv --json"
+    for option, scale in (("", "3/2"), ("--no-leaves-inherit", "3")):
+        stated = ask(f"{line} {option}").data["parameters"]["scale_of_leaves_by_level"]
+        assert stated == ["none", scale, "3"]
+
+
+@pytest.mark.parametrize(
     ("rows", "message"),
     [
         ("h1,GA,Secret\n", "county: expected a region of the list, got others in rows 1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from discreet import (
 from discreet.core.budget import MemoryBudget
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy import GroupSizes, diagnose, release, reproduce, verify
+from discreet.hierarchy._release import rehearse
 from discreet.hierarchy.methods import METHODS, method_name, method_named
 from discreet.hierarchy.result import RegionCounts
 
@@ -129,6 +131,56 @@ def test_nothing_is_charged_for_what_can_be_refused_without_the_data() -> None:
     assert budget.account("census").left == (Fraction(0),)
     with pytest.raises(BudgetError):
         ask()
+
+
+@pytest.mark.parametrize("name", sorted(set(METHODS) - {"m_c_ch"}))
+def test_what_a_method_needs_is_asked_before_it_is_paid_for(name: str) -> None:
+    """Private units, branches of unequal depth, a level without a part: all is known without the data."""
+    ragged = Tree.from_paths([("a", "x"), ("b",)])
+    parts: tuple[list[str] | None, ...] = (None, ["1/2", "0", "1/2"])
+    for units, tree, levels in product(("public", "private"), (TREES[2], ragged), parts):
+        data = sample(tree, units, size=2)
+        budget = MemoryBudget({"census": PERSON})
+        ask: dict[str, Any] = {"levels": levels, "budget": budget, "dataset": "census"}
+        try:
+            rehearse(data.frame, PERSON, method=name, levels=levels)
+        except InvalidProblemError:
+            with pytest.raises(InvalidProblemError):
+                release(data, PERSON, method=name, **ask)
+            assert budget.account("census").left == (PERSON.epsilon,)
+            continue
+        if name not in SLOW | {"m_h_dp"}:
+            assert release(data, PERSON, method=name, **ask).certificate.passed
+            assert budget.account("census").left == (Fraction(0),)
+
+
+def test_methods_say_what_they_lack() -> None:
+    data = sample(TREES[2], "private")
+    lacking: tuple[tuple[str, list[str] | None, str], ...] = (
+        ("kuo_h_c", None, "public"),
+        ("hay_sorted", None, "public"),
+        ("top_down_a", ["1/2", "0", "1/2"], "each level"),
+        ("m_c_dp", ["1/2", "1/2", "0"], "the leaves"),
+    )
+    for name, levels, said in lacking:
+        with pytest.raises(InvalidProblemError, match=said):
+            release(data, PERSON, method=name, levels=levels)
+    with pytest.raises(InvalidProblemError, match="equal depth"):
+        release(sample(TREES[3]), PERSON, method="m_c_ch_calibrated")
+
+
+def test_leaves_above_the_deepest_level_may_be_left_their_own_part() -> None:
+    data = sample(TREES[3], "private")
+    for inherit, scale in ((True, Fraction(8, 3)), (False, Fraction(8))):
+        made = release(
+            data, PERSON, leaves_inherit=inherit, keep_measurements=True, levels=["1/4"] * 4
+        )
+        assert made.certificate.passed
+        assert made.provenance.parameters["leaves_inherit"] is inherit
+        measured = made.result.measurements
+        assert measured is not None
+        # The leaf b, below the root, has its own part of four, or those of the two levels below it too.
+        assert measured.scales[data.frame.tree.find(("b",))] == scale
 
 
 class _UnreadableError(Exception):

@@ -150,6 +150,13 @@ def counts(
             rich_help_panel=_HOW,
         ),
     ] = None,
+    leaves_inherit: Annotated[
+        bool,
+        typer.Option(
+            help="Whether regions that end above the deepest level have the parts of the levels below them, too.",
+            rich_help_panel=_HOW,
+        ),
+    ] = True,
     accept_no_guarantee: Annotated[
         bool,
         typer.Option(
@@ -195,7 +202,9 @@ def counts(
     where = Places(regions, region_list, public_units, max_size, max_quantity, root)
     claim = Claim(epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee)
     written = Written(output, measurements, report, diagnostics, as_json, quiet)
-    return run_counts(data, where, claim, written, method=method, levels=levels)
+    return run_counts(
+        data, where, claim, written, method=method, levels=levels, leaves_inherit=leaves_inherit
+    )
 
 
 def query(

@@ -85,6 +85,7 @@ def run_counts(
     *,
     method: str | None,
     levels: str | None,
+    leaves_inherit: bool = True,
 ) -> Status:
     """Publish counts, and return the exit status.
 
@@ -104,17 +105,17 @@ def run_counts(
         raise InvalidProblemError("--measurements, --report", expected, "one")
     ledger = _open_ledger(claim, refuse=claim.accept_no_guarantee)
     public = _read_public(data, places)
-    shares = None if levels is None else levels.split(",")
-    kind = _rehearse(data, places, public, guarantee, method=chosen, shares=shares)
+    parts: dict[str, Any] = {
+        "levels": None if levels is None else levels.split(","),
+        "leaves_inherit": leaves_inherit,
+    }
+    kind = _rehearse(data, places, public, guarantee, method=chosen, **parts)
     if kind == "sorted" and written.measurements is not None:
         raise InvalidProblemError("--measurements", "a method that measures counts", method)
     if ledger is not None and claim.dataset is not None:
         ledger.reserve(claim.dataset, guarantee)
     counted = _count(data, places, public)
-    options: dict[str, Any] = {
-        "levels": shares,
-        "keep_measurements": written.measurements is not None,
-    }
+    options = {**parts, "keep_measurements": written.measurements is not None}
     outcome: Outcome
     if claim.accept_no_guarantee:
         from discreet.hierarchy import reproduce
@@ -225,21 +226,20 @@ def _rehearse(
     guarantee: PureDP | ZeroConcentratedDP,
     *,
     method: Any,  # noqa: ANN401 - a method or None
-    shares: list[str] | None,
+    **parts: Any,  # noqa: ANN401 - levels and leaves_inherit, as for release
 ) -> str:
     """Refuse what needs no data to be refused: levels, sizes, neighbors, names of columns; say what is measured."""
-    from discreet.hierarchy._release import DEFAULT
+    from discreet.hierarchy._release import DEFAULT, rehearse
     from discreet.hierarchy._rows import open_table
-    from discreet.hierarchy.measure import level_shares, node_scales
 
     frame = public.frame(places.max_size, places.max_quantity)
-    kind = (method or find(COUNT_METHODS, DEFAULT, "--method")()).kind
-    node_scales(frame, kind, guarantee, level_shares(frame.tree.depth, shares))
+    chosen = method or find(COUNT_METHODS, DEFAULT, "--method")()
+    rehearse(frame, guarantee, method=chosen, **parts)
     named = (data.unit, data.size, data.quantity, data.person)
     wanted = [*public.columns, *(name for name in named if name is not None)]
     # Names of columns are no records: a mistyped one costs nothing.
     open_table(data.people or data.units, "PEOPLE" if data.people else "--units", wanted)
-    return str(kind)
+    return str(chosen.kind)
 
 
 def _count(data: Tables, places: Places, public: Public) -> GroupSizes:

@@ -12,6 +12,7 @@ from discreet.core.outcome import Provenance, Release, Unproven
 from discreet.hierarchy.measure import level_shares, measure, node_scales
 from discreet.hierarchy.methods import method_name, method_named
 from discreet.hierarchy.result import RegionCounts
+from discreet.hierarchy.survival import check_needs
 from discreet.hierarchy.verify import PROMISES, verify
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     DPForPersons = PureDP | ZeroConcentratedDP
 
-__all__ = ["DEFAULT", "release", "reproduce"]
+__all__ = ["DEFAULT", "rehearse", "release", "reproduce"]
 
 DEFAULT = "m_c_dp_weighted"
 """The method of ``method=None``, whatever the data."""
@@ -41,6 +42,7 @@ def release(
     *,
     method: Method | str | None = None,
     levels: Sequence[Exact] | None = None,
+    leaves_inherit: bool = True,
     bits: UniformSource | None = None,
     budget: Budget | None = None,
     dataset: str | None = None,
@@ -63,6 +65,8 @@ def release(
         The part of the budget of each level, the root first, with the sum 1; not to be chosen by looking at the data.
         ``None`` gives equal parts, or all to the leaves where the method uses only those.
         :func:`discreet.hierarchy.levels.choose_levels` suggests parts for a workload.
+    leaves_inherit
+        Whether leaves above the deepest level also have the parts of the levels below them, which nobody else has.
     bits
         Source of chance; the operating system's by default. With any other the outcome is marked as not private.
     budget, dataset
@@ -107,13 +111,14 @@ def release(
         raise InvalidProblemError("method", "one with a guarantee", f"{chosen}: {reason}")
     if budget is not None and not dataset:
         raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
-    shares = _shares(data.frame, chosen, levels)
-    # What can be refused without the data is refused before anything is charged.
-    _check_guarantee(guarantee)
-    node_scales(data.frame, chosen.kind, guarantee, shares)
+    shares = rehearse(
+        data.frame, guarantee, method=chosen, levels=levels, leaves_inherit=leaves_inherit
+    )
     if budget is not None and dataset:
         budget.reserve(dataset, guarantee)
-    measured = measure(data, chosen.kind, guarantee, levels=shares, bits=bits)
+    measured = measure(
+        data, chosen.kind, guarantee, levels=shares, leaves_inherit=leaves_inherit, bits=bits
+    )
     result = _solve(chosen, measured, keep_measurements, on_progress)
     provenance = _provenance(chosen, measured)
     made = Release(result, guarantee, Certificate(()), provenance)
@@ -128,6 +133,7 @@ def reproduce(
     *,
     method: Method | str,
     levels: Sequence[Exact] | None = None,
+    leaves_inherit: bool = True,
     bits: UniformSource | None = None,
     keep_measurements: bool = False,
     on_progress: Callable[[str], None] | None = None,
@@ -136,7 +142,7 @@ def reproduce(
 
     Parameters
     ----------
-    data, levels, bits, keep_measurements, on_progress
+    data, levels, leaves_inherit, bits, keep_measurements, on_progress
         As for :func:`release`.
     guarantee
         What the publication claims; it sets the noise.
@@ -149,18 +155,56 @@ def reproduce(
         The counts, and the reason why there is no guarantee.
     """
     chosen = _method(method)
-    _check_guarantee(guarantee)
-    shares = _shares(data.frame, chosen, levels)
+    shares = rehearse(
+        data.frame, guarantee, method=chosen, levels=levels, leaves_inherit=leaves_inherit
+    )
     reason = getattr(chosen, "unproven", "") or _COMPARED
     spent = guarantee
     if hasattr(chosen, "as_published"):
         spent, shares = chosen.as_published(data.frame, guarantee, shares)
-    measured = measure(data, chosen.kind, spent, levels=shares, bits=bits)
+    measured = measure(
+        data, chosen.kind, spent, levels=shares, leaves_inherit=leaves_inherit, bits=bits
+    )
     result = _solve(chosen, measured, keep_measurements, on_progress)
     provenance = _provenance(chosen, measured)
     if spent != guarantee:
         reason = f"{reason}; as calibrated for {guarantee}, the noise gives no more than: {spent}"
     return Unproven(result, reason, provenance)
+
+
+def rehearse(
+    frame: Frame,
+    guarantee: DPForPersons,
+    *,
+    method: Method | str | None = None,
+    levels: Sequence[Exact] | None = None,
+    leaves_inherit: bool = True,
+) -> tuple[Fraction, ...]:
+    """Refuse what can be refused without the data, so that it is refused before anything is charged.
+
+    Parameters
+    ----------
+    frame
+        The public facts.
+    guarantee, method, levels, leaves_inherit
+        As for :func:`release`.
+
+    Returns
+    -------
+    tuple of Fraction
+        The part of the budget of each level.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a guarantee of another kind, parts that do not add up, or facts with which the method cannot work.
+    """
+    chosen = _method(method)
+    _check_guarantee(guarantee)
+    shares = _shares(frame, chosen, levels)
+    scales = node_scales(frame, chosen.kind, guarantee, shares, leaves_inherit=leaves_inherit)
+    check_needs(frame, scales, getattr(chosen, "needs", ()))
+    return shares
 
 
 def _method(method: Method | str | None) -> Method:

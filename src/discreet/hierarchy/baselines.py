@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.sensitivity import Kind
+    from discreet.hierarchy.survival import Need
 
     Tell = Callable[[str], None]
 
@@ -33,6 +34,7 @@ class RawNoisy:
 
     kind: ClassVar[Kind] = "direct"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level",)
     promises: ClassVar[tuple[str, ...]] = ("integral",)
 
     def solve(
@@ -53,6 +55,7 @@ class Clipped:
 
     kind: ClassVar[Kind] = "direct"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level",)
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative")
 
     def solve(

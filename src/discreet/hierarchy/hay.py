@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.sensitivity import Kind
+    from discreet.hierarchy.survival import Need
 
     Tell = Callable[[str], None]
 
@@ -72,6 +73,7 @@ class HaySorted:
 
     kind: ClassVar[Kind] = "sorted"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative", "faithful")
 
     def solve(

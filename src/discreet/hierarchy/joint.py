@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.sensitivity import Kind
+    from discreet.hierarchy.survival import Need
 
 __all__ = ["Joint", "JointFit", "fit_jointly"]
 
@@ -116,7 +117,7 @@ def fit_jointly(
     plain, pulled = TreeFit(tree, heavy), TreeFit(tree, heavy, extra=pull[:, 0])
     z = _monotone(target[leaves], most)
     u = np.zeros_like(z)
-    # A sum of squares is never below 0; where the fit costs nothing, rounding must not leave a gap of nothing by nothing.
+    # A sum of squares is never below 0; where the fit costs nothing, rounding must not leave a gap.
     best = JointFit(tree.totals(z), np.inf, 0.0, 0)
     for step in range(1, max_iterations + 1):
         x = pulled.solve(target, z - u)[leaves]
@@ -181,6 +182,7 @@ class Joint:
 
     kind: ClassVar[Kind] = "survival"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(
         self, measured: Measured, *, on_progress: Callable[[str], None] | None = None

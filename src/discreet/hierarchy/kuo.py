@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.core.tree import Tree
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.sensitivity import Kind
+    from discreet.hierarchy.survival import Need
 
     Tell = Callable[[str], None]
 
@@ -45,6 +46,7 @@ class KuoNaive:
 
     kind: ClassVar[Kind] = "direct"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(
         self,
@@ -73,6 +75,7 @@ class KuoHc:
 
     kind: ClassVar[Kind] = "survival"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(
         self,
@@ -102,6 +105,7 @@ class KuoHg:
 
     kind: ClassVar[Kind] = "sorted"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(
         self,

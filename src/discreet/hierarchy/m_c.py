@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearProgram
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.sensitivity import Kind
+    from discreet.hierarchy.survival import Need
 
 __all__ = ["MC"]
 
@@ -51,6 +52,7 @@ class MC:
 
     kind: ClassVar[Kind] = "survival"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(
         self, measured: Measured, *, on_progress: Callable[[str], None] | None = None

@@ -17,7 +17,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.hierarchy.isotonic import isotonic_sums
-from discreet.hierarchy.survival import check_kind
+from discreet.hierarchy.survival import check_kind, check_needs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.sensitivity import Kind
+    from discreet.hierarchy.survival import Need
 
 __all__ = ["MCChain", "calibrated_chain"]
 
@@ -72,6 +73,7 @@ class MCChain:
 
     kind: ClassVar[Kind] = "chain"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level", "public units", "equal depth")
 
     def __post_init__(self) -> None:
         if self.solver not in ("pooling", "recurrence"):
@@ -128,8 +130,7 @@ class MCChain:
         check_kind(measured, "chain")
         frame = measured.frame
         tree, total = frame.tree, frame.total
-        if (tree.levels[tree.leaves] != tree.depth).any():
-            raise InvalidProblemError("tree", "branches of equal depth", "different ones")
+        check_needs(frame, measured.scales, self.needs)
         if total is None:
             raise InvalidProblemError("units", "public", "private")
         if on_progress is not None:

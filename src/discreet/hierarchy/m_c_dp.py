@@ -40,7 +40,7 @@ class MCDP:
         What the regression minimizes: squares (``"l2"``), as published, or absolute deviations (``"l1"``).
     weights
         The weight of each node in the second step: equal ones, as published; the precision of its noise, which is the
-        same where all levels have the same share of the budget; or ``"spread"``, the precision times the square root
+        same where all levels have the same share of the budget; or ``"spread"``, the precision times the fourth root
         of the number of leaves below.
 
     Notes

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.sensitivity import Kind
+    from discreet.hierarchy.survival import Need
 
 __all__ = ["MCRelaxed"]
 
@@ -44,6 +45,7 @@ class MCRelaxed:
 
     kind: ClassVar[Kind] = "survival"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level",)
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative", "faithful")
 
     def solve(

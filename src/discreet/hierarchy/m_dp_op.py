@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.sensitivity import Kind
+    from discreet.hierarchy.survival import Need
 
 __all__ = ["MDPOP"]
 
@@ -55,6 +56,7 @@ class MDPOP:
 
     kind: ClassVar[Kind] = "direct"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(
         self, measured: Measured, *, on_progress: Callable[[str], None] | None = None

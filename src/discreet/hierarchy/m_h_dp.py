@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.sensitivity import Kind
+    from discreet.hierarchy.survival import Need
 
 __all__ = ["MHDP", "table_merge"]
 
@@ -63,6 +64,7 @@ class MHDP:
 
     kind: ClassVar[Kind] = "direct"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(
         self, measured: Measured, *, on_progress: Callable[[str], None] | None = None

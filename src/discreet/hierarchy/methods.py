@@ -51,10 +51,11 @@ METHODS: dict[str, str] = {
 class Method(Protocol):
     """What a method is: frozen parameters, what it wants measured, and post-processing.
 
-    A method may have more: ``only_leaves``, true where it makes no use of the levels above; ``promises``, what its
-    counts satisfy (:data:`discreet.hierarchy.verify.PROMISES` when absent); ``unproven``, the reason why it has no
-    guarantee, empty where it has one; and ``as_published(frame, guarantee, shares)``, which then gives the guarantee
-    that the published noise really has, and the shares of the levels in it.
+    A method may have more: ``only_leaves``, true where it makes no use of the levels above; ``needs``, what it asks of
+    the public facts (:data:`discreet.hierarchy.survival.Need`), so that a release is refused before it is paid for;
+    ``promises``, what its counts satisfy (:data:`discreet.hierarchy.verify.PROMISES` when absent); ``unproven``, the
+    reason why it has no guarantee, empty where it has one; and ``as_published(frame, guarantee, shares)``, which then
+    gives the guarantee that the published noise really has, and the shares of the levels in it.
     """
 
     kind: ClassVar[Kind]

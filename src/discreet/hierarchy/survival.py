@@ -15,17 +15,32 @@ from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.isotonic import isotonic_int, isotonic_l1
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.sensitivity import Kind
 
-__all__ = ["Weights", "check_kind", "counts_of", "fitted", "node_weights", "survival_of"]
+__all__ = [
+    "Need",
+    "Weights",
+    "check_kind",
+    "check_needs",
+    "counts_of",
+    "fitted",
+    "node_weights",
+    "survival_of",
+]
+
+Need = Literal["every level", "public units", "equal depth"]
+"""What a method may ask of the public facts and of the parts of the budget, beyond a part for the leaves."""
 
 Weights = Literal["inverse-variance", "equal", "spread"]
 """How much the cost of a node counts: by the precision of its noise, as all others, or by its precision times the
-square root of the number of leaves below it."""
+fourth root of the number of leaves below it."""
 
 _FINE = 16
 _MOST = 1 << 24
@@ -35,10 +50,37 @@ def check_kind(measured: Measured, kind: Kind, *, everywhere: bool = True) -> No
     """Refuse measurements of another kind, and such that lack what a method needs."""
     if measured.kind != kind:
         raise InvalidProblemError("measured", f"{kind} counts", f"{measured.kind} counts")
-    known = measured.measured
-    if not known[measured.frame.tree.leaves].all() or (everywhere and not known.all()):
-        where = "each level" if everywhere else "the leaves"
+    check_needs(measured.frame, measured.scales, ("every level",) if everywhere else ())
+
+
+def check_needs(
+    frame: Frame, scales: Sequence[Fraction | None], needs: Sequence[Need] = ()
+) -> None:
+    """Refuse public facts and scales of noise that a method cannot work with; no data are looked at.
+
+    Parameters
+    ----------
+    frame
+        The public facts.
+    scales
+        For each node the scale of its noise, ``None`` where nothing is measured.
+    needs
+        What the method needs beside the leaves.
+
+    Raises
+    ------
+    InvalidProblemError
+        Naming what is missing.
+    """
+    tree = frame.tree
+    known = np.array([scale is not None for scale in scales])
+    if not known[tree.leaves].all() or ("every level" in needs and not known.all()):
+        where = "each level" if "every level" in needs else "the leaves"
         raise InvalidProblemError("levels", f"a share of the budget for {where}", "none for some")
+    if "public units" in needs and frame.group_totals is None:
+        raise InvalidProblemError("units", "public, as the method needs", "private")
+    if "equal depth" in needs and (tree.levels[tree.leaves] != tree.depth).any():
+        raise InvalidProblemError("tree", "branches of equal depth", "different ones")
 
 
 def counts_of(frame: Frame, survival: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -74,7 +116,7 @@ def node_weights(measured: Measured, weights: Weights) -> NDArray[np.int64]:
         raise InvalidProblemError("weights", expected, repr(weights))
     wanted = 1 / measured.variances()
     if weights == "spread":
-        wanted *= np.sqrt(measured.frame.tree.leaf_counts)
+        wanted *= measured.frame.tree.leaf_counts**0.25
     relative = wanted / wanted[known].min()
     if relative.max() == 1:
         return known.astype(np.int64)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.sensitivity import Kind
+    from discreet.hierarchy.survival import Need
 
 __all__ = ["TopDown", "TopDownCumulative", "apportion", "top_down_b"]
 
@@ -95,6 +96,7 @@ class TopDown:
 
     kind: ClassVar[Kind] = "direct"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def __post_init__(self) -> None:
         if self.variant not in ("a", "b"):
@@ -140,6 +142,7 @@ class TopDownCumulative:
 
     kind: ClassVar[Kind] = "survival"
     integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(
         self, measured: Measured, *, on_progress: Callable[[str], None] | None = None
