@@ -42,15 +42,15 @@ DOWNTOWN = 36
 EPSILONS = (0.5, 1, 2, 4, 8)
 GAP = 0.01
 
-_TITLE = "Report a place near you, and give away no more than you must"
+_TITLE = "Say what may be learned, and prove that no more can be"
 _PROMISE = (
-    "A service wants to know where you are. A mechanism reports a place near you instead, drawn at random in such a "
-    "way that whoever sees it cannot tell well between places that are close to each other."
+    "A place is reported, places are chosen, people are counted: each chapter of this page does one such task so that "
+    "whoever sees the result learns no more about any one person than the promise at its head allows."
 )
 _PROOF = (
-    "Many mechanisms keep this promise. The two on this page were computed to cost as little as possible while they "
-    "keep it, with a proof that no other could cost much less. Privacy was checked afterwards, in exact arithmetic, on "
-    "the very numbers that reports are drawn from."
+    "Each result is as good as the promise permits, or nearly; where that could be proved, the proof is there. Privacy "
+    "was checked afterwards, in exact arithmetic, on the very numbers that were published or are drawn from, by code "
+    "that did not make them."
 )
 _RIDE = (
     "A rider asks for a car. It is sent to the junction that was reported and drives on from there to the rider, along "
