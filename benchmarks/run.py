@@ -19,6 +19,7 @@ QUICK = [
     ["import_time.py"],
     ["sampler_rates.py"],
     ["hierarchy_engine.py", "--repeat", "1"],
+    ["hierarchy_release.py", "--repeat", "1"],
     ["submodular_private.py"],
     ["submodular_oracles.py"],
     ["kanonymity_search.py", "--rows", "4000", "--seconds", "5"],
@@ -28,6 +29,7 @@ QUICK = [
 LONG = [
     ["kanonymity_search.py"],
     ["hierarchy_engine.py", "--scaling", "--losses", "--tables", "--taxi"],
+    ["hierarchy_release.py", "--scaling", "--units", "2000000"],
     ["submodular_oracles.py", "--full"],
     ["metricdp_golden.py", "--full"],
     ["metricdp_engine.py", "--full", "--beside"],
@@ -56,7 +58,7 @@ def main() -> int:
     if options.peers:
         todo += [
             [f"peers_{peer}.py", "--python", options.peers]
-            for peer in ("qif", "solvers", "submodular")
+            for peer in ("qif", "solvers", "submodular", "hierarchy")
         ]
     failed = 0
     for script, *arguments in todo:
