@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.artefact import load_counts, read
+from discreet.cli.row_judges import judge_anonymous
 from discreet.core.guarantee import MetricDP
 from discreet.core.metric import MetricSpace
 from discreet.datasets import made_city
@@ -36,6 +37,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
         people=80,
         runs=1,
         households=2_000,
+        patients=60,
         on_progress=said.append,
     )
 
@@ -43,7 +45,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 def test_the_page_shows_both_designs_and_the_frontier(demo: Demo) -> None:
     page = demo.page.read_text(encoding="utf-8")
     assert page.count('class="map"') == 2
-    assert page.count('class="plot"') == 2
+    assert page.count('class="plot"') == 3
     assert "A grid of 12 cells" in page
     assert page.count('class="choice"') == 1
     assert "greedy on a secret subsample" in page
@@ -65,16 +67,24 @@ def test_the_files_carry_designs_that_verify(demo: Demo) -> None:
 
 
 def test_the_census_is_a_table_that_verifies(demo: Demo) -> None:
-    (table,) = demo.tables
+    table, _ = demo.tables
     assert verify_release(load_counts(table)).passed
     assert "discreet verify new/census.parquet" in demo.page.read_text(encoding="utf-8")
+
+
+def test_the_patients_are_a_table_that_verifies(demo: Demo) -> None:
+    certificate, found = judge_anonymous(str(demo.tables[1]), optimality=False)
+    assert certificate.passed
+    assert found["smallest_class"] >= 5
+    assert "discreet verify new/patients.csv" in demo.page.read_text(encoding="utf-8")
 
 
 def test_progress_and_times_are_told_but_nothing_is_printed(
     demo: Demo, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(said) == 6
-    assert set(demo.seconds) == {"city", "curves", "grid", "choice", "census", "page"}
+    assert len(said) == 7
+    parts = {"city", "curves", "grid", "choice", "census", "patients", "page"}
+    assert set(demo.seconds) == parts
     assert min(demo.seconds.values()) > 0
     assert capsys.readouterr().out == ""
 

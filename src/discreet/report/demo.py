@@ -24,6 +24,7 @@ from discreet.report.compare import compare
 from discreet.report.counting import count_demo
 from discreet.report.maps import Backdrop
 from discreet.report.page import make_chapter, write_report
+from discreet.report.patients import patient_demo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -121,9 +122,10 @@ def build_demo(
     people: int = 1_000,
     runs: int = 6,
     households: int = 60_000,
+    patients: int = 1_500,
     on_progress: Callable[[str], None] | None = None,
 ) -> Demo:
-    """Make the demo: ``index.html``, ``city.channel``, ``grid.channel`` and ``census.parquet``.
+    """Make the demo: ``index.html``, two channels, ``census.parquet`` and ``patients.csv``.
 
     Parameters
     ----------
@@ -141,6 +143,8 @@ def build_demo(
         How often each method chooses for the curves.
     households
         Size of the made census.
+    patients
+        Rows of the made table of patients.
     on_progress
         Called with a sentence before each part.
 
@@ -160,18 +164,19 @@ def build_demo(
     folder.mkdir(parents=True, exist_ok=True)
     watch = _Watch(on_progress)
     files = (folder / "city.channel", folder / "grid.channel")
-    table = folder / "census.parquet"
+    tables = (folder / "census.parquet", folder / "patients.csv")
     city = made_city(junctions, seed=seed)
     chapters = [
         _city_chapter(city, files[0], watch),
         _grid_chapter(rows, columns, files[1], watch),
         _choice_chapter(people, runs, watch),
-        _census_chapter(households, table, watch),
+        _census_chapter(households, tables[0], watch),
+        _patient_chapter(patients, tables[1], watch),
     ]
     watch.begin("Writing the page")
     page = write_report(chapters, folder / "index.html", title=_TITLE, lead=(_PROMISE, _PROOF))
     watch.end("page")
-    return Demo(page, files, (table,), dict(watch.seconds))
+    return Demo(page, files, tables, dict(watch.seconds))
 
 
 def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
@@ -241,6 +246,13 @@ def _census_chapter(households: int, file: Path, watch: _Watch) -> Chapter:
     counted = count_demo(file, groups=households)
     watch.end("census")
     return counted.chapter
+
+
+def _patient_chapter(patients: int, file: Path, watch: _Watch) -> Chapter:
+    watch.begin(f"Anonymizing {patients} made patients, by all quick methods")
+    made = patient_demo(file, patients=patients)
+    watch.end("patients")
+    return made.chapter
 
 
 def city_problem(city: City, junctions: NDArray[np.int64] | None = None) -> Problem:

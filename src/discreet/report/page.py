@@ -36,6 +36,7 @@ CHAPTERS: Mapping[str, str] = {
     "comparison": "discreet.report.comparison:chapter",
     "experiment": "discreet.report.experiment:chapter",
     "hierarchy": "discreet.report.hierarchy:chapter",
+    "kanonymity": "discreet.report.kanonymity:chapter",
     "metricdp": "discreet.report.metricdp:chapter",
     "submodular": "discreet.report.submodular:chapter",
 }

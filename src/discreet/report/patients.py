@@ -1,0 +1,181 @@
+"""The demo's table: made patients, anonymized; every quick method at several k; what a few rows became."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.artefact import save_anonymous
+from discreet.core.guarantee import KAnonymity
+from discreet.core.tree import Tree
+from discreet.datasets.microdata import made_patients, zip_paths
+from discreet.kanonymity import anonymize
+from discreet.kanonymity._tables import read_problem
+from discreet.kanonymity.bound import nearest_bound
+from discreet.kanonymity.candidate import Limits
+from discreet.kanonymity.losses import mean_loss
+from discreet.kanonymity.methods import METHODS
+from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
+from discreet.kanonymity.verify import classes_of
+from discreet.report.kanonymity import Example, LossCurve
+from discreet.report.page import make_chapter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from discreet.core.outcome import Anonymization
+    from discreet.kanonymity._anonymize import Diagnostics
+    from discreet.kanonymity.problem import Problem
+    from discreet.report.page import Chapter
+
+__all__ = ["Anonymized", "loss_curves", "patient_demo"]
+
+QUASI = ("age", "sex", "zip")
+KS = (2, 3, 5, 10, 20)
+SHOWN = 5
+ROWS = 4
+
+_LABELS = {
+    "full-domain": "whole columns (lattice)",
+    "greedy-search": "Greedy Search",
+    "initial": "sorted blocks",
+    "k-member": "K-Member",
+    "mondrian": "Mondrian",
+    "segmentation": "segmentation",
+}
+"""The quick methods, and what they are called on the page."""
+
+_LEAD = (
+    "A hospital wants to give a table of its patients to researchers. Names are gone; but age, sex and postal code "
+    "point at many a person all the same."
+)
+_HOW = (
+    "So cells are made coarser, each only as far as it has to be: an age becomes an interval, a postal code its first "
+    "digits, until every combination is shared by {k} patients or more. The {n:,} patients on this page are made."
+)
+_NOTE = (
+    "The mean loss of a cell: 0 where nothing was changed, 1 where nothing is left. Nothing can lie in the shaded "
+    "area. "
+    "Such losses are of the original rows: they can be shown because these were made."
+)
+
+
+@final
+@dataclass(frozen=True)
+class Anonymized:
+    """The chapter, and the file beside it.
+
+    Parameters
+    ----------
+    chapter
+        For the page.
+    artefact
+        The table.
+    """
+
+    chapter: Chapter
+    artefact: Path
+
+
+def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> Anonymized:
+    """Anonymize made patients, compare the methods on them, and make the chapter.
+
+    Parameters
+    ----------
+    file
+        Where the table goes.
+    patients
+        How many.
+    seconds
+        Time of each search.
+
+    Returns
+    -------
+    Anonymized
+        The chapter and the file.
+    """
+    import polars as pl
+
+    table = pl.DataFrame(made_patients(patients))
+    tree = Tree.from_paths(zip_paths(), root="*")
+    attributes = (Numeric("age", low=0, high=99), Categorical("sex"), Taxonomy("zip", tree))
+    made: Anonymization[pl.DataFrame, Diagnostics] = anonymize(
+        table.with_row_index("row"),
+        KAnonymity(SHOWN, QUASI),
+        attributes=attributes,
+        time_limit=seconds,
+    )
+    examples = _examples(table, made.table)
+    public: Anonymization[pl.DataFrame, Diagnostics] = _without(made, "row")
+    save_anonymous(public, file, attributes)
+    problem = read_problem(table, QUASI, attributes, "ncp")
+    chapter = make_chapter(
+        "kanonymity",
+        public,
+        title="A table of patients",
+        anchor="patients",
+        lead=(_LEAD, _HOW.format(k=SHOWN, n=patients)),
+        attributes=attributes,
+        names=table.columns,
+        examples=examples,
+        curves=loss_curves(problem, KS, seconds=seconds),
+        curves_note=_NOTE,
+        artefact=f"{file.parent.name}/{file.name}",
+    )
+    return Anonymized(chapter, file)
+
+
+def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[LossCurve]:
+    """Measure every quick method, this library's search, and the bound: for made rows only.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    ks
+        Least class sizes.
+    seconds
+        Time of each search.
+    """
+    from discreet.kanonymity.search import search
+
+    cells = problem.n * problem.suppressed_cost
+    best = [search(problem, k, time_limit=seconds) for k in ks]
+    proven = [max(one.lower, nearest_bound(problem, k)) for one, k in zip(best, ks, strict=True)]
+    curves = [
+        LossCurve("lower bound", tuple(ks), tuple(bound / cells for bound in proven), "bound"),
+        LossCurve("this library", tuple(ks), tuple(one.loss / cells for one in best), "optimum"),
+    ]
+    for name, label in _LABELS.items():
+        module, found = METHODS[name].split(":")
+        method = getattr(importlib.import_module(module), found)()
+        losses = [
+            mean_loss(problem, method.solve(problem, k, Limits.within(seconds)).labels) for k in ks
+        ]
+        curves.append(LossCurve(label, tuple(ks), tuple(losses)))
+    return curves
+
+
+def _without(made: Anonymization[Any, Any], name: str) -> Anonymization[Any, Any]:
+    return replace(made, table=made.table.drop(name))
+
+
+def _examples(before: pl.DataFrame, after: pl.DataFrame) -> list[Example]:
+    """Show some rows from places all over the original, by the number that went with them."""
+    classes = classes_of(after, QUASI)
+    at = {row: place for place, row in enumerate(after["row"].to_list())}
+    step = max(1, before.height // ROWS)
+    chosen = range(step // 2, before.height, step)
+    published = after.drop("row")
+    return [
+        Example(
+            tuple(str(cell) for cell in before.row(row)),
+            tuple(str(cell) for cell in published.row(at[row])),
+            int(classes.sizes[classes.labels[at[row]]]),
+        )
+        for row in chosen
+    ]
