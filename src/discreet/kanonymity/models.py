@@ -1,0 +1,349 @@
+r"""What k does not give: bounds on what a class says of a sensitive value, decided in integers.
+
+A table of counts has a row for each class and a column for each sensitive value. Each model says which classes fail;
+nothing is decided by a float, except where its error is bounded and cannot matter.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol, final
+
+import numpy as np
+
+from discreet.core.certificate import Check
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "AlphaFrequency",
+    "Closeness",
+    "DeltaPresence",
+    "DistinctDiversity",
+    "EntropyDiversity",
+    "Model",
+    "RecursiveDiversity",
+    "counts_of",
+]
+
+Number = int | str | float | Fraction
+"""A float or text is read by its shortest decimal: 0.1 is 1/10."""
+
+
+class Model(Protocol):
+    """A requirement on the classes of a table: a frozen record."""
+
+    def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mark the classes that fail."""
+        ...
+
+    def check(self, counts: NDArray[np.int64]) -> Check:
+        """Count the classes that fail, against 0."""
+        ...
+
+
+def counts_of(
+    labels: ArrayLike, sensitive: ArrayLike, n_values: int | None = None
+) -> NDArray[np.int64]:
+    """Count sensitive values by class.
+
+    Parameters
+    ----------
+    labels
+        ``(n,)`` classes 0, 1, ...; rows with -1 are left out.
+    sensitive
+        ``(n,)`` codes 0, 1, ... of the sensitive value.
+    n_values
+        Columns of the table; the largest code and 1 by default.
+
+    Returns
+    -------
+    ndarray
+        ``(n_classes, n_values)`` counts.
+
+    Raises
+    ------
+    InvalidProblemError
+        For arrays of different lengths, or codes below 0.
+
+    Examples
+    --------
+    >>> counts_of([0, 0, 1, -1], [1, 0, 1, 1]).tolist()
+    [[1, 1], [0, 1]]
+    """
+    classes, codes = np.asarray(labels, np.int64), np.asarray(sensitive, np.int64)
+    if classes.ndim != 1 or classes.shape != codes.shape:
+        raise InvalidProblemError("sensitive", f"shape {classes.shape}", codes.shape)
+    if (codes < 0).any():
+        raise InvalidProblemError("sensitive", "codes 0, 1, ...", "one below 0")
+    width = int(codes.max(initial=-1)) + 1 if n_values is None else n_values
+    if codes.max(initial=-1) >= width:
+        raise InvalidProblemError("sensitive", f"codes below {width}", "one above")
+    kept = classes >= 0
+    height = int(classes.max(initial=-1)) + 1
+    flat = np.bincount(classes[kept] * width + codes[kept], minlength=height * width)
+    return flat.reshape(height, width)
+
+
+def _read(field: str, value: Number, low: Fraction | int, high: Fraction | int | None) -> Fraction:
+    """Read a parameter exactly."""
+    try:
+        found = Fraction(str(value)) if isinstance(value, float | str) else Fraction(value)
+    except (TypeError, ValueError, ZeroDivisionError) as error:
+        raise InvalidProblemError(field, "a number", repr(value)) from error
+    if found < low or (high is not None and found > high):
+        limits = f"from {low}" if high is None else f"from {low} to {high}"
+        raise InvalidProblemError(field, f"a number {limits}", repr(value))
+    return found
+
+
+def _rows(counts: NDArray[np.int64]) -> Iterator[list[int]]:
+    """Yield the counts of each class as integers of any size."""
+    for row in np.asarray(counts).tolist():
+        if not sum(row) or min(row) < 0:
+            raise InvalidProblemError("counts", "classes with rows, counts of 0 or more", "others")
+        yield row
+
+
+def _marks(found: Iterator[bool]) -> NDArray[np.bool_]:
+    return np.fromiter(found, dtype=np.bool_)
+
+
+def _checked(name: str, failing: NDArray[np.bool_]) -> Check:
+    return Check(f"classes that fail {name}", int(failing.sum()), 0, exact=True)
+
+
+@final
+@dataclass(frozen=True)
+class DistinctDiversity:
+    """Each class has l different sensitive values or more.
+
+    Examples
+    --------
+    >>> DistinctDiversity(2).failing(np.array([[3, 1], [4, 0]])).tolist()
+    [False, True]
+    """
+
+    l: int  # noqa: E741 - the name in the literature
+
+    def __post_init__(self) -> None:
+        if self.l < 1:
+            raise InvalidProblemError("l", "an integer of 1 or more", self.l)
+
+    def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mark classes with fewer than l values."""
+        return _marks(sum(c > 0 for c in row) < self.l for row in _rows(counts))
+
+    def check(self, counts: NDArray[np.int64]) -> Check:
+        """Count them."""
+        return _checked(f"distinct {self.l}-diversity", self.failing(counts))
+
+
+@final
+@dataclass(frozen=True)
+class EntropyDiversity:
+    r"""The entropy of each class is :math:`\ln l` or more [MKGV07]_.
+
+    With counts :math:`c_v` of n rows this is :math:`n^n \ge l^n \prod_v c_v^{c_v}`, which is compared in integers where
+    logarithms are too near to tell.
+
+    Examples
+    --------
+    >>> EntropyDiversity(2).failing(np.array([[3, 3], [4, 3]])).tolist()
+    [False, True]
+    """
+
+    l: Number  # noqa: E741 - the name in the literature
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", _read("l", self.l, 1, None))
+
+    def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mark classes of less entropy."""
+        least = Fraction(self.l)
+        return _marks(_is_below(row, least) for row in _rows(counts))
+
+    def check(self, counts: NDArray[np.int64]) -> Check:
+        """Count them."""
+        return _checked(f"entropy {self.l}-diversity", self.failing(counts))
+
+
+def _is_below(row: list[int], least: Fraction) -> bool:
+    n = sum(row)
+    terms = [n * math.log(n), -n * math.log(least)] + [-c * math.log(c) for c in row if c]
+    total = math.fsum(terms)
+    # Each term has a few roundings, each of 2^-53 of its size; 2^-40 is thousands of times that.
+    if abs(total) > 2.0**-40 * math.fsum(map(abs, terms)):
+        return total < 0
+    left, right = (n * least.denominator) ** n, least.numerator**n
+    for c in row:
+        right *= c**c if c else 1
+    return bool(left < right)
+
+
+@final
+@dataclass(frozen=True)
+class RecursiveDiversity:
+    """The most frequent value of each class has fewer rows than c times all from the l-th most frequent on [MKGV07]_.
+
+    Examples
+    --------
+    >>> RecursiveDiversity(2, 2).failing(np.array([[3, 1, 1], [4, 1, 1]])).tolist()
+    [False, True]
+    """
+
+    c: Number
+    l: int  # noqa: E741 - the name in the literature
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c", _read("c", self.c, 0, None))
+        if self.l < 1:
+            raise InvalidProblemError("l", "an integer of 1 or more", self.l)
+
+    def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mark classes whose most frequent value is too frequent."""
+        c = Fraction(self.c)
+        falling = (sorted(row, reverse=True) for row in _rows(counts))
+        return _marks(row[0] >= c * sum(row[self.l - 1 :]) for row in falling)
+
+    def check(self, counts: NDArray[np.int64]) -> Check:
+        """Count them."""
+        return _checked(f"recursive ({self.c}, {self.l})-diversity", self.failing(counts))
+
+
+@final
+@dataclass(frozen=True)
+class Closeness:
+    r"""The values of each class are distributed as in the whole table, up to a distance t [LLV07]_.
+
+    Distances are earth mover's: :math:`\frac12 \sum_v |p_v - q_v|` where all values are equally far, or, for `ordered`
+    values, :math:`\frac1{m-1} \sum_{v<m} \bigl|\sum_{u \le v} (p_u - q_u)\bigr|` for m values.
+
+    Parameters
+    ----------
+    t
+        Largest distance, from 0 to 1.
+    ordered
+        Whether values, in the order of their codes, are as far apart as their ranks.
+    whole
+        Counts of the whole table; those of all classes by default. Suppressed rows belong to it.
+
+    Examples
+    --------
+    >>> counts = np.array([[2, 2], [4, 0]])
+    >>> Closeness(0.25).distances(counts), Closeness("0.2").failing(counts).tolist()
+    ([Fraction(1, 4), Fraction(1, 4)], [True, True])
+    """
+
+    t: Number
+    ordered: bool = False
+    whole: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "t", _read("t", self.t, 0, 1))
+
+    def distances(self, counts: NDArray[np.int64]) -> list[Fraction]:
+        """Give the distance of each class."""
+        table = np.asarray(counts)
+        whole = table.sum(axis=0).tolist() if self.whole is None else list(self.whole)
+        if len(whole) != table.shape[1] or sum(whole) < 1:
+            raise InvalidProblemError("whole", f"{table.shape[1]} counts, not all 0", len(whole))
+        N, found = sum(whole), []
+        for row in _rows(counts):
+            n = sum(row)
+            differences = [c * N - q * n for c, q in zip(row, whole, strict=True)]
+            if not self.ordered:
+                found.append(Fraction(sum(map(abs, differences)), 2 * n * N))
+                continue
+            carried, moved = 0, 0
+            for difference in differences[:-1]:
+                carried += difference
+                moved += abs(carried)
+            found.append(Fraction(moved, max(1, len(row) - 1) * n * N))
+        return found
+
+    def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mark classes that are farther."""
+        t = Fraction(self.t)
+        return _marks(distance > t for distance in self.distances(counts))
+
+    def check(self, counts: NDArray[np.int64]) -> Check:
+        """Count them."""
+        kind = "ordered" if self.ordered else "equal"
+        return _checked(f"{self.t}-closeness, {kind} distance", self.failing(counts))
+
+
+@final
+@dataclass(frozen=True)
+class AlphaFrequency:
+    """No sensitive value is more frequent than alpha in a class: with k rows, (alpha, k)-anonymity [WLFW06]_.
+
+    Parameters
+    ----------
+    alpha
+        Largest share of a class, from 0 to 1.
+    values
+        Codes of the values that count; all by default.
+
+    Examples
+    --------
+    >>> AlphaFrequency("2/3").failing(np.array([[2, 1], [3, 1]])).tolist()
+    [False, True]
+    """
+
+    alpha: Number
+    values: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", _read("alpha", self.alpha, 0, 1))
+
+    def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mark classes in which one is."""
+        alpha, values = Fraction(self.alpha), self.values
+        width = np.asarray(counts).shape[1]
+        if values is not None and any(not 0 <= v < width for v in values):
+            raise InvalidProblemError("values", f"codes from 0 to {width - 1}", values)
+        pick = range(width) if values is None else values
+        return _marks(any(row[v] > alpha * sum(row) for v in pick) for row in _rows(counts))
+
+    def check(self, counts: NDArray[np.int64]) -> Check:
+        """Count them."""
+        return _checked(f"frequency {self.alpha}", self.failing(counts))
+
+
+@final
+@dataclass(frozen=True)
+class DeltaPresence:
+    """Of a public table's rows in each class, a share between two bounds is in the private one [NAC07]_.
+
+    Counts have two columns: public rows that are not in the private table, and those that are.
+
+    Examples
+    --------
+    >>> DeltaPresence(0, "1/2").failing(np.array([[2, 2], [1, 3]])).tolist()
+    [False, True]
+    """
+
+    least: Number
+    most: Number
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "least", _read("least", self.least, 0, 1))
+        object.__setattr__(self, "most", _read("most", self.most, Fraction(self.least), 1))
+
+    def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mark classes whose share is outside."""
+        if np.asarray(counts).shape[1] != 2:
+            raise InvalidProblemError("counts", "two columns", np.asarray(counts).shape)
+        least, most = Fraction(self.least), Fraction(self.most)
+        return _marks(not least * sum(r) <= r[1] <= most * sum(r) for r in _rows(counts))
+
+    def check(self, counts: NDArray[np.int64]) -> Check:
+        """Count them."""
+        return _checked(f"({self.least}, {self.most})-presence", self.failing(counts))

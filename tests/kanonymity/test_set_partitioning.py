@@ -1,0 +1,201 @@
+"""Set partitioning: pricing against enumeration, bounds, branch and bound against brute force."""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tables import fars, mixed, numeric
+
+from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.kanonymity.candidate import Limits, audit
+from discreet.kanonymity.local_search import LocalSearch
+from discreet.kanonymity.partitioning import MOST_ROWS, SetPartitioning
+from discreet.kanonymity.partitioning_tree import Listed, settle
+from discreet.kanonymity.pricing import Pricer
+from discreet.kanonymity.problem import Problem
+from discreet.kanonymity.subsets import optimum_of
+
+
+def cost_of(problem: Problem, rows: tuple[int, ...]) -> float:
+    labels = np.full(problem.n, -1)
+    labels[list(rows)] = 0
+    boxes = problem.boxes(labels)
+    return float(boxes.sizes @ boxes.costs.sum(axis=1))
+
+
+def every_class(problem: Problem, k: int) -> dict[tuple[int, ...], float]:
+    """All classes of k to 2k - 1 rows with their costs."""
+    return {
+        rows: cost_of(problem, rows)
+        for size in range(k, min(2 * k, problem.n + 1))
+        for rows in combinations(range(problem.n), size)
+    }
+
+
+def listed_of(problem: Problem, k: int) -> Listed:
+    every = every_class(problem, k)
+    classes = np.full((len(every), 2 * k - 1), -1, dtype=np.int32)
+    for at, rows in enumerate(every):
+        classes[at, : len(rows)] = rows
+    costs = np.array(list(every.values()))
+    return Listed(classes, costs, problem.n, k, problem.suppressed_cost)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(4, 8), st.integers(2, 3), st.integers(0, 10**6), st.booleans())
+def test_pricing_lists_exactly_the_classes_of_small_reduced_cost(
+    n: int,
+    k: int,
+    seed: int,
+    missing: bool,  # noqa: FBT001 - hypothesis draws it
+) -> None:
+    problem = mixed(n, seed, missing=missing)
+    pi = np.random.default_rng(seed).normal(1, 2, n)
+    found = Pricer(problem, k).price(pi, below=1.0)
+    listed = {
+        tuple(int(row) for row in rows if row >= 0): cost
+        for rows, cost in zip(found.classes, found.costs, strict=True)
+    }
+    true = {
+        rows: cost
+        for rows, cost in every_class(problem, k).items()
+        if cost - pi[list(rows)].sum() < 1.0
+    }
+    assert found.complete
+    assert listed == pytest.approx(true)
+    # The bound holds for these multipliers, as for any.
+    _, best = optimum_of(problem, np.arange(n), k)
+    assert found.lower <= best
+
+
+def test_pricing_with_a_budget_still_bounds() -> None:
+    problem = mixed(8, 3)
+    pi = np.full(8, 2.5)
+    _, best = optimum_of(problem, np.arange(8), 2)
+    whole = Pricer(problem, 2).price(pi)
+    for budget in (0, 1, 3):
+        short = Pricer(problem, 2).price(pi, budget=budget)
+        assert not short.complete
+        assert short.lower <= whole.lower + 1e-9 <= best + 2e-9
+
+
+def test_a_list_that_is_too_long_is_no_proof() -> None:
+    short = Pricer(mixed(8, 3), 2).price(np.full(8, 2.5), most=2)
+    assert not short.complete
+    assert len(short.costs) == 2
+    assert short.lower == -np.inf
+
+
+def test_threads_find_the_same_classes() -> None:
+    problem, pi = mixed(9, 5), np.full(9, 1.5)
+    one, two = (Pricer(problem, 2, threads).price(pi, below=0.5) for threads in (1, 2))
+    assert set(map(bytes, one.classes)) == set(map(bytes, two.classes))
+    assert one.lower == pytest.approx(two.lower)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(3, 9), st.integers(1, 4), st.integers(0, 10**6), st.booleans())
+def test_the_optimum_is_that_of_brute_force(
+    n: int,
+    k: int,
+    seed: int,
+    missing: bool,  # noqa: FBT001 - hypothesis draws it
+) -> None:
+    n = max(n, k)
+    problem = mixed(n, seed, missing=missing)
+    found = SetPartitioning(polish=0).solve(problem, k, Limits())
+    _, best = optimum_of(problem, np.arange(n), k) if k > 1 else (None, 0.0)
+    assert audit(found.labels, k).passed
+    assert problem.loss_of(found.labels) == pytest.approx(best, abs=1e-9)
+    assert best - 1e-8 <= found.lower <= best + 1e-12
+
+
+@pytest.mark.jit
+def test_twenty_rows_of_the_paper_are_proved() -> None:
+    SetPartitioning().solve(fars(), 3, Limits())
+    began = time.process_time()
+    found = SetPartitioning().solve(fars(), 3, Limits())
+    assert time.process_time() - began < 1.0
+    assert fars().loss_of(found.labels) == pytest.approx(19.266129032, abs=1e-9)
+    assert found.lower == pytest.approx(19.266129032, abs=1e-8)
+    classes = {frozenset(np.flatnonzero(found.labels == c).tolist()) for c in range(6)}
+    expected = ({0, 2, 15, 17}, {1, 11, 12}, {3, 4, 18}, {5, 6, 8, 9}, {7, 10, 16}, {13, 14, 19})
+    assert classes == set(map(frozenset, expected))
+
+
+def test_weights_of_the_paper_give_its_table() -> None:
+    problem = fars((0.8, 0.05, 0.1, 0.05))
+    found = SetPartitioning().solve(problem, 3, Limits())
+    assert problem.loss_of(found.labels) == pytest.approx(4.114516129, abs=1e-9)
+    assert found.lower == pytest.approx(4.114516129, abs=1e-8)
+
+
+def test_equal_rows_lose_nothing() -> None:
+    problem = numeric(np.array([[1.0, 2.0]] * 5 + [[4.0, 1.0]] * 4))
+    found = SetPartitioning().solve(problem, 3, Limits())
+    assert problem.loss_of(found.labels) == 0
+    assert found.lower == 0
+
+
+def test_without_time_there_is_a_partition_and_a_bound_that_holds() -> None:
+    found = SetPartitioning().solve(fars(), 3, Limits.within(1e-9))
+    assert audit(found.labels, 3).passed
+    assert 0 <= found.lower <= 19.266129033
+    assert "ended the proof" in found.note
+
+
+def test_branch_and_bound_needs_no_incumbent() -> None:
+    problem = mixed(8, 11)
+    _, best = optimum_of(problem, np.arange(8), 2)
+    listed = listed_of(problem, 2)
+    found = settle(listed, 1e6, Limits())
+    assert found.chosen is not None
+    assert found.loss == pytest.approx(best)
+    assert found.lower == pytest.approx(best, abs=1e-8)
+    rows = listed.classes[found.chosen]
+    assert sorted(rows[rows >= 0].tolist()) == list(range(8))
+
+
+def test_branch_and_bound_rejects_a_goal_that_no_partition_reaches() -> None:
+    problem = mixed(8, 11)
+    _, best = optimum_of(problem, np.arange(8), 2)
+    found = settle(listed_of(problem, 2), best - 1e-4, Limits())
+    assert found.chosen is None
+    assert found.lower == pytest.approx(best - 1e-4)
+
+
+def test_three_rows_that_fit_in_pairs_alone_are_cut() -> None:
+    """Half of each of three pairs covers three rows, and one of the pairs at most is in a partition."""
+    from discreet.kanonymity.pricing._kernels import triples
+
+    pairs = np.array([[0, 1, -1], [1, 2, -1], [0, 2, -1], [3, 4, 5]], dtype=np.int32)
+    room, value = np.empty((9, 3), dtype=np.int32), np.empty(9)
+    found = triples(pairs, np.array([0.5, 0.5, 0.5, 1.0]), 6, 0.02, room, value)
+    assert room[:found].tolist() == [[2, 1, 0]]
+    assert value[0] == pytest.approx(1.5)
+    # A class with all three is one class, and no cut is violated.
+    whole = np.array([[0, 1, 2], [3, 4, 5]], dtype=np.int32)
+    assert triples(whole, np.ones(2), 6, 0.02, room, value) == 0
+
+
+def test_a_start_is_never_made_worse() -> None:
+    problem = numeric(np.random.default_rng(4).integers(0, 9, (40, 3)).astype(float))
+    start = LocalSearch(rounds=200).solve(problem, 3, Limits()).labels
+    limits = Limits(start=start)
+    found = SetPartitioning(polish=1).solve(problem, 3, limits)
+    assert found.lower - 1e-8 <= problem.loss_of(found.labels) <= problem.loss_of(start)
+
+
+def test_what_has_no_answer_is_refused() -> None:
+    with pytest.raises(InfeasibleError):
+        SetPartitioning().solve(mixed(3, 0), 4, Limits())
+    with pytest.raises(InvalidProblemError, match="smoothing"):
+        SetPartitioning(smoothing=1.0).solve(mixed(4, 0), 2, Limits())
+    many = numeric(np.arange(MOST_ROWS + 1.0)[:, None])
+    with pytest.raises(InvalidProblemError, match="rows"):
+        SetPartitioning().solve(many, 2, Limits())
