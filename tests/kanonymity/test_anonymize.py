@@ -90,6 +90,7 @@ def test_what_is_published_holds_nothing_computed_from_the_rows() -> None:
     said = str(made.provenance.to_dict() | {"versions": {}}) + repr(made)
     loss = f"{made.diagnostics.information_loss:.3f}"
     assert loss not in said
+    assert made.provenance.method_trace == ()
     assert "58" not in said
 
 

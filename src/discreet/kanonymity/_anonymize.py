@@ -162,7 +162,8 @@ def anonymize(
             published,
             guarantee,
             certificate,
-            Provenance("anonymize", parameters, method_trace=found.notes),
+            # What was tried depends on the rows, and so stands with the diagnostics.
+            Provenance("anonymize", parameters),
             _diagnose(problem, found, time.monotonic() - began),
         )
 
