@@ -17,6 +17,13 @@ from discreet.core.randomness import SeededBits
 from discreet.kanonymity._tables import publish, read_problem
 from discreet.kanonymity.candidate import Limits
 from discreet.kanonymity.initial import Initial
+from discreet.kanonymity.models import (
+    AlphaFrequency,
+    Closeness,
+    DeltaPresence,
+    EntropyDiversity,
+    RecursiveDiversity,
+)
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
 from discreet.kanonymity.taxonomies import taxonomy_of
 from discreet.kanonymity.verify import classes_of, closeness, diversity, verify
@@ -138,6 +145,35 @@ def test_diversity_and_closeness_are_checked() -> None:
     assert found.passed
     assert found.checks[1].residual == Fraction(1, 4)
     assert not verify(table, guarantee, close={"ill": "0.24"}).passed
+
+
+def test_models_beyond_k_are_checked_on_counts() -> None:
+    """Entropy, recursion and frequency by class; ordered distances in the order of numbers, not of text."""
+    table = {"age": ["a"] * 4 + ["b"] * 4, "pay": [9, 9, 10, 100, 9, 10, 10, 100]}
+    guarantee = KAnonymity(2, ("age",))
+    good: list[Any] = [EntropyDiversity(2), RecursiveDiversity(3, 2), AlphaFrequency("1/2")]
+    assert verify(table, guarantee, models={"pay": good}).passed
+    bad: list[Any] = [EntropyDiversity(3), RecursiveDiversity(1, 2), AlphaFrequency("1/3")]
+    found = verify(table, guarantee, models={"pay": bad})
+    assert [check.residual for check in found.checks[1:]] == [2, 2, 2]
+    assert found.checks[1].name.endswith("in pay")
+    # 9, 10, 100: a class differs from the table by an eighth of its rows moved one step of two.
+    assert verify(table, guarantee, models={"pay": [Closeness("1/16", ordered=True)]}).passed
+    assert not verify(table, guarantee, models={"pay": [Closeness("0.0624", ordered=True)]}).passed
+    words = {"age": ["a", "a", "b", "b"], "ill": ["yes", "no", "no", "no"]}
+    assert not verify(words, guarantee, models={"ill": [AlphaFrequency("0.9")]}).passed
+
+
+def test_presence_in_a_public_table() -> None:
+    """Two of three people in their twenties are published, and both of forty."""
+    table = {"age": ["[20, 29]", "[20, 29]", "40", "40"]}
+    guarantee = KAnonymity(2, ("age",))
+    public = {"age": [20, 25, 29, 40, 40, 70]}
+    assert verify(table, guarantee, population=public, presence=DeltaPresence(0, 1)).passed
+    found = verify(table, guarantee, population=public, presence=DeltaPresence(0, "2/3"))
+    assert [check.residual for check in found.checks] == [0, 1]
+    with pytest.raises(InvalidProblemError, match="population"):
+        verify(table, guarantee, population={"age": [20, 40]}, presence=DeltaPresence(0, 1))
 
 
 def test_persons_are_counted_not_rows() -> None:

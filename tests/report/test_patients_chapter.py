@@ -59,11 +59,13 @@ def test_examples_and_curves_are_drawn_where_they_are_given() -> None:
         assert 0 <= low <= found + 1e-12
         assert all(low <= loss + 1e-12 for loss in rest)
     assert (bound.role, best.role) == ("bound", "optimum")
-    example = Example(("<20>", "F"), ("[20, 30]", "F"), 7)
+    example = Example(("<20>", "F"), ("[20, 30]", "F"), (2, 7))
     body = make_chapter(
         "kanonymity", MADE, names=("age", "sex"), examples=[example], curves=curves, curves_note="N"
     ).body
     assert "&lt;20&gt;" in body
+    assert "<td>2</td>" in body
+    assert "<td><b>7</b></td>" in body
     assert "Mondrian" in body
     assert 'class="plot"' in body
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.core.certificate import Certificate
     from discreet.core.outcome import Anonymization
     from discreet.kanonymity._anonymize import Diagnostics
     from discreet.kanonymity.candidate import Method
@@ -67,6 +66,7 @@ def run_anonymize(path: str, asked: Asked, curated: Curated) -> Status:
     from discreet.artefact import save_anonymous
     from discreet.kanonymity import anonymize
     from discreet.kanonymity._tables import near_unique
+    from discreet.kanonymity.candidate import Interrupted
 
     guarantee = KAnonymity(asked.k, tuple(names_of(asked.quasi)))
     method = method_of(asked.method)
@@ -80,25 +80,28 @@ def run_anonymize(path: str, asked: Asked, curated: Curated) -> Status:
     sensitive = _sensitive(table, asked.sensitive, guarantee)
     for name in near_unique(table, guarantee.quasi_identifiers):
         warn(f"{name} is nearly unique: who knows it knows the row", quiet=curated.quiet)
-    made: Anonymization[pl.DataFrame, Diagnostics] = anonymize(
-        table,
-        guarantee,
-        attributes=attributes,
-        loss=asked.loss,
-        method=method,
-        time_limit=asked.time_limit,
-        gap=asked.gap,
-        suppress=asked.suppress,
-        threads=asked.threads,
-        on_step=_progress(quiet=curated.quiet),
-        throw=False,
-    )
-    certificate = _audited(made)
-    provenance = replace(
-        made.provenance,
-        parameters={**made.provenance.parameters, "method": asked.method, "rows": "shuffled"},
-    )
-    made = replace(made, certificate=certificate, provenance=provenance)
+    status = Status.DONE
+    try:
+        made: Anonymization[pl.DataFrame, Diagnostics] = anonymize(
+            table,
+            guarantee,
+            attributes=attributes,
+            loss=asked.loss,
+            method=method,
+            time_limit=asked.time_limit,
+            gap=asked.gap,
+            suppress=asked.suppress,
+            threads=asked.threads,
+            on_step=_progress(quiet=curated.quiet),
+            throw=False,
+        )
+    except Interrupted as interrupt:
+        if interrupt.best is None:
+            warn("interrupted before anything was found; nothing was written")
+            return Status.INTERRUPTED
+        made, status = interrupt.best, Status.INTERRUPTED
+    stated = {**made.provenance.parameters, "method": asked.method, "rows": "shuffled"}
+    made = replace(made, provenance=replace(made.provenance, parameters=stated))
     if curated.output is None:
         warn("nothing was written: no --output", quiet=curated.quiet)
     else:
@@ -112,9 +115,10 @@ def run_anonymize(path: str, asked: Asked, curated: Curated) -> Status:
     emit(data, text, as_json=curated.as_json, command="anonymize")
     missed = asked.method == "optimal" and not made.diagnostics.optimal
     missed |= asked.gap is not None and made.diagnostics.gap > asked.gap
-    if missed:
+    if missed and status is Status.DONE:
         warn("the target was missed; what was found is written", quiet=curated.quiet)
-    return Status.TARGET_MISSED if missed else Status.DONE
+        return Status.TARGET_MISSED
+    return status
 
 
 def run_risk(
@@ -191,19 +195,6 @@ def _sensitive(table: pl.DataFrame, given: Sequence[str], guarantee: KAnonymity)
         if name not in table.columns or name in guarantee.quasi_identifiers:
             raise InvalidProblemError("--sensitive", "other columns of the table", repr(name))
     return names
-
-
-def _audited(made: Anonymization[pl.DataFrame, Diagnostics]) -> Certificate:
-    """Count the classes of the published cells, beside those of the search."""
-    from discreet.core.certificate import Certificate, Check
-    from discreet.kanonymity.verify import verify
-
-    published = verify(made.table, made.guarantee)
-    published.raise_for_failure()
-    suppressed = made.certificate.checks[1:]
-    # How many classes there are is said by the table itself; the record repeats nothing of the original.
-    plain = (Check(one.name, one.residual, one.limit, exact=one.exact) for one in published.checks)
-    return Certificate((*plain, *suppressed))
 
 
 def _progress(*, quiet: bool) -> Callable[[Step], None] | None:

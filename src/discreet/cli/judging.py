@@ -85,6 +85,27 @@ def verify(
             rich_help_panel=_ROWS,
         ),
     ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=MODEL",
+            help="What else is asked of a sensitive column in each class: distinct:L, entropy:L, recursive:C,L, "
+            "closeness:T, ordered-closeness:T, alpha:A. Again for each.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    presence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW:HIGH",
+            help="Shares between which published rows are of the people in --population that a class covers.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A public table of all people.", rich_help_panel=_ROWS),
+    ] = None,
     person: Annotated[
         str | None,
         typer.Option(
@@ -104,7 +125,18 @@ def verify(
     """
     certificate: Certificate
     kinds = Kinds(numeric or (), categorical or (), taxonomy or ())
-    rows = Rows(k, quasi or (), against, diverse or (), close or (), person, kinds)
+    rows = Rows(
+        k,
+        quasi or (),
+        against,
+        diverse or (),
+        close or (),
+        person,
+        require or (),
+        presence,
+        population,
+        kinds,
+    )
     if rows.asked:
         certificate, found = judge_rows(file, rows, optimality=optimality)
     else:

@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
+import narwhals as nw
+
 from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
+from discreet.cli.demands import read_models, read_presence
 from discreet.cli.microdata import Kinds, attributes_of, names_of, pairs_of, read_rows
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
+from discreet.kanonymity._tables import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import polars as pl
 
     from discreet.artefact import AnonymousTable
     from discreet.kanonymity.problem import Attribute
@@ -31,6 +37,9 @@ class Rows:
     diverse: Sequence[str] = ()
     close: Sequence[str] = ()
     person: str | None = None
+    require: Sequence[str] = ()
+    presence: str | None = None
+    population: str | None = None
     kinds: Kinds = field(default_factory=Kinds)
 
     @property
@@ -64,7 +73,6 @@ def judge_rows(path: str, asked: Rows, *, optimality: bool) -> tuple[Certificate
 
     Parameters and results are those of :func:`judge_anonymous`.
     """
-    from discreet.kanonymity._tables import values_of
     from discreet.kanonymity.verify import classes_of, verify
 
     if optimality:
@@ -76,25 +84,31 @@ def judge_rows(path: str, asked: Rows, *, optimality: bool) -> tuple[Certificate
         if name not in table.columns:
             option = "--person" if name == asked.person else "--quasi"
             raise InvalidProblemError(option, "columns of the table", repr(name))
-    original: dict[str, list[Any]] | None = None
     attributes: tuple[Attribute, ...] = ()
+    original = people = presence = None
     if asked.against is not None:
-        import narwhals as nw
-
         before = read_rows(asked.against, "--against")
         missing = sorted(set(before.columns) ^ set(table.columns))
         if missing:
             raise InvalidProblemError("--against", "a table with the same columns", missing[0])
         attributes = _attributes(before, guarantee, asked.kinds, kept)
-        frame = nw.from_native(before, eager_only=True)
-        read = {one.name: values_of(frame[one.name], one) for one in attributes}
-        original = {name: read.get(name) or before[name].to_list() for name in before.columns}
+        original = _read(before, attributes)
+    if (asked.presence is None) != (asked.population is None):
+        raise InvalidProblemError("--presence", "with --population, and only with it", "one")
+    if asked.population is not None:
+        public = read_rows(asked.population, "--population")
+        attributes = attributes or _attributes(public, guarantee, asked.kinds, kept)
+        people = _read(public, attributes)
+        presence = read_presence(asked.presence or "")
     certificate = verify(
         table,
         guarantee,
         diverse={name: _whole(text) for name, text in pairs_of(asked.diverse, "--diverse").items()},
         close=pairs_of(asked.close, "--close"),
+        models=read_models(asked.require),
         person=asked.person,
+        population=people,
+        presence=presence,
         against=original,
         attributes=attributes,
     )
@@ -141,6 +155,13 @@ def _attributes(
     if not set(names) <= set(stated):
         return attributes_of(original, names, kinds)
     return tuple(stated[name] for name in names)
+
+
+def _read(table: pl.DataFrame, attributes: Sequence[Attribute]) -> dict[str, list[Any]]:
+    """Take columns as their attributes need them, and the others as they are."""
+    frame = nw.from_native(table, eager_only=True)
+    read = {one.name: values_of(frame[one.name], one) for one in attributes}
+    return {name: read[name] if name in read else table[name].to_list() for name in table.columns}
 
 
 def _whole(text: str) -> int:

@@ -7,9 +7,9 @@ like any other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.transport import transport
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem
-from discreet.kanonymity.problem.published import Cells
+from discreet.kanonymity.problem.published import Cells, column_of, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.core.guarantee import KAnonymity
 
-__all__ = ["Classes", "candidates", "cells", "classes_of", "closeness", "diversity", "verify"]
+__all__ = [
+    "Classes",
+    "Requirement",
+    "candidates",
+    "cells",
+    "classes_of",
+    "closeness",
+    "diversity",
+    "verify",
+]
 
 
 @final
@@ -48,13 +57,24 @@ class Classes:
     sizes: NDArray[np.int64]
 
 
+class Requirement(Protocol):
+    """What is asked of a table of counts: a row for each class, a column for each value."""
+
+    def check(self, counts: NDArray[np.int64]) -> Check:
+        """Count the classes that fail."""
+        ...
+
+
 def verify(
     table: Any,  # noqa: ANN401 - a dataframe or a mapping of columns
     guarantee: KAnonymity,
     *,
     diverse: Mapping[str, int] | None = None,
     close: Mapping[str, Exact] | None = None,
+    models: Mapping[str, Sequence[Requirement]] | None = None,
     person: str | None = None,
+    population: Any = None,  # noqa: ANN401 - as `table`
+    presence: Requirement | None = None,
     against: Any = None,  # noqa: ANN401 - as `table`
     attributes: Sequence[Attribute] = (),
     suppressed: int | None = None,
@@ -72,8 +92,16 @@ def verify(
     close
         For sensitive columns the greatest distance t between the values of a class and those of the table: half the sum
         of absolute differences of shares, which is the earth mover's distance where all values are equally far apart.
+    models
+        For sensitive columns what else is asked of the counts of their values in each class: the records of
+        :mod:`discreet.kanonymity.models`, or any other with their ``check``. Values are counted in their order.
     person
         A column that tells persons apart: each class must then have k of them.
+    population
+        A public table with the same quasi-identifiers, of which the published rows are a part.
+    presence
+        What is asked, for each class, of the numbers of rows of `population` that its cells cover: those that are not
+        published, and those that are; see :class:`discreet.kanonymity.models.DeltaPresence`.
     against
         The original table. Each published row must then be a row of it, generalized, and each row at most once; columns
         that are not quasi-identifiers must be as they were. Rows may stand in any order.
@@ -135,6 +163,13 @@ def verify(
             to_fraction(most, f"close[{name}]"),
         )
         checks.append(Check(f"distance of a class in {name}", max(distance), limit, exact=True))
+    for name, asked in (models or {}).items():
+        counts = _counts(classes, cells(table, name))
+        for model in asked:
+            found = model.check(counts)
+            checks.append(replace(found, name=f"{found.name} in {name}"))
+    if presence is not None and population is not None:
+        checks.append(presence.check(_covering(table, classes, population, names, attributes)))
     if against is not None:
         checks += _original(table, names, against, attributes, suppressed)
     return Certificate(tuple(checks))
@@ -148,7 +183,9 @@ def cells(table: Any, name: str) -> list[str]:  # noqa: ANN401 - a dataframe or 
     InvalidProblemError
         When there is no such column.
     """
-    return ["" if value is None or value != value else str(value) for value in _column(table, name)]  # noqa: PLR0124 - NaN alone differs from itself
+    return [
+        "" if value is None or value != value else str(value) for value in column_of(table, name)
+    ]  # noqa: PLR0124 - NaN alone differs from itself
 
 
 def classes_of(table: Any, names: Sequence[str]) -> Classes:  # noqa: ANN401 - as above
@@ -263,13 +300,10 @@ def _original(
     suppressed: int | None,
 ) -> list[Check]:
     """Assign published rows to original ones that they cover."""
-    stated = {attribute.name: attribute for attribute in attributes}
-    columns = {name: _column(against, name) for name in names}
-    kinds = [stated.get(name) or _kind(name, columns[name]) for name in names]
-    problem = Problem.from_columns(columns, kinds)
+    problem = _coded(against, names, attributes)
     n = len(cells(table, names[0]))
     keys = np.zeros(n + problem.n, np.int64)
-    for name in _names(against):
+    for name in names_in(against):
         if name not in names:
             both = _numbered([*cells(table, name), *cells(against, name)])
             keys = _joined([keys, both])
@@ -295,25 +329,54 @@ def _original(
     return checks
 
 
+def _coded(
+    table: Any,  # noqa: ANN401 - as above
+    names: Sequence[str],
+    attributes: Sequence[Attribute],
+) -> Problem:
+    stated = {attribute.name: attribute for attribute in attributes}
+    columns = {name: column_of(table, name) for name in names}
+    kinds = [stated.get(name) or _kind(name, columns[name]) for name in names]
+    return Problem.from_columns(columns, kinds)
+
+
+def _counts(classes: Classes, values: Sequence[str]) -> NDArray[np.int64]:
+    """Count values by class; columns are in the order of numbers, or else of text."""
+    distinct = sorted(set(values), key=_rank)
+    place = {value: at for at, value in enumerate(distinct)}
+    codes = np.fromiter((place[value] for value in values), np.int64, len(values))
+    shape = (len(classes.sizes), len(distinct))
+    flat = np.bincount(classes.labels * shape[1] + codes, minlength=shape[0] * shape[1])
+    return flat.reshape(shape)
+
+
+def _rank(value: str) -> tuple[bool, float, str]:
+    try:
+        return False, float(value), value
+    except ValueError:
+        return True, 0.0, value
+
+
+def _covering(
+    table: Any,  # noqa: ANN401 - as above
+    classes: Classes,
+    population: Any,  # noqa: ANN401 - as above
+    names: Sequence[str],
+    attributes: Sequence[Attribute],
+) -> NDArray[np.int64]:
+    """Count for each class the people that its cells cover: those who are not published, and those who are."""
+    problem = _coded(population, names, attributes)
+    people = np.zeros(len(classes.sizes), np.int64)
+    for rows, covered in candidates(table, problem):
+        people[classes.labels[rows[0]]] = len(covered)
+    if (people < classes.sizes).any():
+        raise InvalidProblemError("population", "every row of the table", "fewer of a class")
+    return np.stack([people - classes.sizes, classes.sizes], axis=1)
+
+
 def _kind(name: str, values: Sequence[Any]) -> Attribute:
     numbers = all(type(value) in (int, float) for value in values if value is not None)
     return Numeric(name) if numbers else Categorical(name)
-
-
-def _names(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe or a mapping of columns
-    if hasattr(table, "column_names"):
-        return list(table.column_names)
-    return list(table.columns) if hasattr(table, "columns") else list(table)
-
-
-def _column(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - as above
-    if name not in _names(table):
-        raise InvalidProblemError("table", "columns that are there", repr(name))
-    column = table[name]
-    for method in ("to_list", "to_pylist", "tolist"):
-        if hasattr(column, method):
-            return list(getattr(column, method)())
-    return list(column)
 
 
 def _joined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

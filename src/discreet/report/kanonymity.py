@@ -31,13 +31,13 @@ class Example:
     ----------
     before, after
         Cells.
-    size
-        Published rows with the same cells in the quasi-identifiers.
+    alike
+        Rows with the same cells in the quasi-identifiers, among the originals and among the published ones.
     """
 
     before: tuple[str, ...]
     after: tuple[str, ...]
-    size: int
+    alike: tuple[int, int]
 
 
 @final
@@ -122,7 +122,7 @@ def chapter(
         k=guarantee.k,
         guarantee=f"{guarantee}.",
         names=names,
-        examples=[(one.before, one.after, one.size) for one in examples],
+        examples=[(one.before, one.after, one.alike) for one in examples],
         figure=_figure(curves, anchor),
         curves_note=curves_note,
         checks=[check.to_dict() for check in made.certificate.checks],

@@ -166,7 +166,7 @@ def _without(made: Anonymization[Any, Any], name: str) -> Anonymization[Any, Any
 
 def _examples(before: pl.DataFrame, after: pl.DataFrame) -> list[Example]:
     """Show some rows from places all over the original, by the number that went with them."""
-    classes = classes_of(after, QUASI)
+    original, classes = classes_of(before, QUASI), classes_of(after, QUASI)
     at = {row: place for place, row in enumerate(after["row"].to_list())}
     step = max(1, before.height // ROWS)
     chosen = range(step // 2, before.height, step)
@@ -175,7 +175,10 @@ def _examples(before: pl.DataFrame, after: pl.DataFrame) -> list[Example]:
         Example(
             tuple(str(cell) for cell in before.row(row)),
             tuple(str(cell) for cell in published.row(at[row])),
-            int(classes.sizes[classes.labels[at[row]]]),
+            (
+                int(original.sizes[original.labels[row]]),
+                int(classes.sizes[classes.labels[at[row]]]),
+            ),
         )
         for row in chosen
     ]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem.attributes import Numeric, Taxonomy
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem.column import Column
 
-__all__ = ["Cells"]
+__all__ = ["Cells", "column_of", "names_in"]
 
 _INTERVAL = re.compile(r"\[([^\s,]+), ([^\s,]+)\]")
 _PIECE = re.compile(r"\\.|[^\\]|\\$", re.DOTALL)
@@ -124,3 +125,27 @@ def _below(attribute: Taxonomy, values: list[str], text: str) -> NDArray[np.bool
     if text == "*":
         known.update(values)
     return np.array([value in known for value in values])
+
+
+def names_in(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe or a mapping of columns
+    """Name the columns of a table of any kind."""
+    if hasattr(table, "column_names"):
+        return list(table.column_names)
+    return list(table.columns) if hasattr(table, "columns") else list(table)
+
+
+def column_of(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - as above
+    """Take a column of a table of any kind.
+
+    Raises
+    ------
+    InvalidProblemError
+        When there is none of that name.
+    """
+    if name not in names_in(table):
+        raise InvalidProblemError("table", "columns that are there", repr(name))
+    column = table[name]
+    for method in ("to_list", "to_pylist", "tolist"):
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    return list(column)
