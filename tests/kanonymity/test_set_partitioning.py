@@ -18,6 +18,7 @@ from discreet.kanonymity.partitioning import MOST_ROWS, SetPartitioning
 from discreet.kanonymity.partitioning_tree import Listed, settle
 from discreet.kanonymity.pricing import Pricer
 from discreet.kanonymity.problem import Problem
+from discreet.kanonymity.search import search
 from discreet.kanonymity.subsets import optimum_of
 
 
@@ -199,3 +200,29 @@ def test_what_has_no_answer_is_refused() -> None:
     many = numeric(np.arange(MOST_ROWS + 1.0)[:, None])
     with pytest.raises(InvalidProblemError, match="rows"):
         SetPartitioning().solve(many, 2, Limits())
+
+
+def test_parts_of_a_larger_table_are_improved_and_bounded() -> None:
+    rows = np.random.default_rng(2).integers(0, 7, (60, 3)).astype(float)
+    problem = numeric(rows)
+    start = np.arange(60, dtype=np.int32) // 3
+    method = SetPartitioning(polish=0, neighbors=12)
+    found = method.solve(problem, 3, Limits(start=start, gap=0.02))
+    loss = problem.loss_of(found.labels)
+    assert audit(found.labels, 3).passed
+    assert loss < 0.5 * problem.loss_of(start)
+    assert found.lower <= loss
+
+
+def test_a_budget_of_time_gives_up_a_search_and_no_bound() -> None:
+    problem = mixed(9, 7)
+    pricer = Pricer(problem, 3)
+    _, best = optimum_of(problem, np.arange(9), 3)
+    short = pricer.price(np.full(9, 2.0), seconds=0.0)
+    assert short.lower <= best
+
+
+def test_the_search_proves_small_tables() -> None:
+    found = search(fars(), 3)
+    assert found.optimal
+    assert found.loss == pytest.approx(19.266129032, abs=1e-9)

@@ -42,6 +42,9 @@ FIRST_WIDTH = 0.004
 GROWTH = 1.4
 """By how much that distance grows when nothing was found."""
 
+EACH_PART = 3.0
+"""Seconds for one part of a larger table."""
+
 CLOSE = 5e-10
 """Relative distance of bound and loss that counts as none."""
 
@@ -61,6 +64,8 @@ class SetPartitioning:
         Weight of the best multipliers so far in pricing, in [0, 1).
     polish
         Rounds of local search for each class, on the start and on what a dive found.
+    neighbors
+        Rows of the parts of a larger table that are partitioned anew, each by this method.
 
     Complexity
     ----------
@@ -81,6 +86,7 @@ class SetPartitioning:
 
     smoothing: float = 0.5
     polish: int = 20
+    neighbors: int = 72
 
     def solve(self, problem: Problem, k: int, limits: Limits) -> Candidate:
         """Search until the loss is proved to be the least, or within the gap, or the time is over.
@@ -125,6 +131,7 @@ class _Search:
             self._polish(self.labels)
             relaxed = self._relax()
             self.lower = max(self.lower, relaxed.lower)
+            self._improve()
             width = FIRST_WIDTH * relaxed.lower
             while not self.done:
                 width = self._look(relaxed, width)
@@ -182,10 +189,44 @@ class _Search:
             return 0.0
         return GROWTH * width
 
+    def _improve(self) -> None:
+        """Partition classes and the nearest to them anew, part after part, as long as that helps."""
+        if self.problem.n <= 2 * self.method.neighbors:
+            return
+        began, in_vain, row = self.limits.left, 0, 0
+        part = SetPartitioning(self.method.smoothing, 0, self.method.neighbors)
+        # Two thirds of the time go here; without a limit, until most classes were tried in vain.
+        while not self.done and self.limits.left > began / 3 and in_vain < self.problem.n // self.k:
+            classes = int(self.labels.max()) + 1
+            # The golden section spreads the places at which parts are taken.
+            row = (row + int(0.618 * self.problem.n) + 1) % self.problem.n
+            rows = self._around(int(self.labels[row]))
+            before = self.loss
+            some = replace(self.problem, codes=self.problem.codes[rows])
+            start = np.unique(self.labels[rows], return_inverse=True)[1].astype(np.int32)
+            limits = Limits.within(min(self.limits.left, EACH_PART), start=start)
+            found = part.solve(some, self.k, limits).labels
+            labels = self.labels.copy()
+            labels[rows] = classes + found
+            self._take(np.unique(labels, return_inverse=True)[1].astype(np.int32))
+            in_vain = 0 if self.loss < before else in_vain + 1
+
+    def _around(self, one: int) -> NDArray[np.int64]:
+        """Give the rows of a class and of those nearest to it on average."""
+        order = np.argsort(self.labels, kind="stable")
+        sizes = np.bincount(self.labels)
+        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        far = self.pricer.apart[self.labels == one].sum(axis=0)[order]
+        mean = np.add.reduceat(far, first) / sizes
+        mean[one] = -1.0
+        nearest = np.argsort(mean, kind="stable")
+        enough = int(np.searchsorted(np.cumsum(sizes[nearest]), self.method.neighbors, "right"))
+        return np.flatnonzero(np.isin(self.labels, nearest[: max(2, enough)]))
+
     def _listed(self, pi: NDArray[np.float64], width: float) -> Pricing:
         # A little more, so that rounding leaves no class of such a partition out.
         below = width + 1e-9 * self.loss
-        return self.pricer.price(pi, below=below, most=MOST_CLASSES)
+        return self.pricer.price(pi, below=below, most=MOST_CLASSES, seconds=self.limits.left / 4)
 
     def _classes(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
         order = np.argsort(labels, kind="stable")

@@ -30,6 +30,9 @@ __all__ = ["Pool", "Relaxed", "incidence", "relax"]
 CONVERGED = 1e-10
 """Relative distance of bound and relaxation at which they count as equal."""
 
+SHARE = 10
+"""One search for classes takes about this part of the time that is left, at most."""
+
 MOST_ROWS = 12
 """Classes that the program keeps, for each row of the table."""
 
@@ -136,7 +139,7 @@ def relax(
     n = pricer.n
     reach = 2.0 * (2 * pricer.k - 1) * pricer.scale
     centre = shares
-    found = pricer.price(centre, each=each, budget=budget)
+    found = pricer.price(centre, each=each, budget=budget, seconds=limits.left / SHARE)
     lower = found.lower
     pool.add(found.classes, found.costs)
     start = LinearProgram(
@@ -155,7 +158,7 @@ def relax(
             break
         pi, objective = solved.x, -solved.objective
         at = alpha * centre + (1 - alpha) * pi
-        found = pricer.price(at, each=each, budget=budget)
+        found = pricer.price(at, each=each, budget=budget, seconds=limits.left / SHARE)
         rounds += 1
         if found.lower > lower:
             lower, centre = found.lower, at

@@ -35,6 +35,16 @@ OPTIMAL = 1e-9
 """Relative gap up to which a partition counts as optimal: what directed rounding of sums leaves open."""
 
 
+PROVABLE = 4
+"""Largest k for which an optimum, or a bound near it, is looked for."""
+
+MOST_PROVED = 1_500
+"""Rows up to which it is, within a time limit."""
+
+SOON_PROVED = 40
+"""Rows up to which it is without one: about a second."""
+
+
 @final
 @dataclass(frozen=True)
 class Step:
@@ -167,7 +177,7 @@ def search(
         if method is not None:
             run.take(method)
         else:
-            for one in _from_cheap_to_dear(problem, limits):
+            for one in _from_cheap_to_dear(problem, k, limits):
                 if run.done:
                     break
                 run.take(one)
@@ -197,10 +207,11 @@ def _check(
         raise InvalidProblemError("suppress", "a share in [0, 1)", suppress)
 
 
-def _from_cheap_to_dear(problem: Problem, limits: Limits) -> Iterator[Method]:
+def _from_cheap_to_dear(problem: Problem, k: int, limits: Limits) -> Iterator[Method]:
     """Yield methods, by the size of the table and the time alone."""
     from discreet.kanonymity.greedy_search import GreedySearch
     from discreet.kanonymity.local_search import LocalSearch
+    from discreet.kanonymity.partitioning import SetPartitioning
     from discreet.kanonymity.segmentation import Segmentation
     from discreet.kanonymity.subsets import MOST_ROWS, SubsetProgram
 
@@ -212,6 +223,10 @@ def _from_cheap_to_dear(problem: Problem, limits: Limits) -> Iterator[Method]:
     yield Segmentation(orders=8)
     if PAIR * problem.n**2 * problem.m <= min(GROWTH, limits.left / 5):
         yield GreedySearch()
+    # What it takes to prove an optimum is known for few rows alone.
+    most = MOST_PROVED if limits.left < np.inf else SOON_PROVED
+    if k <= PROVABLE and not limits.suppress and problem.n <= most:
+        yield SetPartitioning()
     yield LocalSearch()
 
 

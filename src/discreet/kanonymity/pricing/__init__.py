@@ -13,6 +13,7 @@ program, valid for *any* multipliers. Classes of k to 2k - 1 rows suffice, since
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Problem
 
 __all__ = ["Pricer", "Pricing"]
+
+FEW = 20
+"""Boxes that are looked at for each root, whatever the time."""
 
 UNIT = 2.0**-52
 """Twice the unit of rounding."""
@@ -82,6 +86,8 @@ class Pricer:
         self.threads = threads
         self.scale = max(problem.suppressed_cost, 1e-300)
         self._rooms = [room_for(problem.n, problem.m, k) for _ in range(threads)]
+        # Before the first search, what a box takes in a large table.
+        self._pace = 1e-4
         self._digits = problem.m + 4 * k
 
     def price(
@@ -92,6 +98,7 @@ class Pricer:
         each: int = 0,
         most: int = 1_000_000,
         budget: int = 1_000_000,
+        seconds: float = math.inf,
     ) -> Pricing:
         """Find classes of small reduced cost.
 
@@ -107,7 +114,12 @@ class Pricer:
             Classes, at most.
         budget
             Boxes looked at for each root, at most; the bound stays valid.
+        seconds
+            What the budget may take at the pace of the searches before.
         """
+        if seconds < math.inf:
+            budget = min(budget, max(FEW, int(seconds / (self.n * self._pace))))
+        began = time.perf_counter()
         order = np.argsort(-pi, kind="stable")
         least = np.full(self.n, below)
         run = _Run(self, pi, order, below, each, most, budget, least)
@@ -120,6 +132,7 @@ class Pricer:
                 parts = self._shared(pool, run)
         classes = np.concatenate([part[0] for part in parts])
         work = np.sum([part[2] for part in parts], axis=0)
+        self._pace = max((time.perf_counter() - began) / max(1, int(work[0])), 1e-8)
         return Pricing(
             _rising(classes),
             np.concatenate([part[1] for part in parts]),
