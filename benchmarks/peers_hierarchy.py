@@ -65,7 +65,7 @@ def made_leaves() -> NDArray[np.int64]:
     rng = np.random.default_rng(16)
     counts = rng.geometric(1 / 12, WIDTH**DEPTH) * (rng.random(WIDTH**DEPTH) < 0.3)
     counts[rng.choice(len(counts), 200, replace=False)] += rng.integers(1000, 5000, 200)
-    return counts.astype(np.int64)
+    return np.asarray(counts, dtype=np.int64)
 
 
 def full_tree() -> Tree:

@@ -67,6 +67,7 @@ def neighbors(
     return {other for base in fewer for other in added(base)}
 
 
+@pytest.mark.parametrize("max_size", [3, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("relation", [PERSON, REPLACED])
 @pytest.mark.parametrize("quantity", [1, 2])
 @pytest.mark.parametrize(
@@ -78,10 +79,9 @@ def neighbors(
     ],
 )
 def test_sensitivities_are_those_of_all_neighbors(
-    kind: Kind, units: str, quantity: int, relation: str
+    kind: Kind, units: str, quantity: int, relation: str, max_size: int
 ) -> None:
     """Two regions of two units, sizes beyond the top code too: no neighbor moves a level further, some do as far."""
-    max_size = 4
     worst = np.zeros((2, 2), dtype=np.int64)
     frame = None
     for sizes in product(range(max_size + 1), repeat=4):
@@ -104,7 +104,10 @@ def test_sensitivities_are_those_of_all_neighbors(
         [sensitivity(wide, kind, relation, level, norm=norm) for norm in (1, 2)]
         for level in range(2)
     ]
-    assert worst.tolist() == stated
+    assert (worst <= np.array(stated)).all()
+    # Two persons of quantity 2 at worst move four sizes.
+    if relation == PERSON or max_size >= 2 * quantity:
+        assert worst.tolist() == stated
 
 
 def test_sensitivity_follows_the_largest_size_where_that_is_smaller() -> None:

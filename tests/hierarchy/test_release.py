@@ -154,6 +154,16 @@ def test_what_a_method_needs_is_asked_before_it_is_paid_for(name: str) -> None:
             assert budget.account("census").left == (Fraction(0),)
 
 
+@pytest.mark.parametrize(
+    "name", ["bottom_up", "bottom_up_cumulative", "kuo_h_c", "kuo_h_g", "kuo_naive"]
+)
+def test_some_methods_keep_the_public_number_of_groups_of_each_region(name: str) -> None:
+    for seed, tree in enumerate(TREES):
+        data = sample(tree, "public", seed)
+        counts = release(data, PERSON, method=name).result.counts
+        assert counts.sum(axis=1).tolist() == np.asarray(data.frame.group_totals).tolist()
+
+
 def test_methods_say_what_they_lack() -> None:
     data = sample(TREES[2], "private")
     lacking: tuple[tuple[str, list[str] | None, str], ...] = (

@@ -202,7 +202,7 @@ def test_weights_are_whole_and_follow_precision() -> None:
     assert node_weights(measured, "equal").tolist() == [1] * 8
     assert node_weights(measured, "inverse-variance").tolist() == [16] * 3 + [64] * 5
     spread = node_weights(measured, "spread")
-    assert spread.tolist() == [25, 20, 16, 45, 45, 45, 45, 45]
+    assert spread.tolist() == [20, 18, 16, 54, 54, 54, 54, 54]
     leaves = measure(data, "survival", GUARANTEE, levels=[0, 0, 1])
     assert node_weights(leaves, "spread").tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
     with pytest.raises(InvalidProblemError, match="weights"):

@@ -95,6 +95,11 @@ def release(
     `guarantee`, for the counts, for the measurements, and for both together. See
     :func:`discreet.hierarchy.measure.measure`.
 
+    Notes
+    -----
+    With public units the counts of each level sum to the public number of groups; those of a region need not sum to its
+    own, unless the method works from the bottom up (``"bottom_up_cumulative"``) or matches groups (``"kuo_h_c"``).
+
     Examples
     --------
     >>> from discreet import PureDP, Tree
