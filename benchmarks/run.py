@@ -27,6 +27,7 @@ QUICK = [
     ["metricdp_engine.py", "--repeat", "1"],
 ]
 LONG = [
+    ["kanonymity_exact.py"],
     ["kanonymity_search.py"],
     ["hierarchy_engine.py", "--scaling", "--losses", "--tables", "--taxi"],
     ["hierarchy_release.py", "--scaling", "--units", "2000000"],
