@@ -169,6 +169,22 @@ def test_ctrl_c_leaves_the_best_table_by_then(
     assert not Path("out.csv").exists()
 
 
+def test_suppressed_rows_are_left_out_or_kept_as_stars(capsys: pytest.CaptureFixture[str]) -> None:
+    ages = [30] * 20 + [40] * 20 + [90, 17, 65]
+    Path("few.csv").write_text("age\n" + "\n".join(map(str, ages)), encoding="utf-8")
+    command = ["anonymize", "few.csv", "-k", "3", "--quasi", "age", "--suppress", "0.07"]
+    said = say(capsys, *command, "-o", "out.csv", "--json")
+    left = said.data["suppressed"]
+    assert said.data["rows"] == 43 - left
+    assert 1 <= left <= 3
+    assert say(capsys, "verify", "out.csv", "--against", "few.csv").status == 0
+    said = say(capsys, *command, "--keep-suppressed", "-o", "out.csv", "--json")
+    kept = said.data["suppressed"] if said.data["suppressed"] >= 3 else 0
+    assert said.data["rows"] == 43 - said.data["suppressed"] + kept
+    assert pl.read_csv("out.csv", infer_schema=False)["age"].to_list().count("*") == kept
+    assert say(capsys, "verify", "out.csv", "--against", "few.csv").status == 0
+
+
 def test_the_wrong_original_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     anonymize(capsys, "-o", "out.csv")
     table = pl.read_csv("patients.csv", infer_schema=False)

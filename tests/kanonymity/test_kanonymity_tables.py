@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
-from discreet.kanonymity import anonymize
+from discreet.kanonymity import anonymize, verify
 from discreet.kanonymity._tables import publish, read_problem
+from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem, Taxonomy
 from discreet.kanonymity.problem.published import Cells
 from discreet.kanonymity.risk import risk
@@ -92,6 +94,35 @@ def test_text_stands_for_numbers_and_numbers_for_text() -> None:
         InvalidProblemError, match="age: expected numbers, got something else in row 1"
     ):
         read_problem(pl.DataFrame({"age": ["1", "old"]}), ["age"], [Numeric("age")], "ncp")
+
+
+def test_fewer_suppressed_rows_than_k_are_never_kept() -> None:
+    frame = pl.DataFrame({"age": [1, 1, 1, 2, 3]})
+    problem = read_problem(frame, ["age"], [Numeric("age")], "ncp")
+    labels = np.array([0, 0, 0, -1, -1], np.int32)
+    assert publish(frame, problem, labels, keep=3)["age"].to_list() == ["1"] * 3
+    assert sorted(publish(frame, problem, labels, keep=2)["age"]) == ["*", "*", "1", "1", "1"]
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_what_every_method_publishes_is_verified_beside_the_original(name: str) -> None:
+    module, found = METHODS[name].split(":")
+    method = getattr(importlib.import_module(module), found)()
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(20, 40, 16),
+            "home": rng.choice(["FR", "DE", "IN"], 16),
+            "ill": rng.choice(["yes", "no"], 16),
+        }
+    )
+    tree = taxonomy_of({"Europe": ["FR", "DE"], "Asia": ["IN"]})
+    kinds: list[Attribute] = [Numeric("age"), Taxonomy("home", tree)]
+    # The paper's program is for numbers alone.
+    kinds = kinds[:1] if name == "milp" else kinds
+    promise = KAnonymity(3, tuple(kind.name for kind in kinds))
+    made = anonymize(frame, promise, attributes=kinds, method=method, time_limit=2)
+    assert verify(made.table, promise, against=frame, attributes=kinds, suppressed=0).passed
 
 
 def test_sets_show_no_multiplicities_and_bars_are_escaped() -> None:

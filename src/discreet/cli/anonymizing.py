@@ -99,6 +99,14 @@ def anonymize(
             rich_help_panel=_WHAT,
         ),
     ] = 0.0,
+    keep_suppressed: Annotated[
+        bool,
+        typer.Option(
+            "--keep-suppressed",
+            help="Write suppressed rows as * in all of --quasi, if there are k of them or more.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = False,
     taxonomy: Taxonomies = None,
     numeric: Numerics = None,
     categorical: Categoricals = None,
@@ -176,6 +184,7 @@ def anonymize(
         time_limit,
         gap,
         suppress,
+        keep_suppressed,
         threads,
         stream,
     )

@@ -46,6 +46,7 @@ class Asked:
     time_limit: float | None
     gap: float | None
     suppress: float
+    keep_suppressed: bool
     threads: int
     stream: bool = False
 
@@ -91,6 +92,7 @@ def run_anonymize(path: str, asked: Asked, curated: Curated) -> Status:
             time_limit=asked.time_limit,
             gap=asked.gap,
             suppress=asked.suppress,
+            keep_suppressed=asked.keep_suppressed,
             threads=asked.threads,
             on_step=_progress(quiet=curated.quiet),
             throw=False,
@@ -160,7 +162,7 @@ def run_risk(
 
 
 def method_of(name: str | None) -> Method | None:
-    """Find a method; ``optimal`` is whatever proves most, and has to prove it."""
+    """Find a method that guarantees k-anonymity."""
     from discreet.kanonymity.methods import METHODS, UNPROVEN
 
     if name is None:
@@ -168,8 +170,6 @@ def method_of(name: str | None) -> Method | None:
     if name in UNPROVEN:
         expected = "one that guarantees k-anonymity; this one runs in discreet.kanonymity.reproduce"
         raise InvalidProblemError("--method", expected, repr(name))
-    if name == "optimal" and name not in METHODS:
-        return None
     made: Method = find(METHODS, name, "--method")()
     return made
 

@@ -54,6 +54,7 @@ def run_stream(path: str, asked: Asked, curated: Curated, *, private: str) -> St
     for given, option in (
         (asked.gap, "--gap"),
         (asked.suppress or None, "--suppress"),
+        (asked.keep_suppressed or None, "--keep-suppressed"),
         (asked.sensitive or None, "--sensitive"),
         (curated.report, "--report"),
     ):

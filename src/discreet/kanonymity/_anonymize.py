@@ -77,6 +77,7 @@ def anonymize(
     time_limit: float | None = None,
     gap: float | None = None,
     suppress: float = 0.0,
+    keep_suppressed: bool = False,
     threads: int = 1,
     on_step: Callable[[Step], None] | None = None,
     throw: bool = True,
@@ -97,6 +98,9 @@ def anonymize(
         Name of the information loss; see :class:`Problem`.
     method, time_limit, gap, suppress, threads, on_step
         As for :func:`~discreet.kanonymity.search.search`.
+    keep_suppressed
+        Whether suppressed rows stay, with ``*`` in all quasi-identifiers, where there are k of them or more; fewer are
+        left out.
     throw
         Whether to raise when a `gap` was asked for and not reached.
     bits
@@ -153,7 +157,8 @@ def anonymize(
     }
 
     def write(found: Found) -> Anonymization[Any, Diagnostics]:
-        published = publish(table, problem, found.labels, bits)
+        keep = guarantee.k if keep_suppressed else None
+        published = publish(table, problem, found.labels, bits, keep=keep)
         counted = audit(found.labels, guarantee.k, suppress=int(suppress * problem.n))
         # The first check of the labels is made anew on what is published.
         certificate = Certificate((*verify(published, guarantee).checks, *counted.checks[1:]))

@@ -127,6 +127,8 @@ def publish(
     problem: Problem,
     labels: NDArray[np.int32],
     bits: RandomBits | None = None,
+    *,
+    keep: int | None = None,
 ) -> Any:  # noqa: ANN401 - the same kind
     """Write the generalized table: same columns, suppressed rows left out, rows shuffled.
 
@@ -140,9 +142,14 @@ def publish(
         Classes; -1 for suppressed rows.
     bits
         Where the keys of the shuffle come from; the operating system by default.
+    keep
+        Keep suppressed rows, as ``*``, if there are so many of them or more; ``None`` for never.
     """
     frame = nw.from_native(table, eager_only=True)
-    rows = shuffled(np.flatnonzero(labels >= 0), SystemBits() if bits is None else bits)
+    kept = labels >= 0
+    if keep is not None and int((~kept).sum()) >= keep:
+        kept = np.ones(len(labels), dtype=bool)
+    rows = shuffled(np.flatnonzero(kept), SystemBits() if bits is None else bits)
     place = {column.name: j for j, column in enumerate(problem.columns)}
     made: dict[str, nw.Series[Any]] = {}
     backend: Any = frame.implementation
@@ -151,7 +158,8 @@ def publish(
     ]
     for name in frame.columns:
         if name in place:
-            cells = cells_of(problem, labels, place[name])
+            # A suppressed row has label -1: the last entry.
+            cells = [*cells_of(problem, labels, place[name]), "*"]
             texts = [cells[label] for label in labels[rows].tolist()]
             made[name] = nw.new_series(name, texts, nw.String, backend=backend)
         else:
