@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import fars, mixed, numeric
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.lp import LinearProgram, solve
 from discreet.kanonymity.candidate import Limits, audit
 from discreet.kanonymity.milp import MOST_ROWS, PairProgram
 from discreet.kanonymity.subsets import optimum_of
+from kanonymity.tables import fars, mixed, numeric
 
 VARIANTS = [
     PairProgram(),

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import fars, mixed, numeric
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.kanonymity.candidate import Limits, audit
@@ -20,6 +19,7 @@ from discreet.kanonymity.pricing import Pricer
 from discreet.kanonymity.problem import Problem
 from discreet.kanonymity.search import search
 from discreet.kanonymity.subsets import optimum_of
+from kanonymity.tables import fars, mixed, numeric
 
 
 def cost_of(problem: Problem, rows: tuple[int, ...]) -> float:
