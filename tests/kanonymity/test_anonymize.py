@@ -216,8 +216,8 @@ def test_a_table_is_judged_by_its_published_cells(monkeypatch: pytest.MonkeyPatc
     """A writer that gives a row other cells is found out before anything is returned."""
     from discreet.kanonymity import _tables
 
-    def careless(*arguments: Any) -> pl.DataFrame:
-        made: pl.DataFrame = publish(*arguments)
+    def careless(*arguments: Any, **options: Any) -> pl.DataFrame:
+        made: pl.DataFrame = publish(*arguments, **options)
         return made.with_columns(sex=pl.Series(["X", *made["sex"].to_list()[1:]]))
 
     publish = _tables.publish

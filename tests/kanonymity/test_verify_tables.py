@@ -226,6 +226,26 @@ def test_columns_may_be_arrays() -> None:
     assert verify({"age": (1, 1)}, KAnonymity(2, ("age",))).passed
 
 
+class NAType:
+    """What pandas puts where a value is missing: it compares with nothing."""
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]  # as in a value that cannot be compared
+
+
+def test_missing_values_of_all_libraries_are_the_same() -> None:
+    nothing = NAType()
+    published = {"age": ["1", "1", "", ""], "note": ["a", "", "", "b"]}
+    original = {
+        "age": [np.int64(1), np.float64(1), None, float("nan")],
+        "note": ["a", nothing, None, "b"],
+    }
+    assert verify(published, KAnonymity(2, ("age",)), against=original).passed
+    assert verify({"age": [nothing, None]}, KAnonymity(2, ("age",))).passed
+
+
 def test_bad_tables_are_refused() -> None:
     guarantee = KAnonymity(2, ("age",))
     bad: list[Any] = [{"sex": [1, 1]}, pl.DataFrame({"sex": [1, 1]}), {"age": []}]

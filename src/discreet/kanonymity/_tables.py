@@ -81,11 +81,12 @@ def values_of(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
         For text that is no number in a numeric column, named by its position.
     """
     text = series.dtype in (nw.String, nw.Categorical, nw.Enum)
-    values: list[Any] = series.to_list()
+    pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
+    values: list[Any] = [None if missing else value for value, missing in pairs]
     if isinstance(attribute, Taxonomy) and not text:
         labels = [attribute.tree.labels[leaf] for leaf in attribute.tree.leaves.tolist()]
         if all(isinstance(label, str) for label in labels):
-            return [None if value is None or value != value else str(value) for value in values]  # noqa: PLR0124 - NaN
+            return [None if value is None else str(value) for value in values]
     if not text:
         return values
     values = [None if value is None or not value.strip() else value for value in values]

@@ -7,6 +7,7 @@ like any other.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, final
@@ -176,16 +177,8 @@ def verify(
 
 
 def cells(table: Any, name: str) -> list[str]:  # noqa: ANN401 - a dataframe or a mapping of columns
-    """Give a column as text, missing values as nothing.
-
-    Raises
-    ------
-    InvalidProblemError
-        When there is no such column.
-    """
-    return [
-        "" if value is None or value != value else str(value) for value in column_of(table, name)
-    ]  # noqa: PLR0124 - NaN alone differs from itself
+    """Give a column as text, missing values as nothing."""
+    return ["" if _is_missing(value) else str(value) for value in column_of(table, name)]
 
 
 def classes_of(table: Any, names: Sequence[str]) -> Classes:  # noqa: ANN401 - as above
@@ -375,8 +368,15 @@ def _covering(
 
 
 def _kind(name: str, values: Sequence[Any]) -> Attribute:
-    numbers = all(type(value) in (int, float) for value in values if value is not None)
+    kinds = {type(value) for value in values if not _is_missing(value)}
+    numbers = all(issubclass(kind, int | float | np.number) and kind is not bool for kind in kinds)
     return Numeric(name) if numbers else Categorical(name)
+
+
+def _is_missing(value: object) -> bool:
+    # The second are the markers of pandas, which compare with nothing.
+    nothing = value is None or type(value).__name__ in {"NAType", "NaTType"}
+    return nothing or (isinstance(value, float) and math.isnan(value))
 
 
 def _joined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
