@@ -25,7 +25,7 @@ joined links. This file proves, about the numbers in FILE and in integers throug
 A channel of the kind "anchored" has no stored weights. They follow from a few integers: report k has a center ``o``, a
 weight ``A`` there, and ``W[i][k] = m + floor(A E(D[i][o]) / 2^62)`` with a lift ``m`` and ``E`` a product of stored
 factors, or an explicit weight. Rows then have totals ``T[i]`` of their own, and 2 is about ``W[i][k] / T[i]``. Such a
-file states neither loss nor bound, and beyond 4096 secrets it holds no distances and is NOT CHECKED here: ``discreet
+file states neither loss nor bound, and beyond 5120 secrets it holds no distances and is NOT CHECKED here: ``discreet
 verify`` checks it by a theorem.
 
 Not proved here: that a sampler draws from these weights, and that what the file lists as assumed public is public.

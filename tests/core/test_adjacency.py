@@ -143,6 +143,15 @@ def test_shortest_paths_are_exact(seed: int, chance: float) -> None:
     assert (paths == np.where(np.isinf(expected), -1, expected)).all()
 
 
+def test_shortest_paths_are_kept() -> None:
+    line = graph(3, {(0, 1): 1, (1, 2): 2})
+    assert not line.paths_known
+    paths = line.shortest_paths()
+    assert line.paths_known
+    assert line.shortest_paths() is paths
+    assert not paths.flags.writeable
+
+
 def test_paths_too_long_for_floats_are_refused() -> None:
     edges = {(i, i + 1): 2**51 for i in range(5)}
     with pytest.raises(InvalidProblemError, match="2\\^53"):

@@ -174,6 +174,17 @@ def test_time_that_is_over_ends_with_what_there_is() -> None:
     assert found.parameters["iterations"] == 0
 
 
+@pytest.mark.parametrize(
+    ("share", "limits"),
+    [(1.0, Limits(seconds=9.0, handling=9.0)), (1e-9, Limits(seconds=9.0))],
+)
+def test_it_leaves_time_for_what_comes_after(share: float, limits: Limits) -> None:
+    part = part_of(MetricSpace.grid(6, 6, cell=1, unit="km"), "0.5")
+    found = Anchored(share=share).solve(part, limits)
+    assert found is not None
+    assert found.parameters["iterations"] == 0
+
+
 def test_what_would_not_fit_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BYTES", 1000)
     part = part_of(MetricSpace.grid(4, 4, cell=1, unit="km"), "1")
@@ -198,7 +209,12 @@ def test_very_large_exponents_end_with_a_channel() -> None:
 
 @pytest.mark.parametrize(
     ("change", "field"),
-    [({"radius": -1.0}, "radius"), ({"radius": np.inf}, "radius"), ({"rounds": 0}, "rounds")],
+    [
+        ({"radius": -1.0}, "radius"),
+        ({"radius": np.inf}, "radius"),
+        ({"rounds": 0}, "rounds"),
+        ({"share": 0.0}, "share"),
+    ],
 )
 def test_wrong_parameters_are_refused(change: dict[str, float], field: str) -> None:
     with pytest.raises(InvalidProblemError, match=field):

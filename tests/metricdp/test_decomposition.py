@@ -25,6 +25,7 @@ from discreet.metricdp.alone import Alone, prices_of_blocks
 from discreet.metricdp.blocks import PARTITIONERS, Partition, partition
 from discreet.metricdp.bound import lower_bound
 from discreet.metricdp.part import Candidate, Limits, Part, Whole
+from discreet.metricdp.primaldual import method as primal_dual
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -446,6 +447,7 @@ def test_reports_far_from_a_block_get_no_prices() -> None:
 def test_very_many_secrets_are_bounded_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("_SMALL", 10), ("_LARGE", 10), ("_HOPELESS", 10), ("_BLOCKS", Alone(9))):
         monkeypatch.setattr(_design, name, value)
+    monkeypatch.setattr(primal_dual, "_LARGEST_STATE", 40_000)
     prior = np.arange(1.0, 21.0) ** 2
     space = MetricSpace.grid(4, 5, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean", prior=prior / prior.sum())

@@ -203,16 +203,24 @@ def test_compiled_or_not_the_steps_are_the_same(monkeypatch: pytest.MonkeyPatch)
     assert proven(part, plain) == pytest.approx(proven(part, compiled), rel=1e-4)
 
 
-def test_threads_change_nothing_but_the_order_of_sums() -> None:
-    loss = np.hstack([Problem(GRID, utility_loss="euclidean").loss + shift for shift in (0, 0.1)])
-    part = part_of(Problem(GRID, utility_loss=loss, prior=SKEWED), "0.5")
+@pytest.mark.parametrize("radius", [1, None])
+def test_threads_change_nothing(radius: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit, along edges and over all pairs: sums are of the same pieces whatever the threads are."""
+    monkeypatch.setattr(method, "_DENSE", 4)
+    loss = np.hstack([Problem(GRID, utility_loss="euclidean").loss + 0.1 * i for i in range(4)])
+    part = part_of(Problem(GRID, utility_loss=loss, prior=SKEWED), "0.5", radius)
     one, two = (
         PrimalDual(iterations=60).solve(part, Limits(gap=1e-9, threads=threads))
         for threads in (1, 2)
     )
     assert one is not None
     assert two is not None
-    assert two.matrix == pytest.approx(one.matrix, rel=1e-3, abs=1e-6)
+    assert one.matrix is not None
+    assert two.matrix is not None
+    assert (two.matrix == one.matrix).all()
+    assert two.multipliers is not None
+    assert one.multipliers is not None
+    assert (two.multipliers.value == one.multipliers.value).all()
 
 
 def test_same_input_same_design() -> None:
@@ -419,6 +427,57 @@ def test_prices_too_small_to_matter_are_not_listed(monkeypatch: pytest.MonkeyPat
         listed.append(found.multipliers)
     assert len(listed[0]) > len(listed[1]) > len(listed[2]) == 0
     assert listed[1].value.min() > listed[0].value.min()
+
+
+@pytest.mark.parametrize("iterations", [7, 30_000])
+def test_time_for_a_bound_alone_gives_a_bound_alone(
+    iterations: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where somebody listens, who has a channel."""
+    problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
+    part = part_of(problem, "0.5")
+    monkeypatch.setattr(method, "_LISTING", 0.1 / (2 * len(part.binding) * part.n_reports))
+
+    def refuse(found: Candidate) -> bool:
+        message = f"{found.note} was handed in"
+        raise AssertionError(message)
+
+    limits = Limits(seconds=1.0, offer=refuse)
+    found = PrimalDual(iterations=iterations).solve(part, limits)
+    assert found is not None
+    assert found.matrix is None
+    best = design(problem, MetricDP("0.5", "km", 1), gap=1e-3)
+    assert 0 < proven(part, found) <= best.upper
+
+
+def test_of_two_directions_one_keeps_a_price_and_no_bracket_falls() -> None:
+    rng = np.random.default_rng(8)
+    n, n_reports = 4, 33
+    ends = np.array([[0, 1], [1, 2], [2, 3], [0, 3]], dtype=np.int32)
+    shrink = np.exp(-rng.uniform(0.1, 2, 4))
+    L = rng.uniform(-0.2, 1, (2, 8, 32)).astype(np.float32)
+    S = rng.uniform(0.5, 1, (2, n, 32)).astype(np.float32)
+    table = np.zeros((n, n_reports))
+    for first in range(2):
+        _kernels.flows(first, first + 1, L, S, ends, shrink, table)
+    plain, listed = np.zeros((2, n, 64))
+    for b, e, turned, v in np.ndindex(2, 4, 2, 32):
+        i, j = ends[e, turned], ends[e, 1 - turned]
+        paid = max(L[b, 2 * e + turned, v], 0.0) / S[b, j, v]
+        plain[i, 32 * b + v] += shrink[e] * paid
+        plain[j, 32 * b + v] -= paid
+    columns, prices = np.empty((3, 256), dtype=np.int32), np.empty(256)
+    count = _kernels.list_prices(L, S, ends, shrink, 0.0, columns, prices)
+    assert 0 < count <= 256
+    pairs = zip(*columns[:, :count].tolist(), prices[:count].tolist(), strict=True)
+    lengths = {frozenset(pair): a for pair, a in zip(ends.tolist(), shrink.tolist(), strict=True)}
+    for report, source, target, price in pairs:
+        assert price > 0
+        listed[source, report] += price
+        listed[target, report] -= price / lengths[frozenset((source, target))]
+    assert (table >= plain[:, :n_reports] - 1e-6).all()
+    assert (table > plain[:, :n_reports] + 1e-3).any()
+    assert table == pytest.approx(listed[:, :n_reports])
 
 
 def test_iterations_are_counted() -> None:

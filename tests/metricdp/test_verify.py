@@ -20,7 +20,7 @@ from discreet.core.outcome import Design, Provenance
 from discreet.metricdp.bound import Multipliers, lower_bound
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.repair import repair
-from discreet.metricdp.verify import verify, verify_channel
+from discreet.metricdp.verify import _longer, verify, verify_channel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,6 +177,15 @@ def test_an_epsilon_for_all_pairs_below_that_of_the_pairs_is_rejected() -> None:
     assert failed(verify_channel(channel, GRID, guarantee)) == [
         "pairs beyond the all-pairs epsilon"
     ]
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 2**51), st.integers(1, 2**51), st.integers(-2, 2))
+def test_floats_decide_no_length(length: int, path: int, off: int) -> None:
+    """A path that is one unit longer than allowed is found, and one that is just as long is not."""
+    factor = Fraction(path, length)
+    paths, lengths = np.array([[0, path + off]]), np.array([[0, length]])
+    assert _longer(paths, lengths, factor) == (off > 0)
 
 
 @settings(max_examples=25)

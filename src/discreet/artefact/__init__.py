@@ -25,7 +25,7 @@ and multipliers; ``rate``, ``lift`` and ``totals_share`` stand in ``meta.json``:
 ``factors.npy``        the factors of the integer exponential, int64 ``(7, 256)``
 ``names.npy``          what is published for each report, where that is not its center
 ``ball_*.npy``         ``secrets``, ``reports``, ``weights``: explicit weights, where there are some
-``distances.npy``      and ``binding.npy`` as above, up to 4096 secrets; beyond, lengths follow from places or points
+``distances.npy``      and ``binding.npy`` as above, up to 5120 secrets; beyond, lengths follow from places or points
 =====================  ==========================================================================================
 
 ``verify_standalone.py`` in the repository's root reads this format with the standard library alone.

@@ -49,7 +49,7 @@ class AnchoredArtefact:
     channel
         The channel; its space says what the secrets are.
     guarantee
-        What it was verified against. Up to 4096 secrets a file binds it to the space and states what follows for all
+        What it was verified against. Up to 5120 secrets a file binds it to the space and states what follows for all
         pairs.
     totals_share
         The part of epsilon that is for the row totals; see :mod:`discreet.core.check_anchored`.
@@ -121,12 +121,12 @@ def save_anchored(artefact: AnchoredArtefact, path: str | os.PathLike[str]) -> N
 
     Notes
     -----
-    The same artefact gives the same bytes. Up to 4096 secrets the distances and the links that stand for all
+    The same artefact gives the same bytes. Up to 5120 secrets the distances and the links that stand for all
     constrained pairs are written too, so that ``verify_standalone.py`` can check it; beyond, what they follow from.
 
     Complexity
     ----------
-    ``O(n + K + ball)`` beyond 4096 secrets: half a second for 10^5.
+    ``O(n + K + ball)`` beyond 5120 secrets: half a second for 10^5.
     """
     if not artefact.certificate.passed:
         raise InvalidProblemError("artefact", "a certificate that passed", "one that failed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -182,7 +183,10 @@ def design(
             rich_help_panel=_HOW,
         ),
     ] = None,
-    threads: Annotated[int, typer.Option(help="Threads of a solver.", rich_help_panel=_HOW)] = 1,
+    threads: Annotated[
+        int | None,
+        typer.Option(help="Threads of a solver; all cores by default.", rich_help_panel=_HOW),
+    ] = None,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the channel goes.")
     ] = None,
@@ -200,7 +204,8 @@ def design(
     """
     where = Places(places, grid, cell, x, y, columns, label, metric, unit, embeddings)
     aims = Aims(epsilon, radius, loss, prior, reports, priors)
-    search = Search(gap, time_limit, method, threads, allow_unprotected, blocks, partitioner)
+    workers = threads if threads is not None else os.cpu_count() or 1
+    search = Search(gap, time_limit, method, workers, allow_unprotected, blocks, partitioner)
     return run_design(where, aims, search, Outputs(output, report, as_json, quiet))
 
 

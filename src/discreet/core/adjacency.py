@@ -216,7 +216,7 @@ class Adjacency:
         Returns
         -------
         ndarray
-            Array ``(n, n)``; -1 where there is no path.
+            Array ``(n, n)``, read-only and kept; -1 where there is no path.
 
         Raises
         ------
@@ -232,12 +232,20 @@ class Adjacency:
         >>> Adjacency(3, [(0, 1), (1, 2)], [3, 4], 0).shortest_paths().tolist()
         [[0, 3, 7], [3, 0, 4], [7, 4, 0]]
         """
+        return self._paths
+
+    @property
+    def paths_known(self) -> bool:
+        """Whether all shortest paths are there already."""
+        return "_paths" in self.__dict__
+
+    @cached_property
+    def _paths(self) -> NDArray[np.int64]:
         from scipy.sparse.csgraph import dijkstra
 
-        if self.n > measures.DENSE_LIMIT:
-            raise InvalidProblemError(
-                "n", f"at most {measures.DENSE_LIMIT} secrets for all paths", self.n
-            )
+        most = measures.DENSE_LIMIT
+        if self.n > most:
+            raise InvalidProblemError("n", f"at most {most} secrets for all paths", self.n)
         if self.is_dense:
             paths = closure(self._matrix())
         else:
@@ -246,6 +254,7 @@ class Adjacency:
             paths = far.astype(np.int64)
         if paths.max() >= _EXACT:
             raise InvalidProblemError("lengths", "paths below 2^53 units", "longer ones")
+        paths.setflags(write=False)
         return paths
 
     def stretch(self, space: MetricSpace) -> Fraction | None:

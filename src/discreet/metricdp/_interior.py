@@ -32,6 +32,9 @@ _STEP = 0.99
 _RIDGE = 1e-14
 """Added to the unit diagonal of scaled blocks."""
 
+_RIDGES = (_RIDGE, 1e-11, 1e-8)
+"""What is added to the diagonal of the Schur complement, in parts of it: more where it has no factor otherwise."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -71,12 +74,18 @@ class Blocks:
         return np.arange(len(self.block)) - (np.cumsum(self.sizes) - self.sizes)[self.block]
 
     @cached_property
-    def _inside(self) -> NDArray[np.int64]:
+    def inside(self) -> NDArray[np.int64]:
+        """The variables that enter one row."""
         return np.flatnonzero(self.row >= 0)
+
+    @cached_property
+    def turned(self) -> NDArray[np.float64]:
+        """The transpose of T, laid out row by row."""
+        return np.ascontiguousarray(self.tails.T)
 
     def rows(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute ``M u``."""
-        inside = self._inside
+        inside = self.inside
         direct = np.bincount(self.row[inside], u[inside], minlength=len(self.tails))
         return np.asarray(direct + self.tails @ u[self.last])
 
@@ -99,7 +108,7 @@ class Blocks:
     def matrix(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
         """Write the columns down, ``(N, K)``."""
         table: NDArray[np.float64] = self.tails * u[self.last]
-        inside = self._inside
+        inside = self.inside
         table[self.row[inside], self.block[inside]] += u[inside]
         return table
 
@@ -108,31 +117,47 @@ class _Normal:
     """The normal equations at one point: inverses of the blocks, and the factor of the Schur complement."""
 
     def __init__(self, blocks: Blocks, theta: NDArray[np.float64]) -> None:
-        from scipy.linalg import cho_factor
+        from scipy.linalg import LinAlgError, cho_factor
 
         self.blocks = blocks
-        inverse = self._inverses(theta)
-        width = inverse.shape[1]
-        k, slot, inside = blocks.block, blocks.slot, np.flatnonzero(blocks.row >= 0)
+        self.inverse = self._inverses(theta)
+        for ridge in _RIDGES:
+            schur = self._schur(ridge)
+            try:
+                self.factor = cho_factor(schur, lower=True, overwrite_a=True, check_finite=False)
+            except LinAlgError:
+                if ridge == _RIDGES[-1]:
+                    raise
+            else:
+                break
+
+    def _schur(self, ridge: float) -> NDArray[np.float64]:
+        """Build the lower half of the Schur complement."""
+        from scipy.linalg.blas import dsyrk
+        from scipy.sparse import coo_array, csr_array
+
+        blocks, inverse = self.blocks, self.inverse
+        k, slot, inside = blocks.block, blocks.slot, blocks.inside
         n, count = blocks.tails.shape
-        self.inverse = inverse
-        edge = np.zeros((n, count))
-        row = blocks.row[inside]
-        edge[row, k[inside]] = inverse[k[inside], slot[inside], (blocks.sizes - 1)[k[inside]]]
-        # Padding and tails go to a row of their own that is cut off.
-        place = np.full((count, width), n)
-        place[k[inside], slot[inside]] = row
+        last = blocks.sizes - 1
+        # T W T', W > 0: the product of a matrix with itself takes half of what two matrices would.
+        weights = np.sqrt(inverse[np.arange(count), last, last])
+        schur = dsyrk(1.0, (blocks.tails * weights).T, trans=1, lower=1)
+        row, column = blocks.row[inside], k[inside]
+        values = inverse[column, slot[inside], last[column]]
+        ends = csr_array((values, (row, column)), shape=(n, count))
+        edge: NDArray[np.float64] = np.asarray(ends @ blocks.turned)
+        schur += edge
+        schur += edge.T
+        # Padding and tails go to a place that is cut off.
+        place = np.full((count, inverse.shape[1]), n)
+        place[column, slot[inside]] = row
         flat = (place[:, :, None] * (n + 1) + place[:, None, :]).ravel()
-        summed = np.bincount(flat, inverse.ravel(), minlength=(n + 1) ** 2)
-        direct: NDArray[np.float64] = summed.reshape(n + 1, n + 1)[:n, :n].astype(np.float64)
-        half = (
-            edge
-            + 0.5 * blocks.tails * inverse[np.arange(count), blocks.sizes - 1, blocks.sizes - 1]
-        )
-        product = half @ blocks.tails.T
-        schur = direct + product + product.T
-        schur[np.diag_indices(n)] *= 1 + _RIDGE
-        self.factor = cho_factor(schur, lower=True, overwrite_a=True, check_finite=False)
+        near = coo_array((inverse.ravel(), np.divmod(flat, n + 1)), shape=(n + 1, n + 1)).tocsr()
+        direct = near[:n, :n].tocoo()
+        schur[direct.row, direct.col] += direct.data
+        schur[np.diag_indices(n)] *= 1 + ridge
+        return np.asarray(schur)
 
     def _inverses(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Invert ``G_k' Theta G_k`` for all blocks, padded to the largest by ones."""
@@ -155,6 +180,7 @@ class _Normal:
         gram *= scale[:, :, None] * scale[:, None, :]
         gram[:, on, on] = 1 + _RIDGE
         inverse = np.linalg.inv(gram)
+        inverse = 0.5 * (inverse + inverse.transpose(0, 2, 1))
         return np.asarray(inverse * (scale[:, :, None] * scale[:, None, :]))
 
     def apply(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -224,7 +250,7 @@ def solve_blocks(
 
     Complexity
     ----------
-    ``2 N^2 K + N^3 / 3`` operations an iteration, and the cube of each block's size.
+    ``N^2 K + N^3 / 3`` operations an iteration, and the cube of each block's size.
     """
     from scipy.linalg import LinAlgError
 

@@ -58,18 +58,25 @@ def raise_columns(
 
 
 @kernel
-def raise_over_all(
-    Z: NDArray[np.float64], factor: NDArray[np.float64], raised: NDArray[np.float64], width: int
+def raise_over_all(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    first: int,
+    last: int,
+    Z: NDArray[np.float64],
+    factor: NDArray[np.float64],
+    raised: NDArray[np.float64],
+    width: int,
 ) -> None:
     """Set ``raised_ik`` to the largest ``factor_ij Z_jk``, ``width`` columns at a time; factors of a secret are 1.
+
+    Columns are those from ``first`` to ``last``.
 
     Where factors are closed, ``factor_ij factor_jk <= factor_ik``, these are the least columns above that keep all
     ratios.
     """
-    n, n_columns = Z.shape
+    n = len(Z)
     whole = n - n % 4
-    for left in range(0, n_columns, width):
-        right = min(left + width, n_columns)
+    for left in range(first, last, width):
+        right = min(left + width, last)
         for i in range(n):
             row, mine = raised[i], Z[i]
             for k in range(left, right):

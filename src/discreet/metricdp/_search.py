@@ -34,6 +34,9 @@ __all__ = ["Iteration", "MetricDesign", "Search", "Trivial"]
 _OPTIMAL = 1e-6
 """Proven relative gap that is called optimal: what rounding and repair leave."""
 
+_MORE = 1.3
+"""How much longer than the last time repair and verification may take."""
+
 _NEGLIGIBLE = 2.0**-40
 """Loss, in parts of that of the best constant report, below which there is no gap to speak of: rounding alone makes
 as much, and where the optimum is e^-1000 no relative gap could ever be reached."""
@@ -146,8 +149,11 @@ class Search:
         limits: Limits,
         on_iteration: Callable[[Iteration], None] | None,
         executor: Executor | None,
+        *,
+        start: float | None = None,
     ) -> None:
-        self.start = time.perf_counter()
+        self.start = time.perf_counter() if start is None else start
+        self.handling = 0.0
         self.whole, self.guarantee, self.limits = whole, guarantee, limits
         self.on_iteration, self.executor = on_iteration, executor
         self.states = [_State(part) for part in whole.parts]
@@ -246,13 +252,15 @@ class Search:
     def _solve(self, method: Method, todo: list[_State]) -> list[Candidate | str | None]:
         if self.executor is not None and len(todo) > 1:
             # What is elsewhere can't hand anything in before it ends.
-            limits = replace(self.limits, seconds=self._remaining())
+            limits = replace(self.limits, seconds=self._remaining(), handling=self.handling)
             n, parts = len(todo), [state.part for state in todo]
             return list(self.executor.map(solve_part, [method] * n, parts, [limits] * n))
         name, found = type(method).__name__, []
         for state in todo:
             offer = partial(self._offered, name, state)
-            limits = replace(self.limits, seconds=self._remaining(), offer=offer)
+            limits = replace(
+                self.limits, seconds=self._remaining(), offer=offer, handling=self.handling
+            )
             found.append(solve_part(method, state.part, limits))
         return found
 
@@ -268,7 +276,7 @@ class Search:
 
     def _verify(self, parts: list[Candidate]) -> _Verified:
         """Repair, round and verify the matrices of the parts; keep the channel if it loses less."""
-        whole, problem = self.whole, self.whole.problem
+        whole, problem, start = self.whole, self.whole.problem, time.perf_counter()
         repaired = self.states[0].repaired if len(self.states) == 1 else None
         if repaired is None or parts[0] is not self.states[0].best:
             matrix = whole.assemble([part.matrix for part in parts if part.matrix is not None])
@@ -290,6 +298,7 @@ class Search:
             "limbs": repaired.limbs,
         }
         self.verified = _Verified(channel, certificate, upper, main.method, facts)
+        self.handling = _MORE * (time.perf_counter() - start)
         return self.verified
 
     def _fall_back(self) -> _Verified:

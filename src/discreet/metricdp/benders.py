@@ -140,7 +140,7 @@ class Benders:
             options=BendersOptions(
                 gap=0.4 * limits.gap,
                 iterations=self.iterations,
-                time_limit=limits.seconds,
+                time_limit=limits.solving,
                 threads=limits.threads,
                 master=self.master,
                 executor=self.executor,

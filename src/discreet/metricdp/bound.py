@@ -43,6 +43,9 @@ _LARGEST = 1e300
 _LARGEST_EXPONENT = 709.0
 """Below it the exponential is a finite float."""
 
+_TOGETHER = 1 << 23
+"""Prices that are added up at once, so that few arrays of their number are there at a time."""
+
 _CHUNK = 8
 """Bits of a length that one table of exponentials covers."""
 
@@ -198,12 +201,17 @@ def lower_bound(
     width = table.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         growth = _growth(constraints, place[kept], epsilon)
-        paid = growth[place[kept]] * prices
-        at, by = source * width + report, target * width + report
         cells = base.size
-        earned = np.bincount(at, prices, cells)
-        spent = np.bincount(by, paid, cells)
-        terms = np.bincount(at, minlength=cells) + np.bincount(by, minlength=cells)
+        earned, spent = np.zeros(cells), np.zeros(cells)
+        terms = np.zeros(cells, dtype=np.int64)
+        used = np.flatnonzero(kept)
+        for first in range(0, len(prices), _TOGETHER):
+            some = slice(first, first + _TOGETHER)
+            paid = growth[place[used[some]]] * prices[some]
+            at, by = (end[some] * width + report[some] for end in (source, target))
+            earned += np.bincount(at, prices[some], cells)
+            spent += np.bincount(by, paid, cells)
+            terms += np.bincount(at, minlength=cells) + np.bincount(by, minlength=cells)
         terms = terms.reshape(base.shape) + sizes[:, None]
         bracket = base + (earned - spent).reshape(base.shape)
         magnitude = base + (earned + spent).reshape(base.shape)
@@ -239,7 +247,7 @@ def _exp_up(x: Fraction) -> float:
 
 
 def _growth(
-    constraints: Adjacency, place: NDArray[np.int64], epsilon: Fraction
+    constraints: Adjacency, place: NDArray[np.int32], epsilon: Fraction
 ) -> NDArray[np.float64]:
     """Bound the exponentials of those constraints that are priced; reports share them."""
     used = np.zeros(len(constraints), dtype=bool)
@@ -249,30 +257,35 @@ def _growth(
     return growth
 
 
-def _places(constraints: Adjacency, multipliers: Multipliers, n_reports: int) -> NDArray[np.int64]:
+def _places(constraints: Adjacency, multipliers: Multipliers, n_reports: int) -> NDArray[np.int32]:
     """Look up which stated constraint each price belongs to."""
     n = constraints.n
     if not len(multipliers):
-        return np.zeros(0, dtype=np.int64)
+        return np.zeros(0, dtype=np.int32)
     if int(multipliers.report.max()) >= n_reports:
         raise InvalidProblemError(
             "multipliers", f"reports below {n_reports}", int(multipliers.report.max())
         )
-    low = np.minimum(multipliers.source, multipliers.target).astype(np.int64)
-    high = np.maximum(multipliers.source, multipliers.target).astype(np.int64)
-    stated = constraints.pairs[:, 0].astype(np.int64) * n + constraints.pairs[:, 1]
     # Pairs are in lexicographic order, so that their keys are sorted.
-    keys = low * n + high
-    place = np.minimum(np.searchsorted(stated, keys), max(len(stated) - 1, 0))
-    known = (high < n) & (stated[place] == keys) if len(stated) else np.zeros(len(keys), dtype=bool)
-    if not known.all():
-        at = int(np.argmin(known))
-        raise InvalidProblemError(
-            "multipliers",
-            "stated constraints",
-            f"the pair {int(low[at])}, {int(high[at])}, which is none",
-        )
-    return np.asarray(place, dtype=np.int64)
+    stated = constraints.pairs[:, 0].astype(np.int64) * n + constraints.pairs[:, 1]
+    places = np.empty(len(multipliers), dtype=np.int32)
+    for first in range(0, len(places), _TOGETHER):
+        some = slice(first, first + _TOGETHER)
+        ends = multipliers.source[some], multipliers.target[some]
+        low, high = np.minimum(*ends).astype(np.int64), np.maximum(*ends).astype(np.int64)
+        keys = low * n + high
+        place = np.minimum(np.searchsorted(stated, keys), max(len(stated) - 1, 0))
+        known = high < n if len(stated) else np.zeros(len(keys), dtype=bool)
+        known[known] = stated[place[known]] == keys[known]
+        if not known.all():
+            at = int(np.argmin(known))
+            raise InvalidProblemError(
+                "multipliers",
+                "stated constraints",
+                f"the pair {int(low[at])}, {int(high[at])}, which is none",
+            )
+        places[some] = place
+    return places
 
 
 def _merge(

@@ -85,7 +85,7 @@ class Columns:
         """
         if part.own is None:
             return None
-        stop = None if limits.seconds is None else time.perf_counter() + limits.seconds
+        stop = None if limits.solving is None else time.perf_counter() + limits.solving
         pool, pricing = _Pool(part, part.own), _Pricing(part, limits.threads)
         lower, upper, prices = -math.inf, math.inf, Multipliers.none()
         weights, count = np.zeros(0), 0

@@ -153,7 +153,7 @@ class ConstOPT:
 
         form = _Form(part, nats, float(self.rate) * nats[:, home], free)
         found = solve(
-            form.program(), method="simplex", time_limit=limits.seconds, threads=limits.threads
+            form.program(), method="simplex", time_limit=limits.solving, threads=limits.threads
         )
         return form.matrix(found.x)
 

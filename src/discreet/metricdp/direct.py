@@ -133,7 +133,7 @@ def _run(program: LinearProgram, method: Literal["simplex", "ipm"], limits: Limi
         program,
         method=method,
         crossover=False,
-        time_limit=limits.seconds,
+        time_limit=limits.solving,
         threads=limits.threads,
     )
 

@@ -95,7 +95,7 @@ class Part:
             i, j = graph.pairs.T
             lengths[i, j] = lengths[j, i] = graph.lengths
             return lengths
-        return self.binding.shortest_paths()
+        return (graph if graph.paths_known else self.binding).shortest_paths()
 
 
 @final
@@ -143,12 +143,20 @@ class Limits:
     offer
         Where a method that improves its answer step by step may hand in what it has: it is repaired, bounded and kept
         if it is better, and the answer says whether that is good enough. ``None`` where nobody listens.
+    handling
+        Of these seconds, those that repair and verification of an answer will take, as far as is known.
     """
 
     seconds: float | None = None
     threads: int = 1
     gap: float = 0.01
     offer: Callable[[Candidate], bool] | None = None
+    handling: float = 0.0
+
+    @property
+    def solving(self) -> float | None:
+        """Seconds that a method may take that hands in its answer at the end; ``None`` for no limit."""
+        return None if self.seconds is None else max(0.0, self.seconds - self.handling)
 
 
 class Method(Protocol):
@@ -318,6 +326,8 @@ class Whole:
 
     def lift(self, multipliers: list[Multipliers]) -> Multipliers:
         """Restate prices of the parts as prices of stated constraints between secrets."""
+        if len(multipliers) == 1 and self.merged is self.constraints:
+            return multipliers[0]
         relabelled = [
             part.relabel(inside) for inside, part in zip(self.members, multipliers, strict=True)
         ]

@@ -337,7 +337,7 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
             raise_columns(closed, frame.start, frame.ends, factor, _WIDTH)
         else:
             source, closed = closed, np.empty_like(closed)
-            raise_over_all(source, every, closed, _WIDTH)
+            raise_over_all(0, source.shape[1], source, every, closed, _WIDTH)
         sums = closed.sum(axis=1)
         apart = np.abs(np.log(sums[i]) - np.log(sums[j]))
         excess = float((2 * apart / room).max(initial=0.0))

@@ -220,27 +220,32 @@ def _beyond(factor: Fraction, bound: BoundPairs, groups: int) -> int:
     lengths = bound.lengths
     if factor >= 1 and bound.mask.sum() == len(lengths) * (len(lengths) - 1):
         return 0
-    limit = np.stack([_times(row, factor) for row in lengths])
     paths = np.where(bound.mask, lengths, 1 << 60)
     np.fill_diagonal(paths, 0)
     edges = np.argwhere(bound.mask & ~implied_pairs(bound)).tolist()
     changed = groups == 1
     # Every entry is the length of some path at any time, so that stopping early proves nothing wrong.
-    while changed and (paths > limit).any():
+    while changed and _longer(paths, lengths, factor):
         before = paths.copy()
         for i, j in edges:
             np.minimum(paths[i], paths[j] + lengths[i, j], out=paths[i])
         edges.reverse()
         changed = bool((paths < before).any())
-    return int((paths > limit).sum()) // 2
+    return _longer(paths, lengths, factor) // 2
 
 
-def _times(lengths: NDArray[np.int64], factor: Fraction) -> NDArray[np.int64]:
-    """Multiply and round down, in integers of any size; no path is as long as what is cut off."""
-    values, which = np.unique(lengths, return_inverse=True)
-    products = values.astype(object) * factor.numerator // factor.denominator
-    cut: NDArray[np.int64] = np.minimum(products, 1 << 59).astype(np.int64)
-    return cut[which]
+def _longer(paths: NDArray[np.int64], lengths: NDArray[np.int64], factor: Fraction) -> int:
+    """Count paths longer than ``factor`` times the distance: most by floats, with room for their roundings."""
+    close = paths > lengths * (float(factor) * (1 - 2.0**-50))
+    if factor >= 1:
+        close &= paths > lengths
+    # Where there is no path, none is short enough.
+    longer = (paths > lengths * (float(factor) * (1 + 2.0**-50))) | (paths >= 1 << 59)
+    close &= ~longer
+    left = zip(paths[close].tolist(), lengths[close].tolist(), strict=True)
+    top, bottom = factor.numerator, factor.denominator
+    wrong: int = sum(path * bottom > length * top for path, length in left)
+    return int(longer.sum()) + wrong
 
 
 def _expected_loss(limbs: NDArray[np.uint64], cost: NDArray[np.float64]) -> Fraction:

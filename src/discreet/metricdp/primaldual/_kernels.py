@@ -183,18 +183,24 @@ def largest_value(
 
 
 @kernel
-def flows(
+def flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    first: int,
+    last: int,
     L: NDArray[np.float32],
     S: NDArray[np.float32],
     ends: NDArray[np.int32],
     shrink: NDArray[np.float64],
     F: NDArray[np.float64],
 ) -> None:
-    """Add up, in float64, what the multipliers add to each reduced cost."""
-    blocks, n, _ = S.shape
+    """Add up, in float64, what the multipliers add to each reduced cost, in the blocks from ``first`` to ``last``.
+
+    Of both directions of a constraint the lesser price is taken off, and ``e^-d`` times it from the other: that leaves
+    the bracket of one end as it was, and raises that of the other.
+    """
+    n = S.shape[1]
     m, n_reports = len(shrink), F.shape[1]
     g = np.empty((n, 32))
-    for b in range(blocks):
+    for b in range(first, last):
         g[:] = 0.0
         prices, s = L[b], S[b]
         for e in range(m):
@@ -202,8 +208,10 @@ def flows(
             for v in range(32):
                 p = max(prices[2 * e, v], np.float32(0.0)) / max(s[j, v], np.float32(1e-37))
                 q = max(prices[2 * e + 1, v], np.float32(0.0)) / max(s[i, v], np.float32(1e-37))
-                g[i, v] += a * p - q
-                g[j, v] += a * q - p
+                kept = p - a * q if p >= q else a * p - q
+                forth, back = max(kept, 0.0), max(-kept, 0.0)
+                g[i, v] += a * forth - back
+                g[j, v] += a * back - forth
         for i in range(n):
             for v in range(min(32, n_reports - 32 * b)):
                 F[i, 32 * b + v] = g[i, v]
@@ -219,24 +227,25 @@ def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
     columns: NDArray[np.int32],
     prices: NDArray[np.float64],
 ) -> int:
-    """List report, source, target and unscaled price of the multipliers above ``least``; count them.
+    """List report, source, target and unscaled price of the multipliers above ``least``, as in ``flows``; count them.
 
     ``columns`` and ``prices`` receive as many as they have room for.
     """
     found, room = 0, len(prices)
+    tiny = np.float32(1e-37)
     for b in range(len(L)):
         for e in range(len(shrink)):
-            for turned in range(2):
-                source, target = ends[e, turned], ends[e, 1 - turned]
-                row, scale = L[b, 2 * e + turned], S[b, target]
-                for v in range(32):
-                    if row[v] > 0:
-                        price = row[v] * shrink[e] / max(scale[v], np.float32(1e-37))
-                        if price > least:
-                            if found < room:
-                                columns[0, found] = 32 * b + v
-                                columns[1, found] = source
-                                columns[2, found] = target
-                                prices[found] = price
-                            found += 1
+            i, j, a = ends[e, 0], ends[e, 1], shrink[e]
+            forth, back, si, sj = L[b, 2 * e], L[b, 2 * e + 1], S[b, i], S[b, j]
+            for v in range(32):
+                p = max(forth[v], np.float32(0.0)) / max(sj[v], tiny)
+                q = max(back[v], np.float32(0.0)) / max(si[v], tiny)
+                kept = p - a * q if p >= q else a * p - q
+                if a * abs(kept) > least:
+                    if found < room:
+                        columns[0, found] = 32 * b + v
+                        columns[1, found] = i if kept > 0 else j
+                        columns[2, found] = j if kept > 0 else i
+                        prices[found] = a * abs(kept)
+                    found += 1
     return found

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from numpy.typing import NDArray
 
     from discreet.core.adjacency import Adjacency
@@ -88,7 +90,10 @@ def mend(
 
 
 def mend_all(
-    matrix: NDArray[np.float64], nats: NDArray[np.float64], delta: float
+    matrix: NDArray[np.float64],
+    nats: NDArray[np.float64],
+    delta: float,
+    pool: ThreadPoolExecutor | None = None,
 ) -> NDArray[np.float64]:
     """Do the same for all pairs of secrets.
 
@@ -100,6 +105,8 @@ def mend_all(
         ``(n, n)`` lengths of all pairs, closed under the triangle inequality.
     delta
         As for :func:`mend`.
+    pool
+        What closes columns side by side.
 
     Returns
     -------
@@ -115,11 +122,16 @@ def mend_all(
     table: NDArray[np.float64] = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
     above = np.empty_like(table)
     factor = np.exp(-(1 - delta) * nats)
+
+    def close(first: int) -> None:
+        last = min(first + _WIDTH, table.shape[1])
+        raise_over_all(first, last, table, factor, above, _WIDTH)
+
     for number in range(_MOST):
         if number >= _PATIENT:
             delta = min(2 * delta, 0.5)
             factor = np.exp(-(1 - delta) * nats)
-        raise_over_all(table, factor, above, _WIDTH)
+        list((map if pool is None else pool.map)(close, range(0, table.shape[1], _WIDTH)))
         sums = above.sum(axis=1)
         logs = np.log(sums)
         table = above / sums[:, None]

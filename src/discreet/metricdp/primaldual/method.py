@@ -17,6 +17,8 @@ from discreet.metricdp.primaldual.iterate import LANES, Iterate, Scaling
 from discreet.metricdp.primaldual.mend import mend, mend_all
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from numpy.typing import NDArray
 
     from discreet.core.adjacency import Adjacency
@@ -33,7 +35,7 @@ _PATIENCE = 2.0
 _SLOW, _LITTLE = 4000, 0.7
 """Steps from which on it matters whether twice as many have closed at least so much of the gap."""
 
-_THETAS = (1.0, 0.9995, 0.999, 0.9975, 0.995, 0.99, 0.98, 0.96, 0.92)
+_THETAS = (1.0, 0.9995, 0.999, 0.9975, 0.995, 0.99, 0.98, 0.96, 0.92, 0.85, 0.7, 0.5)
 """Factors by which multipliers are scaled back: most brackets gain, and few that are the least lose."""
 
 _DELTA, _DELTA_ALL = 1e-4, 1e-3
@@ -46,8 +48,21 @@ _MARGIN = 1.3
 _LEAST = 1e-6
 """What all prices that are left out may sum to for each report, in units of what a typical secret costs."""
 
+_LEFT_OUT = 1e-4
+"""What each of them may be, times the gap if that is known and at most 0.1: a bracket has few of them."""
+
+_LISTING = 1.7e-7
+"""Seconds for each multiplier that listing and evaluating take: 20 s for 200 million."""
+
 _SPARE = 4.0
 """Mending may take one part in so many of the time, as long as nothing says that it is the last."""
+
+_MEND, _MEND_ALL = 25.0, 1.2
+"""Steps that take as long as mending along the edges; and over all pairs, times their number for an edge: 900 secrets
+and 9,800 edges took 3.5 CPU seconds for one, 0.035 for a step."""
+
+_RARELY = 3.0
+"""The first iterate is handed in after twice as many steps as mending so many times would take."""
 
 _DENSE = 18
 """Constraints a secret beyond which a spanner stands for them."""
@@ -151,26 +166,32 @@ class _Run:
         self.stop = time.perf_counter() + seconds
         self.lower = -math.inf
         self.kept: tuple[NDArray[np.float32], float] | None = None
-        self.offered = 0
-        self.handing_in, self.mending = 0.15 * min(seconds, 60.0), 0.0
-        self.mended = time.perf_counter()
+        # Before anything is measured: listing prices and evaluating their bound, and what else there is to do.
+        self.bounding = _LISTING * 2 * len(state.edges) * part.n_reports
+        self.handing_in = max(0.15 * min(seconds, 60.0), 3 * self.bounding)
+        short = seconds < 4 * _MARGIN * self.handing_in
+        self.bounds_only = limits.offer is not None and short
+        # In steps and not in seconds, so that the same input gives the same design.
+        self.mending = _MEND if dilation == 1 else _MEND_ALL * part.n**2 / len(state.edges)
+        self.mended, self.offered = 0.0, _RARELY * self.mending
         self.every = part.nats(part.paths) if dilation > 1 else None
         self.gap = math.inf
+        self.pool: ThreadPoolExecutor | None = None
 
     def until(self, iterations: int) -> Candidate:
         state = self.state
-        with state.pool() as pool:
-            checkpoint = _FIRST
+        with state.pool() as self.pool:
+            pool, checkpoint = self.pool, _FIRST
             while state.count < iterations:
                 state.advance(pool)
                 # The last iterate has to be mended and handed in, too, which may take as long as the last time.
-                late = time.perf_counter() + _MARGIN * self.handing_in > self.stop
+                ahead = self.bounding if self.bounds_only else _MARGIN * self.handing_in
+                late = time.perf_counter() + ahead > self.stop
                 last = late or state.count == iterations
-                if late and state.count < _FIRST and self.limits.offer is not None:
-                    # So early an iterate is not worth the time that mending takes, where there is another.
+                if last and self.bounds_only:
                     self._bound()
                     return self._candidate(None, self._multipliers())
-                if last or state.count >= checkpoint:
+                if last or (state.count >= checkpoint and not self.bounds_only):
                     checkpoint = int(_GROWTH * state.count)
                     found = self._check(last=last)
                     if found is not None:
@@ -192,12 +213,11 @@ class _Run:
         # Before it is mended it breaks constraints and loses too little.
         near = abs(loss - self.lower) <= 0.8 * gap * abs(loss)
         wait = not last and (listens is None or state.count < _PATIENCE * self.offered)
-        start = time.perf_counter()
-        if wait and not (near and start - self.mended > _SPARE * self.mending):
+        if wait and not (near and state.count - self.mended >= _SPARE * self.mending):
             return None
+        start = time.perf_counter()
         matrix = self._mend(matrix)
-        self.mended = time.perf_counter()
-        self.mending = self.mended - start
+        self.mended = state.count
         loss = float((part.cost * matrix).sum())
         if wait and loss - self.lower > (0.9 * gap if listens is None else gap) * loss:
             return None
@@ -214,7 +234,7 @@ class _Run:
     def _mend(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         part, edges, gap = self.part, self.state.edges, self.limits.gap
         if self.every is not None:
-            return mend_all(matrix, self.every, min(_DELTA_ALL, 0.1 * gap + 1e-7))
+            return mend_all(matrix, self.every, min(_DELTA_ALL, 0.1 * gap + 1e-7), self.pool)
         delta = min(_DELTA, 0.02 * gap + 1e-9)
         return mend(matrix, edges, part.nats(edges.lengths), delta)
 
@@ -222,10 +242,14 @@ class _Run:
         """Bound by the last multipliers and by their mean, scaled back as far as the bound gains; keep the best."""
         cost, state = self.part.cost, self.state
         for L in (state.L, state.mean()):
-            flows = state.flows(L)
-            value, theta = max(
-                (float((cost + theta * flows).min(axis=1).sum()), theta) for theta in _THETAS
-            )
+            flows = state.flows(L, self.pool)
+            value, theta = -math.inf, 0.0
+            for factor in _THETAS:
+                scaled = float((cost + factor * flows).min(axis=1).sum())
+                # A sum of minima is concave in the factor.
+                if scaled < value:
+                    break
+                value, theta = scaled, factor
             if value > self.lower:
                 self.lower, self.kept = value, (L.copy(), theta)
 
@@ -238,7 +262,8 @@ class _Run:
         (L, theta), self.kept = self.kept, None
         state, columns, prices = self.state, np.empty((3, 0), dtype=np.int32), np.empty(0)
         # Prices are in units of what a row costs: as many as there are secrets and constraints change little.
-        least = _LEAST / len(state.edges)
+        gap = min(self.gap, 0.1) if self.limits.offer is not None else 0.0
+        least = max(_LEAST / len(state.edges), _LEFT_OUT * gap)
         for _ in range(2):
             count = list_prices(L, state.S, state.ends, state.shrink, least, columns, prices)
             if len(prices) < count:
