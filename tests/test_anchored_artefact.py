@@ -67,9 +67,9 @@ def ball(weight: int | None = None) -> AnchoredArtefact:
 def many(metric: str = "grid") -> AnchoredArtefact:
     """Make more secrets than have a table of distances."""
     if metric == "grid":
-        space = MetricSpace.grid(68, 68, cell=1, unit="km")
+        space = MetricSpace.grid(72, 72, cell=1, unit="km")
     else:
-        at = np.stack(np.divmod(np.arange(68 * 68), 68), axis=1) + 0.25
+        at = np.stack(np.divmod(np.arange(72 * 72), 72), axis=1) + 0.25
         points = at * 0.01 + [40, 10] if metric == "haversine" else at
         space = MetricSpace.from_points(points, metric=metric, unit="km")
     return from_tails(tail_channel(space, MetricDP(1, "km", "1.6"), rounds=0))
@@ -202,7 +202,7 @@ def moved(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [(far, "cells of a grid"), (cut, "4624 rows"), (moved, "the digest that is stated")],
+    [(far, "cells of a grid"), (cut, "5184 rows"), (moved, "the digest that is stated")],
 )
 def test_a_large_space_that_does_not_fit_is_refused(
     tmp_path: Path, change: Any, message: str
@@ -269,7 +269,7 @@ def test_what_is_too_large_for_the_standalone_program_is_not_called_right(
 ) -> None:
     save_anchored(many(), tmp_path / "a")
     assert standalone.main([str(tmp_path / "a")]) == 2
-    assert "NOT CHECKED: 4624 secrets; use discreet verify" in capsys.readouterr().err
+    assert "NOT CHECKED: 5184 secrets; use discreet verify" in capsys.readouterr().err
 
 
 def test_the_commands_work_on_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PrimalDual"]
 
-_FIRST, _GROWTH = 200, 1.12
-"""Steps before the first checkpoint, and from one to the next."""
+_FIRST, _GROWTH, _GROWTH_ALL = 200, 1.12, 1.25
+"""Steps before the first checkpoint, and from one to the next; and where mending takes all pairs at a time."""
 
-_PATIENCE = 2.0
+_PATIENCE, _PATIENCE_ALL = 2.0, 3.0
 """How much longer the method runs before it hands in what is not thought enough."""
 
 _SLOW, _LITTLE = 4000, 0.7
@@ -174,6 +174,10 @@ class _Run:
         # In steps and not in seconds, so that the same input gives the same design.
         self.mending = _MEND if dilation == 1 else _MEND_ALL * part.n**2 / len(state.edges)
         self.mended, self.offered = 0.0, _RARELY * self.mending
+        # What takes long is done more rarely.
+        self.growth, self.patience = (
+            (_GROWTH, _PATIENCE) if dilation == 1 else (_GROWTH_ALL, _PATIENCE_ALL)
+        )
         self.every = part.nats(part.paths) if dilation > 1 else None
         self.gap = math.inf
         self.pool: ThreadPoolExecutor | None = None
@@ -192,7 +196,7 @@ class _Run:
                     self._bound()
                     return self._candidate(None, self._multipliers())
                 if last or (state.count >= checkpoint and not self.bounds_only):
-                    checkpoint = int(_GROWTH * state.count)
+                    checkpoint = int(self.growth * state.count)
                     found = self._check(last=last)
                     if found is not None:
                         return found
@@ -212,7 +216,7 @@ class _Run:
         gap, listens = self.limits.gap, self.limits.offer
         # Before it is mended it breaks constraints and loses too little.
         near = abs(loss - self.lower) <= 0.8 * gap * abs(loss)
-        wait = not last and (listens is None or state.count < _PATIENCE * self.offered)
+        wait = not last and (listens is None or state.count < self.patience * self.offered)
         if wait and not (near and state.count - self.mended >= _SPARE * self.mending):
             return None
         start = time.perf_counter()
