@@ -130,7 +130,8 @@ class Anchored:
         # Nine tables of either kind: 1 GB was measured for 2500 secrets and reports.
         memory = 72 * part.n * (part.n + part.n_reports)
         if memory > _BYTES:
-            note = f"The anchored program would take {memory / 2**30:.1f} GiB and was not built."
+            note = f"The anchored program would take {memory / 2**30:.1f} GiB and was not built;"
+            note += " tail_channel() makes a channel that is never written down."
             return Candidate("anchored", None, None, note)
         answer = self.alternate(part, limits)
         matrix = np.zeros_like(part.cost)

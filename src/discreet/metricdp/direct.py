@@ -93,7 +93,8 @@ class Direct:
         rows = program_rows(part, edges)
         if rows * _BYTES_PER_ROW > _LARGEST_MODEL:
             gib = rows * _BYTES_PER_ROW / 2**30
-            note = f"The linear program of {rows} rows would take {gib:.1f} GiB and was not built."
+            note = f"The linear program of {rows} rows would take {gib:.1f} GiB and was not built;"
+            note += " PrimalDual() needs less."
             return Candidate("direct", None, None, note)
         program = self._program(part, edges)
         first: Literal["simplex", "ipm"] = self._choose(part)

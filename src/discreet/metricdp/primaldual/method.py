@@ -125,7 +125,7 @@ class PrimalDual:
         blocks = -(-part.n_reports // LANES)
         needed = 4 * LANES * blocks * (9 * len(edges) + 12 * part.n)
         if needed > _LARGEST_STATE:
-            note = f"Its state would take {needed / 2**30:.1f} GiB; it was not started."
+            note = f"Its state would take {needed / 2**30:.1f} GiB; it was not started. Anchored() needs less."
             return Candidate("primal-dual", None, None, note)
         home = part.cost.argmin(axis=0) if part.home is None else part.home
         nats = part.nats(edges.lengths)
