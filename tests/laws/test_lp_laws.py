@@ -86,6 +86,14 @@ def by_scipy(program: LinearProgram) -> float:
     return -INF if point.status == 0 else INF
 
 
+def test_an_unbounded_program_is_not_called_infeasible() -> None:
+    """Found by the law below: the solver's presolve calls it infeasible, though 0 is feasible."""
+    row = [[-1.0, 1.0, -1.0], [1.0, -1.0, 1.0]]
+    free = np.full(3, INF)
+    program = LinearProgram([0, 0, -1], row, row_upper=[0, 1], lower=-free, upper=free)
+    assert optimum(program) == -INF
+
+
 @quick
 @given(programs())
 def test_scipy_finds_the_same_optimum(program: LinearProgram) -> None:

@@ -149,6 +149,8 @@ def run(highs: Solver, program: LinearProgram, options: Options) -> LPSolution:
     if status == "kOptimal":
         check(returned, "solve the program")
         return _read(highs, program, seconds, finished=True)
+    if status == "kInfeasible" and _is_feasible(program, options):
+        raise SolverError(BACKEND, "Unbounded", _ADVICE["kUnboundedOrInfeasible"])
     if status == "kInfeasible":
         raise InfeasibleError(f"{BACKEND} finds no feasible point of {program!r}")
     if status in _LIMITS:
@@ -159,6 +161,18 @@ def run(highs: Solver, program: LinearProgram, options: Options) -> LPSolution:
     raise SolverError(
         BACKEND, highs.modelStatusToString(highs.getModelStatus()), _ADVICE.get(status, "")
     )
+
+
+def _is_feasible(program: LinearProgram, options: Options) -> bool:
+    """Ask again without a cost: HiGHS 1.15 calls some unbounded programs infeasible."""
+    if not program.cost.any():
+        return False
+    bare = load(program)
+    for column in range(program.n_variables):
+        bare.changeColCost(column, 0.0)
+    _set_options(bare, options, mixed_integer=program.is_mixed_integer)
+    bare.run()
+    return bool(bare.getModelStatus().name == "kOptimal")
 
 
 def read_basis(highs: Solver) -> Basis | None:
