@@ -45,7 +45,11 @@ wheel: $(VENV)/.made
 test-slow: $(VENV)/.made
 	$(BIN)/pytest -q -n $(WORKERS) -m "slow or statistical"
 
-test-browser: $(VENV)/.made
+$(VENV)/.browser: $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group browser
+	@touch $@
+
+test-browser: $(VENV)/.browser
 	PYTEST="$(BIN)/pytest" sh tests/browser/run.sh
 
 $(VENV)/.docs: $(VENV)/.made
