@@ -3,8 +3,8 @@
 The strategies need Hypothesis; the rest does not.
 """
 
+from discreet.core.randomness.replay import Law, enumerate_law
 from discreet.testing.matroids import assert_matroid
-from discreet.testing.replay import Law, enumerate_law
 from discreet.testing.strategies import dp_guarantees, guarantees, metric_spaces, rationals
 from discreet.testing.verdicts import DPVerdict, assert_law, assert_pure_dp
 

@@ -15,7 +15,7 @@ from discreet.core.exact import Exact, exp_ceil, exp_floor, to_fraction
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
 
-    from discreet.testing.replay import Law
+    from discreet.core.randomness.replay import Law
 
     Range = tuple[Fraction, Fraction]
 
