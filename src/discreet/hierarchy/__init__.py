@@ -6,8 +6,9 @@ on first use.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from discreet.core.lazy import on_first_use
 
 # At once, since a module loaded later would take the function's name.
 from discreet.hierarchy.verify import verify
@@ -46,15 +47,7 @@ _WHERE = {
 
 
 if not TYPE_CHECKING:
-    # Hidden from type checkers, which would take it to mean that every name exists.
-    def __getattr__(name: str) -> object:
-        """Load a public name when it is first asked for."""
-        if name not in _WHERE:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
-        value: object = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = on_first_use(globals(), _WHERE)
 
 
 def __dir__() -> list[str]:
