@@ -228,3 +228,13 @@ def test_a_demo_that_cannot_be_written_is_refused(
     assert (said.status, said.out) == (2, "")
     assert "--output: expected a folder that can be written" in said.err
     assert showing.demo.__doc__
+
+
+def test_rows_are_those_of_a_grid_only_where_a_grid_was_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    error = InvalidProblemError("rows", "at least k of them", 3)
+    fail(error, as_json=False)
+    assert capsys.readouterr().err == "discreet: rows: expected at least k of them, got 3\n"
+    fail(error, as_json=False, grid=True)
+    assert capsys.readouterr().err.startswith("discreet: --grid: ")

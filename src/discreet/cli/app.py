@@ -69,6 +69,7 @@ showing.register(app)
 def run(arguments: Sequence[str]) -> int:
     """Run the command with some arguments, and return its exit status; no error leaves this function."""
     as_json = "--json" in arguments
+    grid = any(argument.partition("=")[0] == "--grid" for argument in arguments)
     command = typer.main.get_command(app)
     try:
         status = command.main(args=list(arguments), prog_name="discreet", standalone_mode=False)
@@ -77,7 +78,7 @@ def run(arguments: Sequence[str]) -> int:
     except _USAGE as error:
         return fail(_as_ours(error), as_json=as_json)
     except Exception as error:  # noqa: BLE001 - this is where every error becomes one line and a status
-        return fail(error, as_json=as_json)
+        return fail(error, as_json=as_json, grid=grid)
     return int(status or 0)
 
 

@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import (
+    PROMISED,
+    Dataset,
+    Epsilon,
+    Json,
+    Ledger,
+    NoGuarantee,
+    Quiet,
+    Rho,
+)
 from discreet.cli.querying import Question, run_query
 from discreet.cli.releasing import Claim, Places, Tables, Written, run_counts
 
@@ -14,7 +23,6 @@ __all__ = ["counts", "query", "register"]
 
 _DATA = "The data"
 _PUBLIC = "What is public"
-_WHAT = "What is promised"
 _HOW = "How"
 
 _COUNTS_EXAMPLES = """Examples:
@@ -100,38 +108,16 @@ def counts(
     root: Annotated[
         str, typer.Option(help="Name of the region that holds all.", rich_help_panel=_PUBLIC)
     ] = "all",
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            help="Privacy budget, for pure differential privacy. It has no default.",
-            rich_help_panel=_WHAT,
-        ),
-    ] = None,
-    rho: Annotated[
-        str | None,
-        typer.Option(
-            help="Budget of zero-concentrated differential privacy instead; with --noise gaussian.",
-            rich_help_panel=_WHAT,
-        ),
-    ] = None,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
     neighbors: Annotated[
         str,
         typer.Option(
-            help="add-remove-person or replace-person. It has no default.", rich_help_panel=_WHAT
+            help="add-remove-person or replace-person. It has no default.", rich_help_panel=PROMISED
         ),
     ],
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Charge this ledger before the data are read; see `discreet budget`.",
-            rich_help_panel=_WHAT,
-        ),
-    ] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(help="Name of the data in the ledger.", rich_help_panel=_WHAT),
-    ] = None,
+    ledger: Ledger = None,
+    dataset: Dataset = None,
     method: Annotated[
         str | None,
         typer.Option(help="Name of the method; m_c_dp_weighted unless told.", rich_help_panel=_HOW),
@@ -157,14 +143,7 @@ def counts(
             rich_help_panel=_HOW,
         ),
     ] = True,
-    accept_no_guarantee: Annotated[
-        bool,
-        typer.Option(
-            "--accept-no-guarantee",
-            help="Run a method that has no guarantee, for comparison; its outcome must not be published.",
-            rich_help_panel=_HOW,
-        ),
-    ] = False,
+    accept_no_guarantee: NoGuarantee = False,
     diagnostics: Annotated[
         bool,
         typer.Option(

@@ -33,7 +33,6 @@ __all__ = ["Status", "emit", "facts", "fail", "status_of", "warn"]
 _ARGUMENTS = {
     "allow_unprotected": "--allow-unprotected",
     "cell": "--cell",
-    "columns": "--grid",
     "dataset": "--dataset",
     "delta": "--delta",
     "epsilon": "--epsilon",
@@ -59,7 +58,6 @@ _ARGUMENTS = {
     "regions": "--regions",
     "reports": "--reports",
     "rho": "--rho",
-    "rows": "--grid",
     "sizes": "--sizes",
     "threads": "--threads",
     "time_limit": "--time-limit",
@@ -68,6 +66,9 @@ _ARGUMENTS = {
     "utility_loss": "--loss",
 }
 """How people who use the command line call the arguments of the library."""
+
+_OF_A_GRID = {"columns": "--grid", "rows": "--grid"}
+"""The same where a grid was asked for; elsewhere these words are about tables."""
 
 
 class Status(IntEnum):
@@ -130,13 +131,14 @@ def warn(message: str, *, quiet: bool = False) -> None:
         sys.stderr.write(f"discreet: {message}\n")
 
 
-def fail(error: Exception, *, as_json: bool) -> Status:
+def fail(error: Exception, *, as_json: bool, grid: bool = False) -> Status:
     """Say on standard error, in one line, what went wrong; return the status to exit with."""
     status = status_of(error)
     parts: dict[str, Any] = {"status": int(status), "kind": type(error).__name__}
     message = str(error)
     if isinstance(error, InvalidProblemError):
-        argument = _ARGUMENTS.get(error.field, error.field)
+        names = _ARGUMENTS | _OF_A_GRID if grid else _ARGUMENTS
+        argument = names.get(error.field, error.field)
         message = f"{argument}: expected {error.expected}, got {error.got}"
         parts |= {"argument": argument, "expected": error.expected, "got": str(error.got)}
     elif status is Status.INTERNAL and not isinstance(error, SolverError):

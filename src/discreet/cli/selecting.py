@@ -7,13 +7,21 @@ from typing import Annotated
 import typer
 
 from discreet.cli.choosing import Asked, Promised, run_select
-from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import (
+    PROMISED,
+    Dataset,
+    Epsilon,
+    Json,
+    Ledger,
+    NoGuarantee,
+    Quiet,
+    Rho,
+)
 
 __all__ = ["register", "select"]
 
 _DATA = "The data"
 _PUBLIC = "What is public"
-_WHAT = "What is promised"
 _HOW = "How"
 
 _EXAMPLES = """Examples:
@@ -65,48 +73,25 @@ def select(
             rich_help_panel=_PUBLIC,
         ),
     ],
-    epsilon: Annotated[
-        str | None,
-        typer.Option(help="Privacy budget. It has no default.", rich_help_panel=_WHAT),
-    ] = None,
+    epsilon: Epsilon = None,
     delta: Annotated[
         str | None,
-        typer.Option(help="Slack in probability, for approximate privacy.", rich_help_panel=_WHAT),
-    ] = None,
-    rho: Annotated[
-        str | None,
         typer.Option(
-            help="Budget of zero-concentrated differential privacy instead.", rich_help_panel=_WHAT
+            help="Slack in probability, for approximate privacy.", rich_help_panel=PROMISED
         ),
     ] = None,
+    rho: Rho = None,
     neighbors: Annotated[
         str | None,
         typer.Option(
             help="add-remove-one or replace-one; one row of the matrix, or one client, is one record. Needed with a "
             "budget.",
-            rich_help_panel=_WHAT,
+            rich_help_panel=PROMISED,
         ),
     ] = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Charge this ledger before the data are read; see `discreet budget`.",
-            rich_help_panel=_WHAT,
-        ),
-    ] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(help="Name of the data in the ledger.", rich_help_panel=_WHAT),
-    ] = None,
-    accept_no_guarantee: Annotated[
-        bool,
-        typer.Option(
-            "--accept-no-guarantee",
-            help="Run a method without a guarantee. Its output must not be published.",
-            rich_help_panel=_WHAT,
-        ),
-    ] = False,
+    ledger: Ledger = None,
+    dataset: Dataset = None,
+    accept_no_guarantee: NoGuarantee = False,
     method: Annotated[
         str | None,
         typer.Option(
