@@ -1,0 +1,321 @@
+r"""The Bayesian attacker on a channel: what the best guess after one report is worth, whatever the attacker wants.
+
+The attacker knows the channel :math:`z` and the prior :math:`p`, sees one report and answers. Everything here is
+computed from :math:`J_{ik} = p_i z_{ik}`, and no attacker does better: a report is answered by what is best for it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.channel import Channel
+    from discreet.core.guarantee import MetricDP
+    from discreet.core.metric import MetricSpace
+
+__all__ = [
+    "Inference",
+    "Vulnerability",
+    "bayes_vulnerability",
+    "distances_of",
+    "expected_error",
+    "g_vulnerability",
+    "infer",
+    "read_prior",
+    "success_limit",
+]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Vulnerability:
+    r"""What the secrets are worth to an attacker before a report and after it.
+
+    Parameters
+    ----------
+    prior, posterior
+        Expected gain of the best answer; for an error, the least expected error.
+    answers
+        ``(n_reports,)`` the best answer to each report.
+    blind
+        The best answer without a report.
+
+    Examples
+    --------
+    >>> doubled = Vulnerability(0.25, 0.5, np.array([0, 1]), 0)
+    >>> doubled.multiplicative, doubled.additive, doubled.bits
+    (2.0, 0.25, 1.0)
+    """
+
+    prior: float
+    posterior: float
+    answers: NDArray[np.int64]
+    blind: int
+
+    @property
+    def multiplicative(self) -> float:
+        """Posterior by prior; infinite where only the prior is 0, and 1 where both are."""
+        if self.prior:
+            return self.posterior / self.prior
+        return 1.0 if not self.posterior else math.inf
+
+    @property
+    def additive(self) -> float:
+        """Posterior less prior."""
+        return self.posterior - self.prior
+
+    @property
+    def bits(self) -> float:
+        """Logarithm of the multiplicative leakage to base 2; for guesses of the secret, min-entropy leakage."""
+        return math.log2(self.multiplicative) if self.multiplicative > 0 else -math.inf
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Inference:
+    r"""All that one report tells, on average over secrets and reports.
+
+    Parameters
+    ----------
+    guess
+        Share of secrets guessed right, :math:`\sum_k \max_i J_{ik}`, and that without a report, :math:`\max_i p_i`.
+    error
+        Least expected error :math:`\sum_k \min_x \sum_i J_{ik} \ell_{ix}`; ``None`` where no loss was given.
+    entropy, mutual_information
+        Shannon entropy of the secret and what a report takes away from it, in bits.
+    capacity
+        Logarithm to base 2 of :math:`\sum_k \max_i z_{ik}`: min-entropy leakage is at most this under any prior, and
+        equal to it under the uniform one; so is the leakage for any gain that is not negative.
+    """
+
+    guess: Vulnerability
+    error: Vulnerability | None
+    entropy: float
+    mutual_information: float
+    capacity: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        told: dict[str, Any] = {
+            "prior_success": self.guess.prior,
+            "posterior_success": self.guess.posterior,
+            "min_entropy_leakage_bits": self.guess.bits,
+            "capacity_bits": self.capacity,
+            "entropy_bits": self.entropy,
+            "mutual_information_bits": self.mutual_information,
+        }
+        if self.error is not None:
+            told |= {"prior_error": self.error.prior, "expected_error": self.error.posterior}
+        return told
+
+
+def infer(
+    channel: Channel, prior: ArrayLike | None = None, loss: ArrayLike | None = None
+) -> Inference:
+    """Compute what a report of a channel tells the best attacker.
+
+    Parameters
+    ----------
+    channel
+        The mechanism.
+    prior
+        ``(n_secrets,)`` probabilities that the attacker starts from; uniform by default.
+    loss
+        ``(n_secrets, n_answers)`` what the attacker loses by an answer, such as the distance to the true place.
+
+    Returns
+    -------
+    Inference
+        Numbers that are exact up to a relative rounding below ``10^-9``.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a prior or a loss that do not fit the channel.
+
+    Complexity
+    ----------
+    O(n_secrets n_reports n_answers) products of floats, as one matrix product.
+
+    References
+    ----------
+    Expected inference error is that of [STBH11]_; guessing, gains and capacity those of [Smi09]_ and [ACPS12]_.
+
+    Examples
+    --------
+    Randomized response with probability 3/4 on two equally likely secrets:
+
+    >>> from discreet.core.channel import Channel
+    >>> q = 2**60
+    >>> found = infer(Channel.from_weights([[3 * q, q], [q, 3 * q]]))
+    >>> found.guess.prior, found.guess.posterior, round(found.guess.bits, 6), round(found.mutual_information, 6)
+    (0.5, 0.75, 0.584963, 0.188722)
+    """
+    known = read_prior(prior, channel.n_secrets)
+    joint = known[:, None] * channel.probabilities
+    entropy = _entropy(known)
+    # H(X) - H(X | Y) = H(X) + H(Y) - H(X, Y).
+    told = entropy + _entropy(joint.sum(axis=0)) - _entropy(joint)
+    return Inference(
+        bayes_vulnerability(channel, known),
+        None if loss is None else expected_error(channel, known, loss),
+        entropy,
+        max(0.0, told),
+        math.log2(float(channel.probabilities.max(axis=0).sum())),
+    )
+
+
+def bayes_vulnerability(channel: Channel, prior: ArrayLike | None = None) -> Vulnerability:
+    """Compute how often the best guess of the secret is right, without a report and after one."""
+    known = read_prior(prior, channel.n_secrets)
+    joint = known[:, None] * channel.probabilities
+    return Vulnerability(
+        float(known.max()),
+        float(joint.max(axis=0).sum()),
+        joint.argmax(axis=0).astype(np.int64),
+        int(known.argmax()),
+    )
+
+
+def g_vulnerability(
+    channel: Channel, gain: ArrayLike, prior: ArrayLike | None = None
+) -> Vulnerability:
+    r"""Compute the expected gain of an attacker who is paid :math:`g_{wi}` for answer w when the secret is i.
+
+    Parameters
+    ----------
+    channel, prior
+        As in :func:`infer`.
+    gain
+        ``(n_answers, n_secrets)`` finite numbers.
+
+    Returns
+    -------
+    Vulnerability
+        :math:`\max_w \sum_i p_i g_{wi}` and :math:`\sum_k \max_w \sum_i J_{ik} g_{wi}`.
+
+    Examples
+    --------
+    An attacker with three tries at three secrets needs no report:
+
+    >>> from discreet.core.channel import Channel
+    >>> told = Channel.from_weights([[2**62, 0], [0, 2**62], [0, 2**62]])
+    >>> g_vulnerability(told, np.ones((1, 3))).bits
+    0.0
+    """
+    known = read_prior(prior, channel.n_secrets)
+    paid = _table(gain, "gain")
+    if paid.shape[1] != channel.n_secrets:
+        raise InvalidProblemError("gain", f"{channel.n_secrets} columns", paid.shape[1])
+    blind = paid @ known
+    worth = paid @ (known[:, None] * channel.probabilities)
+    return Vulnerability(
+        float(blind.max()),
+        float(worth.max(axis=0).sum()),
+        worth.argmax(axis=0).astype(np.int64),
+        int(blind.argmax()),
+    )
+
+
+def expected_error(channel: Channel, prior: ArrayLike | None, loss: ArrayLike) -> Vulnerability:
+    """Compute the least expected error of an attacker; `loss` is ``(n_secrets, n_answers)``, as in :func:`infer`."""
+    table = _table(loss, "loss")
+    if table.shape[0] != channel.n_secrets:
+        raise InvalidProblemError("loss", f"{channel.n_secrets} rows", table.shape[0])
+    turned = g_vulnerability(channel, -table.T, prior)
+    return Vulnerability(-turned.prior, -turned.posterior, turned.answers, turned.blind)
+
+
+def success_limit(
+    space: MetricSpace,
+    guarantee: MetricDP,
+    prior: ArrayLike | None = None,
+    *,
+    reports: int = 1,
+) -> float:
+    r"""Bound the success of any guess after some reports of one secret, by the guarantee alone.
+
+    Each report multiplies the odds of two secrets by :math:`e^{\varepsilon d}` at most, so that after n of them
+
+    .. math:: \Pr[i \mid \text{reports}] \le \frac{p_i}{\sum_j p_j e^{-n \varepsilon d_{ij}}} ,
+
+    where j runs over the secrets that the guarantee constrains against i, and i itself. No guess is right more often
+    than the greatest of these.
+
+    Parameters
+    ----------
+    space
+        The secrets and their distances.
+    guarantee
+        What is claimed for one report.
+    prior
+        As in :func:`infer`.
+    reports
+        How many reports of the same secret the attacker sees.
+
+    Returns
+    -------
+    float
+        The bound, at most 1.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import MetricDP
+    >>> from discreet.core.metric import MetricSpace
+    >>> pair = MetricSpace.grid(1, 2, cell=1, unit="km")
+    >>> round(success_limit(pair, MetricDP(1, "km")), 6), round(success_limit(pair, MetricDP(1, "km"), reports=3), 6)
+    (0.731059, 0.952574)
+    """
+    known = read_prior(prior, space.n)
+    lengths = distances_of(space)
+    kept = np.exp(-reports * float(guarantee.epsilon) * lengths)
+    if guarantee.radius is not None:
+        # Beyond the radius no more is claimed here than what a factor of 0 says: nothing.
+        kept[lengths > float(guarantee.radius) * (1 + 1e-12)] = 0.0
+    below = kept @ known
+    held = known > 0
+    return float(np.min([1.0, (known[held] / below[held]).max()]))
+
+
+def distances_of(space: MetricSpace) -> NDArray[np.float64]:
+    """Give all distances of a space in its unit, ``(n, n)``."""
+    lengths: NDArray[np.float64] = space.distances * 2.0**-space.scale_bits
+    return lengths
+
+
+def read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """Read probabilities of n secrets; uniform where none are given.
+
+    Raises
+    ------
+    InvalidProblemError
+        For numbers that are negative, too few or too many, or whose sum is off by more than ``10^-9``.
+    """
+    if prior is None:
+        return np.full(n, 1 / n)
+    known = np.asarray(prior, dtype=np.float64)
+    if known.shape != (n,) or not np.isfinite(known).all() or known.min() < 0:
+        raise InvalidProblemError("prior", f"{n} probabilities", f"shape {known.shape}")
+    if abs(float(known.sum()) - 1) > 1e-9:
+        raise InvalidProblemError("prior", "probabilities that sum to 1", "another sum")
+    return known
+
+
+def _table(values: ArrayLike, field: str) -> NDArray[np.float64]:
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or not table.size or not np.isfinite(table).all():
+        raise InvalidProblemError(field, "a table of finite numbers", f"shape {table.shape}")
+    return table
+
+
+def _entropy(shares: NDArray[np.float64]) -> float:
+    held = shares[shares > 0]
+    return float(-(held * np.log2(held)).sum())

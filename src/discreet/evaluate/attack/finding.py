@@ -1,0 +1,188 @@
+"""What an attack found: how well the attacker does, a naive one, and both against people who are not concerned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.evaluate.intervals import Estimate
+
+__all__ = ["FAILURE", "Attacked", "Finding"]
+
+FAILURE = 1e-6
+"""The probability with which an interval may miss, unless told: a verdict should not depend on luck."""
+
+_ROUNDING = 1e-9
+"""Sums of up to a million products of floats lose less than this, as a part of the result."""
+
+
+@final
+@dataclass(frozen=True)
+class Finding:
+    r"""One measure of one attack.
+
+    Parameters
+    ----------
+    attack
+        What was done.
+    measure
+        What the numbers are.
+    attacker
+        How well the attacker does.
+    baseline
+        How well the naive attacker does, who knows what the attacker knew before, and does not look at the release.
+    control
+        How well the attacker does where the release says nothing about the target: what it would find by chance, or
+        knows from what people have in common. ``None`` where there is no such group.
+    bound
+        How well the best attacker with the same knowledge can do; ``None`` where nobody computed it.
+    limit
+        How well any attacker can do if the claim that is attacked holds; ``None`` where it limits nothing.
+    error
+        Whether the measure is an error of the attacker: it does well where the number is small.
+    note
+        What a reader should know.
+
+    Examples
+    --------
+    >>> from discreet.evaluate.intervals import Estimate, clopper_pearson
+    >>> guess = clopper_pearson(900, 1000, failure=1e-6)
+    >>> found = Finding("guess", "share of records found", guess, Estimate.computed(0.1), limit=0.5)
+    >>> found.kept, round(found.advantage, 3)
+    (False, 0.889)
+    """
+
+    attack: str
+    measure: str
+    attacker: Estimate
+    baseline: Estimate
+    control: Estimate | None = None
+    bound: float | None = None
+    limit: float | None = None
+    error: bool = False
+    note: str = ""
+
+    @property
+    def kept(self) -> bool | None:
+        """Whether the limit was kept, as far as the interval tells; ``None`` where there is no limit."""
+        if self.limit is None:
+            return None
+        slack = _ROUNDING * abs(self.limit)
+        if self.error:
+            return self.attacker.high >= self.limit - slack
+        return self.attacker.low <= self.limit + slack
+
+    @property
+    def advantage(self) -> float | None:
+        r"""What the release adds, as a share of what there was left to find.
+
+        :math:`(a - c) / (1 - c)` for a share :math:`a` of the attacker and :math:`c` of the control group, or of the
+        naive attacker where there is no such group or where that does better; for an error the part of it that the
+        release takes away. ``None`` where nothing was left to find.
+
+        References
+        ----------
+        The measure of [GBWT23]_, with the naive attacker as a second group to compare with.
+        """
+        least = self.baseline.value
+        if self.control is not None:
+            least = (min if self.error else max)(least, self.control.value)
+        left = least if self.error else 1 - least
+        if left <= 0:
+            return None
+        gained = least - self.attacker.value if self.error else self.attacker.value - least
+        return gained / left
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "attack": self.attack,
+            "measure": self.measure,
+            "attacker": self.attacker.to_dict(),
+            "baseline": self.baseline.to_dict(),
+            "control": None if self.control is None else self.control.to_dict(),
+            "bound": self.bound,
+            "limit": self.limit,
+            "kept": self.kept,
+            "advantage": self.advantage,
+            "error": self.error,
+            "note": self.note,
+        }
+
+
+@final
+@dataclass(frozen=True)
+class Attacked:
+    """All that was found against one target.
+
+    Parameters
+    ----------
+    target
+        What was attacked.
+    findings
+        One measure or more.
+    facts
+        Further plain numbers.
+    private
+        Why the numbers are for the curator alone; empty where they follow from what is public.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without findings.
+    """
+
+    target: str
+    findings: tuple[Finding, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    private: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.findings:
+            raise InvalidProblemError("findings", "one or more", "none")
+
+    @property
+    def kept(self) -> bool | None:
+        """Whether every limit was kept; ``None`` where no claim was put to the test."""
+        told = [finding.kept for finding in self.findings if finding.kept is not None]
+        return all(told) if told else None
+
+    def __str__(self) -> str:
+        head = ("attack", "measure", "attacker", "naive", "control", "best", "limit", "")
+        rows = [head, *(_row(finding) for finding in self.findings)]
+        widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        notes = dict.fromkeys(finding.note for finding in self.findings if finding.note)
+        return "\n".join([*lines, *(["", *notes] if notes else [])])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "target": self.target,
+            "kept": self.kept,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "facts": dict(self.facts),
+            "private": self.private or None,
+        }
+
+
+def _row(finding: Finding) -> tuple[str, ...]:
+    verdict = {None: "", True: "kept", False: "BROKEN"}[finding.kept]
+    return (
+        finding.attack,
+        finding.measure,
+        str(finding.attacker),
+        str(finding.baseline),
+        "" if finding.control is None else str(finding.control),
+        "" if finding.bound is None else f"{finding.bound:.4g}",
+        "" if finding.limit is None else f"{finding.limit:.4g}",
+        verdict,
+    )

@@ -1,0 +1,315 @@
+r"""Attacks on a channel as it is used: reports are drawn, guesses are made and counted, once and after many reports.
+
+The Bayesian attacker's success is known without drawing. Drawing shows that the production sampler gives what the
+matrix says, and it is the only way to many reports of one secret, whose number of combinations grows beyond counting.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.randomness import as_bits, categoricals
+from discreet.evaluate.attack.bayes import (
+    bayes_vulnerability,
+    expected_error,
+    read_prior,
+)
+from discreet.evaluate.attack.finding import FAILURE, Finding
+from discreet.evaluate.intervals import Estimate, bounded_mean, clopper_pearson
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.channel import Channel
+    from discreet.core.randomness import UniformSource
+
+__all__ = ["Guessing", "attack_reports", "draw_secrets", "repeated_success", "watch_repeated"]
+
+_MOST_KINDS = 200_000
+"""Most multisets of reports that are looked at one by one."""
+
+_MOST_REPORTS = 170
+"""Beyond it a factorial is no float."""
+
+_SLICE = 1 << 22
+"""Log-likelihoods held at once."""
+
+
+@final
+@dataclass(frozen=True)
+class Guessing:
+    """How often a secret is guessed right after a number of reports of it.
+
+    Parameters
+    ----------
+    reports
+        How many.
+    success
+        Share of secrets guessed right by the best attacker.
+    control
+        The same attacker, given reports of other secrets; ``None`` where the success was computed.
+    """
+
+    reports: int
+    success: Estimate
+    control: Estimate | None
+
+
+def attack_reports(
+    channel: Channel,
+    prior: ArrayLike | None = None,
+    *,
+    loss: ArrayLike | None = None,
+    unit: str = "",
+    limit: float | None = None,
+    trials: int = 20_000,
+    failure: float = FAILURE,
+    bits: UniformSource | None = None,
+) -> list[Finding]:
+    """Draw secrets and reports, answer as the Bayesian attacker would, and count.
+
+    The control group is told a report of somebody else: the attacker then does no better than chance.
+
+    Parameters
+    ----------
+    channel, prior, loss
+        As in :func:`~discreet.evaluate.attack.bayes.infer`.
+    unit
+        Unit of the loss.
+    limit
+        What the guarantee allows, from :func:`~discreet.evaluate.attack.bayes.success_limit`.
+    trials
+        Reports to draw.
+    failure
+        Most probability with which an interval misses.
+    bits
+        Source of chance.
+
+    Returns
+    -------
+    list of Finding
+        The guess, computed; the guess, drawn; and with a loss the error, computed and drawn.
+
+    Examples
+    --------
+    >>> from discreet.core.channel import Channel
+    >>> told = Channel.from_weights([[2**62, 0], [0, 2**62]])
+    >>> [found.attacker.value for found in attack_reports(told, trials=100)]
+    [1.0, 1.0]
+    """
+    known = read_prior(prior, channel.n_secrets)
+    secrets = draw_secrets(known, trials, bits)
+    seen = channel.report_many(secrets, as_bits(bits))
+    # A report of an independent secret: it says nothing of this one.
+    strange = channel.report_many(draw_secrets(known, trials, bits), as_bits(bits))
+    found = bayes_vulnerability(channel, known)
+
+    def share(answers: NDArray[np.int64]) -> Estimate:
+        return clopper_pearson(int((answers == secrets).sum()), trials, failure=failure)
+
+    computed = Estimate.computed
+    naive = computed(found.prior)
+    findings = [
+        Finding(
+            "best guess, computed",
+            "secrets guessed",
+            computed(found.posterior),
+            naive,
+            bound=found.posterior,
+            limit=limit,
+        ),
+        Finding(
+            "best guess, drawn",
+            "secrets guessed",
+            share(found.answers[seen]),
+            naive,
+            share(found.answers[strange]),
+            found.posterior,
+            limit,
+        ),
+    ]
+    if loss is None:
+        return findings
+    table = np.asarray(loss, dtype=np.float64)
+    aimed = expected_error(channel, known, table)
+    measure = f"error, {unit}" if unit else "error"
+
+    def mean(answers: NDArray[np.int64]) -> Estimate:
+        lost = table[secrets, answers]
+        return bounded_mean(lost, float(table.min()), float(table.max()), failure=failure)
+
+    blind, best = computed(aimed.prior), computed(aimed.posterior)
+    findings += [
+        Finding("best estimate, computed", measure, best, blind, bound=best.value, error=True),
+        Finding(
+            "best estimate, drawn",
+            measure,
+            mean(aimed.answers[seen]),
+            blind,
+            mean(aimed.answers[strange]),
+            best.value,
+            error=True,
+        ),
+    ]
+    return findings
+
+
+def repeated_success(
+    channel: Channel, prior: ArrayLike | None = None, *, reports: int
+) -> float | None:
+    r"""Compute how often the best guess is right after independent reports of one secret.
+
+    Reports in another order say the same, so that it suffices to sum over multisets:
+    :math:`\sum_m \frac{n!}{\prod_k m_k!} \max_i p_i \prod_k z_{ik}^{m_k}`.
+
+    Parameters
+    ----------
+    channel, prior
+        As in :func:`~discreet.evaluate.attack.bayes.infer`.
+    reports
+        How many.
+
+    Returns
+    -------
+    float or None
+        ``None`` for more than 200,000 multisets or 170 reports; :func:`watch_repeated` draws them then.
+
+    Examples
+    --------
+    Two reports of a coin of 3/4 are no better than one, three are:
+
+    >>> from discreet.core.channel import Channel
+    >>> q = 2**60
+    >>> coin = Channel.from_weights([[3 * q, q], [q, 3 * q]])
+    >>> [repeated_success(coin, reports=n) for n in (1, 2, 3)]
+    [0.75, 0.75, 0.84375]
+    """
+    known = read_prior(prior, channel.n_secrets)
+    n, k = _count(reports), channel.n_reports
+    kinds = math.comb(k + n - 1, n)
+    if kinds > _MOST_KINDS or n > _MOST_REPORTS:
+        return None
+    flat = np.array(list(combinations_with_replacement(range(k), n)), dtype=np.int64)
+    chosen = np.zeros((len(flat), k), dtype=np.int64)
+    np.add.at(chosen, (np.repeat(np.arange(len(flat)), n), flat.ravel()), 1)
+    orders = np.array([float(math.factorial(m)) for m in range(n + 1)])
+    ways = orders[n] / orders[chosen].prod(axis=1)
+    total = 0.0
+    rows = max(1, _SLICE // (channel.n_secrets * n))
+    for start in range(0, len(flat), rows):
+        part = flat[start : start + rows]
+        likely = channel.probabilities[:, part].prod(axis=2) * known[:, None]
+        total += float(likely.max(axis=0) @ ways[start : start + rows])
+    return min(1.0, total)
+
+
+def watch_repeated(
+    channel: Channel,
+    prior: ArrayLike | None = None,
+    *,
+    reports: Sequence[int] = (1, 2, 5, 10),
+    trials: int = 4_000,
+    failure: float = FAILURE,
+    bits: UniformSource | None = None,
+) -> list[Guessing]:
+    """Follow how the best guess improves with independent reports of one secret.
+
+    Each report costs its epsilon again: what is bounded for one report is not for ten. A mechanism that reports once
+    and repeats itself stays at the first line.
+
+    Parameters
+    ----------
+    channel, prior, trials, failure, bits
+        As in :func:`attack_reports`.
+    reports
+        Numbers of reports, ascending.
+
+    Returns
+    -------
+    list of Guessing
+        Computed where that is possible, drawn otherwise. The attacker answers with the secret of the largest posterior,
+        which is optimal.
+
+    Complexity
+    ----------
+    O(trials n_secrets) additions for each report beyond those that are computed.
+
+    Examples
+    --------
+    >>> from discreet.core.channel import Channel
+    >>> q = 2**60
+    >>> coin = Channel.from_weights([[3 * q, q], [q, 3 * q]])
+    >>> [round(line.success.value, 3) for line in watch_repeated(coin, reports=(1, 3, 11))]
+    [0.75, 0.844, 0.966]
+    """
+    known = read_prior(prior, channel.n_secrets)
+    asked = [_count(n) for n in reports]
+    if asked != sorted(set(asked)):
+        raise InvalidProblemError("reports", "ascending numbers", list(reports))
+    computed = {n: repeated_success(channel, known, reports=n) for n in asked}
+    drawn = [n for n in asked if computed[n] is None]
+    sampled: dict[int, Guessing] = {}
+    if drawn:
+        sampled = _draw_repeated(channel, known, drawn, trials=trials, failure=failure, bits=bits)
+    made = []
+    for n in asked:
+        exact = computed[n]
+        made.append(sampled[n] if exact is None else Guessing(n, Estimate.computed(exact), None))
+    return made
+
+
+def _draw_repeated(
+    channel: Channel,
+    known: NDArray[np.float64],
+    drawn: list[int],
+    *,
+    trials: int,
+    failure: float,
+    bits: UniformSource | None,
+) -> dict[int, Guessing]:
+    source = as_bits(bits)
+    most = drawn[-1]
+    with np.errstate(divide="ignore"):
+        logs, start = np.log(channel.probabilities), np.log(known)
+    right = {n: [0, 0] for n in drawn}
+    rows = max(1, _SLICE // channel.n_secrets)
+    for first in range(0, trials, rows):
+        size = min(rows, trials - first)
+        secrets = draw_secrets(known, size, source)
+        # The second group sees reports of others.
+        for group, told in enumerate((secrets, draw_secrets(known, size, source))):
+            score = np.tile(start, (size, 1))
+            for n in range(1, most + 1):
+                score += logs[:, channel.report_many(told, source)].T
+                if n in right:
+                    right[n][group] += int((score.argmax(axis=1) == secrets).sum())
+    return {
+        n: Guessing(
+            n,
+            clopper_pearson(own, trials, failure=failure),
+            clopper_pearson(other, trials, failure=failure),
+        )
+        for n, (own, other) in right.items()
+    }
+
+
+def draw_secrets(
+    prior: NDArray[np.float64], trials: int, bits: UniformSource | None
+) -> NDArray[np.int64]:
+    """Draw secrets from a prior, whose probabilities are read to 52 bits."""
+    weights = np.rint(prior * 2.0**52).astype(np.int64)
+    return categoricals(weights, trials, bits)
+
+
+def _count(reports: int) -> int:
+    if isinstance(reports, bool) or reports < 1:
+        raise InvalidProblemError("reports", "1 or more", reports)
+    return int(reports)

@@ -1,0 +1,210 @@
+r"""Estimates with intervals: shares by Clopper and Pearson, bounded means by Maurer and Pontil, runs by Student.
+
+The first two hold for every number of trials, with no more than the stated probability of failure. The third is
+approximate: it takes the mean of independent runs to be normally distributed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["Estimate", "bounded_mean", "clopper_pearson", "student_mean"]
+
+
+@final
+@dataclass(frozen=True)
+class Estimate:
+    """A number, and an interval that holds the true one.
+
+    Parameters
+    ----------
+    value
+        The estimate.
+    low, high
+        Ends of the interval; both `value` where it was computed and not sampled.
+    trials
+        How many trials it comes from; ``None`` where it was computed.
+    failure
+        The probability with which the interval misses the true number, over the trials; 0 where it was computed.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the estimate lies outside its interval, or is no number.
+
+    Examples
+    --------
+    >>> print(Estimate(0.5, 0.4, 0.6, trials=100, failure=0.05), Estimate.computed(0.25))
+    0.5 [0.4, 0.6] 0.25
+    """
+
+    value: float
+    low: float
+    high: float
+    trials: int | None = None
+    failure: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.value <= self.high:
+            raise InvalidProblemError("value", f"a number from {self.low} to {self.high}", "none")
+
+    @classmethod
+    def computed(cls, value: float) -> Estimate:
+        """Take a number that was computed, up to the rounding of floats."""
+        return cls(float(value), float(value), float(value))
+
+    def __str__(self) -> str:
+        if self.trials is None:
+            return f"{self.value:.4g}"
+        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; an end that is not finite has none."""
+        ends = {"low": self.low, "high": self.high}
+        return {
+            "value": self.value,
+            **{name: end if math.isfinite(end) else None for name, end in ends.items()},
+            "trials": self.trials,
+            "failure": self.failure,
+        }
+
+
+def clopper_pearson(successes: int, trials: int, *, failure: float) -> Estimate:
+    r"""Estimate a probability by the share of successes, with the interval of [CP34]_.
+
+    The lower end is the probability at which as many successes or more have probability ``failure / 2``, the upper end
+    that at which as few or fewer have. Both are quantiles of beta distributions.
+
+    Parameters
+    ----------
+    successes, trials
+        Counts of independent trials.
+    failure
+        Most probability with which the interval misses, over both ends.
+
+    Returns
+    -------
+    Estimate
+        The share.
+
+    Raises
+    ------
+    InvalidProblemError
+        For counts that are none, or a failure that is not between 0 and 1.
+
+    Guarantee
+    ---------
+    The interval covers with probability ``1 - failure`` or more, for every number of trials and every probability.
+
+    Examples
+    --------
+    >>> print(clopper_pearson(0, 10, failure=0.05))
+    0 [0, 0.3085]
+    """
+    from scipy.special import betaincinv
+
+    _check_failure(failure)
+    if trials < 1 or not 0 <= successes <= trials:
+        raise InvalidProblemError("successes", "from 0 to the number of trials", "others")
+    rest = trials - successes
+    low = float(betaincinv(successes, rest + 1, failure / 2)) if successes else 0.0
+    high = float(betaincinv(successes + 1, rest, 1 - failure / 2)) if rest else 1.0
+    if rest and failure < 1e-12:
+        # So near to 1 the quantile is that of the mirrored law, which floats resolve.
+        high = 1.0 - float(betaincinv(rest, successes + 1, failure / 2))
+    return Estimate(successes / trials, low, high, trials, failure)
+
+
+def bounded_mean(values: ArrayLike, least: float, most: float, *, failure: float) -> Estimate:
+    r"""Estimate the mean of a bounded quantity, with the empirical Bernstein interval of [MP09]_, Theorem 4.
+
+    For independent values in an interval of width :math:`w` with sample variance :math:`V`, on each side
+
+    .. math:: \sqrt{\frac{2 V \ln(4 / \beta)}{n}} + \frac{7 w \ln(4 / \beta)}{3 (n - 1)} ,
+
+    where :math:`\beta` is the probability of failure over both sides.
+
+    Parameters
+    ----------
+    values
+        Two independent values or more.
+    least, most
+        Ends of the interval in which every value lies, known before.
+    failure
+        Most probability with which the interval misses.
+
+    Returns
+    -------
+    Estimate
+        The mean.
+
+    Raises
+    ------
+    InvalidProblemError
+        For fewer than two values, or values outside the interval.
+
+    Examples
+    --------
+    >>> print(bounded_mean([0.0, 1.0] * 500, 0, 1, failure=0.05))
+    0.5 [0.4429, 0.5571]
+    """
+    _check_failure(failure)
+    given = np.asarray(values, dtype=np.float64)
+    if given.ndim != 1 or given.size < 2:
+        raise InvalidProblemError("values", "two numbers or more", f"shape {given.shape}")
+    if not (least <= float(given.min()) and float(given.max()) <= most):
+        raise InvalidProblemError("values", f"numbers from {least:g} to {most:g}", "others")
+    n, mean, tail = given.size, float(given.mean()), math.log(4 / failure)
+    reach = math.sqrt(2 * float(given.var(ddof=1)) * tail / n)
+    reach += 7 * (most - least) * tail / (3 * (n - 1))
+    return Estimate(mean, max(least, mean - reach), min(most, mean + reach), n, failure)
+
+
+def student_mean(values: ArrayLike, *, failure: float) -> Estimate:
+    """Estimate the mean of independent runs, with Student's interval. It is approximate.
+
+    Parameters
+    ----------
+    values
+        Two values or more, one from each run.
+    failure
+        The probability with which the interval misses, were the mean of runs normally distributed.
+
+    Returns
+    -------
+    Estimate
+        The mean.
+
+    Raises
+    ------
+    InvalidProblemError
+        For fewer than two values.
+
+    Examples
+    --------
+    >>> print(student_mean([1.0, 2.0, 3.0], failure=0.05))
+    2 [-0.4841, 4.484]
+    """
+    from scipy.special import stdtrit
+
+    _check_failure(failure)
+    given = np.asarray(values, dtype=np.float64)
+    if given.ndim != 1 or given.size < 2 or not np.isfinite(given).all():
+        raise InvalidProblemError("values", "two finite numbers or more", f"shape {given.shape}")
+    n, mean = given.size, float(given.mean())
+    reach = -float(stdtrit(n - 1, failure / 2)) * float(given.std(ddof=1)) / math.sqrt(n)
+    return Estimate(mean, mean - reach, mean + reach, n, failure)
+
+
+def _check_failure(failure: float) -> None:
+    if not 0 < failure < 1:
+        raise InvalidProblemError("failure", "a probability between 0 and 1", failure)
