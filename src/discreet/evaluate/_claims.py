@@ -1,0 +1,161 @@
+r"""What two probabilities of one event say about a claim, and the one-sided bounds that are put in.
+
+An event with probability at least ``p`` on one input and at most ``q`` on its neighbor shows that
+
+===================  =========================================================================
+pure, metric         :math:`\varepsilon \ge \ln(p / q)`, divided by the distance for metric privacy
+approximate          :math:`\varepsilon \ge \ln((p - \delta) / q)`
+zero-concentrated    :math:`\rho \ge D_\alpha(p \| q) / \alpha` of the two coins, for each order :math:`\alpha \ge 1`
+===================  =========================================================================
+
+Logarithms are rounded down, so that what is refused is refused by arithmetic without error in the other direction.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import float_floor, log_ceil, log_floor
+from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Auditable = PureDP | ApproxDP | ZeroConcentratedDP | MetricDP
+
+__all__ = ["ORDERS", "check_claim", "least_chance", "most_chance", "rough_strength", "strength"]
+
+ORDERS = (1, 2, 3, 4, 6, 8, 16, 32)
+"""Orders of the Rényi divergences that are looked at; 1 is the divergence of Kullback and Leibler."""
+
+_BITS = 64
+_INFINITE = Fraction(-1)
+"""Stands for an infinite strength, which no fraction is."""
+_MARGIN = 1e-9
+"""Relative allowance for the rounding of a beta quantile, which is accurate to about 1e-12."""
+
+
+def check_claim(guarantee: object) -> Auditable:
+    """Refuse what cannot be tested on pairs of neighbors."""
+    if not isinstance(guarantee, PureDP | ApproxDP | ZeroConcentratedDP | MetricDP):
+        raise InvalidProblemError(
+            "guarantee",
+            "PureDP, ApproxDP, ZeroConcentratedDP or MetricDP",
+            type(guarantee).__name__,
+        )
+    return guarantee
+
+
+def strength(claim: Auditable, p: Fraction, q: Fraction, distance: Fraction | None) -> Fraction:
+    """Bound the claim's parameter from below, given an event with chance at least p, and at most q on the neighbor.
+
+    Parameters
+    ----------
+    claim
+        The guarantee that is claimed.
+    p, q
+        Bounds between 0 and 1.
+    distance
+        Between the two inputs, for metric privacy.
+
+    Returns
+    -------
+    Fraction
+        At least 0, rounded down; -1 where it is infinite.
+
+    Examples
+    --------
+    >>> claim = PureDP(1, "replace-one")
+    >>> float(strength(claim, Fraction(1, 2), Fraction(1, 4), None))
+    0.6931471805599453
+    >>> strength(claim, Fraction(1, 2), Fraction(0), None)
+    Fraction(-1, 1)
+    """
+    if isinstance(claim, ZeroConcentratedDP):
+        if p <= q:
+            return Fraction(0)
+        return _INFINITE if q == 0 else max(_coin_divergence(p, q, a) / a for a in ORDERS)
+    top = p - claim.delta if isinstance(claim, ApproxDP) else p
+    if top <= q:
+        return Fraction(0)
+    if q == 0:
+        return _INFINITE
+    nats = Fraction(log_floor(top / q, _BITS), 1 << _BITS)
+    return nats / distance if isinstance(claim, MetricDP) and distance else nats
+
+
+def _coin_divergence(p: Fraction, q: Fraction, order: int) -> Fraction:
+    """Bound the Rényi divergence of two coins from below."""
+    if order == 1:
+        found = p * Fraction(log_floor(p / q, _BITS), 1 << _BITS)
+        if p < 1:
+            found -= (1 - p) * Fraction(log_ceil((1 - q) / (1 - p), _BITS), 1 << _BITS)
+        return max(found, Fraction(0))
+    power = p**order / q ** (order - 1)
+    if p < 1:
+        power += (1 - p) ** order / (1 - q) ** (order - 1)
+    return Fraction(log_floor(power, _BITS), 1 << _BITS) / (order - 1)
+
+
+def rough_strength(
+    claim: Auditable, p: NDArray[np.float64], q: NDArray[np.float64], distance: Fraction | None
+) -> NDArray[np.float64]:
+    """Compute the same in floats, for choosing among events; nothing is decided by it."""
+    q = np.maximum(q, 1e-300)
+    if isinstance(claim, ZeroConcentratedDP):
+        best = np.zeros(p.shape)
+        low, high = np.clip(p, 1e-300, 1 - 1e-15), np.minimum(q, 1 - 1e-15)
+        for order in ORDERS:
+            if order == 1:
+                found = low * np.log(low / high) + (1 - low) * np.log((1 - low) / (1 - high))
+            else:
+                first = order * np.log(low) + (1 - order) * np.log(high)
+                second = order * np.log1p(-low) + (1 - order) * np.log1p(-high)
+                found = np.logaddexp(first, second) / (order - 1)
+            best = np.maximum(best, found / order)
+        return np.where(p > q, best, 0.0)
+    top = p - float(claim.delta) if isinstance(claim, ApproxDP) else p
+    nats = np.log(np.maximum(top, 1e-300) / q)
+    scale = float(distance) if isinstance(claim, MetricDP) and distance else 1.0
+    return np.asarray(np.maximum(nats, 0.0) / scale)
+
+
+def least_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np.float64]:
+    """Bound a probability from below, each with its own probability of failure ([CP34]_, one end).
+
+    Examples
+    --------
+    >>> least_chance([0, 50, 100], 100, 1e-9).round(3).tolist()
+    [0.0, 0.222, 0.813]
+    """
+    from scipy.special import betaincinv
+
+    k = np.asarray(successes, dtype=np.float64)
+    found = betaincinv(np.maximum(k, 1e-9), trials - k + 1, failure) * (1 - _MARGIN)
+    return np.asarray(np.where(k <= 0, 0.0, found))
+
+
+def most_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np.float64]:
+    """Bound a probability from above; see :func:`least_chance`.
+
+    Examples
+    --------
+    >>> most_chance([0, 50, 100], 100, 1e-9).round(3).tolist()
+    [0.187, 0.778, 1.0]
+    """
+    from scipy.special import betaincinv
+
+    k = np.asarray(successes, dtype=np.float64)
+    # The mirrored quantile, which floats resolve where 1 - failure would be rounded to 1.
+    mirrored = betaincinv(np.maximum(trials - k, 1e-9), k + 1, failure) * (1 - _MARGIN)
+    return np.asarray(np.where(k >= trials, 1.0, np.minimum(1.0, (1 - mirrored) * (1 + _MARGIN))))
+
+
+def as_number(found: Fraction) -> float:
+    """Give a strength as a float, rounded down."""
+    return math.inf if found == _INFINITE else float_floor(found)
