@@ -287,8 +287,7 @@ def success_limit(
 
 def distances_of(space: MetricSpace) -> NDArray[np.float64]:
     """Give all distances of a space in its unit, ``(n, n)``."""
-    lengths: NDArray[np.float64] = space.distances * 2.0**-space.scale_bits
-    return lengths
+    return np.asarray(space.distances * 2.0**-space.scale_bits, dtype=np.float64)
 
 
 def read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
