@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.plot import BLUE, FAINT, GREEN, GREY, INK, PURPLE, VERMILION
+from discreet.plot._ground import BLUE, FAINT, GREEN, GREY, INK, PURPLE, VERMILION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,11 @@ and curves of losses are for made data: they are options that the caller gives.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric
+from discreet.plot import Curve, plot_frontier
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
 
@@ -58,7 +59,7 @@ class LossCurve:
     label: str
     ks: tuple[int, ...]
     losses: tuple[float, ...]
-    role: str = "baseline"
+    role: Literal["optimum", "bound", "baseline"] = "baseline"
 
     def __post_init__(self) -> None:
         if len(self.ks) != len(self.losses) or not self.ks:
@@ -153,34 +154,7 @@ def _figure(curves: Sequence[LossCurve], anchor: str) -> str:
     if not curves:
         return ""
     figure = new_figure(6.4, 4.2)
-    ax = figure.add_subplot()
-    ax.set_xscale("log")
-    for number, curve in enumerate(curves):
-        main = curve.role == "optimum"
-        color = (
-            "#0b5cad" if curve.role != "baseline" else ("#c44e00", "#52606d", "#a7761c")[number % 3]
-        )
-        ax.plot(
-            curve.ks,
-            curve.losses,
-            label=curve.label,
-            color=color,
-            linestyle="-" if main else ("--", ":", "-.")[number // 3 % 3],
-            linewidth=2.4 if main else 1.2,
-            marker="o" if main else "",
-            markersize=4,
-        )
-    bound = next((curve for curve in curves if curve.role == "bound"), None)
-    if bound is not None:
-        ax.fill_between(bound.ks, bound.losses, color="#0b5cad", alpha=0.08, linewidth=0)
-    ticks = sorted({k for curve in curves for k in curve.ks})
-    ax.set_xticks(ticks, [str(tick) for tick in ticks])
-    ax.minorticks_off()
-    ax.set_ylim(bottom=0)
-    ax.set_xlabel("k")
-    ax.set_ylabel("mean loss of a cell")
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    lines = [Curve(curve.label, curve.ks, curve.losses, curve.role) for curve in curves]
+    plot_frontier(lines, parameter="k", quantity="mean loss of a cell", ax=figure.add_subplot())
     names = ", ".join(curve.label for curve in curves)
     return inline_svg(figure, label=f"mean loss against k: {names}", salt=anchor)

@@ -14,6 +14,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import decimal_up
 from discreet.core.guarantee import ApproxDP, PureDP
+from discreet.plot import Curve, plot_frontier
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
 from discreet.report.words import guesses
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.outcome import Release
-    from discreet.plot import Curve
     from discreet.submodular.problem import Selection
 
 __all__ = ["Ground", "chapter"]
@@ -236,28 +236,6 @@ def _figure(curves: Sequence[Curve], value_name: str, anchor: str) -> str:
     if not curves:
         return ""
     figure = new_figure(6.4, 4.2)
-    ax = figure.add_subplot()
-    ax.set_xscale("log")
-    for number, curve in enumerate(curves):
-        main = curve.role == "optimum"
-        style = ("-", "--", ":", "-.")[number // 3 % 4]
-        ax.plot(
-            curve.epsilons,
-            curve.losses,
-            label=curve.label,
-            color="#0b5cad" if main else ("#c44e00", "#52606d", "#a7761c")[number % 3],
-            linestyle="-" if main else style,
-            linewidth=2.4 if main else 1.2,
-            marker="o" if main else "",
-            markersize=4,
-        )
-    ticks = sorted({epsilon for curve in curves for epsilon in curve.epsilons})
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
-    ax.set_xlabel("epsilon")
-    ax.set_ylabel(value_name)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    plot_frontier(curves, quantity=value_name, ax=figure.add_subplot())
     names = ", ".join(curve.label for curve in curves)
     return inline_svg(figure, label=f"{value_name} against epsilon: {names}", salt=anchor)

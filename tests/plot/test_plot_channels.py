@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 
 from discreet.core.channel import Channel
 from discreet.core.errors import InvalidProblemError
-from discreet.plot import Curve, _spread, plot_bounds, plot_channel_row, plot_frontier
+from discreet.plot import Curve, plot_bounds, plot_channel_row, plot_frontier
+from discreet.plot._ground import spread
 
 POINTS = [(0.0, 0.0), (1.0, 0.0), (2.0, 1.0)]
 
@@ -53,7 +54,7 @@ def test_areas_are_the_probabilities_of_the_secret(channel: Channel) -> None:
 def test_reports_may_be_few(channel: Channel) -> None:
     ax = plot_channel_row(channel.then([0, 1, 1]), POINTS, 0, reports=[2, 0], unit="km")
     (discs,) = [c for c in ax.collections if c.get_label() == "reported"]
-    assert np.asarray(discs.get_offsets()).tolist() == [[2.0, 1.0], [0.0, 0.0]]
+    assert np.asarray(discs.get_offsets()).tolist() == [[0.0, 0.0], [2.0, 1.0]]
     assert ax.get_xlabel() == "km"
 
 
@@ -140,7 +141,7 @@ def test_plots_neither_open_windows_nor_set_a_style(channel: Channel) -> None:
 
 
 def test_labels_are_pushed_apart_and_stay_inside() -> None:
-    moved = _spread(np.array([0.0, 0.01, 0.5, 0.97, 0.99]))
+    moved = spread(np.array([0.0, 0.01, 0.5, 0.97, 0.99]))
     assert (np.diff(moved) > 0.06).all()
     assert moved[-1] <= 1
     assert moved[2] == 0.5

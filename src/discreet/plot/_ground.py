@@ -1,0 +1,83 @@
+"""What all plots share: colors that are told apart in grey, axes without ornaments, names at the ends of lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+__all__ = [
+    "BLUE",
+    "FAINT",
+    "GREEN",
+    "GREY",
+    "INK",
+    "PURPLE",
+    "VERMILION",
+    "axes_or_new",
+    "label_ends",
+    "plain",
+    "spread",
+]
+
+INK, GREY, FAINT = "#1f2933", "#6b7580", "#c9ced4"
+BLUE, VERMILION, GREEN, PURPLE = "#0b5cad", "#c44e00", "#00785a", "#8a4a7d"
+
+_APART = 0.062
+"""Least distance of two labels, as a share of the height of the axes."""
+
+
+def axes_or_new(ax: Axes | None) -> Axes:
+    """Take the axes given, or make new ones on a figure without a window."""
+    if ax is not None:
+        return ax
+    from matplotlib.figure import Figure
+
+    made: Axes = Figure(layout="constrained").add_subplot()
+    return made
+
+
+def plain(ax: Axes) -> None:
+    """Take away what says nothing: the upper and right frame, and strong grid lines."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(GREY)
+    ax.tick_params(colors=INK, width=0.6)
+    ax.grid(visible=True, axis="y", color=FAINT, linewidth=0.5)
+    ax.set_axisbelow(True)
+
+
+def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
+    """Write each line's name at its right end, and push names apart that would overlap."""
+    low, high = ax.get_ylim()
+    order = sorted(range(len(ends)), key=lambda e: ends[e][1])
+    heights = spread(np.array([(ends[e][1] - low) / (high - low) for e in order]))
+    for e, height in zip(order, heights, strict=True):
+        x, y, label, color = ends[e]
+        ax.annotate(
+            label,
+            (x, y),
+            (1.015, height),
+            textcoords="axes fraction",
+            color=color,
+            fontsize=9,
+            va="center",
+            ha="left",
+            annotation_clip=False,
+        )
+
+
+def spread(heights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move ascending heights apart, as little as pushing upwards needs, then down again below the top."""
+    moved = heights.copy()
+    for i in range(1, len(moved)):
+        moved[i] = max(moved[i], moved[i - 1] + _APART)
+    for i in range(len(moved) - 1, -1, -1):
+        ceiling = 1.0 if i == len(moved) - 1 else moved[i + 1] - _APART
+        moved[i] = min(moved[i], ceiling)
+    return moved

@@ -1,0 +1,138 @@
+"""Published counts by size, and answers with their intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.result import region_names
+from discreet.plot._ground import BLUE, FAINT, GREY, INK, axes_or_new, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+    from discreet.hierarchy import RegionCounts
+    from discreet.hierarchy._query import Answers
+
+__all__ = ["plot_answers", "plot_counts"]
+
+_MOST_NAMES = 40
+"""Regions whose names can still be read beside their bars."""
+
+_ALMOST_ALL = 0.999
+"""Sizes are drawn until so many of the groups are."""
+
+
+def plot_counts(
+    counts: RegionCounts,
+    region: Sequence[Hashable] = (),
+    *,
+    truth: ArrayLike | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how many groups of each size a region has, as published.
+
+    Parameters
+    ----------
+    counts
+        What a release gave.
+    region
+        Path of the region below the root; the root by default.
+    truth
+        ``(n_sizes,)`` true counts, where data are made or public: rings over the bars. **Private** otherwise.
+    ax
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes: sizes up to the one at which all but a thousandth of the groups are drawn.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a region that is not in the tree, or true counts of another length.
+
+    Examples
+    --------
+    >>> from discreet import Tree
+    >>> from discreet.hierarchy import Frame, RegionCounts
+    >>> frame = Frame(Tree.from_paths([("GA",), ("NY",)], root="US"), 3, "private")
+    >>> ax = plot_counts(RegionCounts(frame, [[5, 2, 0], [4, 1, 0], [1, 1, 0]]), ["GA"])
+    >>> ax.get_title(loc="left"), [int(bar.get_height()) for bar in ax.patches]
+    ('GA', [4, 1])
+    """
+    frame = counts.frame
+    node = frame.tree.find(region)
+    published = counts.counts[node]
+    known = None if truth is None else np.asarray(truth)
+    if known is not None and known.shape != published.shape:
+        raise InvalidProblemError("truth", f"{len(published)} counts", f"shape {known.shape}")
+    mass = np.clip(published, 0, None) if known is None else np.maximum(published, known)
+    reach = int(np.searchsorted(np.cumsum(mass), _ALMOST_ALL * mass.sum())) + 1
+    shown = slice(0, min(reach, frame.n_sizes))
+    sizes = np.asarray(frame.sizes)[shown]
+    ax = axes_or_new(ax)
+    ax.bar(sizes, published[shown], width=0.72, color=BLUE, label="published")
+    if known is not None:
+        ax.plot(
+            sizes, known[shown], "o", mfc="none", mec=INK, ms=4.5, mew=1, label="true", zorder=4
+        )
+        ax.legend(frameon=False, fontsize="small")
+    ax.set_title(region_names(frame.tree)[node], loc="left", color=INK)
+    ax.set_xlabel("size")
+    ax.set_ylabel("groups")
+    plain(ax)
+    return ax
+
+
+def plot_answers(answers: Answers, *, ax: Axes | None = None) -> Axes:
+    """Draw answers to a question, one row a region, with the interval that each comes with.
+
+    Parameters
+    ----------
+    answers
+        What :func:`discreet.hierarchy.query` gave.
+    ax
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes: regions by answer, the greatest at the top. Names stand beside them up to forty regions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fractions import Fraction
+    >>> from discreet import Tree
+    >>> from discreet.hierarchy import Frame
+    >>> from discreet.hierarchy._query import Answers
+    >>> frame = Frame(Tree.from_paths([("GA",), ("NY",)]), 5, "private")
+    >>> ax = plot_answers(Answers(frame, np.array([1, 2]), np.array([7, -1]), np.array([3, 3]), Fraction("0.95")))
+    >>> [label.get_text() for label in ax.get_yticklabels()], ax.get_xlabel()
+    (['NY', 'GA'], 'answer, with intervals of 95 %')
+    """
+    ax = axes_or_new(ax)
+    order = np.argsort(answers.values, kind="stable")
+    values, half = answers.values[order], answers.half_widths[order]
+    rows = np.arange(len(order))
+    ax.hlines(rows, values - half, values + half, color=BLUE, linewidth=1.4, label="interval")
+    ax.plot(values, rows, "o", color=BLUE, markersize=4, label="answer")
+    if len(order) <= _MOST_NAMES:
+        names = region_names(answers.frame.tree)
+        ax.set_yticks(rows, [names[node] for node in answers.nodes[order].tolist()])
+    else:
+        ax.set_yticks([])
+        ax.set_ylabel(f"{len(order)} regions")
+    ax.axvline(0, color=FAINT, linewidth=1, zorder=0)
+    ax.set_xlabel(f"answer, with intervals of {100 * float(answers.interval):g} %")
+    plain(ax)
+    ax.grid(visible=False, axis="y")
+    ax.tick_params(axis="y", length=0, labelcolor=GREY)
+    return ax

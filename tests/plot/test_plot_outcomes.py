@@ -1,0 +1,144 @@
+"""Plots of counts, tables and choices: what is drawn is what was given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+
+from discreet import Tree
+from discreet.core.anchored import AnchoredChannel
+from discreet.core.errors import InvalidProblemError
+from discreet.core.metric import MetricSpace
+from discreet.hierarchy import Frame, RegionCounts
+from discreet.hierarchy._query import Answers
+from discreet.plot import (
+    plot_answers,
+    plot_bounds,
+    plot_channel_row,
+    plot_class_sizes,
+    plot_counts,
+    plot_frontier,
+    plot_intervals,
+    plot_rows,
+    plot_selection,
+)
+from discreet.plot.frontier import Curve
+from discreet.submodular.problem import Selection, Statement
+
+
+@dataclass(frozen=True)
+class Step:
+    lower: float
+    upper: float
+
+
+FRAME = Frame(Tree.from_paths([("GA", "a"), ("GA", "b"), ("NY",)], root="US"), 4, "private")
+
+
+def test_cells_of_a_grid_are_shaded_by_what_a_computed_row_says() -> None:
+    space = MetricSpace.grid(3, 3, cell=1, unit="km")
+    channel = AnchoredChannel(space, "0.5", range(9), [2**40] * 9, lift=2**16)
+    points = space.points
+    assert points is not None
+    ax = plot_channel_row(channel, points, 4, cell=1.0)
+    (cells,) = [c for c in ax.collections if c.get_label() == "reported"]
+    shades = np.asarray(cells.get_array())
+    row = channel.row(4)
+    assert shades == pytest.approx(row / row.sum())
+    assert shades.argmax() == 4
+
+
+def test_counts_are_drawn_up_to_the_last_size_that_matters_and_truth_over_them() -> None:
+    result = RegionCounts(
+        FRAME, np.array([[9, 3, 0, 0], [6, 2, 0, 0], [3, 1, 0, 0], [3, 1, 0, 0], [3, 1, 0, 0]])
+    )
+    ax = plot_counts(result, ["GA"], truth=[5, 2, 1, 0])
+    assert [int(bar.get_height()) for bar in ax.patches] == [6, 2, 0]  # type: ignore[attr-defined]
+    assert np.asarray(ax.lines[0].get_ydata()).tolist() == [5, 2, 1]
+    assert ax.get_title(loc="left") == "GA"
+    with pytest.raises(InvalidProblemError, match="^truth: "):
+        plot_counts(result, truth=[1, 2])
+
+
+def test_answers_are_sorted_and_many_have_no_names() -> None:
+    nodes = np.array([1, 2])
+    few = Answers(FRAME, nodes, np.array([9, 2]), np.array([1, 4]), Fraction(9, 10))
+    ax = plot_answers(few)
+    assert np.asarray(ax.lines[0].get_xdata()).tolist() == [2, 9]
+    (drawn,) = [each for each in ax.collections if isinstance(each, LineCollection)]
+    assert [segment[:, 0].tolist() for segment in drawn.get_segments()] == [[-2, 6], [8, 10]]
+    assert ax.get_xlabel().endswith("90 %")
+    many = Answers(
+        FRAME,
+        np.ones(41, dtype=np.int64),
+        np.arange(41),
+        np.ones(41, dtype=np.int64),
+        Fraction(1, 2),
+    )
+    crowded = plot_answers(many)
+    assert crowded.get_ylabel() == "41 regions"
+    assert not crowded.get_yticklabels()
+
+
+def test_a_number_outside_its_interval_is_marked() -> None:
+    ax = plot_intervals([1, 2, 3], [1, 1, 4], [2, 2, 5])
+    marked = [line for line in ax.lines if line.get_label() == "outside its interval"]
+    assert np.asarray(marked[0].get_ydata()).tolist() == [3]
+    assert len(plot_intervals([1, 2], [1, 1], [2, 2]).lines) == 1
+    with pytest.raises(InvalidProblemError, match="^low and high: "):
+        plot_intervals([1, 2], [1], [2])
+
+
+def test_classes_below_k_look_different_in_grey_too() -> None:
+    ax = plot_class_sizes([1, 5, 5], k=5)
+    small, large = ax.patches
+    assert small.get_hatch() == "///"
+    assert not large.get_hatch()
+    assert len(plot_class_sizes([5], k=5).patches) == 1
+    for sizes in ([], [0, 3]):
+        with pytest.raises(InvalidProblemError, match="^sizes: "):
+            plot_class_sizes(sizes, k=2)
+
+
+def test_cells_that_changed_stand_out_and_no_others() -> None:
+    ax = plot_rows(["age", "sex"], [(34, "f"), (35, "m")], [("30 .. 39", "f"), (35, "*")])
+    bold = {
+        cell.get_text().get_text()
+        for cell in ax.tables[0].get_celld().values()
+        if cell.get_text().get_fontweight() == "bold"
+    }
+    assert bold == {"30 .. 39", "*"}
+    with pytest.raises(InvalidProblemError, match="^after: "):
+        plot_rows(["age"], [(1,)], [])
+    with pytest.raises(InvalidProblemError, match="^before and after: "):
+        plot_rows(["age"], [(1,)], [(1, 2)])
+
+
+def test_disjoint_sets_have_a_marker_each_and_people_are_drawn_where_given() -> None:
+    statement = Statement(
+        4, 2, 2, decomposable=True, sensitivity=Fraction(1), neighbors="add-remove-one"
+    )
+    chosen = Selection(((0, 0), (3, 1)), statement)
+    points = [(0, 0), (1, 0), (0, 1), (1, 1)]
+    ax = plot_selection(chosen, points, people=[(0.5, 0.5)], unit="km")
+    shown = {part.get_label(): np.asarray(part.get_offsets()).tolist() for part in ax.collections}
+    assert shown["chosen, set 1"] == [[0.0, 0.0]]
+    assert shown["chosen, set 2"] == [[1.0, 1.0]]
+    assert shown["records"] == [[0.5, 0.5]]
+    with pytest.raises(InvalidProblemError, match="^points: "):
+        plot_selection(chosen, points[:3])
+
+
+def test_a_frontier_may_be_about_k_and_bounds_about_seconds() -> None:
+    ax = plot_frontier([Curve("ours", (2, 5), (0.1, 0.2))], parameter="k", quantity="mean loss")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("k", "mean loss")
+    steps = [Step(0.1, 2.0), Step(0.2, 1.0)]
+    timed = plot_bounds(steps, seconds=[0.5, 3.0])
+    assert np.asarray(timed.lines[0].get_xdata()).tolist() == [0.5, 3.0]
+    assert timed.get_xlabel() == "seconds"
+    with pytest.raises(InvalidProblemError, match="^seconds: "):
+        plot_bounds(steps, seconds=[1.0])
