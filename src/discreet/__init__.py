@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet import hierarchy, kanonymity, metricdp, submodular
+    from discreet import hierarchy, kanonymity, lrgeo, metricdp, submodular
     from discreet.core.calculus import compose, implies
     from discreet.core.certificate import Certificate, Check
     from discreet.core.channel import Channel
@@ -65,6 +65,7 @@ __all__ = [
     "hierarchy",
     "implies",
     "kanonymity",
+    "lrgeo",
     "metricdp",
     "submodular",
 ]
@@ -97,6 +98,7 @@ _WHERE = {
     "hierarchy": "discreet.hierarchy",
     "implies": "discreet.core.calculus",
     "kanonymity": "discreet.kanonymity",
+    "lrgeo": "discreet.lrgeo",
     "metricdp": "discreet.metricdp",
     "submodular": "discreet.submodular",
 }

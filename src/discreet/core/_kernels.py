@@ -23,6 +23,7 @@ __all__ = [
     "lattice_totals",
     "spanner",
     "spanning_forest",
+    "widest",
 ]
 
 
@@ -320,3 +321,18 @@ def lattice_totals(  # noqa: PLR0917 - compiled loops take arrays one by one
                 total += e1 * a1 + ((e1 * a0 + e0 * a1 + ((e0 * a0) >> 31)) >> 31)
         totals[s] = total
     return totals
+
+
+@kernel
+def widest(table: NDArray[np.int32], row: int) -> NDArray[np.int32]:
+    """Find by how much each later row differs from a row, in the column where it differs most."""
+    n, k = table.shape
+    most = np.zeros(n, dtype=np.int32)
+    mine = table[row]
+    for other in range(row + 1, n):
+        his = table[other]
+        top = np.int32(0)
+        for column in range(k):
+            top = max(top, abs(mine[column] - his[column]))
+        most[other] = top
+    return most

@@ -34,6 +34,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.lattice import LatticeLengths
 from discreet.core.lengths import TableLengths
+from discreet.core.plane import PlaneLengths
 from discreet.core.randomness.bits import SystemBits
 
 if TYPE_CHECKING:
@@ -246,16 +247,19 @@ class AnchoredChannel:
 
     @cached_property
     def lengths(self) -> Lengths:
-        """Where lengths come from: the closed table where there is one, else the source of the space."""
-        return TableLengths(self.space.distances) if self.space.has_matrix else self.space.source
+        """Where lengths come from: the source of the space, or the closed table where that is something else."""
+        source = self.space.source
+        as_it_is = isinstance(source, PlaneLengths | LatticeLengths) and source.is_closed
+        whole = self.space.has_matrix and not as_it_is
+        return TableLengths(self.space.distances) if whole else source
 
     @cached_property
     def _offsets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """On a lattice without a table: the places, and E by the number of rows and columns between two."""
-        if self.space.has_matrix or not isinstance(self.space.source, LatticeLengths):
+        """On a lattice: the places, and E by the number of rows and columns between two."""
+        source = self.lengths
+        if not isinstance(source, LatticeLengths):
             return None
-        places = self.space.source.places - self.space.source.places.min(axis=0)
-        return places, self.decay(self.space.source.table())
+        return source.places - source.places.min(axis=0), self.decay(source.table())
 
     def tails(
         self, secrets: NDArray[np.integer], reports: NDArray[np.integer]
@@ -295,8 +299,7 @@ class AnchoredChannel:
         ``O(K)``: two milliseconds for 10^5 reports on a grid.
         """
         if not 0 <= secret < self.n_secrets:
-            expected = f"an index from 0 to {self.n_secrets - 1}"
-            raise InvalidProblemError("secret", expected, "one outside")
+            raise InvalidProblemError("secret", f"one of {self.n_secrets}, from 0", "one outside")
         reports = np.arange(self.n_reports)
         weights = self.tails(np.full(self.n_reports, secret), reports)
         first, last = np.searchsorted(self.ball.secrets, [secret, secret + 1])
@@ -350,8 +353,7 @@ class AnchoredChannel:
             table,
             reach,
         )
-        totals: NDArray[np.int64] = sums + self.n_reports * self.lift
-        return totals
+        return np.asarray(sums + self.n_reports * self.lift)
 
     def report(self, secret: int, bits: RandomBits | None = None) -> int:
         """Draw one report, exactly, and give its name: one ``randrange`` of the row total.

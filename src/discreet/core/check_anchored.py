@@ -26,6 +26,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, exp_floor, to_fraction
 from discreet.core.lattice import LatticeLengths
 from discreet.core.lengths import TOTAL_BITS, TableLengths
+from discreet.core.plane import PlaneLengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,7 +134,7 @@ def triangle_defect(space: MetricSpace) -> int:
 
     Notes
     -----
-    A table is closed: 0, and so are lattices that satisfy the condition of
+    A table is closed: 0, and so are lengths of :class:`~discreet.core.plane.PlaneLengths` and lattices that satisfy the condition of
     :class:`~discreet.core.lattice.LatticeLengths`. Else lengths are true distances rounded down by less than an ``e``,
     so that ``D_ik <= D_ij + D_jk + 2 e``. On a lattice ``e`` is a greatest common divisor of two numbers of cells. For
     Euclidean and Manhattan distances it is 1, and what is below 2 is at most 1 in integers. For great circles the
@@ -141,7 +142,7 @@ def triangle_defect(space: MetricSpace) -> int:
     for angles it is twice the stated error; in the Poincare ball ``2 (m + 64) 2^-53 2^46`` units in m dimensions.
     """
     source = space.source
-    if space.has_matrix or isinstance(source, TableLengths):
+    if space.has_matrix or isinstance(source, TableLengths | PlaneLengths):
         return 0
     if isinstance(source, LatticeLengths):
         return 0 if source.is_closed else 2 * int(np.ptp(source.places, axis=0).max())

@@ -24,6 +24,7 @@ from discreet.core.geo import grid_centers
 from discreet.core.inputs import edge_table, integer_table, point_table, positive_count, unit_name
 from discreet.core.lattice import LatticeLengths
 from discreet.core.lengths import TOTAL_BITS, Lengths, TableLengths, scale_for
+from discreet.core.plane import PlaneLengths
 from discreet.core.points import PointLengths
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class MetricSpace:
     unit: str
     metric: str
     scale_bits: int
-    source: PointLengths | LatticeLengths | TableLengths
+    source: PointLengths | LatticeLengths | PlaneLengths | TableLengths
     points: NDArray[np.float64] | None = None
 
     @classmethod
@@ -344,9 +345,8 @@ class MetricSpace:
             if exact <= 0:
                 raise InvalidProblemError("radius", "a positive distance", radius)
             limit = min(int(exact * 2**self.scale_bits), 2**TOTAL_BITS)
-        source: Lengths = self.source
-        if self.has_matrix or radius is None:
-            source = TableLengths(self.distances)
+        table = self.has_matrix or radius is None
+        source: Lengths = TableLengths(self.distances) if table else self.source
         pairs = source.near(limit)
         lengths = source.between(pairs[:, 0], pairs[:, 1])
         near = lengths <= limit

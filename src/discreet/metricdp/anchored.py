@@ -227,7 +227,8 @@ def anchored_blocks(
     """
     n, k = part.n, part.n_reports
     away = part.rate * part.paths[:, home].astype(np.float64)
-    graph = part.binding
+    # Of all pairs in the plane few follow from others: looking for them takes longer than keeping them.
+    graph = part.constraints if 2 * len(part.constraints) == n * (n - 1) else part.binding
     nats = np.asarray(part.rate * graph.lengths, dtype=np.float64)
     reach = np.full(k, radius * _typical_step(n, graph.pairs, nats))
     alone = np.flatnonzero((away > reach).all(axis=1))

@@ -1,0 +1,105 @@
+"""The client: it knows the place, draws a report, and sends nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.randomness.bits import SystemBits
+from discreet.lrgeo.verify import verify
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.randomness.bits import RandomBits
+    from discreet.lrgeo.mechanism import Mechanism
+
+__all__ = ["Client"]
+
+
+@final
+class Client:
+    """Draws reports from a published mechanism; it does no input or output, and holds no place.
+
+    Parameters
+    ----------
+    mechanism
+        What the server published.
+    verified_digest
+        The digest of a mechanism that was verified before: with it, the mechanism must be that one, and is not verified
+        again. By default it is verified now, which takes seconds for a thousand places.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another mechanism than the one that was verified.
+    CertificateError
+        For a mechanism that does not keep what it claims.
+
+    Guarantee
+    ---------
+    That of the mechanism, for each report: for two points, epsilon times the distance of the *places* that they are
+    snapped to. Two points a meter apart across a border are a whole spacing apart.
+
+    Examples
+    --------
+    >>> from discreet import MetricDP
+    >>> from discreet.core.randomness import SeededBits
+    >>> from discreet.lrgeo import Mechanism, Region, design
+    >>> region = Region.from_grid(4, 4, cell="0.5", unit="km")
+    >>> client = Client(Mechanism.from_design(design(region, MetricDP(2, "km"), gap=0.5)))
+    >>> client.report((0.3, 0.2), bits=SeededBits(1)) in [region.where(k) for k in range(16)]
+    True
+    """
+
+    def __init__(self, mechanism: Mechanism, *, verified_digest: str | None = None) -> None:
+        if verified_digest is None:
+            verify(mechanism.channel, mechanism.guarantee).raise_for_failure()
+        elif verified_digest != mechanism.digest:
+            raise InvalidProblemError("mechanism", "the one that was verified", "another")
+        self._mechanism = mechanism
+
+    def __repr__(self) -> str:
+        return f"Client({self._mechanism!r})"
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What the server published."""
+        return self._mechanism
+
+    def snap(self, point: tuple[float, float] | ArrayLike) -> int:
+        """Give the place of a point; see :meth:`discreet.lrgeo.Region.snap`."""
+        return self._mechanism.region.snap(point)
+
+    def row(self, place: int) -> NDArray[np.int64]:
+        """Compute the weights of all reports for a place: private, as the place is."""
+        return self._mechanism.channel.row(place)
+
+    def report(
+        self, point: tuple[float, float] | ArrayLike, *, bits: RandomBits | None = None
+    ) -> tuple[float, float]:
+        """Snap a point, draw one report, and say where it is.
+
+        Parameters
+        ----------
+        point
+            Where one is: latitude and longitude where the region has an origin, else east and north in its unit.
+        bits
+            Source of randomness; the operating system's by default. A seeded one gives no privacy.
+
+        Returns
+        -------
+        tuple
+            The reported place, in the coordinates of the point.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a point outside the region; the message does not repeat it. Nothing is reported then.
+        """
+        place = self.snap(point)
+        return self._mechanism.region.where(
+            self._mechanism.channel.report(place, bits or SystemBits())
+        )

@@ -1,0 +1,310 @@
+r"""Time: one fresh report in each epoch of a public clock, repeated whatever the place.
+
+Whether a report is fresh is decided by the clock and by what was spent, never by the place. So a sequence of reports is
+T independent draws at known times, and for two ways x and x' of spending those times
+
+.. math:: \Pr[r_1, \dots, r_T \mid x] \le \exp\Big(\sum_{t} \epsilon\, d(x_t, x'_t)\Big) \Pr[r_1, \dots, r_T \mid x'] :
+
+the loss is epsilon times the sum of the distances over the epochs with a fresh report. A client who stays at one of two
+places a kilometer apart loses epsilon for each of them, which is what the budgets count.
+
+*Pinned places* are an exception that the user asks for: a place like home has one report, drawn once, which is shown
+whenever one is there. Averaging then learns nothing of the place, but who sees the same report again learns that it is
+the same place. The sum above does not cover that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import BudgetError, InvalidProblemError
+from discreet.core.exact import Exact, to_fraction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.core.randomness.bits import RandomBits
+    from discreet.lrgeo.client import Client
+
+__all__ = ["Epochs", "State", "locate", "pin"]
+
+_DAY = 86_400
+"""Seconds in a day of the public clock: days begin at midnight UTC."""
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Epochs:
+    """The public rule of when a report is fresh, and how much may be spent.
+
+    Parameters
+    ----------
+    seconds
+        Length of an epoch, a positive integer that divides a day, or days.
+    per_day
+        Epsilon per unit of distance that may be spent in a day of the clock; ``None`` for no limit.
+    for_life
+        The same in all; ``None`` for no limit.
+
+    Raises
+    ------
+    InvalidProblemError
+        For lengths or budgets that make no sense.
+
+    Examples
+    --------
+    >>> hourly = Epochs(3600, per_day=24, for_life=1000)
+    >>> hourly.number(7300), hourly.day(7300)
+    (2, 0)
+    """
+
+    seconds: int
+    per_day: Fraction | None
+    for_life: Fraction | None
+
+    def __init__(
+        self, seconds: int = 3600, *, per_day: Exact | None = None, for_life: Exact | None = None
+    ) -> None:
+        known: Any = seconds
+        whole = isinstance(known, int) and not isinstance(known, bool) and known > 0
+        if not whole or (_DAY % known and known % _DAY):
+            raise InvalidProblemError("seconds", "a divisor or a multiple of a day", repr(seconds))
+        object.__setattr__(self, "seconds", seconds)
+        for name, value in (("per_day", per_day), ("for_life", for_life)):
+            budget = None if value is None else to_fraction(value, name)
+            if budget is not None and budget <= 0:
+                raise InvalidProblemError(name, "a positive budget, or None", value)
+            object.__setattr__(self, name, budget)
+
+    def number(self, now: float) -> int:
+        """Give the number of the epoch at a time in seconds since 1970, UTC."""
+        return int(_time(now) // self.seconds)
+
+    def day(self, now: float) -> int:
+        """Give the number of the day at a time."""
+        return int(_time(now) // _DAY)
+
+    def allows(self, epsilon: Fraction, spent_today: Fraction, spent_in_all: Fraction) -> bool:
+        """Tell whether one more report may be drawn."""
+        today = self.per_day is None or spent_today + epsilon <= self.per_day
+        return today and (self.for_life is None or spent_in_all + epsilon <= self.for_life)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        per_day, for_life = (None if x is None else str(x) for x in (self.per_day, self.for_life))
+        return {"seconds": self.seconds, "per_day": per_day, "for_life": for_life}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Epochs:
+        """Read what :meth:`to_dict` wrote."""
+        return cls(data["seconds"], per_day=data["per_day"], for_life=data["for_life"])
+
+
+@final
+@dataclass(frozen=True)
+class State:
+    """What a client remembers between two reports. Its owner alone may see the pinned places.
+
+    Parameters
+    ----------
+    mechanism
+        Digest of the mechanism of the last report; empty before the first.
+    epoch
+        Number of the epoch of the last report; ``None`` before the first.
+    day
+        Number of the day of the last fresh report.
+    report
+        The last report.
+    spent_today, spent_in_all
+        Epsilon per unit of distance, of the reports drawn in that day and in all.
+    pinned
+        Place -> the report that is always shown there. It is private, and not part of the ``repr``.
+
+    Examples
+    --------
+    >>> State().to_dict()["spent_in_all"]
+    '0'
+    """
+
+    mechanism: str = ""
+    epoch: int | None = None
+    day: int | None = None
+    report: tuple[float, float] | None = None
+    spent_today: Fraction = Fraction(0)
+    spent_in_all: Fraction = Fraction(0)
+    pinned: Mapping[int, tuple[float, float]] = field(
+        default_factory=lambda: MappingProxyType({}), repr=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.spent_today < 0 or self.spent_in_all < self.spent_today:
+            raise InvalidProblemError(
+                "spent_today", "at least 0, at most what was spent in all", "another"
+            )
+        if (self.epoch is None) != (self.report is None):
+            raise InvalidProblemError("report", "one where there is an epoch", "one of them alone")
+        object.__setattr__(self, "pinned", MappingProxyType(dict(self.pinned)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; they hold the pinned places."""
+        return {
+            "mechanism": self.mechanism,
+            "epoch": self.epoch,
+            "day": self.day,
+            "report": None if self.report is None else list(self.report),
+            "spent_today": str(self.spent_today),
+            "spent_in_all": str(self.spent_in_all),
+            "pinned": [[place, list(shown)] for place, shown in sorted(self.pinned.items())],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> State:
+        """Read what :meth:`to_dict` wrote."""
+        report = data["report"]
+        return cls(
+            str(data["mechanism"]),
+            _number(data["epoch"]),
+            _number(data["day"]),
+            None if report is None else _pair(report),
+            Fraction(data["spent_today"]),
+            Fraction(data["spent_in_all"]),
+            {int(place): _pair(shown) for place, shown in data["pinned"]},
+        )
+
+
+def locate(
+    client: Client,
+    state: State,
+    point: tuple[float, float],
+    now: float,
+    *,
+    epochs: Epochs,
+    bits: RandomBits | None = None,
+) -> tuple[tuple[float, float], State]:
+    """Report where one is: afresh at the first call in an epoch, else what was reported before.
+
+    Parameters
+    ----------
+    client
+        The client with its mechanism.
+    state
+        What is remembered; ``State()`` at first.
+    point
+        Where one is, in the coordinates of the region.
+    now
+        Seconds since 1970, UTC: of a public clock.
+    epochs
+        The public rule.
+    bits
+        Source of randomness; the operating system's by default.
+
+    Returns
+    -------
+    report : tuple
+        What may be told.
+    state : State
+        What is to be remembered *before* the report is told: else a crash in between would lose a charge.
+
+    Raises
+    ------
+    BudgetError
+        When nothing may be spent and there is no last report.
+    InvalidProblemError
+        For a point outside the region when a fresh report is due, without a word on the point; or a time that is none.
+
+    Guarantee
+    ---------
+    Without pinned places: that of the mechanism for each fresh report, and the sum over them; see
+    :mod:`discreet.lrgeo.epochs`. Whether one is drawn depends on the clock and the budget alone. Within an epoch, when
+    the clock was set back, and when the budget is gone, the last report is repeated, whatever the place. Points are
+    snapped to places first. That no report is given outside the region tells that one is outside.
+
+    Examples
+    --------
+    >>> from discreet import MetricDP
+    >>> from discreet.lrgeo import Client, Mechanism, Region, design
+    >>> region = Region.from_grid(4, 4, cell="0.5", unit="km")
+    >>> client = Client(Mechanism.from_design(design(region, MetricDP(2, "km"))))
+    >>> first, state = locate(client, State(), (0.3, 0.2), 7200, epochs=Epochs(3600))
+    >>> again, state = locate(client, state, (1.7, 1.9), 7300, epochs=Epochs(3600))
+    >>> first == again, state.spent_in_all
+    (True, Fraction(2, 1))
+    """
+    number, day = epochs.number(now), epochs.day(now)
+    if state.epoch is not None and state.report is not None and number <= state.epoch:
+        return state.report, state
+    if state.pinned:
+        shown = state.pinned.get(client.snap(point))
+        if shown is not None:
+            return shown, replace(state, epoch=number, report=shown)
+    charged = _charge(client, state, day, epochs)
+    if charged is None:
+        if state.report is None:
+            raise BudgetError("no report may be drawn, and there is none to repeat")
+        return state.report, state
+    report = client.report(point, bits=bits)
+    return report, replace(charged, epoch=number, report=report)
+
+
+def pin(
+    client: Client,
+    state: State,
+    point: tuple[float, float],
+    now: float,
+    *,
+    epochs: Epochs,
+    bits: RandomBits | None = None,
+) -> State:
+    """Draw the report that is shown from now on whenever one is at a place, and charge for it.
+
+    It is no fresh report of the epoch, and nothing is told yet. See :mod:`discreet.lrgeo.epochs` for what it gives away.
+
+    Raises
+    ------
+    BudgetError
+        When nothing may be spent.
+    """
+    charged = _charge(client, state, epochs.day(now), epochs)
+    if charged is None:
+        raise BudgetError("no report may be drawn for a pinned place")
+    place = client.snap(point)
+    pinned = {**state.pinned, place: client.report(point, bits=bits)}
+    return replace(charged, pinned=pinned)
+
+
+def _charge(client: Client, state: State, day: int, epochs: Epochs) -> State | None:
+    """Charge one report, or ``None`` where the budget does not allow it."""
+    epsilon = client.mechanism.guarantee.epsilon
+    # A clock that was set back opens no new day.
+    fresh = state.day is None or day > state.day
+    today = Fraction(0) if fresh else state.spent_today
+    if not epochs.allows(epsilon, today, state.spent_in_all):
+        return None
+    return replace(
+        state,
+        mechanism=client.mechanism.digest,
+        day=day if fresh else state.day,
+        spent_today=today + epsilon,
+        spent_in_all=state.spent_in_all + epsilon,
+    )
+
+
+def _time(now: float) -> float:
+    known: Any = now
+    if isinstance(known, bool) or not isinstance(known, int | float) or not 0 <= known < 2**53:
+        raise InvalidProblemError("now", "seconds since 1970", "something else")
+    return now
+
+
+def _number(value: object) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise InvalidProblemError("epoch", "an integer", type(value).__name__)
+
+
+def _pair(values: Any) -> tuple[float, float]:
+    first, second = values
+    return float(first), float(second)

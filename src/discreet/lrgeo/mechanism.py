@@ -1,0 +1,282 @@
+"""The mechanism as the server publishes it: integers, from which each client rebuilds its own row bit for bit.
+
+What is in it and how a row follows is specified in docs/theory/lrgeo-mechanism.md, from which a client in another
+language can be written; ``tests/data/lrgeo-vectors.json`` holds what it must find.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.anchored import AnchoredChannel, Ball
+from discreet.core.certificate import Certificate
+from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.core.guarantee import MetricDP, guarantee_from_dict
+from discreet.core.lattice import LatticeLengths
+from discreet.core.outcome import Provenance
+from discreet.lrgeo.region import Region, per_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.core.metric import MetricSpace
+    from discreet.lrgeo.design import RegionDesign
+
+__all__ = ["FORM", "Mechanism"]
+
+FORM = "discreet.lrgeo.mechanism"
+_VERSION = 1
+
+_MALFORMED = (DiscreetError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What the parts of a mapping that is no mechanism may cause."""
+
+_MOST = 1 << 24
+"""Numbers in an array, at most: a mapping from elsewhere may state any length."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Mechanism:
+    """What a server publishes: the places, and the integers of an anchored channel over them.
+
+    Parameters
+    ----------
+    region
+        The places; roads are no part of a mechanism.
+    channel
+        The channel over ``region.space``; its names are places.
+    guarantee
+        What the channel was verified against.
+    totals_share
+        The part of epsilon that is for the row totals; see :mod:`discreet.core.check_anchored`.
+    certificate
+        The verifier's checks, all passed.
+    lower, upper
+        Bounds on the expected loss: no private channel loses less than `lower`, this one loses `upper`, in the unit.
+    provenance
+        How it was made.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a channel over another space, names that are no places, or a certificate that did not pass.
+
+    Examples
+    --------
+    >>> from discreet import MetricDP
+    >>> from discreet.lrgeo import Region, design
+    >>> region = Region.from_grid(4, 4, cell="0.5", unit="km")
+    >>> mechanism = Mechanism.from_design(design(region, MetricDP(2, "km"), gap=0.5), region)
+    >>> mechanism
+    Mechanism(16 places, 2 per km, all pairs)
+    >>> Mechanism.from_dict(mechanism.to_dict()).digest == mechanism.digest
+    True
+    """
+
+    region: Region
+    channel: AnchoredChannel
+    guarantee: MetricDP
+    totals_share: Fraction
+    certificate: Certificate
+    lower: float | None
+    upper: float
+    provenance: Provenance
+
+    def __post_init__(self) -> None:
+        if self.channel.space is not self.region.space:
+            raise InvalidProblemError("channel", "one over the region's space", "another")
+        if int(self.channel.names.max()) >= self.region.K:
+            raise InvalidProblemError("names", f"places 0 to {self.region.K - 1}", "others")
+        if not self.certificate.passed:
+            raise InvalidProblemError("certificate", "one that passed", "one that failed")
+        if self.guarantee.unit != self.region.unit:
+            raise InvalidProblemError("guarantee", f"per {self.region.unit}", self.guarantee.unit)
+
+    @classmethod
+    def from_design(cls, design: RegionDesign, region: Region | None = None) -> Mechanism:
+        """Take what is published of a design; the region's roads stay behind.
+
+        Parameters
+        ----------
+        design
+            What :func:`discreet.lrgeo.design` returned.
+        region
+            The region, for a check that it is that of the design.
+        """
+        if region is not None and region.digest != design.region.digest:
+            raise InvalidProblemError("region", "that of the design", "another")
+        return cls(
+            design.region,
+            design.channel,
+            design.guarantee,
+            design.totals_share,
+            design.certificate,
+            design.lower,
+            design.upper,
+            design.provenance,
+        )
+
+    def __repr__(self) -> str:
+        near = self.guarantee.radius
+        pairs = "all pairs" if near is None else f"pairs within {float(near):g} {self.region.unit}"
+        epsilon = f"{float(self.guarantee.epsilon):g} per {self.region.unit}"
+        return f"Mechanism({self.region.K} places, {epsilon}, {pairs})"
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical text of :meth:`to_dict` without its ``digest``: keys sorted, no spaces, UTF-8."""
+        return _digest(self._plain)
+
+    @cached_property
+    def _plain(self) -> dict[str, Any]:
+        region, channel = self.region, self.channel
+        ball = channel.ball
+        return {
+            "form": FORM,
+            "version": _VERSION,
+            "unit": region.unit,
+            "origin": None if region.origin is None else [repr(x) for x in region.origin],
+            "cosine": repr(region.cosine),
+            "lengths": _rule(region.space, region.unit),
+            "rate": str(channel.rate),
+            "lift": channel.lift,
+            "places": _pack(region.places.ravel()),
+            "centers": _pack(channel.centers),
+            "anchors": _pack(channel.anchors),
+            "names": _pack(channel.names),
+            "ball_secrets": _pack(ball.secrets),
+            "ball_reports": _pack(ball.reports),
+            "ball_weights": _pack(ball.weights),
+            "guarantee": self.guarantee.to_dict(),
+            "totals_share": str(self.totals_share),
+            "certificate": self.certificate.to_dict(),
+            "lower": None if self.lower is None else repr(self.lower),
+            "upper": repr(self.upper),
+            "provenance": self.provenance.to_dict(),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, the digest among them: texts, integers, and arrays packed into base64."""
+        return {**self._plain, "digest": self.digest}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Mechanism:
+        """Read what :meth:`to_dict` wrote, and refuse what was altered.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a digest that does not fit, another version, or parts that do not fit each other.
+
+        Notes
+        -----
+        That it is whole says nothing about who made it, nor that what it claims is true: :func:`discreet.lrgeo.verify`
+        finds out.
+        """
+        try:
+            return cls._read(data)
+        except _MALFORMED as error:
+            detail = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise InvalidProblemError("mechanism", "a whole mechanism", detail) from None
+
+    @classmethod
+    def _read(cls, data: Mapping[str, Any]) -> Mechanism:
+        if data["form"] != FORM or data["version"] != _VERSION:
+            expected = f"{FORM} {_VERSION}; a newer discreet may read it"
+            raise InvalidProblemError("form", expected, f"{data['form']} {data['version']}")
+        plain = {name: value for name, value in data.items() if name != "digest"}
+        if _digest(plain) != data["digest"]:
+            raise InvalidProblemError("digest", "that of the content", "another one")
+        origin = data["origin"]
+        region = Region(
+            _unpack(data["places"]).reshape(-1, 2),
+            None if origin is None else (float(origin[0]), float(origin[1])),
+            data["unit"],
+            None,
+            float(data["cosine"]),
+        )
+        if data["lengths"] != _rule(region.space, region.unit):
+            raise InvalidProblemError("lengths", "the rule that follows from the places", "another")
+        explicit = [_unpack(data[f"ball_{part}"]) for part in ("secrets", "reports", "weights")]
+        channel = AnchoredChannel(
+            region.space,
+            Fraction(data["rate"]),
+            _unpack(data["centers"]),
+            _unpack(data["anchors"]),
+            lift=data["lift"],
+            ball=Ball(*explicit),
+            names=_unpack(data["names"]),
+        )
+        guarantee = guarantee_from_dict(data["guarantee"])
+        if not isinstance(guarantee, MetricDP):
+            raise InvalidProblemError("guarantee", "a metric one", "another")
+        made = cls(
+            region,
+            channel,
+            guarantee,
+            Fraction(data["totals_share"]),
+            Certificate.from_dict(data["certificate"]),
+            None if data["lower"] is None else float(data["lower"]),
+            float(data["upper"]),
+            Provenance.from_dict(data["provenance"]),
+        )
+        if made.digest != data["digest"]:
+            raise InvalidProblemError("content", "written as to_dict writes it", "other forms")
+        return made
+
+
+def _rule(space: MetricSpace, unit: str) -> dict[str, Any]:
+    """State how lengths follow from places."""
+    source = space.source
+    if isinstance(source, LatticeLengths):
+        cell = int(source.cell * per_unit(unit))
+        return {"rule": "lattice", "cell": cell, "scale_bits": space.scale_bits}
+    return {"rule": "plane", "cell": 1, "scale_bits": space.scale_bits}
+
+
+def _digest(plain: Mapping[str, Any]) -> str:
+    text = json.dumps(
+        plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _pack(array: NDArray[np.int64]) -> dict[str, Any]:
+    """Write integers in as few bytes each as the largest of them needs, less the least, little end first."""
+    least = int(array.min(initial=0))
+    wide = max(1, -(-(int(array.max(initial=0)) - least).bit_length() // 8))
+    rows = (array - least).astype("<u8").view(np.uint8).reshape(-1, 8)[:, :wide]
+    return {
+        "count": len(array),
+        "bytes": wide,
+        "least": least,
+        "data": base64.b64encode(rows.tobytes()).decode("ascii"),
+    }
+
+
+def _unpack(packed: Mapping[str, Any]) -> NDArray[np.int64]:
+    count, wide, least = packed["count"], packed["bytes"], packed["least"]
+    numbers = (count, wide, least)
+    if any(isinstance(x, bool) or not isinstance(x, int) for x in numbers):
+        raise InvalidProblemError("array", "counts that are integers", "something else")
+    if not (0 <= count <= _MOST and 1 <= wide <= 8 and abs(least) < 1 << 62):
+        raise InvalidProblemError("array", "a count, and one to eight bytes each", "others")
+    body = base64.b64decode(packed["data"], validate=True)
+    if len(body) != count * wide:
+        raise InvalidProblemError("array", f"{count * wide} bytes", len(body))
+    rows = np.zeros((count, 8), dtype=np.uint8)
+    rows[:, :wide] = np.frombuffer(body, dtype=np.uint8).reshape(count, wide)
+    array = rows.view("<u8").reshape(count)
+    if count and int(array.max()) >= 1 << 62:
+        raise InvalidProblemError("array", "integers below 2^62", "a larger one")
+    return array.astype(np.int64) + least

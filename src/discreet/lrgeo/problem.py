@@ -1,0 +1,71 @@
+"""What a report costs: how much farther one travels to the targets than was thought."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["travel_loss"]
+
+
+def travel_loss(
+    travel: NDArray[np.float64], targets: ArrayLike, weights: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    r"""Compute by how much the way to a target is misjudged when place i is reported as place k.
+
+    .. math:: \beta_{ik} = \sum_l q_l \, | T_{il} - T_{kl} |
+
+    Parameters
+    ----------
+    travel
+        ``(K, K)`` travel distances T, from row to column.
+    targets
+        Places where targets are, ``(L,)``.
+    weights
+        q, ``(L,)`` probabilities of the targets; uniform by default. All of it is public.
+
+    Returns
+    -------
+    ndarray
+        ``(K, K)``: symmetric, zero on the diagonal, with the triangle inequality.
+
+    Raises
+    ------
+    InvalidProblemError
+        For targets that are no places, or weights that are no probabilities.
+
+    References
+    ----------
+    [Qiu25]_, Equations (3) to (5).
+
+    Examples
+    --------
+    >>> way = np.array([[0.0, 1.0, 3.0], [1.5, 0.0, 2.0], [3.0, 2.0, 0.0]])
+    >>> travel_loss(way, [2]).tolist()
+    [[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]
+    """
+    n = len(travel)
+    chosen = np.asarray(targets)
+    if chosen.ndim != 1 or not chosen.size or not np.issubdtype(chosen.dtype, np.integer):
+        raise InvalidProblemError("targets", "a list of places", chosen.shape)
+    if chosen.min() < 0 or chosen.max() >= n:
+        raise InvalidProblemError("targets", f"places 0 to {n - 1}", "others")
+    share = np.full(len(chosen), 1 / len(chosen)) if weights is None else _shares(weights, chosen)
+    loss = np.zeros((n, n))
+    for target, q in zip(chosen.tolist(), share.tolist(), strict=True):
+        way = travel[:, target]
+        loss += q * np.abs(way[:, None] - way)
+    return loss
+
+
+def _shares(weights: ArrayLike, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+    share = np.asarray(weights, dtype=np.float64)
+    if share.shape != chosen.shape or not (share >= 0).all() or abs(share.sum() - 1) > 1e-9:
+        raise InvalidProblemError("weights", f"{len(chosen)} probabilities", share.shape)
+    return share
