@@ -1,0 +1,150 @@
+r"""Whose sensitive value is learned from a published table: by the commonest value that fits, or for certain.
+
+Rows that look alike may share what nobody should learn ([MKGV07]_'s homogeneity). Whether a table *betrays* somebody is
+seen beside a control group: people who are not in the table, on whom the same attacker may do as well, because age and
+postal code say something about everybody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.evaluate.attack.finding import FAILURE, Finding
+from discreet.evaluate.attack.people import look_up, secrets_of
+from discreet.evaluate.intervals import Estimate, clopper_pearson
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.evaluate.attack.people import People, Seen
+
+__all__ = ["Answers", "attack_inference", "compare", "share_right"]
+
+_NOTHING = -2
+"""The answer of an attacker who is not certain; -1 stands for a true value that no published row has."""
+
+_NOTE = "Shares are over the known people; the intervals are for people drawn like them."
+
+
+def attack_inference(
+    table: Any,  # noqa: ANN401 - a dataframe or a mapping of columns
+    sensitive: str,
+    people: People,
+    *,
+    others: People | None = None,
+    failure: float = FAILURE,
+) -> list[Finding]:
+    """Guess the sensitive values of known people from the rows that fit them.
+
+    The naive attacker guesses the commonest value of the table for everybody.
+
+    Parameters
+    ----------
+    table
+        The published table.
+    sensitive
+        A column of it.
+    people
+        People who are in the table, with their true values.
+    others
+        The control group: people who are not in the table, with their true values.
+    failure
+        Most probability with which an interval misses.
+
+    Returns
+    -------
+    list of Finding
+        Share of people whose value is guessed right, and share of those whose value is certain and right: all rows that
+        fit have it (homogeneity).
+
+    Raises
+    ------
+    InvalidProblemError
+        For people without true values, or a column that is not there.
+
+    Complexity
+    ----------
+    O(classes people) comparisons and a sparse product.
+
+    Examples
+    --------
+    >>> from discreet.evaluate.attack.people import people_of
+    >>> from discreet.kanonymity import Numeric
+    >>> before = {"age": [20, 30, 40, 40], "ill": ["flu", "flu", "gout", "flu"]}
+    >>> after = {"age": ["[20, 30]", "[20, 30]", "40", "40"], "ill": ["flu", "flu", "flu", "gout"]}
+    >>> found = attack_inference(after, "ill", people_of(before, [Numeric("age")], "ill"))
+    >>> [(one.attack, one.attacker.value) for one in found]
+    [('commonest value that fits', 0.75), ('homogeneity', 0.5)]
+    """
+    seen = look_up(table, people, sensitive)
+    truth = secrets_of(people, seen.values)
+    blind = np.full(people.n, int(seen.counts.sum(axis=0).argmax()))
+    control = None
+    if others is not None:
+        strange = look_up(table, others, sensitive)
+        control = Answers.of(strange.possible, strange, secrets_of(others, strange.values))
+    return compare(
+        ("commonest value that fits", "homogeneity"),
+        Answers.of(seen.possible, seen, truth),
+        (share_right(blind, truth, failure), Estimate.computed(0.0)),
+        control,
+        failure=failure,
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What an attacker says of people, and what is true; values are numbered, -1 and -2 are none.
+
+    Parameters
+    ----------
+    guess
+        The likeliest value of each.
+    sure
+        The value where only one fits.
+    truth
+        The true one.
+    """
+
+    guess: NDArray[np.int64]
+    sure: NDArray[np.int64]
+    truth: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, possible: NDArray[np.int64], seen: Seen, truth: NDArray[np.int64]) -> Answers:
+        """Answer by how often each value fits; by the commonest of the table where none does."""
+        common = int(seen.counts.sum(axis=0).argmax())
+        best = possible.argmax(axis=1)
+        only = (possible > 0).sum(axis=1) == 1
+        return cls(
+            np.where(possible.any(axis=1), best, common), np.where(only, best, _NOTHING), truth
+        )
+
+
+def share_right(answers: NDArray[np.int64], truth: NDArray[np.int64], failure: float) -> Estimate:
+    """Estimate how often answers are right."""
+    return clopper_pearson(int((answers == truth).sum()), len(truth), failure=failure)
+
+
+def compare(
+    names: tuple[str, str],
+    own: Answers,
+    baselines: tuple[Estimate, Estimate],
+    control: Answers | None,
+    *,
+    failure: float,
+) -> list[Finding]:
+    """Lay a guess and a certainty beside what a naive attacker and a control group give."""
+    measures = ("values guessed", "values certain and right")
+    findings = []
+    for at, (name, measure) in enumerate(zip(names, measures, strict=True)):
+        attacker = share_right((own.guess, own.sure)[at], own.truth, failure)
+        group = None
+        if control is not None:
+            group = share_right((control.guess, control.sure)[at], control.truth, failure)
+        findings.append(Finding(name, measure, attacker, baselines[at], group, note=_NOTE))
+    return findings

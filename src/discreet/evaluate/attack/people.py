@@ -1,0 +1,193 @@
+"""People whom an attacker knows, and the published classes that each of them may be in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.problem import Numeric, Problem
+from discreet.kanonymity.problem.published import column_of
+from discreet.kanonymity.verify import Classes, candidates, cells, classes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from discreet.kanonymity.problem import Attribute
+
+__all__ = ["People", "Seen", "look_up", "people_of", "secrets_of"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class People:
+    """What an attacker knows of some people, and what it wants to know.
+
+    Parameters
+    ----------
+    known
+        Their quasi-identifiers.
+    secret
+        The true sensitive value of each, as text; ``None`` where none is sought.
+    """
+
+    known: Problem
+    secret: tuple[str, ...] | None = None
+
+    @property
+    def n(self) -> int:
+        """How many."""
+        return self.known.n
+
+
+def people_of(
+    table: Any,  # noqa: ANN401 - a dataframe or a mapping of columns
+    attributes: Sequence[Attribute],
+    sensitive: str | None = None,
+) -> People:
+    """Read people from an original table.
+
+    Parameters
+    ----------
+    table
+        Columns by name.
+    attributes
+        The quasi-identifiers.
+    sensitive
+        The column that an attacker wants to know.
+
+    Returns
+    -------
+    People
+        One for each row.
+
+    Raises
+    ------
+    InvalidProblemError
+        For columns that are not there.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity import Numeric
+    >>> people_of({"age": [20, 30], "ill": ["no", "yes"]}, [Numeric("age")], "ill").secret
+    ('no', 'yes')
+    """
+    columns = {one.name: _values(column_of(table, one.name), one) for one in attributes}
+    known = Problem.from_columns(columns, list(attributes))
+    return People(known, None if sensitive is None else tuple(cells(table, sensitive)))
+
+
+def _values(column: list[Any], attribute: Attribute) -> list[Any]:
+    """Take text for the numbers that it stands for, where numbers are meant, and empty text for a missing value."""
+    values = [None if isinstance(value, str) and not value.strip() else value for value in column]
+    if not isinstance(attribute, Numeric):
+        return values
+    try:
+        return [float(value) if isinstance(value, str) else value for value in values]
+    except ValueError:
+        raise InvalidProblemError(attribute.name, "numbers", "something else") from None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A published table as an attacker reads it who knows people.
+
+    Parameters
+    ----------
+    classes
+        Rows that share their quasi-identifiers.
+    fits
+        ``(n_people, n_classes)`` sparse: 1 where the cells of a class cover what is known of a person.
+    values
+        The different sensitive values, where some are sought.
+    counts
+        ``(n_classes, n_values)`` how often each occurs in a class.
+    """
+
+    classes: Classes
+    fits: csr_array
+    values: tuple[str, ...]
+    counts: NDArray[np.int64]
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Published rows that fit each person."""
+        return np.asarray(self.fits @ self.classes.sizes, dtype=np.int64)
+
+    @property
+    def possible(self) -> NDArray[np.int64]:
+        """How often each sensitive value occurs in the rows that fit a person: ``(n_people, n_values)``."""
+        return np.asarray(self.fits @ self.counts, dtype=np.int64)
+
+
+def look_up(
+    table: Any,  # noqa: ANN401 - as above
+    people: People,
+    sensitive: str | None = None,
+) -> Seen:
+    """Find for each person the published rows that may be theirs.
+
+    Parameters
+    ----------
+    table
+        A published table with the quasi-identifiers of the people.
+    people
+        Whom the attacker knows.
+    sensitive
+        The column that it wants to know.
+
+    Returns
+    -------
+    Seen
+        Classes, and who fits them.
+
+    Raises
+    ------
+    InvalidProblemError
+        For columns that are not there.
+
+    Complexity
+    ----------
+    O(classes people) comparisons at most.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity import Numeric
+    >>> ann = people_of({"age": [25]}, [Numeric("age")])
+    >>> look_up({"age": ["[20, 30]", "[20, 30]", "40"]}, ann).rows.tolist()
+    [2]
+    """
+    from scipy.sparse import csr_array
+
+    names = [column.name for column in people.known.columns]
+    classes = classes_of(table, names)
+    who, where = [], []
+    for rows, covered in candidates(table, people.known):
+        who.append(covered)
+        where.append(np.full(len(covered), classes.labels[rows[0]]))
+    pairs = (np.concatenate(who), np.concatenate(where))
+    shape = (people.n, len(classes.sizes))
+    fits = csr_array((np.ones(len(pairs[0]), dtype=np.int64), pairs), shape=shape)
+    if sensitive is None:
+        return Seen(classes, fits, (), np.zeros((shape[1], 0), dtype=np.int64))
+    texts = cells(table, sensitive)
+    values = tuple(sorted(set(texts)))
+    place = {value: at for at, value in enumerate(values)}
+    counts = np.zeros((shape[1], len(values)), dtype=np.int64)
+    held = np.array([place[text] for text in texts], dtype=np.int64)
+    np.add.at(counts, (classes.labels, held), 1)
+    return Seen(classes, fits, values, counts)
+
+
+def secrets_of(people: People, values: Sequence[str]) -> NDArray[np.int64]:
+    """Number the true values of people; -1 where no published row has it."""
+    if people.secret is None:
+        raise InvalidProblemError("people", "people whose sensitive value is known", "others")
+    place = {value: at for at, value in enumerate(values)}
+    return np.array([place.get(value, -1) for value in people.secret], dtype=np.int64)
