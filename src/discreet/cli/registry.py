@@ -47,6 +47,8 @@ _QIU24 = "discreet.experiments.metricdp"
 
 _FVZ21 = "discreet.experiments.hierarchy"
 
+_LS20 = "discreet.experiments.kanonymity"
+
 _RY20 = "discreet.experiments.submodular"
 
 REPRODUCE: dict[str, str] = {
@@ -56,6 +58,24 @@ REPRODUCE: dict[str, str] = {
     "hierarchy/figure7": f"{_FVZ21}.times:figure7",
     "hierarchy/figure8": f"{_FVZ21}.times:figure8",
     "hierarchy/windows": f"{_FVZ21}.times:windows",
+    "kanonymity/table1": f"{_LS20}.examples:table1",
+    "kanonymity/table2": f"{_LS20}.examples:table2",
+    "kanonymity/table3": f"{_LS20}.statistics:table3",
+    "kanonymity/table4": f"{_LS20}.examples:table4",
+    "kanonymity/tables5-6": f"{_LS20}.examples:tables5to6",
+    "kanonymity/table7": f"{_LS20}.examples:table7",
+    "kanonymity/table8": f"{_LS20}.statistics:table8",
+    "kanonymity/table9": f"{_LS20}.statistics:table9",
+    "kanonymity/table10": f"{_LS20}.statistics:table10",
+    "kanonymity/figure2": f"{_LS20}.optimality:figure2",
+    "kanonymity/figures3-4": f"{_LS20}.utility:figures3to4",
+    "kanonymity/figure5": f"{_LS20}.scaling:figure5",
+    "kanonymity/figure6": f"{_LS20}.scaling:figure6",
+    "kanonymity/figure7": f"{_LS20}.scaling:figure7",
+    "kanonymity/figure8": f"{_LS20}.scaling:figure8",
+    "kanonymity/figures9-10": f"{_LS20}.scaling:figures9to10",
+    "kanonymity/appendix-b": f"{_LS20}.utility:appendix_b",
+    "kanonymity/rand": f"{_LS20}.scaling:rand",
     "metricdp/table1": f"{_QIU24}.sizes:table1",
     "metricdp/table2": f"{_QIU24}.sizes:table2",
     "metricdp/table3": f"{_QIU24}.decomposition:table3",

@@ -36,6 +36,9 @@ MOST_EXACT = 14
 PAIR = 0.7e-9
 """Seconds for a pair of points and a column, as measured, when all pairs are looked at for the near ones."""
 
+MOST_AT_ONCE = 1e8
+"""Microseconds of estimated work between two looks at the clock, at most."""
+
 EVERY_PAIR = 10.0
 """Seconds that this may take, and at most a fifth of the time that is left."""
 
@@ -135,6 +138,9 @@ def _work(  # noqa: PLR0917 - the parts of one search
     # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
     portion, done = 20_000.0, 0
     while (rounds is None or done < rounds) and (done == 0 or limits.left > 0):
+        if not state.cost.any():
+            # Nothing is lost, so that nothing can be gained.
+            return
         at = schedule.next()
         union = unions[at]
         here = max(1, int(portion / union.work))
@@ -158,7 +164,7 @@ def _work(  # noqa: PLR0917 - the parts of one search
         done += here
         if rounds is None:
             took = max(time.monotonic() - began, 1e-6)
-            portion = min(2 * portion, max(1000.0, portion * 0.1 / took))
+            portion = min(2 * portion, MOST_AT_ONCE, max(1000.0, portion * 0.1 / took))
 
 
 def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[np.int32]:

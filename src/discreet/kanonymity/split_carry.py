@@ -15,9 +15,37 @@ from discreet.kanonymity.problem import Problem
 from discreet.kanonymity.subsets import MOST_ROWS, optimum_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
-__all__ = ["BubbleCarry", "SplitCarry", "solve_rows"]
+__all__ = ["BubbleCarry", "SplitCarry", "SubProblem", "solve_rows"]
+
+
+ROUNDS = 300
+"""Unions that are looked at in a block: a time limit ends the search of one, and is not filled by it."""
+
+
+def _few_rounds() -> LocalSearch:
+    return LocalSearch(rounds=ROUNDS)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SubProblem:
+    """A block that was solved.
+
+    Parameters
+    ----------
+    rows
+        Its rows, in the order of the table's sort.
+    published, carried
+        Its classes: those that are done, and those that go into the next block.
+    """
+
+    rows: NDArray[np.int64]
+    published: tuple[NDArray[np.int64], ...]
+    carried: tuple[NDArray[np.int64], ...]
 
 
 @final
@@ -38,10 +66,10 @@ class SplitCarry:
     Notes
     -----
     The published rule carries the rows that are *linked* to the last k, which may be part of a class only, so that what
-    stays behind is published with fewer than k (E3); see :func:`~discreet.kanonymity.as_published.as_published`. Here
-    whole classes are carried, of k to 2k - 1 rows each. Units of loss are those of the whole table (T3). With blocks
-    solved to optimality the loss is at most that of the initial solution: its classes, and those carried, are feasible
-    for each block.
+    stays behind is published with fewer than k (E3); see
+    :class:`~discreet.kanonymity.as_published.PublishedSplitCarry`. Here whole classes are carried, of k to 2k - 1 rows
+    each. Units of loss are those of the whole table (T3). With blocks solved to optimality the loss is at most that of
+    the initial solution: its classes, and those carried, are feasible for each block.
 
     Examples
     --------
@@ -54,7 +82,7 @@ class SplitCarry:
 
     blocks: int = 3
     carry: int | None = None
-    solver: Method = field(default_factory=LocalSearch)
+    solver: Method = field(default_factory=_few_rounds)
 
     def __post_init__(self) -> None:
         if self.blocks < 2:
@@ -69,28 +97,35 @@ class SplitCarry:
         ----------
         ``ceil(n / (kS))`` blocks of at most ``k (2k - 1 + S)`` rows, and k - 1 more in the last (Lemma 2).
         """
+        labels = np.full(problem.n, -1, dtype=np.int32)
+        done = 0
+        for block in self.sub_problems(problem, k, limits):
+            for rows in block.published:
+                labels[rows] = done
+                done += 1
+        return Candidate("split-carry", labels, note="Blocks were solved, and their ends carried.")
+
+    def sub_problems(self, problem: Problem, k: int, limits: Limits) -> Iterator[SubProblem]:
+        """Yield the blocks one after another, each with the classes that it publishes and those that it carries."""
         require_feasible(problem, k)
         order = variance_order(problem)
         parts = _blocks(order, k, self.blocks)
-        labels = np.full(problem.n, -1, dtype=np.int32)
         boundary = k if self.carry is None else self.carry
         carried: list[NDArray[np.int64]] = []
         place = np.empty(problem.n, dtype=np.int64)
         place[order] = np.arange(problem.n)
-        done = 0
         for number, fresh in enumerate(parts):
             classes = solve_rows(
                 problem, [*carried, *fresh], k, _share(limits, len(parts) - number), self.solver
             )
             block = np.concatenate(classes)
-            ending = block[np.argsort(place[block])][max(0, len(block) - boundary) :]
+            block = block[np.argsort(place[block])]
+            ending = block[max(0, len(block) - boundary) :]
             final = number == len(parts) - 1
-            carried = [rows for rows in classes if not final and np.isin(rows, ending).any()]
-            for rows in classes:
-                if final or not np.isin(rows, ending).any():
-                    labels[rows] = done
-                    done += 1
-        return Candidate("split-carry", labels, note="Blocks were solved, and their ends carried.")
+            goes_on = [not final and bool(np.isin(rows, ending).any()) for rows in classes]
+            carried = [rows for rows, on in zip(classes, goes_on, strict=True) if on]
+            published = [rows for rows, on in zip(classes, goes_on, strict=True) if not on]
+            yield SubProblem(block, tuple(published), tuple(carried))
 
 
 @final
@@ -121,7 +156,7 @@ class BubbleCarry:
 
     rows: int = 12
     keep: int = 2
-    solver: Method = field(default_factory=LocalSearch)
+    solver: Method = field(default_factory=_few_rounds)
 
     def __post_init__(self) -> None:
         if self.keep < 1:
