@@ -114,6 +114,26 @@ class City:
         distance: NDArray[np.float64] = dijkstra(graph, directed=True)
         return distance
 
+    def tables(self) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+        """Give junctions and roads as columns, as a reader of road networks takes them.
+
+        Returns
+        -------
+        nodes, edges : dict
+            ``osmid``, ``x`` and ``y`` in kilometers; ``u``, ``v``, ``length`` in kilometers, and ``oneway``.
+
+        Examples
+        --------
+        >>> nodes, edges = made_city(40, seed=1).tables()
+        >>> sorted(nodes), sorted(edges)
+        (['osmid', 'x', 'y'], ['length', 'oneway', 'u', 'v'])
+        """
+        x, y = self.points.T.tolist()
+        u, v = self.edges.T.tolist()
+        nodes = {"osmid": list(range(self.n)), "x": x, "y": y}
+        lengths, one_way = self.lengths.tolist(), self.one_way.astype(int).tolist()
+        return nodes, {"u": u, "v": v, "length": lengths, "oneway": one_way}
+
     def manifest(self) -> dict[str, float | int | str]:
         """Say what was made, in numbers: for a report, a test and the record of an experiment.
 

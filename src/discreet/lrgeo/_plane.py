@@ -45,15 +45,18 @@ _DEGREE = math.radians(1.0) * EARTH_RADIUS_KM * PER_KM
 """Decimeters in a degree of latitude."""
 
 
-def cosine_for(latitudes: NDArray[np.float64], width: float) -> float:
+def cosine_for(latitudes: NDArray[np.float64], width: float, *, margin: float = 0.0) -> float:
     """Give the number c for places at some latitudes whose longitudes differ by `width` degrees at most.
+
+    The margin, in degrees, is for places that are still to be rounded.
 
     Raises
     ------
     InvalidProblemError
         For a region that is no city: wider than 20 degrees, or within 20 degrees of a pole.
     """
-    highest = float(np.abs(latitudes).max())
+    highest = float(np.abs(latitudes).max()) + margin
+    width += 2 * margin
     if width > _WIDEST or highest > 90 - _WIDEST:
         expected = f"less than {_WIDEST:g} degrees wide, and as far from the poles"
         raise InvalidProblemError("places", expected, "others")

@@ -37,6 +37,9 @@ _PER = {"km": PER_KM, "m": 10}
 _CROWDED = 4
 """Cells of a lattice for each place, up to which the region is taken for a grid."""
 
+_MARGIN = 1e-5
+"""Degrees by which rounding to decimeters may widen a region: ten of them."""
+
 _LARGEST = 1 << 30
 """Decimeters east or north of the origin, at most."""
 
@@ -160,7 +163,7 @@ class Region:
         # The cosine decides how wide the grid is, which decides the cosine: wide enough at once.
         around = cosine_for(north, 0.0)
         width = columns * step / (_degree() * around) * 1.01
-        return cls(places, origin, unit, None, cosine_for(north, width))
+        return cls(places, origin, unit, None, cosine_for(north, width, margin=_MARGIN))
 
     @classmethod
     def from_roads(
@@ -171,11 +174,25 @@ class Region:
         spacing: Exact,
         unit: str = "km",
         origin: tuple[float, float] | None = None,
+        planar: bool = False,
     ) -> Region:
-        """Make the region of a road network: places along its roads, about `spacing` apart; see :mod:`~.roads`."""
+        """Make the region of a road network: places on its roads, about `spacing` apart.
+
+        See :func:`discreet.lrgeo.roads.region_of_roads` for the tables that it reads.
+
+        Examples
+        --------
+        >>> corners = {"osmid": [1, 2, 3], "y": [41.89, 41.90, 41.90], "x": [12.47, 12.47, 12.48]}
+        >>> streets = {"u": [1, 2, 3], "v": [2, 3, 1], "oneway": [True, True, True]}
+        >>> region = Region.from_roads(corners, streets, spacing="0.4")
+        >>> region.K, bool((region.travel > 0).sum() == region.K * (region.K - 1))
+        (8, True)
+        """
         from discreet.lrgeo.roads import region_of_roads
 
-        return region_of_roads(nodes, edges, spacing=spacing, unit=unit, origin=origin)
+        return region_of_roads(
+            nodes, edges, spacing=spacing, unit=unit, origin=origin, planar=planar
+        )
 
     def __repr__(self) -> str:
         wide, high = np.ptp(self.places, axis=0) / per_unit(self.unit)
@@ -292,11 +309,17 @@ class Region:
             for index, (y, x) in enumerate(self._shown(self.coordinates))
         ]
         if self.roads is not None:
-            features += [
-                _feature("LineString", [[x, y] for y, x in self._shown(line)], {"one_way": one_way})
-                for line, one_way in self.roads.lines(self)
-            ]
+            features += [self._lines(self.roads, one_way) for one_way in (False, True)]
         return {"type": "FeatureCollection", "features": features}
+
+    def _lines(self, roads: Roads, one_way: bool) -> dict[str, Any]:  # noqa: FBT001 - which of two kinds
+        ends = roads.vertices[roads.segments[roads.one_way == one_way]].astype(np.float64)
+        if self.origin is None:
+            shown = ends / per_unit(self.unit)
+        else:
+            shown = plane_to_sphere(ends, self.origin, self.cosine)
+        lines = [[[x, y] for y, x in self._shown(line)] for line in shown]
+        return _feature("MultiLineString", lines, {"one_way": one_way})
 
     def _shown(self, coordinates: NDArray[np.float64]) -> list[list[float]]:
         """Give the coordinates as (north, east), in decimal places that are finer than a decimeter."""
