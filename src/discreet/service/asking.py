@@ -1,0 +1,199 @@
+"""Ask a server over HTTP: fixed headers, bounded answers, and patience while it is away.
+
+Nothing here knows a place. Every request of the sound mode is made of the server's address and of what was fetched
+before, so that two users who stand in different places send the same bytes.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from typing import TYPE_CHECKING, TypeVar, final
+
+import httpx
+
+from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.lrgeo import messages
+from discreet.lrgeo.messages import PROTOCOL, Refusal
+from discreet.service.wire import JSON, MSGPACK, decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Server"]
+
+Record = TypeVar("Record")
+
+_MOST = 64 << 20
+"""Bytes of an answer; more is given up while it comes."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+
+_HEADERS = {
+    "accept": MSGPACK,
+    # Compressed answers could grow without bound on this side.
+    "accept-encoding": "identity",
+    "discreet-protocol": str(PROTOCOL),
+    "user-agent": "discreet",
+}
+
+
+@final
+class Server:
+    """A server as its clients see it.
+
+    Parameters
+    ----------
+    url
+        Where it listens. Other machines are asked over HTTPS only.
+    patience
+        Seconds for which a server that does not answer, or is still designing, is asked again.
+    allow_plain
+        Ask another machine over plain HTTP: whoever is on the way may then read and change what it says.
+    transport
+        Another way to reach it, for tests.
+    sleep, clock
+        How to wait, and seconds that never go back.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an address that is none, or one that needs HTTPS.
+
+    Examples
+    --------
+    >>> Server("http://192.0.2.7:8080")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: server: expected https for another machine, ...
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        patience: float = 30.0,
+        allow_plain: bool = False,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.url = _checked(url, allow_plain=allow_plain)
+        self._patience = patience
+        self._sleep = sleep
+        self._clock = clock
+        # The environment's proxies and passwords are none of a location client's business.
+        self._http = httpx.Client(
+            base_url=self.url,
+            headers=_HEADERS,
+            timeout=30.0,
+            trust_env=False,
+            follow_redirects=False,
+            transport=transport,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def get(self, path: str, record: type[Record], *, known: str | None = None) -> Record | None:
+        """Ask for a message.
+
+        Parameters
+        ----------
+        path
+            What is asked for.
+        record
+            The class of the message.
+        known
+            The digest of what one has already.
+
+        Returns
+        -------
+        record or None
+            The message; nothing when the server has what is known.
+
+        Raises
+        ------
+        InvalidProblemError
+            When the server refuses, or says what can't be understood.
+        LimitReachedError
+            When it did not answer for as long as one was patient.
+        """
+        headers = {} if known is None else {"if-none-match": f'"{known}.msgpack"'}
+        status, media, body = self._ask("GET", path, headers, None)
+        return None if status == 304 else _understood(status, media, body, record)
+
+    def post(self, path: str, message: object, record: type[Record]) -> Record:
+        """Send a message and read the answer; see :meth:`get`."""
+        body = encode(messages.write(message), MSGPACK)
+        return _understood(*self._ask("POST", path, {"content-type": MSGPACK}, body), record)
+
+    def _ask(
+        self, method: str, path: str, headers: dict[str, str], body: bytes | None
+    ) -> tuple[int, str, bytes]:
+        end, pause = self._clock() + self._patience, _FIRST_PAUSE
+        while True:
+            try:
+                status, media, answer = self._once(method, path, headers, body)
+            except httpx.TransportError as error:
+                why = f"it can't be reached ({type(error).__name__})"
+            else:
+                if status not in {429, 503}:
+                    return status, media, answer
+                why = _said(media, answer)
+            if self._clock() + pause > end:
+                raise LimitReachedError(f"{self.url}: {why}, for {self._patience:g} seconds")
+            self._sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _once(
+        self, method: str, path: str, headers: dict[str, str], body: bytes | None
+    ) -> tuple[int, str, bytes]:
+        with self._http.stream(method, path, headers=headers, content=body) as response:
+            parts, size = [], 0
+            for part in response.iter_raw():
+                size += len(part)
+                if size > _MOST:
+                    raise InvalidProblemError(
+                        "server", f"an answer of {_MOST} bytes", "a larger one"
+                    )
+                parts.append(part)
+            return response.status_code, response.headers.get("content-type", ""), b"".join(parts)
+
+
+def _checked(url: str, *, allow_plain: bool) -> str:
+    try:
+        parts = httpx.URL(url)
+    except (httpx.InvalidURL, TypeError):
+        parts = httpx.URL("")
+    if parts.scheme not in {"http", "https"} or not parts.host or parts.userinfo or parts.query:
+        raise InvalidProblemError("server", "an address such as http://127.0.0.1:8080", "another")
+    if parts.scheme == "http" and not allow_plain and not _is_here(parts.host):
+        expected = "https for another machine, or plain HTTP allowed"
+        raise InvalidProblemError("server", expected, "http")
+    return str(parts).rstrip("/")
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _understood(status: int, media: str, body: bytes, record: type[Record]) -> Record:
+    if status not in {200, 202}:
+        raise InvalidProblemError("server", "an answer", f"{status}: {_said(media, body)}")
+    try:
+        return messages.read(record, decode(body, media))
+    except InvalidProblemError as error:
+        detail = f"{error.field}: expected {error.expected}, got {error.got}"
+        raise InvalidProblemError("server", f"a {record.__name__} message", detail) from None
+
+
+def _said(media: str, body: bytes) -> str:
+    """Give a server's reason, or say that there is none that can be read."""
+    try:
+        return messages.read(Refusal, decode(body, media or JSON)).message
+    except InvalidProblemError:
+        return "a refusal without a reason"

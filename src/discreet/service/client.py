@@ -1,0 +1,217 @@
+"""A client of the location service: it fetches the mechanism whole, verifies it once, and draws by itself.
+
+The order is what hides the place. First the mechanism is fetched, without a place; then the place is read, and from
+there on nothing is sent.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+from discreet import lrgeo
+from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo import Epochs, Mechanism
+from discreet.lrgeo.epochs import pin
+from discreet.lrgeo.messages import Published
+from discreet.service.asking import Server
+from discreet.service.keeping import MechanismCache, StateFile
+from discreet.service.private_files import default_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from discreet.core.randomness import RandomBits
+
+__all__ = ["Client", "Located"]
+
+_DAY = 86_400.0
+
+
+@final
+@dataclass(frozen=True)
+class Located:
+    """A report, and what reports have cost.
+
+    Parameters
+    ----------
+    report
+        The reported place: latitude and longitude where the region has an origin, else east and north.
+    epoch
+        Number of the public epoch that it is of.
+    spent_today, spent_in_all
+        Sums of the epsilons of all reports, per `unit`: of this day of the public clock, and ever.
+    unit
+        Of distance.
+    """
+
+    report: tuple[float, float]
+    epoch: int
+    spent_today: Fraction
+    spent_in_all: Fraction
+    unit: str
+
+
+@final
+class Client:
+    """Reports where one is, privately, by the mechanism that a server publishes.
+
+    Parameters
+    ----------
+    server
+        The server, or its address.
+    state
+        The file of the ledger and the last report; one of this user's by default.
+    cache
+        The folder of mechanisms; one of this user's by default.
+    epochs
+        The public clock, and the budgets.
+    refresh
+        Seconds for which a mechanism is used before the server is asked whether it still is the one. Asking says
+        that somebody is here, and when.
+    now
+        Seconds of the clock on the wall.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an address that is none, or one that needs HTTPS.
+
+    Guarantee
+    ---------
+    For each fresh report that of the mechanism, in :attr:`mechanism`; for reports of several epochs, epsilon times the
+    sum of the distances. No byte that is sent depends on the place.
+    """
+
+    def __init__(
+        self,
+        server: Server | str,
+        *,
+        state: Path | None = None,
+        cache: Path | None = None,
+        epochs: Epochs | None = None,
+        refresh: float = _DAY,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._server = Server(server) if isinstance(server, str) else server
+        self._cache = MechanismCache(cache or default_folder("cache"), self._server.url)
+        self._state = StateFile(state or default_folder("state") / "locate.json")
+        self._epochs = epochs or Epochs()
+        self._refresh = refresh
+        self._now = now
+        self._client: lrgeo.Client | None = None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._server.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def pin(
+        self, point: tuple[float, float], *, bits: RandomBits | None = None
+    ) -> None:
+        """Draw once what is reported from now on whenever one is at a place, and keep it.
+
+        Who sees the same report again learns that it is the same place. The place is kept, in the state's file.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a point outside the region.
+        BudgetError
+            When nothing may be spent.
+        """
+        client, now = self.prepared(), self._now()
+        unit = client.mechanism.guarantee.unit
+        with self._state.changing(self._epochs.seconds, unit) as change:
+            change.state = pin(client, change.state, point, now, epochs=self._epochs, bits=bits)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The verified mechanism: from the cache where it is new enough, else from the server.
+
+        Raises
+        ------
+        InvalidProblemError
+            For what is no whole mechanism.
+        CertificateError
+            For a mechanism that does not keep what it claims.
+        LimitReachedError
+            When the server does not answer.
+        """
+        return self.prepared().mechanism
+
+    def prepared(self) -> lrgeo.Client:
+        """Fetch and verify what is needed before a place is: from here on nothing is sent."""
+        if self._client is None:
+            self._client = self._fetched()
+        return self._client
+
+    def _fetched(self) -> lrgeo.Client:
+        kept, now = self._cache.read(), self._now()
+        if kept is not None and 0 <= now - kept.fetched < self._refresh:
+            return _trusted(kept.mechanism)
+        known = None if kept is None else kept.mechanism.digest
+        said = self._server.get("/v1/mechanism", Published, known=known)
+        if said is None:
+            if kept is None:
+                raise InvalidProblemError(
+                    "server", "a mechanism", "nothing new, though none is known"
+                )
+            self._cache.write(kept.mechanism, now)
+            return _trusted(kept.mechanism)
+        mechanism = Mechanism.from_dict(said.mechanism)
+        if mechanism.digest != said.digest:
+            raise InvalidProblemError("server", "the mechanism that it names", "another")
+        # Seconds, once for each mechanism: every pair of places, in integers.
+        client = lrgeo.Client(mechanism)
+        self._cache.write(mechanism, now)
+        return client
+
+    def locate(
+        self, point: tuple[float, float], *, bits: RandomBits | None = None
+    ) -> Located:
+        """Report: one fresh report in each epoch, repeated whatever the place.
+
+        Parameters
+        ----------
+        point
+            Where one is. It is not kept, and no message repeats it.
+        bits
+            Source of randomness; the operating system's by default. A seeded one gives no privacy.
+
+        Returns
+        -------
+        Located
+            The report, and the ledger.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a point outside the region, or a state that is not whole. The place itself is never reported.
+        BudgetError
+            When nothing may be spent and there is no report to repeat.
+        """
+        client, now = self.prepared(), self._now()
+        unit = client.mechanism.guarantee.unit
+        # The report is on the disk when this block ends, before anybody sees it: what was shown is paid for.
+        with self._state.changing(self._epochs.seconds, unit) as change:
+            report, change.state = lrgeo.locate(
+                client, change.state, point, now, epochs=self._epochs, bits=bits
+            )
+            after = change.state
+        number = self._epochs.day(now)
+        today = after.spent_today if after.day == number else Fraction(0)
+        epoch = self._epochs.number(now) if after.epoch is None else after.epoch
+        return Located(report, epoch, today, after.spent_in_all, unit)
+
+
+def _trusted(mechanism: Mechanism) -> lrgeo.Client:
+    return lrgeo.Client(mechanism, verified_digest=mechanism.digest)

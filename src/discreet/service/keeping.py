@@ -1,0 +1,162 @@
+"""What a client keeps on disk: mechanisms that were fetched and verified, and the ledger of its reports."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo import Mechanism, State
+from discreet.service.private_files import locked, read_private, write_private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["Change", "Kept", "MechanismCache", "StateFile"]
+
+_MOST = 64 << 20
+_VERSION = 1
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A mechanism in the cache.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism; its digest was compared when it was read.
+    fetched
+        When the server last said that it is this one, in seconds of the clock on the wall.
+    """
+
+    mechanism: Mechanism
+    fetched: float
+
+
+@final
+class MechanismCache:
+    """Verified mechanisms by the address that they came from.
+
+    Parameters
+    ----------
+    folder
+        Where the files are; each is its owner's alone, since what is in it is not verified again.
+    url
+        The server.
+    """
+
+    def __init__(self, folder: Path, url: str) -> None:
+        name = hashlib.sha256(url.encode()).hexdigest()[:32]
+        self._path = folder / f"{name}.mechanism.json"
+
+    def read(self) -> Kept | None:
+        """Give what is kept, or nothing where there is nothing that is whole.
+
+        Raises
+        ------
+        InvalidProblemError
+            When others may write the file: then nobody knows who verified it.
+        """
+        body = read_private(self._path, most=_MOST)
+        if body is None:
+            return None
+        try:
+            data = json.loads(body)
+            return Kept(Mechanism.from_dict(data["mechanism"]), float(data["fetched"]))
+        except (ValueError, LookupError, TypeError):
+            # It can be fetched again.
+            return None
+
+    def write(self, mechanism: Mechanism, fetched: float) -> None:
+        """Keep a mechanism that was verified."""
+        data = {"version": _VERSION, "fetched": fetched, "mechanism": mechanism.to_dict()}
+        write_private(self._path, json.dumps(data, separators=(",", ":")).encode())
+
+
+@final
+class StateFile:
+    """The ledger of one user's reports, and the last report, in a file of its own.
+
+    Parameters
+    ----------
+    path
+        The file. It holds no place, unless places were pinned.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @contextlib.contextmanager
+    def changing(self, seconds: int, unit: str) -> Iterator[Change]:
+        """Read the state under a lock, and write what it was changed to before the lock is given back.
+
+        Parameters
+        ----------
+        seconds
+            Length of an epoch: numbers of epochs of another length mean something else.
+        unit
+            What epsilon is per: sums per kilometer and per meter can't be added.
+
+        Raises
+        ------
+        InvalidProblemError
+            When the file is of other epochs or another unit, or is not whole. It is never replaced by an empty one: the
+            ledger in it would be forgotten.
+        """
+        with locked(self._path):
+            change = Change(self._read(seconds, unit))
+            before = change.state
+            yield change
+            if change.state is not before:
+                write_private(self._path, _written(change.state, seconds, unit))
+
+    def _read(self, seconds: int, unit: str) -> State:
+        body = read_private(self._path, most=_MOST)
+        if body is None:
+            return State()
+        try:
+            data = json.loads(body)
+            frame = data["version"], data["seconds"], data["unit"]
+            whole = data["digest"] == _digest(data)
+            state = State.from_dict(data["state"])
+        except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError):
+            whole = False
+        if not whole:
+            expected = "a whole state; it is the ledger, so no new one takes its place"
+            raise InvalidProblemError("state", expected, "something else")
+        if frame != (_VERSION, seconds, unit):
+            expected = f"version {_VERSION}, epochs of {seconds} seconds and epsilon per {unit}"
+            raise InvalidProblemError("state", expected, f"{frame[0]}, {frame[1]} and {frame[2]}")
+        return state
+
+
+@final
+@dataclass
+class Change:
+    """A state that may be replaced while the lock is held.
+
+    Parameters
+    ----------
+    state
+        The state.
+    """
+
+    state: State
+
+
+def _written(state: State, seconds: int, unit: str) -> bytes:
+    data = {"version": _VERSION, "seconds": seconds, "unit": unit, "state": state.to_dict()}
+    return (json.dumps({**data, "digest": _digest(data)}, indent=1) + "\n").encode()
+
+
+def _digest(data: dict[str, Any]) -> str:
+    """Sum a state up, so that a file that was cut or altered by accident is seen."""
+    plain = {name: value for name, value in data.items() if name != "digest"}
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(b"discreet.state/1 " + text.encode()).hexdigest()

@@ -1,0 +1,150 @@
+"""Run the application: on this machine only, unless told otherwise, and until it is asked to stop."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+    from types import FrameType
+    from typing import Any
+
+    from fastapi import FastAPI
+
+__all__ = ["bind", "serve"]
+
+_GRACE = 10
+"""Seconds that requests under way are given when the server is to stop."""
+
+_BACKLOG = 2048
+
+
+def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
+    """Bind a socket, on the loopback interface unless told that others may connect.
+
+    Parameters
+    ----------
+    host
+        A name or an address. Every address that it stands for must be a loopback one.
+    port
+        0 lets the system choose.
+    allow_remote
+        Let other machines connect. Put TLS in front of it; the how-to shows one way.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an address that other machines reach, a host that is none, or a port that is taken.
+
+    Examples
+    --------
+    >>> bind("0.0.0.0", 0)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: host: expected a loopback address, unless remote ones are allowed, got ...
+    >>> with bind("127.0.0.1", 0) as bound:
+    ...     bound.getsockname()[0]
+    '127.0.0.1'
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError:
+        raise InvalidProblemError("host", "a name or an address of this machine", host) from None
+    except OverflowError:
+        raise InvalidProblemError("port", "a number from 0 to 65535", port) from None
+    addresses = [str(place[4][0]) for place in found]
+    remote = [
+        one for one in addresses if not ipaddress.ip_address(one.partition("%")[0]).is_loopback
+    ]
+    if remote and not allow_remote:
+        expected = "a loopback address, unless remote ones are allowed"
+        raise InvalidProblemError("host", expected, host)
+    family, kind, protocol, _, address = found[0]
+    made = socket.socket(family, kind, protocol)
+    try:
+        # A server that was killed leaves connections behind that would block its port for a minute.
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+    except OSError as error:
+        made.close()
+        reason = error.strerror or type(error).__name__
+        raise InvalidProblemError("port", "one that can be bound", f"{port}: {reason}") from None
+    return made
+
+
+def serve(
+    app: FastAPI,
+    bound: socket.socket,
+    *,
+    until: Future[Any] | None = None,
+    on_started: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until SIGTERM or Ctrl-C; requests under way are answered first.
+
+    Parameters
+    ----------
+    app
+        From :func:`discreet.service.create_app`.
+    bound
+        From :func:`bind`.
+    until
+        What the server waits for in the background; when it fails, the server ends.
+    on_started
+        Called once with the address, when requests are taken.
+
+    Notes
+    -----
+    Requests are not logged: their times and addresses say who uses the service, and paths hold the names of jobs.
+    """
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=_BACKLOG,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    server = _Server(config, bound, on_started)
+    if until is not None:
+        until.add_done_callback(server.end_if_failed)
+    # uvicorn raises the signal anew once it has stopped: to be stopped is no failure.
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _stopped) if main else None
+    try:
+        server.run(sockets=[bound])
+    finally:
+        if main:
+            signal.signal(signal.SIGTERM, before)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which says when it has started."""
+
+    def __init__(
+        self, config: uvicorn.Config, bound: socket.socket, on_started: Callable[[str], None] | None
+    ) -> None:
+        super().__init__(config)
+        self._bound = bound
+        self._on_started = on_started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and self._on_started is not None:
+            host, port = self._bound.getsockname()[:2]
+            self._on_started(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+
+    def end_if_failed(self, future: Future[Any]) -> None:
+        if future.cancelled() or future.exception() is not None:
+            self.should_exit = True
+
+
+def _stopped(_signal: int, _frame: FrameType | None) -> None:
+    """Do nothing: the server has stopped by then."""

@@ -1,0 +1,113 @@
+"""Bodies as bytes: JSON or MessagePack, read strictly, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgpack
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["JSON", "MSGPACK", "accepted", "decode", "encode"]
+
+JSON = "application/json"
+MSGPACK = "application/msgpack"
+
+_ITEMS = 1_000_000
+"""A list or a mapping of more is refused while it is read."""
+
+
+def encode(data: Mapping[str, Any], media: str) -> bytes:
+    r"""Write a plain mapping as a body.
+
+    Parameters
+    ----------
+    data
+        Numbers, texts, lists and mappings.
+    media
+        :data:`JSON` or :data:`MSGPACK`.
+
+    Returns
+    -------
+    bytes
+        The same mapping gives the same bytes.
+
+    Examples
+    --------
+    >>> encode({"protocol": 1}, JSON)
+    b'{"protocol":1}'
+    >>> encode({"protocol": 1}, MSGPACK)
+    b'\x81\xa8protocol\x01'
+    """
+    if media == MSGPACK:
+        packed: bytes = msgpack.packb(data, use_bin_type=True)
+        return packed
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
+
+
+def decode(body: bytes, media: str) -> object:
+    """Read a body; its form only, what it means is for :mod:`discreet.lrgeo.messages`.
+
+    Parameters
+    ----------
+    body
+        The bytes.
+    media
+        The media type that came with them; parameters after a semicolon are ignored.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another media type, and for what can't be read. Neither repeats what came.
+
+    Examples
+    --------
+    >>> decode(b'{"a": 1}', "application/json; charset=utf-8")
+    {'a': 1}
+    >>> decode(b'{"a": 1, "a": 2}', JSON)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: body: expected JSON that can be read, got something else
+    """
+    kind = media.partition(";")[0].strip().lower()
+    if kind not in {JSON, MSGPACK}:
+        raise InvalidProblemError("Content-Type", f"{JSON} or {MSGPACK}", "another")
+    try:
+        if kind == MSGPACK:
+            return msgpack.unpackb(
+                body,
+                raw=False,
+                strict_map_key=True,
+                max_array_len=_ITEMS,
+                max_map_len=_ITEMS,
+                max_ext_len=0,
+            )
+        return json.loads(body, object_pairs_hook=_once, parse_constant=_no_constant)
+    except (ValueError, RecursionError, msgpack.UnpackException):
+        name = "MessagePack" if kind == MSGPACK else "JSON"
+        raise InvalidProblemError("body", f"{name} that can be read", "something else") from None
+
+
+def accepted(header: str) -> str:
+    """Choose how to answer from an Accept header: MessagePack where it is named, else JSON.
+
+    Examples
+    --------
+    >>> accepted("*/*"), accepted("application/msgpack, */*;q=0.1")
+    ('application/json', 'application/msgpack')
+    """
+    return MSGPACK if MSGPACK in header.lower() else JSON
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError
+    return made
+
+
+def _no_constant(_: str) -> float:
+    raise ValueError

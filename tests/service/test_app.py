@@ -1,0 +1,319 @@
+"""What the application answers, route by route."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import subprocess
+import sys
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo import Mechanism, Region
+from discreet.lrgeo.messages import (
+    PROTOCOL,
+    Accepted,
+    CostRequest,
+    CostTable,
+    Health,
+    Job,
+    Place,
+    Published,
+    Refusal,
+    Report,
+    read,
+    write,
+)
+from discreet.service import Limits, PaperServer, create_app
+from discreet.service.wire import JSON, MSGPACK, decode, encode
+from meta.canary import SENTINEL
+from service.running import PARAMETERS, ask, closed, mechanism, paper_app, region
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+SNAPSHOT = Path(__file__).parents[1] / "data" / "service-openapi.json"
+
+
+def sound_app(**options: Any) -> Any:
+    return create_app(mechanism(), region(), **options)
+
+
+def refused(answer: httpx.Response, status: int, error: str) -> Refusal:
+    """Check that an answer is a refusal of a kind, and read it."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == JSON
+    said = read(Refusal, answer.json())
+    assert said.error == error
+    return said
+
+
+def no_upload() -> dict[str, Any]:
+    far = [[0.0, 1.0, 2.0], [1.0, 0.0, 2.0]]
+    return {
+        "protocol": 1,
+        "between": [[0.0, 1.0], [1.0, 0.0]],
+        "away": far,
+        "cost": far,
+        "columns": [4, 7, 2],
+    }
+
+
+@pytest.mark.parametrize("media", [JSON, MSGPACK])
+def test_the_mechanism_comes_whole_in_both_forms(media: str) -> None:
+    answer = ask(sound_app(), "GET", "/v1/mechanism", headers={"accept": media})
+    assert answer.headers["content-type"] == media
+    said = read(Published, decode(answer.content, media))
+    assert said.digest == mechanism().digest
+    assert Mechanism.from_dict(said.mechanism).digest == mechanism().digest
+
+
+def test_the_region_comes_whole() -> None:
+    said = read(Place, ask(sound_app(), "GET", "/v1/region").json())
+    assert Region.from_dict(said.region).digest == region().digest
+
+
+@pytest.mark.parametrize("path", ["/v1/mechanism", "/v1/region"])
+def test_what_is_known_is_not_sent_again(path: str) -> None:
+    app = sound_app()
+    tag = ask(app, "GET", path).headers["etag"]
+    again = ask(app, "GET", path, headers={"if-none-match": f'"other", W/{tag}'})
+    assert (again.status_code, again.content) == (304, b"")
+    other = ask(app, "GET", path, headers={"if-none-match": tag, "accept": MSGPACK})
+    assert other.status_code == 200  # the tag is that of another form
+    assert ask(app, "GET", path, headers={"if-none-match": '"x"'}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/v1/healthz"])
+def test_health_says_designing_ready_and_failed(path: str) -> None:
+    future: Future[Mechanism] = Future()
+    app = create_app(future, region())
+    designing = ask(app, "GET", path)
+    assert read(Health, designing.json()).status == "designing"
+    refused(ask(app, "GET", "/v1/mechanism"), 503, "not-ready")
+    assert ask(app, "GET", "/v1/region").status_code == 200
+    future.set_result(mechanism())
+    ready = read(Health, ask(app, "GET", path).json())
+    assert (ready.status, ready.mechanism) == ("ready", mechanism().digest)
+    assert ask(app, "GET", "/v1/mechanism").status_code == 200
+    broken: Future[Mechanism] = Future()
+    broken.set_exception(ValueError("x"))
+    failed = ask(create_app(broken, region()), "GET", path)
+    assert (failed.status_code, read(Health, failed.json()).status) == (503, "failed")
+
+
+def test_without_a_mechanism_nothing_else_takes_its_place() -> None:
+    broken: Future[Mechanism] = Future()
+    broken.set_exception(ValueError("x"))
+    refused(ask(create_app(broken, region()), "GET", "/v1/mechanism"), 503, "not-ready")
+
+
+def test_the_mode_of_the_paper_is_switched_off_unless_asked_for() -> None:
+    app = sound_app()
+    for method, path in (
+        ("GET", "/v1/parameters"),
+        ("POST", "/v1/jobs"),
+        ("POST", "/v1/cost-table"),
+        ("POST", "/v1/reports"),
+    ):
+        refused(ask(app, method, path, json=no_upload()), 404, "not-found")
+    refused(ask(app, "GET", "/v1/jobs/" + "A" * 43), 404, "not-found")
+
+
+def test_a_wrong_method_and_a_wrong_path_are_refused() -> None:
+    answer = ask(sound_app(), "DELETE", "/v1/mechanism")
+    refused(answer, 405, "method")
+    assert answer.headers["allow"] == "GET"
+    for path in ("/", "/docs", "/redoc", "/v2/mechanism", "/v1/mechanism/../x"):
+        refused(ask(sound_app(), "GET", path), 404, "not-found")
+
+
+def test_reports_are_handed_on_and_answered_with_nothing() -> None:
+    taken: list[Report] = []
+    app = sound_app(on_report=taken.append)
+    report = Report(PROTOCOL, mechanism().digest, 480_000, 7)
+    for media in (JSON, MSGPACK):
+        body = encode(write(report), media)
+        answer = ask(app, "POST", "/v1/reports", content=body, headers={"content-type": media})
+        assert (answer.status_code, answer.content) == (204, b"")
+    assert [write(one) for one in taken] == [write(report)] * 2
+    refused(ask(app, "POST", "/v1/reports", json={"protocol": 1}), 400, "invalid")
+
+
+def test_a_disc_of_the_cost_table_is_cut_out() -> None:
+    app = paper_app()
+    asked = write(CostRequest(PROTOCOL, 12, 0.5))
+    table = read(CostTable, ask(app, "POST", "/v1/cost-table", json=asked).json())
+    assert table.places.tolist() == [7, 11, 12, 13, 17]
+    assert np.array_equal(table.costs, table.costs.T)
+    refused(ask(app, "POST", "/v1/cost-table", json=asked | {"center": 25}), 400, "invalid")
+
+
+def test_a_job_is_taken_and_nobody_can_guess_its_name() -> None:
+    with closed(paper_app()) as app:
+        answers = [ask(app, "POST", "/v1/jobs", json=no_upload()) for _ in range(2)]
+        names = {read(Accepted, answer.json()).job for answer in answers}
+        assert len(names) == 2
+        assert all(len(name) == 43 for name in names)
+        for name in names:
+            job = read(Job, ask(app, "GET", f"/v1/jobs/{name}").json())
+            assert job.status in {"waiting", "running"}
+        for name in ("A" * 43, "", "x", "%00", "../../etc"):
+            refused(ask(app, "GET", f"/v1/jobs/{name}"), 404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"columns": [4, 7, 25]}, "columns"),
+        ({"between": [[0.0, 1.0], [2.0, 0.0]]}, "between"),
+        ({"away": [[0.0, 1.0, 9.0], [1.0, 0.0, 2.0]]}, "away"),
+        ({"cost": [[0.0, 1.0, -2.0], [1.0, 0.0, 2.0]]}, "cost"),
+        ({"place": 3}, "Upload"),
+    ],
+)
+def test_an_upload_that_makes_no_sense_is_refused_by_its_field(
+    change: dict[str, Any], field: str
+) -> None:
+    said = refused(ask(paper_app(), "POST", "/v1/jobs", json=no_upload() | change), 400, "invalid")
+    assert said.message.startswith(field)
+
+
+def test_an_old_protocol_is_refused_in_words() -> None:
+    app = paper_app()
+    old = refused(ask(app, "POST", "/v1/jobs", json=no_upload() | {"protocol": 0}), 400, "protocol")
+    assert "version 0, an older one" in old.message
+    header = ask(app, "GET", "/v1/mechanism", headers={"discreet-protocol": "0"})
+    refused(header, 400, "protocol")
+
+
+def test_other_media_types_and_huge_bodies_are_refused() -> None:
+    app = paper_app(body=1000)
+    headers = {"content-type": "text/plain"}
+    refused(ask(app, "POST", "/v1/jobs", content=b"x", headers=headers), 415, "media-type")
+    refused(ask(app, "POST", "/v1/jobs", content=b"x"), 415, "media-type")
+    refused(ask(app, "POST", "/v1/jobs", content=b"x" * 1001), 413, "too-large")
+
+
+def test_as_many_jobs_wait_as_may() -> None:
+    with closed(paper_app(jobs=1, batch=1)) as app:
+        assert ask(app, "POST", "/v1/jobs", json=no_upload()).status_code == 202
+        refused(ask(app, "POST", "/v1/jobs", json=no_upload()), 429, "too-many")
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_no_body_is_ever_logged(
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
+) -> None:
+    """Neither of a request that is refused nor of one on which the server breaks."""
+    caplog.set_level(logging.DEBUG)
+    app = paper_app()
+    if status == 500:
+        monkeypatch.setattr(PaperServer, "costs", _break)
+    body = {"protocol": 1, "center": 3, "radius": float(SENTINEL if status == 400 else 81726.3549)}
+    planted = "817263549" if status == 400 else "81726.3549"
+    answer = ask(app, "POST", "/v1/cost-table", json=body)
+    assert answer.status_code == status
+    out, err = capsys.readouterr()
+    assert planted not in caplog.text + out + err + answer.text
+    assert (status == 500) == ("ArithmeticError in test_app.py" in caplog.text)
+
+
+def _break(_: PaperServer, request: CostRequest) -> CostTable:
+    raise ArithmeticError(request.radius)
+
+
+def test_the_description_is_the_one_that_was_looked_at() -> None:
+    """A change of the interface is seen in a review: the snapshot changes with it."""
+    app = create_app(
+        mechanism(), region(), paper=PaperServer(region(), PARAMETERS), on_report=lambda _: None
+    )
+    described = json.loads(ask(app, "GET", "/openapi.json").content)
+    assert described == json.loads(SNAPSHOT.read_text(encoding="utf-8"))
+
+
+def test_no_message_to_the_server_of_the_sound_mode_has_a_body() -> None:
+    described = sound_app().openapi()["paths"]
+    assert described
+    for operations in described.values():
+        assert set(operations) == {"get"}
+        assert "requestBody" not in operations["get"]
+        assert "parameters" not in operations["get"]
+
+
+BODIES = st.one_of(
+    st.binary(max_size=300),
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+        ),
+        max_leaves=12,
+    ).map(lambda data: json.dumps(data).encode()),
+    st.dictionaries(
+        st.sampled_from(
+            ["protocol", "between", "away", "cost", "columns", "center", "radius", "x"]
+        ),
+        st.sampled_from(
+            [0, 1, 2.5, None, [], [[]], [[0.0]], [0], [[0, 1], [1, 0]], "1", {}, -1, 1e300]
+        ),
+    ).map(lambda data: json.dumps(data).encode()),
+)
+
+
+@settings(max_examples=60)
+@given(
+    BODIES,
+    st.sampled_from([JSON, MSGPACK, "text/plain"]),
+    st.sampled_from(["jobs", "cost-table", "reports"]),
+)
+def test_no_body_breaks_the_server(body: bytes, media: str, path: str) -> None:
+    answer = ask(fuzzed(), "POST", f"/v1/{path}", content=body, headers={"content-type": media})
+    assert answer.status_code in {200, 202, 204, 400, 415, 429}
+    if answer.status_code >= 400:
+        assert read(Refusal, answer.json()).message
+
+
+@functools.cache
+def fuzzed() -> FastAPI:
+    """Make one application for all bodies."""
+    return create_app(
+        mechanism(),
+        region(),
+        paper=PaperServer(region(), PARAMETERS),
+        on_report=lambda _: None,
+        limits=Limits(burst=1_000_000),
+    )
+
+
+def test_the_library_does_not_load_the_web(tmp_path: Path) -> None:
+    code = (
+        "import sys, discreet\nfrom discreet import *\nimport discreet.service\nimport discreet.lrgeo.messages\n"
+        "assert not {'fastapi', 'uvicorn', 'httpx', 'msgpack', 'starlette'} & set(sys.modules)\n"
+        "discreet.service.create_app\nassert 'fastapi' in sys.modules\n"
+    )
+    path = [str(Path(sys.modules["discreet"].__file__ or "").parents[1])]
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{code}"],
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0
+
+
+def test_paper_mode_refuses_radii_that_do_not_fit() -> None:
+    wrong = type(PARAMETERS)(1, 1.0, 1.5, 2.0, 1.0, 2.0)
+    with pytest.raises(InvalidProblemError, match="r_exp"):
+        PaperServer(region(), wrong)
