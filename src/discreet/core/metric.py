@@ -24,11 +24,12 @@ from discreet.core.geo import grid_centers
 from discreet.core.inputs import edge_table, integer_table, point_table, positive_count, unit_name
 from discreet.core.lattice import LatticeLengths
 from discreet.core.lengths import TOTAL_BITS, Lengths, TableLengths, scale_for
-from discreet.core.plane import PlaneLengths
 from discreet.core.points import PointLengths
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.plane import PlaneLengths
 
 __all__ = ["METRICS", "MetricSpace"]
 
@@ -362,9 +363,7 @@ class MetricSpace:
         """
         chosen = np.asarray(indices)
         if chosen.ndim != 1 or not len(chosen) or not np.issubdtype(chosen.dtype, np.integer):
-            raise InvalidProblemError(
-                "indices", "a list of secrets", f"{chosen.dtype} {chosen.shape}"
-            )
+            raise InvalidProblemError("indices", "secrets", f"{chosen.dtype} {chosen.shape}")
         if chosen.min() < 0 or chosen.max() >= self.n or len(np.unique(chosen)) < len(chosen):
             raise InvalidProblemError("indices", f"different secrets 0 to {self.n - 1}", "others")
         source = TableLengths(self.distances) if self.has_matrix else self.source

@@ -51,8 +51,9 @@ class PlaneLengths:
 
     Notes
     -----
-    *It is a metric.* ``f(x) = 1 + floor(x)`` for ``x > 0`` grows with x, and ``f(x + y) <= 1 + floor(x) + floor(y) + 1 =
-    f(x) + f(y)``. So the triangle inequality of the plane becomes that of ``D``: no table needs to be closed.
+    *It is a metric.* ``f(x) = 1 + floor(x)`` for ``x > 0`` grows with x, and ``f(x + y) <= 2 + floor(x) + floor(y)``,
+    which is ``f(x) + f(y)``. So the triangle inequality of the plane becomes that of ``D``, and no table needs to be
+    closed.
 
     *It is never above the true distance.* ``M = floor(2^s step) - 1``, and different places are at least one step
     apart, so that ``1 + M |p - q| <= (M + 1) |p - q| <= 2^s step |p - q|``. It is below it by a part of ``2 / M`` at

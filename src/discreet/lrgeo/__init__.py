@@ -1,7 +1,7 @@
 """LR-Geo: places are reported such that near ones can't be told apart, by a mechanism that is published whole.
 
-Make a :class:`Region`, :func:`design` a mechanism for it, publish the :class:`Mechanism`; a :class:`Client` rebuilds its
-own row and draws. Nothing is uploaded. Loaded on first use.
+Make a :class:`Region`, :func:`design` a mechanism for it, publish the :class:`Mechanism`; a :class:`Client` rebuilds
+its own row and draws. Nothing is uploaded. Loaded on first use.
 """
 
 from __future__ import annotations

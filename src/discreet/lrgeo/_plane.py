@@ -6,8 +6,8 @@ highest latitude that any shortest way between two places reaches.
 
 **No two places are farther apart in the plane than on the sphere.** *Proof.* Along the shortest way on the sphere
 :math:`ds^2 = R^2 (d\varphi^2 + \cos^2 \varphi\, d\lambda^2) \ge R^2 (d\varphi^2 + c^2 d\lambda^2)`, since
-:math:`\cos \varphi \ge c` all along it. So its image in the plane is no longer than it is, and the straight line between
-the ends is no longer than that. ∎
+:math:`\cos \varphi \ge c` all along it. So its image in the plane is no longer than it is, and the straight line
+between the ends is no longer than that. ∎
 
 **The highest latitude.** On a great circle :math:`\tan \varphi = A \cos(\lambda - \lambda^*)` with A the tangent of its
 highest latitude. If the way between two places at absolute latitudes of at most :math:`\varphi_m` passes
@@ -30,7 +30,7 @@ from discreet.core.geo import EARTH_RADIUS_KM
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PER_KM", "cosine_for", "plane_to_sphere", "sphere_to_plane"]
+__all__ = ["DEGREE", "PER_KM", "cosine_for", "plane_to_sphere", "sphere_to_plane"]
 
 PER_KM = 10_000
 """Decimeters in a kilometer."""
@@ -41,7 +41,7 @@ _SAFE = 1 - 2.0**-30
 _WIDEST = 20.0
 """Degrees: a region wider or nearer to a pole than this is no city."""
 
-_DEGREE = math.radians(1.0) * EARTH_RADIUS_KM * PER_KM
+DEGREE = math.radians(1.0) * EARTH_RADIUS_KM * PER_KM
 """Decimeters in a degree of latitude."""
 
 
@@ -70,7 +70,7 @@ def sphere_to_plane(
     """Give decimeters east and north of the origin for latitudes and longitudes in degrees."""
     away = points - np.array(origin)
     east = (away[..., 1] + 180) % 360 - 180
-    return np.stack([east * (_DEGREE * cosine), away[..., 0] * _DEGREE], axis=-1)
+    return np.stack([east * (DEGREE * cosine), away[..., 0] * DEGREE], axis=-1)
 
 
 def plane_to_sphere(
@@ -79,8 +79,8 @@ def plane_to_sphere(
     """Give latitudes and longitudes in degrees for decimeters east and north of the origin."""
     return np.stack(
         [
-            origin[0] + plane[..., 1] / _DEGREE,
-            origin[1] + plane[..., 0] / (_DEGREE * cosine),
+            origin[0] + plane[..., 1] / DEGREE,
+            origin[1] + plane[..., 0] / (DEGREE * cosine),
         ],
         axis=-1,
     )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-import numpy as np
-
 from discreet.core.errors import InvalidProblemError
 from discreet.core.randomness.bits import SystemBits
 from discreet.lrgeo.verify import verify
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.randomness.bits import RandomBits

@@ -24,7 +24,7 @@ from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from discreet.core.randomness.bits import RandomBits
     from discreet.lrgeo.client import Client
@@ -260,7 +260,8 @@ def pin(
 ) -> State:
     """Draw the report that is shown from now on whenever one is at a place, and charge for it.
 
-    It is no fresh report of the epoch, and nothing is told yet. See :mod:`discreet.lrgeo.epochs` for what it gives away.
+    It is no fresh report of the epoch, and nothing is told yet. See :mod:`discreet.lrgeo.epochs` for what it gives
+    away.
 
     Raises
     ------
@@ -305,6 +306,6 @@ def _number(value: object) -> int | None:
     raise InvalidProblemError("epoch", "an integer", type(value).__name__)
 
 
-def _pair(values: Any) -> tuple[float, float]:
+def _pair(values: Sequence[float]) -> tuple[float, float]:
     first, second = values
     return float(first), float(second)

@@ -22,7 +22,8 @@ from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.guarantee import MetricDP, guarantee_from_dict
 from discreet.core.lattice import LatticeLengths
 from discreet.core.outcome import Provenance
-from discreet.lrgeo.region import Region, per_unit
+from discreet.lrgeo._space import per_unit
+from discreet.lrgeo.region import Region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -16,26 +14,18 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.geo import lat_lon
 from discreet.core.inputs import positive_count
-from discreet.core.lattice import LatticeLengths
-from discreet.core.lengths import TOTAL_BITS, scale_for
-from discreet.core.metric import MetricSpace
-from discreet.core.plane import PlaneLengths
-from discreet.lrgeo._plane import PER_KM, cosine_for, plane_to_sphere, sphere_to_plane
+from discreet.lrgeo._plane import DEGREE, cosine_for, plane_to_sphere, sphere_to_plane
+from discreet.lrgeo._space import per_unit, space_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.core.metric import MetricSpace
     from discreet.lrgeo.roads import Roads
 
-__all__ = ["Region", "per_unit", "space_of"]
-
-_PER = {"km": PER_KM, "m": 10}
-"""Decimeters in a unit."""
-
-_CROWDED = 4
-"""Cells of a lattice for each place, up to which the region is taken for a grid."""
+__all__ = ["Region"]
 
 _MARGIN = 1e-5
 """Degrees by which rounding to decimeters may widen a region: ten of them."""
@@ -159,10 +149,10 @@ class Region:
         places = np.stack([column * step + step // 2, row * step + step // 2], axis=-1)
         if origin is None:
             return cls(places, None, unit)
-        north = origin[0] + np.array([0.0, rows * step / _degree()])
+        north = origin[0] + np.array([0.0, rows * step / DEGREE])
         # The cosine decides how wide the grid is, which decides the cosine: wide enough at once.
         around = cosine_for(north, 0.0)
-        width = columns * step / (_degree() * around) * 1.01
+        width = columns * step / (DEGREE * around) * 1.01
         return cls(places, origin, unit, None, cosine_for(north, width, margin=_MARGIN))
 
     @classmethod
@@ -186,7 +176,7 @@ class Region:
         >>> streets = {"u": [1, 2, 3], "v": [2, 3, 1], "oneway": [True, True, True]}
         >>> region = Region.from_roads(corners, streets, spacing="0.4")
         >>> region.K, bool((region.travel > 0).sum() == region.K * (region.K - 1))
-        (8, True)
+        (6, True)
         """
         from discreet.lrgeo.roads import region_of_roads
 
@@ -218,11 +208,15 @@ class Region:
     @cached_property
     def coordinates(self) -> NDArray[np.float64]:
         """Array ``(K, 2)`` of what a report shows: latitude and longitude, or east and north in the unit."""
+        shown = self._where(self.places.astype(np.float64))
+        shown.setflags(write=False)
+        return shown
+
+    def _where(self, plane: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give what is shown of points in the plane."""
         if self.origin is None:
-            return self.points
-        sphere = plane_to_sphere(self.places.astype(np.float64), self.origin, self.cosine)
-        sphere.setflags(write=False)
-        return sphere
+            return plane / per_unit(self.unit)
+        return plane_to_sphere(plane, self.origin, self.cosine)
 
     @cached_property
     def travel(self) -> NDArray[np.float64]:
@@ -314,10 +308,7 @@ class Region:
 
     def _lines(self, roads: Roads, one_way: bool) -> dict[str, Any]:  # noqa: FBT001 - which of two kinds
         ends = roads.vertices[roads.segments[roads.one_way == one_way]].astype(np.float64)
-        if self.origin is None:
-            shown = ends / per_unit(self.unit)
-        else:
-            shown = plane_to_sphere(ends, self.origin, self.cosine)
+        shown = self._where(ends)
         lines = [[[x, y] for y, x in self._shown(line)] for line in shown]
         return _feature("MultiLineString", lines, {"one_way": one_way})
 
@@ -354,57 +345,6 @@ class Region:
         if region.digest != data["digest"]:
             raise InvalidProblemError("digest", "that of the region", "another")
         return region
-
-
-def per_unit(unit: str) -> int:
-    """Give the decimeters in a unit."""
-    if unit not in _PER:
-        raise InvalidProblemError("unit", "'km' or 'm'", repr(unit))
-    return _PER[unit]
-
-
-def space_of(places: NDArray[np.int64], unit: str) -> MetricSpace:
-    """Make the metric space of places in decimeters.
-
-    Where the places fill a square lattice, lengths are those of :class:`~discreet.core.lattice.LatticeLengths` over the
-    lattice; else, or where these are no metric and there are few enough places for a table, those of
-    :class:`~discreet.core.plane.PlaneLengths` over decimeters.
-
-    Notes
-    -----
-    The number of bits follows from the extent by a comparison of integers: client and server find the same.
-    """
-    per = per_unit(unit)
-    wide, high = np.ptp(places, axis=0).tolist()
-    bits = _bits(wide * wide + high * high, per)
-    points = places / per
-    points.setflags(write=False)
-    corner = places.min(axis=0)
-    cell = int(np.gcd.reduce((places - corner).ravel()))
-    cells = (wide // cell + 1) * (high // cell + 1)
-    if cells <= _CROWDED * len(places):
-        lattice = LatticeLengths((places - corner)[:, ::-1] // cell, Fraction(cell, per), bits)
-        space = MetricSpace(unit, "grid", bits, lattice, points)
-        if lattice.is_closed or not space.has_matrix:
-            return space
-    plane = PlaneLengths(places, Fraction(1, per), bits)
-    return MetricSpace(unit, "euclidean", bits, plane, points)
-
-
-def _bits(squared: int, per: int) -> int:
-    """Give the largest s with ``2^s extent < 2^46``, from the square of the extent in decimeters."""
-    extent = math.isqrt(squared) + 1
-    bits = scale_for(float(Fraction(extent, per)), TOTAL_BITS)
-    while extent << bits >= per << TOTAL_BITS:
-        bits -= 1
-    return bits
-
-
-def _degree() -> float:
-    """Give the decimeters in a degree of latitude."""
-    from discreet.lrgeo._plane import _DEGREE
-
-    return _DEGREE
 
 
 def _point(point: object) -> NDArray[np.float64]:

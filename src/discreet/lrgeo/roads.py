@@ -7,6 +7,7 @@ ends of edges, the bends of their courses, and the places, so that travel distan
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -16,7 +17,8 @@ from discreet.core.exact import Exact, to_fraction
 from discreet.core.geo import lat_lon
 from discreet.lrgeo._plane import cosine_for, sphere_to_plane
 from discreet.lrgeo._tables import Edges, read_edges, read_nodes
-from discreet.lrgeo.region import Region, per_unit
+from discreet.lrgeo._space import per_unit
+from discreet.lrgeo.region import Region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,13 +83,14 @@ class Roads:
         """
         from scipy.sparse.csgraph import dijkstra
 
-        found = dijkstra(self._graph(), directed=True, indices=self.stops)[:, self.stops]
+        found = dijkstra(self.graph(), directed=True, indices=self.stops)[:, self.stops]
         if not np.isfinite(found).all():
             raise InvalidProblemError("roads", "a way from each place to each other", "none")
         travel: NDArray[np.float64] = found / per_unit(unit)
         return travel
 
-    def _graph(self) -> csr_array:
+    def graph(self) -> csr_array:
+        """Give the directed graph, of parallel roads the shortest."""
         from scipy.sparse import csr_array
 
         both = ~self.one_way
@@ -170,7 +173,7 @@ def region_of_roads(
     >>> city = made_city(60, seed=1)
     >>> region = region_of_roads(*city.tables(), spacing="0.8", planar=True)
     >>> region.K, region.travel.shape, bool((region.travel >= 0).all())
-    (28, (28, 28), True)
+    (41, (41, 41), True)
     """
     step = float(to_fraction(spacing, "spacing") * per_unit(unit))
     if step < 10:
@@ -240,7 +243,7 @@ def _largest(
     if not len(pieces):
         raise InvalidProblemError("edges", "roads between different nodes", "none")
     every = Roads(vertices, pieces, lengths, one_way, np.zeros(1, dtype=np.int64))
-    _, label = connected_components(every._graph(), directed=True, connection="strong")
+    _, label = connected_components(every.graph(), directed=True, connection="strong")
     inside = label == np.bincount(label).argmax()
     number = np.cumsum(inside) - 1
     kept = inside[pieces].all(axis=1)
@@ -307,7 +310,7 @@ def _split(roads: Roads, chosen: list[tuple[int, float]]) -> Roads:
     for piece, inner in cuts.items():
         first, last = roads.segments[piece].tolist()
         ways = [(0.0, first), *sorted(inner), (1.0, last)]
-        for (a, start_at), (b, stop_at) in zip(ways[:-1], ways[1:], strict=True):
+        for (a, start_at), (b, stop_at) in pairwise(ways):
             segments.append((start_at, stop_at))
             lengths.append((b - a) * float(roads.lengths[piece]))
             one_way.append(bool(roads.one_way[piece]))

@@ -227,8 +227,9 @@ def anchored_blocks(
     """
     n, k = part.n, part.n_reports
     away = part.rate * part.paths[:, home].astype(np.float64)
+    everything = 2 * len(part.constraints) == n * (n - 1)
     # Of all pairs in the plane few follow from others: looking for them takes longer than keeping them.
-    graph = part.constraints if 2 * len(part.constraints) == n * (n - 1) else part.binding
+    graph = part.constraints if everything else part.binding
     nats = np.asarray(part.rate * graph.lengths, dtype=np.float64)
     reach = np.full(k, radius * _typical_step(n, graph.pairs, nats))
     alone = np.flatnonzero((away > reach).all(axis=1))
@@ -248,7 +249,11 @@ def anchored_blocks(
     block = np.full(len(report) + k + 1, k)
     rows[number[secret, report]], block[number[secret, report]] = secret, report
     block[number[n]] = np.arange(k)
-    small, large, powers = _ratios(graph.pairs, nats, away - first, inside, number)
+    if everything:
+        apart = part.rate * part.paths.astype(np.float64)
+        small, large, powers = _ratios_of_all(apart, away - first, inside, number)
+    else:
+        small, large, powers = _ratios(graph.pairs, nats, away - first, inside, number)
     every = np.arange(len(block))
     blocks = Blocks(
         block,
@@ -301,4 +306,34 @@ def _ratios(
         small.append(mine if sign < 0 else tail)
         large.append(tail if sign < 0 else mine)
         powers.append(tight[used])
+    return np.concatenate(small), np.concatenate(large), np.concatenate(powers)
+
+
+def _ratios_of_all(
+    apart: NDArray[np.float64],
+    beyond: NDArray[np.float64],
+    inside: NDArray[np.bool_],
+    number: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Do what :func:`_ratios` does where all pairs are constrained, report by report and without a list of pairs."""
+    n = len(inside)
+    small, large, powers = [], [], []
+    for report in range(inside.shape[1]):
+        ball = np.flatnonzero(inside[:, report])
+        mine, tail = number[ball, report], int(number[n, report])
+        near = apart[np.ix_(ball, ball)]
+        i, j = np.nonzero((near <= _FARTHEST) & ~np.eye(len(ball), dtype=bool))
+        small.append(mine[i])
+        large.append(mine[j])
+        powers.append(near[i, j])
+        rows, fall = apart[ball], np.where(inside[:, report], np.inf, beyond[:, report])
+        for sign in (-1.0, 1.0):
+            # Infinite for secrets of the ball, which have rows of their own.
+            ways = rows + sign * np.where(np.isinf(fall), sign * np.inf, fall)
+            tight = ways.min(axis=1)
+            used = tight <= _FARTHEST
+            mine_used, tails = mine[used], np.full(int(used.sum()), tail)
+            small.append(mine_used if sign < 0 else tails)
+            large.append(tails if sign < 0 else mine_used)
+            powers.append(tight[used])
     return np.concatenate(small), np.concatenate(large), np.concatenate(powers)

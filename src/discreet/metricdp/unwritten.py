@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.metricdp.anchored import Answer
     from discreet.metricdp.problem import Problem
 
-__all__ = ["anchored_channel"]
+__all__ = ["anchored_channel", "integers_of"]
 
 _SHARE = Fraction(1, 5000)
 """Part of epsilon for the totals, which the program makes equal up to its tolerance."""
@@ -81,16 +81,43 @@ def anchored_channel(
     slack = (guarantee.epsilon * (1 - _SHARE) - rate) * Fraction(
         int(shortest), 2**part.constraints.scale_bits
     )
-    channel = _integers(problem, rate, answer, least_lift(slack), part.rate)
+    channel = integers_of(problem, rate, answer, least_lift(slack), part.rate)
     certificate = verify_anchored(channel, guarantee, totals_share=_SHARE)
     certificate.raise_for_failure()
     return TailDesign(channel, guarantee, _SHARE, certificate, 0)
 
 
-def _integers(
-    problem: Problem, rate: Fraction, answer: Answer, lift: int, per_unit: float
+def integers_of(
+    problem: Problem,
+    rate: Fraction,
+    answer: Answer,
+    lift: int,
+    per_unit: float,
+    *,
+    largest_weight: int = LARGEST_ANCHOR // 2,
 ) -> AnchoredChannel:
-    """Scale, round down and lift; the constant column becomes explicit weights of all secrets."""
+    """Scale, round down and lift; the constant column becomes explicit weights of all secrets.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    rate
+        Nats per unit at which tails fall.
+    answer
+        What the program found.
+    lift
+        The lift that the rate leaves room for.
+    per_unit
+        Nats per stored unit of the program.
+    largest_weight
+        What no anchor and no explicit weight exceeds, the lift apart.
+
+    Returns
+    -------
+    AnchoredChannel
+        Unverified.
+    """
     blocks, u, space = answer.blocks, answer.u, problem.space
     k, home = len(answer.home), answer.home
     inside = np.flatnonzero(blocks.row >= 0)
@@ -102,7 +129,7 @@ def _integers(
     constant = float(u[-1])
     # All weights together stay below 2^61, whatever row they are in.
     largest = max(float(anchors.max()), float(u[inside].max()), constant)
-    scale = min((1 << 60) / (float(anchors.sum()) + 2.0), (LARGEST_ANCHOR // 2) / largest)
+    scale = min((1 << 60) / (float(anchors.sum()) + 2.0), largest_weight / largest)
     secrets, reports = blocks.row[inside], blocks.block[inside]
     weights = np.floor(u[inside] * scale).astype(np.int64) + lift
     names, centers = answer.labels[:k], home
