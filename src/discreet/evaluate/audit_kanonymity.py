@@ -1,0 +1,138 @@
+"""Audits of anonymized tables: what a method makes of small made tables, judged by counting rows that look alike."""
+
+from __future__ import annotations
+
+import importlib
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.core.guarantee import KAnonymity
+from discreet.core.randomness import SystemBits
+from discreet.evaluate.audit import Audit
+from discreet.kanonymity._anonymize import anonymize
+from discreet.kanonymity.as_published import reproduce
+from discreet.kanonymity.methods import METHODS, UNPROVEN
+from discreet.kanonymity.problem import Numeric, Problem
+from discreet.kanonymity.verify import classes_of, verify
+
+if TYPE_CHECKING:
+    from discreet.core.certificate import Certificate
+    from discreet.evaluate.asked import AuditRequest
+
+__all__ = ["audit_table", "audit_tables"]
+
+DEFAULT = "local-search"
+_COLUMNS = ("age", "visits")
+_VALUES = (40, 6)
+_TABLES = 20
+
+
+def audit_tables(asked: AuditRequest) -> Audit:
+    """Audit a method by its name, on small tables made by chance.
+
+    Parameters
+    ----------
+    asked
+        A name of :data:`discreet.kanonymity.methods.METHODS` or of ``UNPROVEN``, and k.
+
+    Returns
+    -------
+    Audit
+        Certified: every table that the method published was counted by the verifier, or some was not k-anonymous.
+        `lower` is the size of the smallest class that was seen.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an unknown method, or without k.
+
+    Examples
+    --------
+    >>> from discreet.evaluate.asked import AuditRequest
+    >>> audit_tables(AuditRequest("mondrian", k=3)).rejected
+    False
+    """
+    asked.refuse("epsilon", "delta", "rho", "neighbors")
+    asked.choose("certified")
+    if asked.k is None:
+        raise InvalidProblemError("k", "the claimed number of rows that look alike", "none")
+    name = asked.method or DEFAULT
+    known = METHODS | UNPROVEN
+    if name not in known:
+        raise InvalidProblemError("method", f"one of {', '.join(sorted(known))}", repr(name))
+    module, maker = known[name].split(":")
+    method = getattr(importlib.import_module(module), maker)()
+    claim = KAnonymity(asked.k, _COLUMNS)
+    smallest, failed, judged = None, "", 0
+    bits = asked.bits or SystemBits()
+    for number in range(_TABLES):
+        rows = (2 + number % 3) * asked.k + number % asked.k
+        made = {
+            column: [bits.randrange(stop) for _ in range(rows)]
+            for column, stop in zip(_COLUMNS, _VALUES, strict=True)
+        }
+        try:
+            size, certificate = _publish(made, claim, method, proven=name in METHODS)
+        except InfeasibleError:
+            # A method may refuse a table; it then publishes nothing.
+            continue
+        judged += 1
+        smallest = size if smallest is None else min(smallest, size)
+        if size < asked.k or (certificate is not None and not certificate.passed):
+            failed = f"a table of {rows} rows was published with a class of {size}"
+            break
+    return _stated(claim, smallest, failed, judged)
+
+
+def audit_table(table: Any, claim: KAnonymity, certificate: Certificate) -> Audit:  # noqa: ANN401 - a frame of any library
+    """State what the verifier found of one table as an audit.
+
+    Parameters
+    ----------
+    table
+        The published table.
+    claim
+        What is claimed for it.
+    certificate
+        Of :func:`discreet.kanonymity.verify`.
+    """
+    smallest = int(classes_of(table, claim.quasi_identifiers).sizes.min())
+    failed = "; ".join(check.name for check in certificate.checks if not check.passed)
+    return _stated(claim, smallest, failed, 1)
+
+
+def _publish(
+    made: dict[str, list[int]],
+    claim: KAnonymity,
+    method: Any,  # noqa: ANN401 - any method
+    *,
+    proven: bool,
+) -> tuple[int, Certificate | None]:
+    if not proven:
+        problem = Problem.from_columns(made, [Numeric(name) for name in _COLUMNS])
+        return reproduce(problem, claim.k, method).result.smallest_class, None
+    frame = nw.from_dict(made, backend="polars").to_native()
+    published = anonymize(frame, claim, method=method).table
+    certificate = verify(published, claim, against=frame, attributes=_attributes())
+    return int(classes_of(published, _COLUMNS).sizes.min()), certificate
+
+
+def _attributes() -> tuple[Numeric, ...]:
+    return tuple(Numeric(name) for name in _COLUMNS)
+
+
+def _stated(claim: KAnonymity, smallest: int | None, failed: str, judged: int) -> Audit:
+    return Audit(
+        claim,
+        "certified",
+        "k",
+        Fraction(claim.k),
+        float(smallest or 0),
+        bool(failed),
+        "",
+        failed,
+        runs=judged,
+    )
