@@ -149,6 +149,48 @@ def test_models_beyond_k(capsys: pytest.CaptureFixture[str]) -> None:
     assert say(capsys, *among).status == 2
 
 
+def test_classes_hold_what_is_asked_and_the_record_is_verified_by_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = ["--l-diversity", "2", "--alpha", "0.8", "--person", "name", "-o", "out.csv", "--json"]
+    said = anonymize(capsys, *asked)
+    assert said.status == 0
+    assert said.data["l"]["disease"] >= 2
+    assert "name" not in pl.read_csv("out.csv").columns
+    checked = say(capsys, "verify", "out.csv")
+    assert checked.status == 0
+    assert "fail distinct 2-diversity in disease" in checked.out
+    assert "fail frequency 4/5 in disease" in checked.out
+    # A class in which all have one disease is found by the record alone.
+    table = pl.read_csv("out.csv", infer_schema=False)
+    table.with_columns(disease=pl.lit("gout")).write_csv("out.csv")
+    assert say(capsys, "verify", "out.csv").status == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--require", "age=distinct:2"], "--require"),
+        (["--require", "disease=closeness:0.1"], "distinct, entropy"),
+        (["--person", "nobody"], "--person"),
+        (["--l-diversity", "9"], "all rows as one class fail"),
+        (["--require", "disease=distinct:2", "--stream", "-o", "x.csv"], "--require"),
+    ],
+)
+def test_what_cannot_be_held_is_refused(
+    capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    said = anonymize(capsys, *options)
+    assert said.status not in {0, 1}
+    assert message in said.err
+
+
+def test_diversity_needs_a_sensitive_column(capsys: pytest.CaptureFixture[str]) -> None:
+    said = say(capsys, "anonymize", "fars.csv", "-k", 3, "--quasi", QUASI, "--l-diversity", 2)
+    assert said.status == 2
+    assert "--sensitive" in said.err
+
+
 def test_ctrl_c_leaves_the_best_table_by_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

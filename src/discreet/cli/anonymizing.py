@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.curating import Asked, Curated, run_anonymize, run_risk
+from discreet.cli.demands import demanded
 from discreet.cli.microdata import Kinds
 from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
 
@@ -21,6 +22,8 @@ _EXAMPLES = """Examples:
 ```
 discreet anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --taxonomy zip=zip.csv --weight age=2
     -o out.csv
+
+discreet anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --l-diversity 3 --alpha 0.5 -o out.csv
 
 discreet anonymize fars.csv -k 3 --quasi AGE,SEX,INJ_SEV,DRINKING --method optimal -o out.csv --json
 
@@ -107,6 +110,39 @@ def anonymize(
             rich_help_panel=_WHAT,
         ),
     ] = False,
+    l_diversity: Annotated[
+        int | None,
+        typer.Option(
+            "--l-diversity",
+            metavar="L",
+            help="Different values that each class must have in each column of --sensitive.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    alpha: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Largest share of a class that one value of --sensitive may have: (alpha, k)-anonymity.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=MODEL",
+            help="What classes must hold in a column: distinct:L, entropy:L, recursive:C,L or alpha:A. Again for each.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Tells persons apart: each class then has k persons. The column is not written.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
     taxonomy: Taxonomies = None,
     numeric: Numerics = None,
     categorical: Categoricals = None,
@@ -171,7 +207,8 @@ def anonymize(
 
     The file that is written has the same columns. Its rows are shuffled; sets are printed as sets. Beside it stands
     FILE.discreet.json, which holds the guarantee. What is printed here is computed from the original and is for the
-    curator. k-anonymity is no differential privacy: rows that look alike may share what nobody should learn.
+    curator. k-anonymity is no differential privacy: rows that look alike may share what nobody should learn, unless
+    --l-diversity, --alpha or --require forbids it.
     """
     kinds = Kinds(numeric or (), categorical or (), taxonomy or (), weight or (), bounds or ())
     asked = Asked(
@@ -187,6 +224,8 @@ def anonymize(
         keep_suppressed,
         threads,
         stream,
+        (*demanded(sensitive, l_diversity, alpha), *(require or ())),
+        person,
     )
     return run_anonymize(table, asked, Curated(output, report, as_json, quiet))
 

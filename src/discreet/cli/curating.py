@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.cli.demands import read_models
 from discreet.cli.files import check_writable
 from discreet.cli.microdata import Kinds, attributes_of, names_of, read_rows
 from discreet.cli.output import Status, emit, facts, warn
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.core.outcome import Anonymization
     from discreet.kanonymity._anonymize import Diagnostics
     from discreet.kanonymity.candidate import Method
+    from discreet.kanonymity.models import Model
     from discreet.kanonymity.problem import Attribute
     from discreet.kanonymity.risk import Risk
     from discreet.kanonymity.search import Step
@@ -49,6 +51,8 @@ class Asked:
     keep_suppressed: bool
     threads: int
     stream: bool = False
+    require: Sequence[str] = ()
+    person: str | None = None
 
 
 @final
@@ -66,7 +70,6 @@ def run_anonymize(path: str, asked: Asked, curated: Curated) -> Status:
     """Anonymize a file, and return the exit status."""
     from discreet.artefact import save_anonymous
     from discreet.kanonymity import anonymize
-    from discreet.kanonymity._tables import near_unique
     from discreet.kanonymity.candidate import Interrupted
 
     guarantee = KAnonymity(asked.k, tuple(names_of(asked.quasi)))
@@ -79,8 +82,8 @@ def run_anonymize(path: str, asked: Asked, curated: Curated) -> Status:
     table = read_rows(path, "TABLE")
     attributes = attributes_of(table, guarantee.quasi_identifiers, asked.kinds)
     sensitive = _sensitive(table, asked.sensitive, guarantee)
-    for name in near_unique(table, guarantee.quasi_identifiers):
-        warn(f"{name} is nearly unique: who knows it knows the row", quiet=curated.quiet)
+    models = _models(table, asked, guarantee)
+    _warn_of_unique(table, asked, curated, guarantee)
     status = Status.DONE
     try:
         made: Anonymization[pl.DataFrame, Diagnostics] = anonymize(
@@ -93,6 +96,8 @@ def run_anonymize(path: str, asked: Asked, curated: Curated) -> Status:
             gap=asked.gap,
             suppress=asked.suppress,
             keep_suppressed=asked.keep_suppressed,
+            models=models,
+            person=asked.person,
             threads=asked.threads,
             on_step=_progress(quiet=curated.quiet),
             throw=False,
@@ -103,6 +108,9 @@ def run_anonymize(path: str, asked: Asked, curated: Curated) -> Status:
             return Status.INTERRUPTED
         made, status = interrupt.best, Status.INTERRUPTED
     stated = {**made.provenance.parameters, "method": asked.method, "rows": "shuffled"}
+    if asked.require:
+        # As text that can be read back, so that the table is verified by it.
+        stated["models"] = list(asked.require)
     made = replace(made, provenance=replace(made.provenance, parameters=stated))
     if curated.output is None:
         warn("nothing was written: no --output", quiet=curated.quiet)
@@ -195,6 +203,27 @@ def _sensitive(table: pl.DataFrame, given: Sequence[str], guarantee: KAnonymity)
         if name not in table.columns or name in guarantee.quasi_identifiers:
             raise InvalidProblemError("--sensitive", "other columns of the table", repr(name))
     return names
+
+
+def _models(table: pl.DataFrame, asked: Asked, guarantee: KAnonymity) -> dict[str, list[Model]]:
+    """Read what each class must hold, and see that its columns are there."""
+    models = read_models(asked.require)
+    named = {"--require": list(models), "--person": [asked.person] if asked.person else []}
+    for option, names in named.items():
+        for name in names:
+            if name not in table.columns or name in guarantee.quasi_identifiers:
+                raise InvalidProblemError(option, "other columns of the table", repr(name))
+    return models
+
+
+def _warn_of_unique(
+    table: pl.DataFrame, asked: Asked, curated: Curated, guarantee: KAnonymity
+) -> None:
+    from discreet.kanonymity._tables import near_unique
+
+    for name in near_unique(table, guarantee.quasi_identifiers):
+        if name != asked.person:
+            warn(f"{name} is nearly unique: who knows it knows the row", quiet=curated.quiet)
 
 
 def _progress(*, quiet: bool) -> Callable[[Step], None] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.cli.microdata import names_of
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.models import (
     AlphaFrequency,
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.models import Model
 
-__all__ = ["read_models", "read_presence"]
+__all__ = ["demanded", "read_models", "read_presence"]
 
 _EXPECTED = (
     "NAME=MODEL with distinct:L, entropy:L, recursive:C,L, closeness:T, ordered-closeness:T or "
@@ -43,6 +44,29 @@ def read_models(given: Sequence[str]) -> dict[str, list[Model]]:
             raise InvalidProblemError("--require", _EXPECTED, repr(text))
         found.setdefault(name.strip(), []).append(_model(kind.strip(), numbers.split(","), text))
     return found
+
+
+def demanded(
+    sensitive: Sequence[str] | None, l_diversity: int | None, alpha: str | None
+) -> tuple[str, ...]:
+    """Write what is asked of all sensitive columns as :func:`read_models` reads it.
+
+    Raises
+    ------
+    InvalidProblemError
+        When something is asked of sensitive columns and there are none.
+
+    Examples
+    --------
+    >>> demanded(["disease"], 3, "1/2")
+    ('disease=distinct:3', 'disease=alpha:1/2')
+    """
+    names = names_of(sensitive)
+    asked = [f"distinct:{l_diversity}"] if l_diversity is not None else []
+    asked += [f"alpha:{alpha}"] if alpha is not None else []
+    if asked and not names:
+        raise InvalidProblemError("--sensitive", "columns, with --l-diversity or --alpha", "none")
+    return tuple(f"{name}={model}" for name in names for model in asked)
 
 
 def read_presence(text: str) -> DeltaPresence:

@@ -105,7 +105,7 @@ def judge_rows(path: str, asked: Rows, *, optimality: bool) -> tuple[Certificate
         guarantee,
         diverse={name: _whole(text) for name, text in pairs_of(asked.diverse, "--diverse").items()},
         close=pairs_of(asked.close, "--close"),
-        models=read_models(asked.require),
+        models=read_models(asked.require or _recorded(kept)),
         person=asked.person,
         population=people,
         presence=presence,
@@ -127,6 +127,12 @@ def judge_rows(path: str, asked: Rows, *, optimality: bool) -> tuple[Certificate
         "smallest_class": int(classes.sizes.min()),
     }
     return Certificate(tuple(checks)), found
+
+
+def _recorded(kept: AnonymousTable | None) -> list[str]:
+    """Give the models that the record beside a table states."""
+    stated = [] if kept is None else kept.provenance.parameters.get("models", [])
+    return [str(text) for text in stated] if isinstance(stated, list | tuple) else []
 
 
 def _guarantee(asked: Rows, kept: AnonymousTable | None) -> KAnonymity:

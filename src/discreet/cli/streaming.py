@@ -55,6 +55,8 @@ def run_stream(path: str, asked: Asked, curated: Curated, *, private: str) -> St
         (asked.gap, "--gap"),
         (asked.suppress or None, "--suppress"),
         (asked.keep_suppressed or None, "--keep-suppressed"),
+        (asked.require or None, "--require"),
+        (asked.person, "--person"),
         (asked.sensitive or None, "--sensitive"),
         (curated.report, "--report"),
     ):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness import RandomBits
     from discreet.kanonymity.candidate import Method
+    from discreet.kanonymity.diverse.demand import Demand
+    from discreet.kanonymity.models import Model
     from discreet.kanonymity.problem import Attribute, Problem
     from discreet.kanonymity.search import Found, Step
 
@@ -78,6 +80,8 @@ def anonymize(
     gap: float | None = None,
     suppress: float = 0.0,
     keep_suppressed: bool = False,
+    models: Mapping[str, Sequence[Model]] | None = None,
+    person: str | None = None,
     threads: int = 1,
     on_step: Callable[[Step], None] | None = None,
     throw: bool = True,
@@ -101,6 +105,12 @@ def anonymize(
     keep_suppressed
         Whether suppressed rows stay, with ``*`` in all quasi-identifiers, where there are k of them or more; fewer are
         left out.
+    models
+        For sensitive columns what each class must hold: the records of :mod:`discreet.kanonymity.models` for distinct,
+        entropy and recursive diversity and for the greatest frequency, which with k is (alpha, k)-anonymity.
+    person
+        A column that tells persons apart: each class then has rows of k persons. It is left out of the table that is
+        returned, where it would link the rows of a person, and so their classes.
     throw
         Whether to raise when a `gap` was asked for and not reached.
     bits
@@ -117,9 +127,9 @@ def anonymize(
     InvalidProblemError
         For a column that is not there, a value that is not in its taxonomy or bounds, or options that make no sense.
     InfeasibleError
-        When there are fewer than k rows.
+        When there are fewer than k rows, or all rows as one class do not hold what is asked.
     CertificateError
-        When the published cells are not shared by k rows: a bug, and never returned.
+        When the published cells are not shared by k rows, or a class fails a model: a bug, and never returned.
     LimitReachedError
         With `throw`, when `gap` was not reached; ``best`` is the anonymization.
     Interrupted
@@ -128,8 +138,10 @@ def anonymize(
     Guarantee
     ---------
     k-anonymity of the returned table in the quasi-identifiers, counted on its cells by
-    :func:`~discreet.kanonymity.verify.verify`. It is no differential privacy: a class may share a
-    sensitive value, and who knows the algorithm may learn from its being minimal.
+    :func:`~discreet.kanonymity.verify.verify`; the models and persons likewise. It is no differential privacy: without
+    models a class may share a sensitive value. Who knows that the search merges only as far as a model demands may
+    conclude that a finer table would have failed it, and from that what rows hold (the minimality attack); no model
+    here protects against it.
 
     Examples
     --------
@@ -141,7 +153,7 @@ def anonymize(
     >>> made.diagnostics.optimal
     True
     """
-    from discreet.kanonymity._tables import publish, read_problem
+    from discreet.kanonymity._tables import publish, read_problem, without
     from discreet.kanonymity.verify import verify
 
     claim: object = guarantee
@@ -149,22 +161,30 @@ def anonymize(
         raise InvalidProblemError("guarantee", "a KAnonymity", type(guarantee).__name__)
     began = time.monotonic()
     problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
+    demands = _demands(table, guarantee, models or {}, person)
     parameters = {
         "k": guarantee.k,
         "loss": loss,
         "method": None if method is None else repr(method),
         "suppress": suppress,
     }
+    if models:
+        parameters["models"] = {
+            name: [repr(model) for model in asked] for name, asked in models.items()
+        }
+    if person is not None:
+        parameters["persons"] = guarantee.k
 
     def write(found: Found) -> Anonymization[Any, Diagnostics]:
         keep = guarantee.k if keep_suppressed else None
         published = publish(table, problem, found.labels, bits, keep=keep)
         counted = audit(found.labels, guarantee.k, suppress=int(suppress * problem.n))
+        checked = verify(published, guarantee, models=models, person=person)
         # The first check of the labels is made anew on what is published.
-        certificate = Certificate((*verify(published, guarantee).checks, *counted.checks[1:]))
+        certificate = Certificate((*checked.checks, *counted.checks[1:]))
         certificate.raise_for_failure()
         return Anonymization(
-            published,
+            published if person is None else without(published, person),
             guarantee,
             certificate,
             # What was tried depends on the rows, and so stands with the diagnostics.
@@ -180,6 +200,7 @@ def anonymize(
             time_limit=time_limit,
             gap=gap,
             suppress=suppress,
+            demands=demands,
             threads=threads,
             on_step=on_step,
         )
@@ -189,6 +210,30 @@ def anonymize(
     if throw and gap is not None and found.gap > gap:
         raise LimitReachedError("the gap that was asked for was not reached", made)
     return made
+
+
+def _demands(
+    table: Any,  # noqa: ANN401 - as above
+    guarantee: KAnonymity,
+    models: Mapping[str, Sequence[Model]],
+    person: str | None,
+) -> tuple[Demand, ...]:
+    """State what is asked of sensitive columns, their values numbered in order."""
+    from discreet.kanonymity.diverse.demand import Demand
+    from discreet.kanonymity.models import DistinctDiversity
+    from discreet.kanonymity.verify import cells
+
+    asked = [(name, model) for name, listed in models.items() for model in listed]
+    if person is not None:
+        # k persons in a class are k different values of their column.
+        asked.append((person, DistinctDiversity(guarantee.k)))
+    found = []
+    for name, model in asked:
+        if name in guarantee.quasi_identifiers:
+            raise InvalidProblemError("models", "columns that are no quasi-identifiers", repr(name))
+        codes = np.unique(cells(table, name), return_inverse=True)[1]
+        found.append(Demand(name, model, codes))
+    return tuple(found)
 
 
 def _diagnose(problem: Problem, found: Found, seconds: float) -> Diagnostics:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.core.randomness import RandomBits
     from discreet.kanonymity.problem import Attribute, Column
 
-__all__ = ["near_unique", "publish", "read_problem", "values_of"]
+__all__ = ["near_unique", "publish", "read_problem", "values_of", "without"]
 
 NEARLY = 0.9
 """Share of different values from which on a column points at single rows."""
@@ -169,6 +169,11 @@ def publish(
             made[name] = plain[rows.tolist()]
     out = nw.maybe_reset_index(nw.from_dict(made, backend=backend))
     return out.with_columns(*(nw.col(name).cast(nw.Categorical) for name in packed)).to_native()
+
+
+def without(table: Any, name: str) -> Any:  # noqa: ANN401 - a dataframe of any library
+    """Leave a column out."""
+    return nw.from_native(table, eager_only=True).drop(name).to_native()
 
 
 def cells_of(problem: Problem, labels: NDArray[np.int32], j: int) -> list[str]:

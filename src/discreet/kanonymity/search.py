@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.bound import nearest_bound
 from discreet.kanonymity.candidate import Interrupted, Limits, audit, require_feasible
+from discreet.kanonymity.diverse.demand import failing_classes, require_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from discreet.kanonymity.candidate import Candidate, Method
+    from discreet.kanonymity.diverse.demand import Demand
     from discreet.kanonymity.problem import Problem
 
 __all__ = ["Found", "Step", "search"]
@@ -30,6 +33,9 @@ GROWTH = 10.0
 
 BOUND_SHARE, BOUND = 0.1, 30.0
 """Part of the time that may go into the bound from near rows, and seconds where there is no limit."""
+
+FIRST_PART = 0.15
+"""Part of the time for a partition that need not hold demands, to begin with."""
 
 OPTIMAL = 1e-9
 """Relative gap up to which a partition counts as optimal: what directed rounding of sums leaves open."""
@@ -118,6 +124,7 @@ def search(
     time_limit: float | None = None,
     gap: float | None = None,
     suppress: float = 0.0,
+    demands: Sequence[Demand] = (),
     threads: int = 1,
     on_step: Callable[[Step], None] | None = None,
 ) -> Found:
@@ -137,6 +144,9 @@ def search(
         Relative gap at which to stop.
     suppress
         Largest share of rows that may be suppressed; each costs the weights of all columns.
+    demands
+        What each class must hold besides k rows; see :class:`~discreet.kanonymity.diverse.Diverse`. A partition that a
+        method finds is then merged and searched until it does. Bounds stay valid, as nothing more is allowed.
     threads
         Threads of solvers and trees.
     on_step
@@ -152,9 +162,9 @@ def search(
     InvalidProblemError
         When an argument makes no sense, or the method does not apply.
     InfeasibleError
-        When there are fewer than k rows.
+        When there are fewer than k rows, or all rows as one class fail a demand.
     CertificateError
-        When a method gives a class of fewer than k rows: a bug, and never returned.
+        When a method gives a class of fewer than k rows, or one that fails a demand: a bug, and never returned.
     Interrupted
         On Ctrl-C; a ``KeyboardInterrupt`` whose ``best`` is what was found by then, or ``None``.
 
@@ -168,13 +178,19 @@ def search(
     """
     require_feasible(problem, k)
     _check(method, time_limit, gap, suppress, threads)
+    if demands:
+        if suppress:
+            raise InvalidProblemError("suppress", "0, with demands on sensitive columns", suppress)
+        require_whole(demands, problem.n)
     deadline = Limits.within(time_limit).deadline
     limits = Limits(deadline, gap or 0.0, threads, int(suppress * problem.n))
-    run = _Run(problem, k, limits, on_step)
+    run = _Run(problem, k, limits, on_step, tuple(demands))
     share = BOUND if time_limit is None else BOUND_SHARE * time_limit
     run.lower = nearest_bound(problem, k, Limits.within(share))
     try:
-        if method is not None:
+        if demands:
+            run.hold(method)
+        elif method is not None:
             run.take(method)
         else:
             for one in _from_cheap_to_dear(problem, k, limits):
@@ -234,9 +250,15 @@ class _Run:
     """What is known so far."""
 
     def __init__(
-        self, problem: Problem, k: int, limits: Limits, on_step: Callable[[Step], None] | None
+        self,
+        problem: Problem,
+        k: int,
+        limits: Limits,
+        on_step: Callable[[Step], None] | None,
+        demands: tuple[Demand, ...] = (),
     ) -> None:
         self.problem, self.k, self.limits = problem, k, limits
+        self.demands = demands
         self.on_step = on_step
         self.began = time.monotonic()
         self.best: Candidate | None = None
@@ -258,9 +280,28 @@ class _Run:
         limits = replace(self.limits, start=start)
         self.learn(method.solve(self.problem, self.k, limits))
 
+    def hold(self, method: Method | None) -> None:
+        """Find a k-anonymous partition without the demands, and from it one that holds them."""
+        from discreet.kanonymity.diverse import Diverse
+        from discreet.kanonymity.local_search import LocalSearch
+        from discreet.kanonymity.segmentation import Segmentation
+
+        limits = self.limits
+        start = (method or Segmentation(8)).solve(self.problem, self.k, limits).labels
+        if method is None and FIRST_PART * limits.left > 0 and np.isfinite(limits.left):
+            short = Limits.within(FIRST_PART * limits.left, start=start)
+            start = LocalSearch().solve(self.problem, self.k, short).labels
+        found = Diverse(self.demands).solve(self.problem, self.k, replace(limits, start=start))
+        self.learn(found)
+
     def learn(self, candidate: Candidate) -> None:
         """Audit a partition, and keep it if it loses less."""
         audit(candidate.labels, self.k, suppress=self.limits.suppress).raise_for_failure()
+        if self.demands:
+            few = int(failing_classes(self.demands, candidate.labels.astype(np.int64)).sum())
+            Certificate(
+                (Check("classes that fail a demand", few, 0, exact=True),)
+            ).raise_for_failure()
         loss = self.problem.loss_of(candidate.labels)
         # What a method proves is for partitions of all rows.
         if not self.limits.suppress:

@@ -1,0 +1,1 @@
+"""Compiled: what a class holds; classes grown and rows exchanged under it."""
