@@ -8,13 +8,16 @@ import typer
 
 from discreet.cli import (
     anonymizing,
+    auditing,
     budgets,
     channels,
     comparison,
     counting,
     judging,
+    locating,
     reproducing,
     selecting,
+    serving,
     showing,
 )
 from discreet.cli.output import Status, fail
@@ -56,13 +59,16 @@ def root(
 
 
 anonymizing.register(app)
+auditing.register(app)
 channels.register(app)
 counting.register(app)
 budgets.register(app)
 comparison.register(app)
 judging.register(app)
+locating.register(app)
 reproducing.register(app)
 selecting.register(app)
+serving.register(app)
 showing.register(app)
 
 

@@ -114,9 +114,7 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def pin(
-        self, point: tuple[float, float], *, bits: RandomBits | None = None
-    ) -> None:
+    def pin(self, point: tuple[float, float], *, bits: RandomBits | None = None) -> None:
         """Draw once what is reported from now on whenever one is at a place, and keep it.
 
         Who sees the same report again learns that it is the same place. The place is kept, in the state's file.
@@ -175,9 +173,7 @@ class Client:
         self._cache.write(mechanism, now)
         return client
 
-    def locate(
-        self, point: tuple[float, float], *, bits: RandomBits | None = None
-    ) -> Located:
+    def locate(self, point: tuple[float, float], *, bits: RandomBits | None = None) -> Located:
         """Report: one fresh report in each epoch, repeated whatever the place.
 
         Parameters

@@ -1,0 +1,194 @@
+"""``locate``: say where one is, privately. The place stands in no message, no file and no request."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import emit, facts, warn
+from discreet.cli.serving import need_service
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import float_ceil
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.service import Client, Located
+
+__all__ = ["locate", "read_place", "register"]
+
+_TIME = "Time and budgets"
+_WIRE = "The server"
+
+_EXAMPLES = """Examples:
+
+```
+echo '41.8986 12.4769' | discreet locate - --server http://127.0.0.1:8080 --json
+
+echo '41.8986 12.4769' | discreet locate - --server https://places.example.org --epoch 86400 --for-life 500
+```
+"""
+
+_LONGEST = 200
+"""Letters of a line that holds a place."""
+
+
+def locate(
+    place: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PLACE",
+            help="Two numbers: latitude and longitude, or east and north in the unit; or `-` to read them from "
+            "standard input. Arguments are shown to everybody on this machine in the list of processes.",
+        ),
+    ],
+    *,
+    server: Annotated[
+        str, typer.Option(help="Its address. Other machines over https.", rich_help_panel=_WIRE)
+    ],
+    plain_http: Annotated[
+        bool,
+        typer.Option(
+            "--plain-http",
+            help="Ask another machine without TLS: whoever is on the way may change what it says.",
+            rich_help_panel=_WIRE,
+        ),
+    ] = False,
+    wait: Annotated[
+        float,
+        typer.Option(help="Seconds to wait for a server that is away.", rich_help_panel=_WIRE),
+    ] = 30.0,
+    refresh: Annotated[
+        float,
+        typer.Option(
+            help="Seconds for which a mechanism is used without asking the server.",
+            rich_help_panel=_WIRE,
+        ),
+    ] = 86_400.0,
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER", help="Where verified mechanisms are kept.", rich_help_panel=_WIRE
+        ),
+    ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The ledger and the last report.", rich_help_panel=_TIME),
+    ] = None,
+    epoch: Annotated[
+        int,
+        typer.Option(
+            help="Seconds of an epoch of the public clock; it has one fresh report.",
+            rich_help_panel=_TIME,
+        ),
+    ] = 3600,
+    per_day: Annotated[
+        str | None,
+        typer.Option(
+            help="Epsilon per unit that may be spent in a day; then the last report is repeated.",
+            rich_help_panel=_TIME,
+        ),
+    ] = None,
+    for_life: Annotated[
+        str | None,
+        typer.Option(help="The same, in all.", rich_help_panel=_TIME),
+    ] = None,
+    pin: Annotated[
+        bool,
+        typer.Option(
+            "--pin",
+            help="Draw once what is reported here from now on, and keep the place. Who sees the same report again "
+            "knows that it is the same place.",
+            rich_help_panel=_TIME,
+        ),
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Say where one is, privately: by the mechanism that a server publishes, drawn on this machine.
+
+    The mechanism is fetched whole, verified once, and kept. Nothing that is sent depends on the place. There is one
+    fresh report in each epoch; it is repeated until the next one, wherever one is by then.
+    """
+    need_service("locate")
+    from discreet.lrgeo import Epochs
+    from discreet.service import Client
+    from discreet.service.asking import Server
+
+    if place != ["-"]:
+        warn(
+            "arguments show in the list of processes; `-` reads the place from standard input",
+            quiet=quiet,
+        )
+    epochs = Epochs(epoch, per_day=per_day, for_life=for_life)
+    asked = Server(server, patience=wait, allow_plain=plain_http)
+    with Client(
+        asked,
+        state=None if state is None else Path(state).absolute(),
+        cache=None if cache is None else Path(cache).absolute(),
+        epochs=epochs,
+        refresh=refresh,
+    ) as client:
+        # First all that is fetched, then the place.
+        client.prepared()
+        point = read_place(sys.stdin.readline(_LONGEST + 1).split() if place == ["-"] else place)
+        if pin:
+            client.pin(point)
+        _say(client, client.locate(point), as_json=as_json)
+    return 0
+
+
+def _say(client: Client, found: Located, *, as_json: bool) -> None:
+    # Rounded up: a ledger that shows less than was spent is none.
+    today, in_all = (float_ceil(spent) for spent in (found.spent_today, found.spent_in_all))
+    data = {
+        "report": list(found.report),
+        "epoch": found.epoch,
+        "spent_today": today,
+        "spent_in_all": in_all,
+        "unit": found.unit,
+        "mechanism": client.mechanism.digest,
+    }
+    rows = [
+        ("report", f"{found.report[0]:.7g} {found.report[1]:.7g}"),
+        ("epoch", found.epoch),
+        ("spent today", f"{today:g} per {found.unit}"),
+        ("spent in all", f"{in_all:g} per {found.unit}"),
+        ("guarantee", client.mechanism.guarantee),
+    ]
+    emit(data, facts(rows), as_json=as_json, command="locate")
+
+
+def read_place(words: Sequence[str]) -> tuple[float, float]:
+    """Read two numbers, with blanks or a comma between them.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything else. What was typed is private, and is not repeated.
+
+    Examples
+    --------
+    >>> read_place(["41.8986,", "12.4769"]), read_place(["1,-2.5"])
+    ((41.8986, 12.4769), (1.0, -2.5))
+    >>> read_place(["somewhere"])
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: PLACE: expected two numbers, or - for standard input, got something else
+    """
+    parts = " ".join(words).replace(",", " ").split()
+    try:
+        first, second = (float(part) for part in parts)
+    except ValueError:
+        expected = "two numbers, or - for standard input"
+        raise InvalidProblemError("PLACE", expected, "something else") from None
+    return first, second
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this group."""
+    # A place in the south or in the west begins with a minus.
+    app.command(epilog=_EXAMPLES, context_settings={"ignore_unknown_options": True})(locate)
