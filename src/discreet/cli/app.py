@@ -9,6 +9,7 @@ import typer
 from discreet.cli import (
     anonymizing,
     auditing,
+    auditing,
     budgets,
     channels,
     comparison,
@@ -59,6 +60,7 @@ def root(
 
 
 anonymizing.register(app)
+auditing.register(app)
 auditing.register(app)
 channels.register(app)
 counting.register(app)

@@ -23,7 +23,7 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
 
-__all__ = ["register", "verify"]
+__all__ = ["artefact_kind", "register", "verify"]
 
 _ROWS = "Tables of rows"
 
@@ -140,7 +140,7 @@ def verify(
     if rows.asked:
         certificate, found = judge_rows(file, rows, optimality=optimality)
     else:
-        certificate, found = find(JUDGES, _kind(file), "FILE")(file, optimality=optimality)
+        certificate, found = find(JUDGES, artefact_kind(file), "FILE")(file, optimality=optimality)
     data = {**certificate.to_dict(), **found}
     lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
     if "achieved_epsilon" in found:
@@ -150,7 +150,7 @@ def verify(
     return Status.DONE if certificate.passed else Status.CHECK_FAILED
 
 
-def _kind(path: str) -> str:
+def artefact_kind(path: str) -> str:
     """Tell by the file, or by the record beside it, what has to be checked."""
     if not (is_table(path) or path.lower().endswith((".csv", ".parquet"))):
         return channel_kind(path)

@@ -15,6 +15,8 @@ a table costs nothing, and a mechanism adds a line here and no import. What the 
     ``item(*, quick, seed, data, on_progress) -> Experiment``: one published table or figure, computed anew, under
     ``"paper/item"``; for ``discreet reproduce``. ``quick`` asks for small sizes, ``data`` is a folder with the paper's
     own data or ``None``, ``on_progress`` takes sentences. Only these and the demo take a seed.
+``AUDITS``
+    ``audit(asked: AuditRequest) -> Audit``: tries to break what a mechanism's method claims, for ``discreet audit``.
 ``JUDGES``
     ``judge(path, *, optimality) -> tuple[Certificate, dict]``: checks one kind of artefact anew, for ``discreet
     verify``; the dictionary holds further plain facts for ``--json``.
@@ -34,7 +36,7 @@ from discreet.metricdp.methods import METHODS as LIBRARY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["COMPARE", "COUNT_METHODS", "JUDGES", "METHODS", "REPRODUCE", "find"]
+__all__ = ["AUDITS", "COMPARE", "COUNT_METHODS", "JUDGES", "METHODS", "REPRODUCE", "find"]
 
 METHODS: dict[str, str] = {
     **LIBRARY,
@@ -99,6 +101,13 @@ REPRODUCE: dict[str, str] = {
     "submodular/steps": f"{_RY20}.values:steps",
     "submodular/theorems": f"{_RY20}.theorems:theorems",
     "submodular/value": f"{_RY20}.values:value",
+}
+
+AUDITS: dict[str, str] = {
+    "hierarchy": "discreet.evaluate.audit_hierarchy:audit_counts",
+    "kanonymity": "discreet.evaluate.audit_kanonymity:audit_tables",
+    "metricdp": "discreet.evaluate.audit_metricdp:audit_designs",
+    "submodular": "discreet.evaluate.audit_submodular:audit_choices",
 }
 
 JUDGES: dict[str, str] = {

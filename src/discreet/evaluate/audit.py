@@ -146,18 +146,17 @@ class Audit:
         return "not rejected: this proves nothing"
 
     def __str__(self) -> str:
+        found = "smallest " if self.parameter == "k" else "at least "
         lines = [
             f"claimed   {self.parameter} = {decimal(self.claimed)}",
-            f"at least  {self.lower:.6g} ({self.strength})",
-            self.verdict,
+            f"{found} {self.lower:.6g} ({self.strength})",
         ]
         if self.event not in ("", "none"):
             at = f" on {self.pair}" if self.pair else ""
-            lines.insert(
-                2,
-                f"shown by  {self.event}{at}: {self.least:.6g} or more against {self.most:.6g} or less",
-            )
-        return "\n".join(lines)
+            chances = f": {self.least:.6g} or more against {self.most:.6g} or less"
+            known = self.least > 0 or self.most < 1
+            lines.append(f"shown by  {self.event}{at}{chances if known else ''}")
+        return "\n".join([*lines, self.verdict])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON. An infinite `lower` is ``None``, and `unbounded` says so."""

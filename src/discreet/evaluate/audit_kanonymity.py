@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
     from discreet.evaluate.asked import AuditRequest
 
-__all__ = ["audit_table", "audit_tables"]
+__all__ = ["audit_tables"]
 
 DEFAULT = "local-search"
 _COLUMNS = ("age", "visits")
@@ -85,23 +85,6 @@ def audit_tables(asked: AuditRequest) -> Audit:
             failed = f"a table of {rows} rows was published with a class of {size}"
             break
     return _stated(claim, smallest, failed, judged)
-
-
-def audit_table(table: Any, claim: KAnonymity, certificate: Certificate) -> Audit:  # noqa: ANN401 - a frame of any library
-    """State what the verifier found of one table as an audit.
-
-    Parameters
-    ----------
-    table
-        The published table.
-    claim
-        What is claimed for it.
-    certificate
-        Of :func:`discreet.kanonymity.verify`.
-    """
-    smallest = int(classes_of(table, claim.quasi_identifiers).sizes.min())
-    failed = "; ".join(check.name for check in certificate.checks if not check.passed)
-    return _stated(claim, smallest, failed, 1)
 
 
 def _publish(

@@ -19,7 +19,8 @@ from discreet.core.exact import float_floor, log_floor
 from discreet.core.guarantee import MetricDP
 from discreet.core.metric import MetricSpace
 from discreet.core.randomness.replay import Law
-from discreet.evaluate.audit import Audit, Pair, audit, audit_laws
+from discreet.evaluate.audit import Pair, audit, audit_laws
+from discreet.evaluate.certified import certified
 from discreet.metricdp import Problem, design
 from discreet.metricdp.methods import METHODS
 from discreet.metricdp.published import as_published, as_released
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from discreet.core.channel import Channel
     from discreet.core.randomness import RandomBits
     from discreet.evaluate.asked import AuditRequest
+    from discreet.evaluate.audit import Audit
 
 __all__ = ["audit_channel", "audit_designs", "law_by_steps", "worst_pairs"]
 
@@ -283,16 +285,12 @@ def _certified(
         if weights[0]:
             nats = Fraction(log_floor(Fraction(weights[1], weights[0]), _BITS), 1 << _BITS)
             lower = float_floor(nats / space.distance(i, j))
-    failed = [check.name for check in certificate.checks if not check.passed]
-    return Audit(
+    return certified(
+        certificate,
         guarantee,
-        "certified",
-        "epsilon",
-        guarantee.epsilon,
-        lower,
-        not certificate.passed,
-        label,
-        f"{event}; failed: {', '.join(failed)}" if failed else event,
+        lower=lower,
+        pair=label,
+        event=event,
         pairs=space.n * (space.n - 1) // 2,
     )
 

@@ -1,0 +1,142 @@
+"""The panel "attacked": what was tried against a mechanism, what was promised, what came out, and what follows.
+
+A chapter calls :func:`panel` and puts the result at the end of its body; :func:`chapter` makes a chapter of it alone.
+Audits become rows by :func:`audit_row`; whoever judges otherwise makes a :class:`Judged` of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import decimal
+from discreet.report.page import Chapter, render_template
+from discreet.report.words import number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.evaluate.audit import Audit
+
+__all__ = ["Judged", "audit_row", "chapter", "panel"]
+
+_LEAD = "Somebody tried to break what is promised here. A promise that was not broken is not proved by that."
+_TRIED = {
+    "exact": "every draw replayed",
+    "certified": "the verifier",
+    "sampled": "samples",
+}
+
+
+@final
+@dataclass(frozen=True)
+class Judged:
+    """One attempt, in the words of the page.
+
+    Parameters
+    ----------
+    tried
+        What was tried.
+    promised, found
+        The promised number and what the attempt reached, with what they are.
+    verdict
+        What follows.
+    where
+        The inputs and the event that showed it.
+    broken
+        Whether the promise is broken: it is then set in bold.
+    """
+
+    tried: str
+    promised: str
+    found: str
+    verdict: str
+    where: str = ""
+    broken: bool = False
+
+
+def audit_row(found: Audit) -> Judged:
+    """Put an audit in the words of the page.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import PureDP
+    >>> from discreet.evaluate.audit import audit
+    >>> flip = audit(
+    ...     lambda x, bits: x ^ (bits.randrange(4) == 0), [(0, 1)], PureDP(1, "replace-one"), strength="exact"
+    ... )
+    >>> audit_row(flip).promised, audit_row(flip).found, audit_row(flip).broken
+    ('epsilon 1', 'at least 1.099', True)
+    """
+    lower = "infinite" if math.isinf(found.lower) else f"at least {number(found.lower, 4)}"
+    if found.parameter == "k":
+        lower = f"classes of {number(found.lower)}"
+    tried = _TRIED[found.strength]
+    if found.strength == "sampled":
+        tried = f"{found.runs:,} samples of each input"
+    event = "" if found.event == "none" else found.event
+    where = " on ".join(part for part in (event, found.pair) if part)
+    return Judged(
+        tried,
+        f"{found.parameter} {decimal(found.claimed)}",
+        lower,
+        found.verdict,
+        where,
+        broken=found.rejected,
+    )
+
+
+def panel(
+    rows: Sequence[Judged],
+    *,
+    title: str = "Attacked",
+    anchor: str = "attacked",
+    lead: str = _LEAD,
+    notes: Sequence[str] = (),
+) -> str:
+    """Render the panel: a section of HTML, with escaping on, for the body of a chapter.
+
+    Parameters
+    ----------
+    rows
+        One attempt or more.
+    title, anchor
+        Its heading, and the name that makes its identifiers differ from others of the page.
+    lead, notes
+        Plain text before and after the table.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without rows.
+
+    Examples
+    --------
+    >>> "nothing &lt;found&gt;" in panel([Judged("guessing", "1 in 4", "1 in 4", "nothing <found>")])
+    True
+    """
+    if not rows:
+        raise InvalidProblemError("rows", "one attempt or more", "none")
+    return render_template(
+        "judged.html", title=title, anchor=anchor, lead=lead, rows=rows, notes=notes
+    )
+
+
+def chapter(
+    rows: Sequence[Judged],
+    *,
+    title: str = "Attacked",
+    anchor: str = "attacked",
+    notes: Sequence[str] = (),
+) -> Chapter:
+    """Make a chapter of the panel alone; parameters as for :func:`panel`.
+
+    Returns
+    -------
+    Chapter
+        For :func:`discreet.report.write_report`.
+    """
+    body = panel(rows, title=title, anchor=anchor, notes=notes)
+    return Chapter(title, anchor, body, _LEAD)
