@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import secrets
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ import narwhals as nw
 import numpy as np
 
 from discreet.artefact._anonymous import describe_anonymous
+from discreet.artefact._spill import spill_room
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Anonymization, Provenance
@@ -119,8 +119,8 @@ def anonymize_file(
     separator
         Between the cells of a CSV source.
     spill
-        Folder for rows on their way; beside `target` unless told. **It holds private rows** until the end, readable for
-        the owner alone.
+        Folder for rows on their way; that of `target` unless told. **A folder in it holds private rows** until the end,
+        readable for the owner alone. One that a killed run left is removed by the next run there.
     bits
         Where the keys of the shuffle come from.
     on_progress
@@ -169,23 +169,25 @@ def anonymize_file(
     cost, n = problem.suppressed_cost * problem.n, problem.n
     del problem
     told("Writing rows in the order of random keys")
-    beside = where.with_name(f".{where.name}.{secrets.token_hex(4)}.part{where.suffix}")
     folder = Path(spill) if spill is not None else where.absolute().parent
-    try:
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".discreet-") as room:
-            files = _deal(_scan(source, separator), labels, cells, Path(room), bits or SystemBits())
+    with spill_room(folder) as room:
+        name = f".{where.name}.{secrets.token_hex(4)}.part{where.suffix}"
+        # In the room, so that nothing outside of it is left if the run is killed; elsewhere it could not be renamed.
+        beside = room / name if spill is None else where.with_name(name)
+        try:
+            files = _deal(_scan(source, separator), labels, cells, room, bits or SystemBits())
             _join(files, beside)
-        told("Counting the classes of what was written")
-        classes, smallest, rows, schema = audit_file(beside, names)
-        checks = (
-            Check("classes smaller than k", int(smallest < guarantee.k), 0, exact=True),
-            Check("rows that were lost", n - rows, 0, exact=True),
-        )
-        certificate = Certificate(checks)
-        certificate.raise_for_failure()
-        beside.replace(where)
-    finally:
-        beside.unlink(missing_ok=True)
+            told("Counting the classes of what was written")
+            classes, smallest, rows, schema = audit_file(beside, names)
+            checks = (
+                Check("classes smaller than k", int(smallest < guarantee.k), 0, exact=True),
+                Check("rows that were lost", n - rows, 0, exact=True),
+            )
+            certificate = Certificate(checks)
+            certificate.raise_for_failure()
+            beside.replace(where)
+        finally:
+            beside.unlink(missing_ok=True)
     stated = {"k": guarantee.k, "loss": loss, "method": "parts", "rows": "shuffled"}
     made = Anonymization(
         where,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from concurrent.futures import Executor
     from contextlib import AbstractContextManager
 
@@ -69,7 +72,7 @@ def run_stream(path: str, asked: Asked, curated: Curated, *, private: str) -> St
     separator = "," if where.suffix.lower() == ".parquet" else _separator(where)
     attributes = attributes_of(_Columns(where, separator), guarantee.quasi_identifiers, asked.kinds)
     quiet = curated.quiet or not sys.stderr.isatty()
-    with _executor(asked.threads) as executor:
+    with _removing(), _executor(asked.threads) as executor:
         made = anonymize_file(
             path,
             curated.output,
@@ -118,6 +121,24 @@ def run_stream(path: str, asked: Asked, curated: Curated, *, private: str) -> St
     )
     emit(data, f"{text}\n\n{made.certificate}", as_json=curated.as_json, command="anonymize")
     return Status.DONE
+
+
+@contextmanager
+def _removing() -> Iterator[None]:
+    """End on SIGTERM as on Ctrl-C, so that private rows on their way are removed."""
+
+    def end(number: int, frame: object) -> None:
+        del frame
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _separator(path: Path) -> str:
