@@ -9,7 +9,6 @@ import typer
 from discreet.cli import (
     anonymizing,
     auditing,
-    auditing,
     budgets,
     channels,
     comparison,
@@ -60,7 +59,6 @@ def root(
 
 
 anonymizing.register(app)
-auditing.register(app)
 auditing.register(app)
 channels.register(app)
 counting.register(app)

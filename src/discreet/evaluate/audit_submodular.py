@@ -186,7 +186,5 @@ def _straddling(claim: DPGuarantee) -> list[Pair]:
         method = Algorithm2(step)
         plan = method.literal_plan(state_choice(objective, matroid, None), matroid)
         cases.append(_Choice(objective, matroid, method, plan))
-    label = (
-        f"{n} records, {above - 1} for both elements, and one for this or that element"
-    )
+    label = f"{n} records, {above - 1} for both elements, and one for this or that element"
     return [Pair(cases[0], cases[1], label)]
