@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.lp.benders_records import BendersStep, Rows
-    from discreet.lrgeo.clr_geo import Obfuscation
+    from discreet.lrgeo.clr_geo import Form, Obfuscation
     from discreet.lrgeo.coefficients import Coefficients
-    from discreet.lrgeo.exponential_form import ExponentialForm
 
 __all__ = ["Decomposed", "clr_geo_benders", "initial_cuts"]
 
@@ -72,7 +71,7 @@ class Decomposed:
 
 def clr_geo_benders(
     users: Sequence[Coefficients],
-    form: ExponentialForm,
+    form: Form,
     *,
     gamma: float,
     n_places: int,

@@ -22,7 +22,7 @@ in units of the largest weight that they meet. A ratio row of more than 34 nats 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, Protocol, final
 
 import numpy as np
 
@@ -36,15 +36,36 @@ if TYPE_CHECKING:
 
     from discreet.core.lp import LinearProgram
     from discreet.lrgeo.coefficients import Coefficients
-    from discreet.lrgeo.exponential_form import ExponentialForm
 
-__all__ = ["Central", "Obfuscation", "clr_geo"]
+__all__ = ["Central", "Form", "Obfuscation", "clr_geo"]
 
 _LARGEST = 34.0
 """Nats beyond which a ratio row is left out: its coefficients could not be told from noise."""
 
 _SMALLEST = 1e-9
 """Coefficients of a row sum below this are left out, as the solver would."""
+
+
+class Form(Protocol):
+    """Which entries are multiples of a scale, and of what size."""
+
+    @property
+    def epsilon(self) -> float:
+        """Nats per unit of distance."""
+        ...
+
+    @property
+    def floor(self) -> float:
+        """What multiplies the scales of reports that are not listed."""
+        ...
+
+    def forced(self, away: NDArray[np.float64], inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which entries have the form."""
+        ...
+
+    def weights(self, away: NDArray[np.float64], inside: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """What multiplies the scale, for all entries."""
+        ...
 
 
 @final
@@ -107,7 +128,7 @@ class Central:
     def __init__(
         self,
         users: Sequence[Coefficients],
-        form: ExponentialForm,
+        form: Form,
         gamma: float,
         n_places: int,
     ) -> None:
@@ -243,7 +264,7 @@ class Central:
 
 def clr_geo(
     users: Sequence[Coefficients],
-    form: ExponentialForm,
+    form: Form,
     *,
     gamma: float,
     n_places: int,

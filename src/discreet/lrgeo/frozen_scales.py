@@ -14,22 +14,27 @@ reproduced, never designed with; :mod:`discreet.lrgeo.audited` makes a channel o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
 from discreet.core.errors import InfeasibleError, LimitReachedError
 from discreet.lrgeo.clr_geo import Central, clr_geo
-from discreet.lrgeo.coefficients import prepare_global
+from discreet.lrgeo.coefficients import prepare, prepare_global
+from discreet.lrgeo.exponential_form import ExponentialForm
+from discreet.lrgeo.published import ACROSS, Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from discreet.lrgeo.coefficients import Coefficients
-    from discreet.lrgeo.exponential_form import ExponentialForm
+    from discreet.lrgeo.geo_ind_graph import GeoIndGraph
     from discreet.lrgeo.instance import Instance
 
-__all__ = ["Scales", "frozen_scales", "local_matrix"]
+__all__ = ["FrozenScales", "Scales", "frozen_scales", "local_matrix"]
 
 _MANY = 200
 """Places from which the interior-point method is quicker."""
@@ -159,3 +164,54 @@ def local_matrix(user: Coefficients, scales: Scales) -> NDArray[np.float64]:
             continue
         return central.read(np.concatenate([fixed, found.x]), found.objective).matrices[0]
     raise LimitReachedError("no rows with these scales at a tolerance of 1e-5")
+
+
+@final
+@dataclass(frozen=True)
+class FrozenScales:
+    r"""Scales from one program over all places, rows solved at home with the scales fixed; see the top of this module.
+
+    Parameters
+    ----------
+    reach, r_exp
+        As for :class:`~discreet.lrgeo.lr_geo.LRGeo`.
+    r_obf
+        Infinite for true tails.
+    rate
+        1 by default: true tails with the whole epsilon.
+    """
+
+    reach: float
+    r_exp: float
+    r_obf: float = np.inf
+    rate: Fraction = Fraction(1)
+
+    @property
+    def reason(self) -> str:
+        """Why nothing is guaranteed."""
+        return f"nothing is uploaded, but {ACROSS}"
+
+    def rows(
+        self,
+        instance: Instance,
+        graph: GeoIndGraph,
+        epsilon: float,
+        users: Sequence[int],
+        time_limit: float | None,
+    ) -> Rows:
+        """Solve for the scales once, and for each user's rows at home."""
+        form = ExponentialForm(epsilon, self.r_exp, self.r_obf, self.rate)
+        public = frozen_scales(instance, form, gamma=graph.gamma, time_limit=time_limit)
+        own = []
+        for user in users:
+            one = prepare(
+                instance,
+                graph,
+                user,
+                reach=self.reach,
+                r_obf=self.r_obf,
+                centered="location",
+                every_column=True,
+            )
+            own.append(local_matrix(one.coefficients, public)[one.own])
+        return Rows(np.array(own), None, (public.scales,))

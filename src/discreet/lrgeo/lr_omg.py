@@ -13,21 +13,29 @@ the lower bound of Theorem 4.8 is its optimum.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo.coefficients import prepare
 from discreet.lrgeo.geo_ind_graph import within
+from discreet.lrgeo.published import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from discreet.lrgeo.coefficients import Coefficients
+    from discreet.lrgeo.geo_ind_graph import GeoIndGraph
+    from discreet.lrgeo.instance import Instance
 
-__all__ = ["lr_omg"]
+__all__ = ["LROMG", "lr_omg"]
 
 _LARGEST = 34.0
+"""Nats beyond which a ratio row is left to the chain of shorter ones."""
 
 
 def lr_omg(
@@ -127,3 +135,53 @@ def lr_omg(
     matrix = np.full(free.shape, floor)
     matrix[free] = np.maximum(found.x, 0.0)
     return found.objective + floor * float(user.cost[~free].sum()), matrix
+
+
+@final
+@dataclass(frozen=True)
+class LROMG:
+    r"""LR-OMG, each user by itself: Equations (14) to (17), without the exponential form.
+
+    Parameters
+    ----------
+    reach
+        :math:`\Gamma`.
+    r_obf
+        Radius of the obfuscation range; infinite for all reports.
+    floor
+        :math:`\xi`, the probability of each report outside.
+    """
+
+    reach: float
+    r_obf: float = np.inf
+    floor: float = 0.0
+
+    @property
+    def reason(self) -> str:
+        """Why nothing is guaranteed."""
+        return "programs of different users have nothing in common: nearly every pair of neighbors is told apart (A1)"
+
+    def rows(
+        self,
+        instance: Instance,
+        graph: GeoIndGraph,
+        epsilon: float,
+        users: Sequence[int],
+        time_limit: float | None,
+    ) -> Rows:
+        """Solve one program for each user."""
+        table = np.full((len(users), instance.size), self.floor)
+        objective = 0.0
+        for row, user in enumerate(users):
+            one = prepare(instance, graph, user, reach=self.reach, r_obf=self.r_obf)
+            value, matrix = lr_omg(
+                one.coefficients,
+                epsilon,
+                gamma=graph.gamma,
+                floor=self.floor,
+                n_places=instance.size,
+                time_limit=time_limit,
+            )
+            table[row, one.coefficients.columns] = matrix[one.own]
+            objective += value
+        return Rows(table, objective)

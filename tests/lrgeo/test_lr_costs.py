@@ -1,0 +1,142 @@
+"""The cost reference table, its estimates, and the bounds of cost that rest on them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo.clr_geo import clr_geo
+from discreet.lrgeo.cost_bounds import lower_bound, upper_bound
+from discreet.lrgeo.cost_table import CostTable
+from discreet.lrgeo.exponential_form import ExponentialForm
+from discreet.lrgeo.geo_ind_graph import GeoIndGraph
+from discreet.lrgeo.instance import Instance, trip_cost
+from lrgeo.published_cases import batch, detours, grid, sent
+
+SIDE = 12
+PLACES = np.arange(SIDE * SIDE)
+FINE = PLACES[((PLACES // SIDE) % 2 == 0) & ((PLACES % SIDE) % 2 == 0)]
+"""The table's places: every other one, both ways."""
+
+
+@pytest.mark.parametrize("one_way", [False, True])
+def test_with_travel_offsets_both_lemmas_hold(*, one_way: bool) -> None:
+    apart, way, targets = detours(SIDE, seed=2, one_way=one_way)
+    true = trip_cost(way[:, targets])
+    table = CostTable.from_roads(way, FINE, targets, apart)
+    for clamp in (True, False):
+        assert (table.estimate("upper", clamp=clamp) >= true - 1e-9).all()
+        assert (table.estimate("lower", clamp=clamp) <= true + 1e-9).all()
+
+
+def test_with_the_published_offsets_both_lemmas_fail() -> None:
+    """C11: offsets as the crow flies are too small where streets are not straight."""
+    apart, way, targets = detours(SIDE, seed=2)
+    true = trip_cost(way[:, targets])
+    table = CostTable.from_roads(way, FINE, targets, apart, offsets="distance")
+    short = true - table.estimate("upper", clamp=False)
+    assert 0.001 < (short > 1e-9).mean() < 0.2
+    assert short.max() > 0.05
+    assert (table.estimate("lower", clamp=False) > true + 1e-9).any()
+
+
+def test_targets_that_are_moved_have_to_be_paid_for() -> None:
+    apart, way, targets = detours(SIDE, seed=2)
+    true = trip_cost(way[:, targets])
+    moved = CostTable.from_roads(way, FINE, targets, apart, snap_targets=True)
+    assert moved.moved > 0
+    assert (moved.estimate("upper") >= true - 1e-9).all()
+    assert (moved.estimate("lower") <= true + 1e-9).all()
+    forgotten = moved.estimate("upper", clamp=False) - 2 * moved.moved
+    assert (forgotten < true - 1e-9).any()
+
+
+def test_the_table_of_all_places_is_exact() -> None:
+    apart, way, targets = detours(6)
+    table = CostTable.from_roads(way, np.arange(36), targets, apart)
+    true = trip_cost(way[:, targets])
+    for side in ("upper", "lower", "table"):
+        assert np.array_equal(table.estimate(side), true)  # type: ignore[arg-type]
+    prior = np.arange(1.0, 37.0) / np.arange(1.0, 37.0).sum()
+    assert np.array_equal(table.estimate("table", prior), prior[:, None] * true)
+
+
+def test_a_lower_estimate_may_be_negative_until_it_is_clamped() -> None:
+    apart, way, targets = detours(SIDE, seed=2)
+    table = CostTable.from_roads(way, FINE, targets, apart)
+    assert (table.estimate("lower", clamp=False) < 0).any()
+    assert (table.estimate("lower") >= 0).all()
+
+
+def test_the_table_is_cut_to_a_disc() -> None:
+    apart, way, targets = detours(SIDE)
+    table = CostTable.from_roads(way, FINE, targets, apart)
+    kept = table.within(apart[0, FINE], 4.0)
+    assert FINE[kept].tolist() == [0, 2, 4, 24, 26, 48]
+
+
+def test_cost_is_a_pseudometric() -> None:
+    beta = grid(4).beta
+    assert np.array_equal(beta, beta.T)
+    assert (np.diag(beta) == 0).all()
+    assert (beta[:, None, :] <= beta[:, :, None] + beta[None, :, :] + 1e-12).all()
+
+
+def test_tables_refuse_what_does_not_fit() -> None:
+    with pytest.raises(InvalidProblemError, match="nearest"):
+        CostTable([[0.0]], None, [1], [0.0])
+    with pytest.raises(InvalidProblemError, match="offsets"):
+        CostTable([[0.0]], None, [0], [-1.0])
+    with pytest.raises(InvalidProblemError, match="side"):
+        CostTable([[0.0]], None, [0], [0.0]).estimate("middle")  # type: ignore[arg-type]
+    with pytest.raises(InvalidProblemError, match="offsets"):
+        CostTable.from_roads([[0.0]], [0], [0], [[0.0]], offsets="none")  # type: ignore[arg-type]
+    with pytest.raises(InvalidProblemError, match="shares"):
+        CostTable([[0.0]], [0.5], [0], [0.0])
+
+
+# Theorems 4.7 and 4.8
+
+
+def test_the_estimates_enclose_the_optimum() -> None:
+    apart, way, targets = detours(6)
+    six = Instance(apart, trip_cost(way[:, targets]), unit="km")
+    fine = np.arange(0, 36, 2)
+    table = CostTable.from_roads(way, fine, targets, apart)
+    graph, users = GeoIndGraph(apart, 1.0), [7, 21]
+    form = ExponentialForm(1.0, 1.0, 3.0)
+    everybody = batch(six, users, reach=2.0, r_obf=3.0)
+    true = clr_geo(sent(everybody), form, gamma=1.0, n_places=36).objective
+    upper = upper_bound(six, graph, users, form, reach=2.0, estimate=table.estimate("upper"))
+    lower = lower_bound(six, graph, users, 1.0, reach=2.0, estimate=table.estimate("lower"))
+    relaxed = lower_bound(six, graph, users, 1.0, reach=2.0)
+    assert lower <= relaxed + 1e-9 <= true + 2e-9 <= upper + 3e-9
+
+
+def test_a_lower_bound_over_the_users_columns_is_above_the_optimum_over_all() -> None:
+    """A6, with the figures of the specification for the corner and the middle of a grid of 10 by 10."""
+    ten = grid(10)
+    graph = GeoIndGraph(ten.distances, 1.0)
+    for user, printed, mended in ((0, 0.869, 0.761), (44, 1.183, 1.079)):
+        of_columns = lower_bound(ten, graph, [user], 1.0, reach=3.0, columns=2.0)
+        of_all = lower_bound(ten, graph, [user], 1.0, reach=3.0)
+        assert of_columns == pytest.approx(printed, abs=6e-4)
+        assert of_all == pytest.approx(mended, abs=6e-4)
+
+
+def test_an_instance_of_a_region_has_its_distances_and_its_travel_costs() -> None:
+    from discreet.core.metric import MetricSpace
+
+    class Plain:
+        space = MetricSpace.grid(2, 2, cell=1, unit="km")
+        travel = np.array([[0.0, 1, 1, 2], [1, 0, 2, 1], [1, 2, 0, 1], [2, 1, 1, 0]])
+
+    found = Instance.from_region(Plain(), targets=[3], prior=[0.1, 0.2, 0.3, 0.4])
+    assert found.distances[0, 1] == 1.0
+    assert found.beta[0].tolist() == [0.0, 1.0, 1.0, 2.0]
+    assert found.cost[3, 0] == pytest.approx(0.8)
+    with pytest.raises(InvalidProblemError, match="targets"):
+        Instance.from_region(Plain(), targets=[4])
+    with pytest.raises(InvalidProblemError, match="targets"):
+        Instance.from_region(Plain(), targets=[0.5])
