@@ -150,8 +150,10 @@ class Server:
         self, method: str, path: str, headers: dict[str, str], body: bytes | None
     ) -> tuple[int, str, bytes]:
         with self._http.stream(method, path, headers=headers, content=body) as response:
+            if response.headers.get("content-encoding", "identity") != "identity":
+                raise InvalidProblemError("server", "an answer as it is", "a compressed one")
             parts, size = [], 0
-            for part in response.iter_raw():
+            for part in response.iter_bytes():
                 size += len(part)
                 if size > _MOST:
                     raise InvalidProblemError(
