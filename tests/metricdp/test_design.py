@@ -365,3 +365,19 @@ def test_nonsense_is_refused_by_name(field: str, given: dict[str, Any]) -> None:
     arguments = {"problem": PROBLEM, "guarantee": MetricDP(1, "km"), **given}
     with pytest.raises(InvalidProblemError, match=f"{field}: "):
         design(arguments.pop("problem"), arguments.pop("guarantee"), **arguments)
+
+
+def test_a_method_does_not_start_when_its_time_is_all_but_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is left would go into building its program: the limit would be overrun for nothing."""
+    skewed = Problem(
+        GRID, utility_loss="euclidean", prior=np.array([8, 1, 1, 1, 4, 1, 1, 1, 2]) / 20
+    )
+    guarantee = MetricDP("0.3", "km")
+    assert design(skewed, guarantee, time_limit=60).provenance.method != "exponential"
+    monkeypatch.setattr(_search, "_TOO_LATE", 1.0)
+    late = design(skewed, guarantee, time_limit=60, throw=False)
+    assert late.provenance.method == "exponential"
+    assert not any(line.startswith("Direct") for line in late.provenance.method_trace)
+    assert verify(late).passed

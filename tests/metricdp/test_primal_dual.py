@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from discreet.core._jit import kernel
 from discreet.core.adjacency import Adjacency
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
@@ -19,6 +20,7 @@ from discreet.metricdp._design import Interrupted
 from discreet.metricdp.bound import lower_bound
 from discreet.metricdp.part import Candidate, Limits, Part, Whole
 from discreet.metricdp.primaldual import _kernels, iterate, method
+from discreet.metricdp.primaldual._jit import pull, push
 from discreet.metricdp.primaldual.mend import mend, mend_all
 
 if TYPE_CHECKING:
@@ -247,6 +249,45 @@ def test_checkpoints_are_handed_in_and_the_answer_heeded() -> None:
     assert heard[0].multipliers is not None
     steps = [one.parameters["iterations"] for one in heard]
     assert steps[0] < steps[1] == found.parameters["iterations"]
+
+
+def test_prices_alone_are_handed_in_once_the_channel_that_is_there_is_good_enough() -> None:
+    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
+    heard: list[Candidate] = []
+
+    def listens(found: Candidate) -> bool:
+        heard.append(found)
+        return found.matrix is None
+
+    found = PrimalDual().solve(part, Limits(gap=2e-3, offer=listens))
+    assert found is not None
+    *before, last = heard
+    assert last.matrix is None
+    good = [one.matrix for one in before if one.matrix is not None][-1]
+    assert proven(part, last) >= (1 - 2e-3) * float((part.cost * good).sum())
+
+
+def test_what_a_vector_does_is_what_its_definition_says() -> None:
+    """Bit for bit: nothing is contracted, and both directions read what was there before."""
+    rng = np.random.default_rng(2)
+    n, m = 5, 4
+    ends = np.array([[0, 1], [1, 2], [0, 4], [3, 4]], dtype=np.int32)
+    tables = [rng.random((rows, 32)).astype(np.float32) for rows in (n, n, 2 * m, 2 * m, 1)]
+    again = [table.copy() for table in tables]
+    numbers = tuple(np.float32(value) for value in (0.6, 0.3, 0.25, 0.75))
+
+    @kernel
+    def both(tables: Any, e: Any, i: Any, j: Any) -> None:
+        Z, R, L, L0, moved = tables
+        push(Z, R, L, e, i, j, numbers[0])
+        pull(Z, R, L, L0, moved, e, i, j, numbers[0], numbers[1], numbers[2], numbers[3])
+
+    for e, (i, j) in enumerate(ends):
+        both(tuple(tables), e, i, j)
+        push(*again[:3], e, i, j, numbers[0])
+        pull(*again, e, i, j, *numbers)
+    for one, other in zip(tables, again, strict=True):
+        assert (one == other).all()
 
 
 def test_it_may_give_up_where_twice_the_steps_gain_little(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,9 @@ _OPTIMAL = 1e-6
 _MORE = 1.3
 """How much longer than the last time repair and verification may take."""
 
+_TOO_LATE = 0.1
+"""Part of the time limit; when less is left, no other method starts: most would build their program in vain."""
+
 _NEGLIGIBLE = 2.0**-40
 """Loss, in parts of that of the best constant report, below which there is no gap to speak of: rounding alone makes
 as much, and where the optimum is e^-1000 no relative gap could ever be reached."""
@@ -181,7 +184,7 @@ class Search:
         if why:
             self.trace.append(why)
         for method in methods:
-            if self.reached or self._remaining() == 0:
+            if self.reached or self._late():
                 break
             if self.verified is None:
                 self._fall_back()
@@ -315,6 +318,10 @@ class Search:
         if self.limits.seconds is None:
             return None
         return max(0.0, self.limits.seconds - (time.perf_counter() - self.start))
+
+    def _late(self) -> bool:
+        left, seconds = self._remaining(), self.limits.seconds
+        return left is not None and seconds is not None and left <= _TOO_LATE * seconds
 
     def _gap(self) -> float:
         upper = math.inf if self.verified is None else self.verified.upper

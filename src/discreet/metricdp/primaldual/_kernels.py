@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core._jit import kernel
+from discreet.metricdp.primaldual._jit import pull, push
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,61 +46,52 @@ def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     ``sums`` receives the row sums of the reflected point, ``moved`` the squared lengths of both halves of the step.
     """
     n, m = X.shape[1], len(shrink)
-    zero, two = np.float32(0.0), np.float32(2.0)
+    zero, two, least = np.float32(0.0), np.float32(2.0), np.float32(1e-30)
     rest = np.float32(1.0) - weight
     g = np.empty((n, 32), dtype=np.float32)
-    ahead = np.empty((n, 32), dtype=np.float32)
+    z = np.empty((n, 32), dtype=np.float32)
     rows = np.zeros((n, 32), dtype=np.float32)
     primal = np.zeros(32, dtype=np.float32)
-    dual = np.zeros(32, dtype=np.float32)
+    dual = np.zeros((1, 32), dtype=np.float32)
     moved[:] = 0.0
     for b in range(first, last):
         x, x0, s, r, w, prices, prices0 = X[b], X0[b], S[b], R[b], W[b], L[b], L0[b]
+        g[:] = zero
+        for e in range(m):
+            push(g, r, prices, e, ends[e, 0], ends[e, 1], shrink[e])
+        primal[:] = zero
         for i in range(n):
             level = y[i]
             for v in range(32):
-                g[i, v] = w[i, v] - s[i, v] * level
-        for e in range(m):
-            i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-            gi, gj, si, sj, ri, rj = g[i], g[j], s[i], s[j], r[i], r[j]
-            forth, back = prices[2 * e], prices[2 * e + 1]
-            # Two loops, each with few enough arrays for the compiler to see that they do not overlap.
-            for v in range(32):
-                gi[v] += forth[v] * (si[v] * rj[v] * a) - back[v]
-            for v in range(32):
-                gj[v] += back[v] * (sj[v] * ri[v] * a) - forth[v]
-        primal[:] = zero
-        for i in range(n):
-            for v in range(32):
                 old = x[i, v]
-                new = max(old - tau * g[i, v], zero)
+                new = max(old - tau * (w[i, v] + s[i, v] * (g[i, v] - level)), zero)
                 d = new - old
                 primal[v] += d * d
                 mirrored = two * new - old
-                ahead[i, v] = mirrored
-                rows[i, v] += s[i, v] * mirrored
+                ahead = s[i, v] * mirrored
+                # Products with what is smaller would leave the normal floats.
+                z[i, v] = ahead if abs(ahead) > least else zero
+                rows[i, v] += ahead
                 x[i, v] = rest * x0[i, v] + weight * mirrored
         dual[:] = zero
         for e in range(m):
-            i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-            xi, xj, si, sj, ri, rj = ahead[i], ahead[j], s[i], s[j], r[i], r[j]
-            forth, back = prices[2 * e], prices[2 * e + 1]
-            forth0, back0 = prices0[2 * e], prices0[2 * e + 1]
-            for v in range(32):
-                p = forth[v]
-                new = max(p + sigma * (si[v] * rj[v] * a * xi[v] - xj[v]), zero)
-                d = new - p
-                dual[v] += d * d
-                forth[v] = rest * forth0[v] + weight * (two * new - p)
-            for v in range(32):
-                q = back[v]
-                new = max(q + sigma * (sj[v] * ri[v] * a * xj[v] - xi[v]), zero)
-                d = new - q
-                dual[v] += d * d
-                back[v] = rest * back0[v] + weight * (two * new - q)
+            pull(
+                z,
+                r,
+                prices,
+                prices0,
+                dual,
+                e,
+                ends[e, 0],
+                ends[e, 1],
+                shrink[e],
+                sigma,
+                rest,
+                weight,
+            )
         for v in range(32):
             moved[0] += primal[v]
-            moved[1] += dual[v]
+            moved[1] += dual[0, v]
     for i in range(n):
         sums[i] = 0.0
         for v in range(32):

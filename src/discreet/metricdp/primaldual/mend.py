@@ -33,8 +33,12 @@ __all__ = ["mend", "mend_all"]
 _ABOVE, _MIDDLE = 20, 80
 """Rounds of U, and most rounds of the geometric mean."""
 
-_PATIENT, _MOST = 8, 16
+_PATIENT, _MOST = 16, 24
 """Rounds of U over all pairs after which twice as much is left for the sums each time, and most rounds."""
+
+_BEYOND = 1.7
+"""Power of the sums by which rows are divided between rounds over all pairs: with 1, sums still were apart by 1.34
+times what they may after 18 rounds, with 1.5 by 0.82 after 14, with 1.7 by 0.87 after 12, with 1.9 by 1.15 after 18."""
 
 _FLOOR = 1e-100
 """Stands for a zero that U will raise; its inverse is a float."""
@@ -115,7 +119,7 @@ def mend_all(
 
     Complexity
     ----------
-    ``n^2 n_reports`` products for each U, of which there are up to 16, about 8 as a rule.
+    ``n^2 n_reports`` products for each U, of which there are up to 24, about 12 as a rule.
     """
     from discreet.metricdp._kernels import raise_over_all
 
@@ -134,7 +138,8 @@ def mend_all(
         list((map if pool is None else pool.map)(close, range(0, table.shape[1], _WIDTH)))
         sums = above.sum(axis=1)
         logs = np.log(sums)
-        table = above / sums[:, None]
         if (np.abs(logs[:, None] - logs) <= 0.9 * delta * nats).all():
             break
-    return table
+        table = above / sums[:, None] ** _BEYOND
+    result: NDArray[np.float64] = above / sums[:, None]
+    return result

@@ -42,6 +42,9 @@ _DELTA, _DELTA_ALL = 1e-4, 1e-3
 """Most of epsilon that mending leaves for rows that do not sum to one, and most where it takes all pairs at a time,
 whose rounds take long."""
 
+_SAFE = 0.97
+"""Part of the gap to reach before prices alone are handed in for a channel that is there: rounding takes the rest."""
+
 _MARGIN = 1.3
 """How much longer than the last time it may take to hand in the last iterate."""
 
@@ -57,9 +60,9 @@ _LISTING = 1.7e-7
 _SPARE = 4.0
 """Mending may take one part in so many of the time, as long as nothing says that it is the last."""
 
-_MEND, _MEND_ALL = 25.0, 1.2
+_MEND, _MEND_ALL = 25.0, 4.0
 """Steps that take as long as mending along the edges; and over all pairs, times their number for an edge: 900 secrets
-and 9,800 edges took 3.5 CPU seconds for one, 0.035 for a step."""
+and 15,700 edges took 5 CPU seconds for one, 0.024 for a step."""
 
 _RARELY = 3.0
 """The first iterate is handed in after twice as many steps as mending so many times would take."""
@@ -67,9 +70,8 @@ _RARELY = 3.0
 _DENSE = 18
 """Constraints a secret beyond which a spanner stands for them."""
 
-_COARSE, _WIDE = 12, 0.01
-"""Edges a secret that the spanner may have for a gap as wide as this one: for 900 secrets a bound of 3.218 took 60 CPU
-seconds with 11 of them, about 67 with 15, whose optimum is 0.2 % higher."""
+_FEW = 20
+"""Edges a secret that the spanner may have."""
 
 _DILATIONS = (1.002, 1.005, 1.01, 1.02, 1.04, 1.08, 1.15)
 """How much longer than a constraint its path in the spanner may be: the first that leaves few enough edges."""
@@ -121,7 +123,7 @@ class PrimalDual:
         edges = priced_edges(part)
         if not len(edges) or part.n_reports < 2:
             return None
-        edges, dilation = _thinned(edges, _DENSE if limits.gap < _WIDE else min(_COARSE, _DENSE))
+        edges, dilation = _thinned(edges)
         blocks = -(-part.n_reports // LANES)
         needed = 4 * LANES * blocks * (9 * len(edges) + 12 * part.n)
         if needed > _LARGEST_STATE:
@@ -129,13 +131,15 @@ class PrimalDual:
             return Candidate("primal-dual", None, None, note)
         home = part.cost.argmin(axis=0) if part.home is None else part.home
         nats = part.nats(edges.lengths)
-        scaling = Scaling(part.cost, part.nats(part.paths), home, float(np.median(nats)))
+        # Long edges of a spanner say nothing of how far the nearest are apart.
+        step = float(np.median(nats if dilation == 1 else _nearest(edges, nats)))
+        scaling = Scaling(part.cost, part.nats(part.paths), home, step)
         state = Iterate(part.cost, scaling, edges, nats, limits.threads)
         run = _Run(part, limits, state, dilation, persistent=self.persistent)
         return run.until(self.iterations)
 
 
-def _thinned(edges: Adjacency, most: float) -> tuple[Adjacency, float]:
+def _thinned(edges: Adjacency) -> tuple[Adjacency, float]:
     """Choose edges whose paths are little longer than the constraints, where there are too many of these.
 
     The program on the spanner is then a relaxation, good for the bound, and its iterates are mended over all pairs.
@@ -149,9 +153,17 @@ def _thinned(edges: Adjacency, most: float) -> tuple[Adjacency, float]:
     pairs, lengths = edges.pairs[order], edges.lengths[order].astype(np.float64)
     for dilation in _DILATIONS:
         kept = spanner(edges.n, pairs, lengths, dilation * lengths)
-        if kept.sum() <= most * edges.n or dilation == _DILATIONS[-1]:
+        if kept.sum() <= _FEW * edges.n or dilation == _DILATIONS[-1]:
             break
     return edges.subgraph(np.sort(order[kept])), dilation
+
+
+def _nearest(edges: Adjacency, nats: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Find the shortest edge of each secret."""
+    nearest: NDArray[np.float64] = np.full(edges.n, np.inf)
+    for side in edges.pairs.T:
+        np.minimum.at(nearest, side, nats)
+    return nearest
 
 
 class _Run:
@@ -179,7 +191,7 @@ class _Run:
             (_GROWTH, _PATIENCE) if dilation == 1 else (_GROWTH_ALL, _PATIENCE_ALL)
         )
         self.every = part.nats(part.paths) if dilation > 1 else None
-        self.gap = math.inf
+        self.gap = self.upper = math.inf
         self.pool: ThreadPoolExecutor | None = None
 
     def until(self, iterations: int) -> Candidate:
@@ -214,6 +226,11 @@ class _Run:
         self._bound()
         loss = float(((part.cost * matrix).sum(axis=1) / sums).sum())
         gap, listens = self.limits.gap, self.limits.offer
+        if listens is not None and self.lower >= (1 - _SAFE * gap) * self.upper:
+            # What was handed in before may be enough now.
+            self.upper = math.inf
+            if listens(self._candidate(None, self._multipliers())):
+                return self._candidate(None, None)
         # Before it is mended it breaks constraints and loses too little.
         near = abs(loss - self.lower) <= 0.8 * gap * abs(loss)
         wait = not last and (listens is None or state.count < self.patience * self.offered)
@@ -225,7 +242,7 @@ class _Run:
         loss = float((part.cost * matrix).sum())
         if wait and loss - self.lower > (0.9 * gap if listens is None else gap) * loss:
             return None
-        self.offered = state.count
+        self.offered, self.upper = state.count, loss
         found = self._candidate(matrix, self._multipliers())
         if listens is None:
             return found
