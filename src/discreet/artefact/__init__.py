@@ -30,6 +30,9 @@ and multipliers; ``rate``, ``lift`` and ``totals_share`` stand in ``meta.json``:
 
 ``verify_standalone.py`` in the repository's root reads this format with the standard library alone.
 
+The mechanism of a location service (``kind`` is ``"mechanism"``) is one line of canonical JSON with its own SHA-256,
+which is also what a server sends; docs/theory/lrgeo-mechanism.md specifies it.
+
 A table of counts stays a CSV or Parquet file that any program reads; ``FILE.discreet.json`` beside it holds the
 guarantee, the certificate, the provenance, the regions, and the SHA-256 of the table. So do kept measurements; and so
 does an anonymized table, with how its cells are read.
@@ -57,6 +60,7 @@ from discreet.artefact._counts import (
     save_measurements,
 )
 from discreet.artefact._format import different_labels
+from discreet.artefact._mechanism import MECHANISM, load_mechanism, save_mechanism
 from discreet.artefact._read import Artefact, load, read, zip_kind
 from discreet.artefact._sidecar import is_table, kind_of, sidecar_of
 from discreet.artefact._streams import FileDiagnostics, anonymize_file, audit_file
@@ -64,6 +68,7 @@ from discreet.artefact._write import save
 
 __all__ = [
     "ANONYMOUS",
+    "MECHANISM",
     "AnchoredArtefact",
     "AnonymousTable",
     "Artefact",
@@ -80,12 +85,14 @@ __all__ = [
     "load_anonymous",
     "load_counts",
     "load_measurements",
+    "load_mechanism",
     "read",
     "save",
     "save_anchored",
     "save_anonymous",
     "save_counts",
     "save_measurements",
+    "save_mechanism",
     "sidecar_of",
     "zip_kind",
 ]

@@ -133,13 +133,18 @@ def is_whole(path: str | os.PathLike[str]) -> Iterator[bytes]:
 
 
 def zip_kind(path: str | os.PathLike[str]) -> str:
-    """Read what kind of channel a file says that it is: ``"channel"`` with a table, ``"anchored"`` without.
+    """Read what kind of channel a file says that it is: ``"channel"`` with a table, else another name.
 
     Raises
     ------
     InvalidProblemError
         When the file cannot be read, or is no artefact of this form.
     """
+    from discreet.artefact._mechanism import MECHANISM, is_mechanism
+
+    with is_whole(path) as data:
+        if is_mechanism(data):
+            return MECHANISM
     with is_whole(path) as data, zipfile.ZipFile(io.BytesIO(data)) as archive:
         entry = archive.getinfo("meta.json")
         # A header may state any size, and reading would first ask for that much memory.

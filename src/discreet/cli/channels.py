@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
-from discreet.artefact import Artefact
+from discreet.artefact import MECHANISM, Artefact
 from discreet.cli.anchored import anchored_facts, anchored_text, draw_anchored
 from discreet.cli.describe import describe, info_text
 from discreet.cli.designing import Outputs, Search, run_design
-from discreet.cli.files import open_any
+from discreet.cli.files import channel_kind, open_any
+from discreet.cli.mechanisms import mechanism_facts, mechanism_text, open_mechanism
 from discreet.cli.options import Channel, Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, warn
 from discreet.cli.registry import METHODS
@@ -214,6 +215,11 @@ def info(channel: Channel, *, as_json: Json = False) -> None:
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
+    if channel_kind(channel) == MECHANISM:
+        mechanism = open_mechanism(channel)
+        told = mechanism_facts(mechanism)
+        emit(told, mechanism_text(mechanism), as_json=as_json, command="info")
+        return
     stored = open_any(channel)
     if not isinstance(stored, Artefact):
         emit(anchored_facts(stored), anchored_text(stored), as_json=as_json, command="info")

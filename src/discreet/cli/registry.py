@@ -17,6 +17,9 @@ a table costs nothing, and a mechanism adds a line here and no import. What the 
     own data or ``None``, ``on_progress`` takes sentences. Only these and the demo take a seed.
 ``AUDITS``
     ``audit(asked: AuditRequest) -> Audit``: tries to break what a mechanism's method claims, for ``discreet audit``.
+``ATTACKS``, ``FILE_ATTACKS``
+    ``attack(asked: AttackRequest) -> Attacked``: infers what can be inferred, from a mechanism on made data or from a
+    file of some kind, for ``discreet attack``.
 ``JUDGES``
     ``judge(path, *, optimality) -> tuple[Certificate, dict]``: checks one kind of artefact anew, for ``discreet
     verify``; the dictionary holds further plain facts for ``--json``.
@@ -36,7 +39,17 @@ from discreet.metricdp.methods import METHODS as LIBRARY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["AUDITS", "COMPARE", "COUNT_METHODS", "JUDGES", "METHODS", "REPRODUCE", "find"]
+__all__ = [
+    "ATTACKS",
+    "AUDITS",
+    "COMPARE",
+    "COUNT_METHODS",
+    "FILE_ATTACKS",
+    "JUDGES",
+    "METHODS",
+    "REPRODUCE",
+    "find",
+]
 
 METHODS: dict[str, str] = {
     **LIBRARY,
@@ -110,10 +123,23 @@ AUDITS: dict[str, str] = {
     "submodular": "discreet.evaluate.audit_submodular:audit_choices",
 }
 
+ATTACKS: dict[str, str] = {
+    "hierarchy": "discreet.cli.attacks:attack_counts",
+    "kanonymity": "discreet.cli.attacks:attack_patients",
+    "metricdp": "discreet.cli.attacks:attack_grid",
+    "submodular": "discreet.cli.attacks:attack_choices",
+}
+
+FILE_ATTACKS: dict[str, str] = {
+    "anonymous-table": "discreet.cli.attacks:attack_table_file",
+    "channel": "discreet.cli.attacks:attack_channel_file",
+}
+
 JUDGES: dict[str, str] = {
     "anchored": "discreet.cli.judges:judge_anchored",
     "anonymous-table": "discreet.cli.row_judges:judge_anonymous",
     "channel": "discreet.cli.judges:judge_channel",
+    "mechanism": "discreet.cli.mechanisms:judge_mechanism",
     "measurements": "discreet.cli.table_judges:judge_measurements",
     "region-counts": "discreet.cli.table_judges:judge_counts",
 }

@@ -16,7 +16,7 @@ from discreet.lrgeo.verify import verify
 if TYPE_CHECKING:
     from discreet.lrgeo.client import Client
     from discreet.lrgeo.design import RegionDesign
-    from discreet.lrgeo.epochs import Epochs, State, locate
+    from discreet.lrgeo.epochs import Epochs, State, locate, pin
     from discreet.lrgeo.mechanism import Mechanism
     from discreet.lrgeo.problem import travel_loss
     from discreet.lrgeo.region import Region
@@ -32,6 +32,7 @@ __all__ = [
     "State",
     "design",
     "locate",
+    "pin",
     "travel_loss",
     "verify",
 ]
@@ -45,6 +46,7 @@ _WHERE = {
     "Roads": "roads",
     "State": "epochs",
     "locate": "epochs",
+    "pin": "epochs",
     "travel_loss": "problem",
 }
 """Public name -> the module that defines it."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.core.metric import MetricSpace
     from discreet.lrgeo.design import RegionDesign
 
-__all__ = ["FORM", "Mechanism"]
+__all__ = ["FORM", "Mechanism", "canonical"]
 
 FORM = "discreet.lrgeo.mechanism"
 _VERSION = 1
@@ -90,7 +90,7 @@ class Mechanism:
     totals_share: Fraction
     certificate: Certificate
     lower: float | None
-    upper: float
+    upper: float | None
     provenance: Provenance
 
     def __post_init__(self) -> None:
@@ -162,7 +162,7 @@ class Mechanism:
             "totals_share": str(self.totals_share),
             "certificate": self.certificate.to_dict(),
             "lower": None if self.lower is None else repr(self.lower),
-            "upper": repr(self.upper),
+            "upper": None if self.upper is None else repr(self.upper),
             "provenance": self.provenance.to_dict(),
         }
 
@@ -228,7 +228,7 @@ class Mechanism:
             Fraction(data["totals_share"]),
             Certificate.from_dict(data["certificate"]),
             None if data["lower"] is None else float(data["lower"]),
-            float(data["upper"]),
+            None if data["upper"] is None else float(data["upper"]),
             Provenance.from_dict(data["provenance"]),
         )
         if made.digest != data["digest"]:
@@ -245,11 +245,22 @@ def _rule(space: MetricSpace, unit: str) -> dict[str, Any]:
     return {"rule": "plane", "cell": 1, "scale_bits": space.scale_bits}
 
 
-def _digest(plain: Mapping[str, Any]) -> str:
+def canonical(plain: Mapping[str, Any]) -> bytes:
+    """Write plain values as JSON in one way: keys sorted, no spaces, UTF-8.
+
+    Examples
+    --------
+    >>> canonical({"b": [1, "x"], "a": None})
+    b'{"a":null,"b":[1,"x"]}'
+    """
     text = json.dumps(
         plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
-    return hashlib.sha256(text.encode()).hexdigest()
+    return text.encode()
+
+
+def _digest(plain: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical(plain)).hexdigest()
 
 
 def _pack(array: NDArray[np.int64]) -> dict[str, Any]:

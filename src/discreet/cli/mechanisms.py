@@ -1,0 +1,113 @@
+"""What the commands say of the mechanism of a location service, and how they check it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.artefact import load_mechanism
+from discreet.cli.output import facts
+from discreet.core.certificate import Certificate, Check
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from discreet.lrgeo import Mechanism
+
+__all__ = ["judge_mechanism", "mechanism_facts", "mechanism_text", "open_mechanism"]
+
+
+def open_mechanism(path: str) -> Mechanism:
+    """Read a mechanism; an error names the command's argument."""
+    try:
+        return load_mechanism(path)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
+
+
+def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify the mechanism of a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    optimality
+        Whether to check the lower bound too: it is stated without its proof, so that this check fails.
+
+    Returns
+    -------
+    certificate : Certificate
+        All checks.
+    facts : dict
+        The digest of the mechanism, and whether the lower bound was asked for.
+    """
+    from discreet.lrgeo import verify
+
+    mechanism = open_mechanism(path)
+    guarantee = mechanism.guarantee
+    checks = list(verify(mechanism.channel, guarantee, totals_share=mechanism.totals_share).checks)
+    scope = guarantee.scope
+    wrong = (
+        scope is None
+        or scope.n_secrets != mechanism.region.K
+        or scope.space != mechanism.region.space.digest
+        or scope.all_pairs_epsilon is None
+        or (scope.all_pairs_epsilon < guarantee.epsilon)
+        or (guarantee.radius is not None and _understated(mechanism))
+    )
+    checks.append(Check("facts misstated in the scope", int(wrong), 0, exact=True))
+    seeded = int(mechanism.provenance.seeded)
+    checks.append(Check("made with a seed, hence not private", seeded, 0, exact=True))
+    if optimality:
+        told = int(mechanism.lower is not None)
+        checks.append(Check("lower bound not proved", told, 0, exact=True))
+    found = {"digest": mechanism.digest, "optimality": optimality}
+    return Certificate(tuple(checks)), found
+
+
+def _understated(mechanism: Mechanism) -> bool:
+    """Tell whether less is stated for all pairs than follows from the pairs within the radius."""
+    guarantee, space = mechanism.guarantee, mechanism.region.space
+    stretch = space.adjacency(guarantee.radius).stretch(space)
+    told = guarantee.scope and guarantee.scope.all_pairs_epsilon
+    return stretch is None or not told or told < guarantee.epsilon * stretch
+
+
+def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
+    """Give what a mechanism says of itself, as plain values."""
+    channel, guarantee = mechanism.channel, mechanism.guarantee
+    return {
+        "kind": "mechanism",
+        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
+        "unit": guarantee.unit,
+        "method": mechanism.provenance.method,
+        "sizes": {
+            "places": mechanism.region.K,
+            "reports": channel.n_reports,
+            "ball": len(channel.ball),
+        },
+        "loss": mechanism.upper,
+        "lower": mechanism.lower,
+        "digest": mechanism.digest,
+        "certificate": mechanism.certificate.to_dict(),
+        "provenance": mechanism.provenance.to_dict(),
+    }
+
+
+def mechanism_text(mechanism: Mechanism) -> str:
+    """Describe a mechanism to people."""
+    channel, provenance = mechanism.channel, mechanism.provenance
+    lower = "none" if mechanism.lower is None else f"{mechanism.lower:.6g}"
+    upper = "unknown" if mechanism.upper is None else f"{mechanism.upper:.6g}"
+    rows: list[tuple[str, object]] = [
+        ("guarantee", mechanism.guarantee),
+        ("which is about", "places: a point is snapped to the nearest one first"),
+        ("places", mechanism.region.K),
+        ("explicit weights", len(channel.ball)),
+        ("tails fall at", f"{float(channel.rate):.6g} nats per {mechanism.guarantee.unit}"),
+        ("expected loss", f"{upper}, lower bound {lower}"),
+        ("method", provenance.method),
+        ("sha256", mechanism.digest),
+    ]
+    rows += [("tried", sentence) for sentence in provenance.method_trace]
+    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
+    return f"{facts(rows)}\n\n{mechanism.certificate}"
