@@ -48,7 +48,9 @@ def grid(side: int, *, seed: int = 0) -> Instance:
 
 def line(count: int) -> NDArray[np.float64]:
     """Distances of places in a row, one apart."""
-    return np.abs(np.subtract.outer(np.arange(float(count)), np.arange(float(count))))
+    at = np.arange(float(count))
+    apart: NDArray[np.float64] = np.abs(at[:, None] - at[None, :])
+    return apart
 
 
 def batch(

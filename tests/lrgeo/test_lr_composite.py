@@ -142,7 +142,7 @@ def test_the_decomposition_gives_what_one_program_gives() -> None:
         reproduce(
             FIVE,
             NEAR,
-            LRGeo(2, 1.0, 3.0, centered="location", solver=solver),  # type: ignore[arg-type]
+            LRGeo(2, 1.0, 3.0, centered="location", solver=solver),
             users=[6, 12],
         ).result
         for solver in ("whole", "benders", "benders-as-printed")

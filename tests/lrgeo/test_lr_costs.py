@@ -57,7 +57,7 @@ def test_the_table_of_all_places_is_exact() -> None:
     table = CostTable.from_roads(way, np.arange(36), targets, apart)
     true = trip_cost(way[:, targets])
     for side in ("upper", "lower", "table"):
-        assert np.array_equal(table.estimate(side), true)  # type: ignore[arg-type]
+        assert np.array_equal(table.estimate(side), true)
     prior = np.arange(1.0, 37.0) / np.arange(1.0, 37.0).sum()
     assert np.array_equal(table.estimate("table", prior), prior[:, None] * true)
 
@@ -140,3 +140,17 @@ def test_an_instance_of_a_region_has_its_distances_and_its_travel_costs() -> Non
         Instance.from_region(Plain(), targets=[4])
     with pytest.raises(InvalidProblemError, match="targets"):
         Instance.from_region(Plain(), targets=[0.5])
+
+
+def test_a_real_region_can_be_reproduced_on() -> None:
+    from discreet import MetricDP, lrgeo
+
+    region = lrgeo.Region.from_grid(3, 3, cell=1, unit="km")
+    places = lrgeo.Instance.from_region(region, targets=[0, 5])
+    made = lrgeo.reproduce(
+        places, MetricDP(1, "km", radius=1), lrgeo.LRGeo(reach=2, r_exp=1.0, r_obf=2.0)
+    )
+    assert made.guarantee is None
+    assert made.result.everywhere == lrgeo.composite_check(
+        made.result.matrix, places.distances, 1.0
+    )

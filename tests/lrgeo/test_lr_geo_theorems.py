@@ -368,8 +368,8 @@ def test_the_disc_covers_rows_and_columns_wherever_its_center_is(
     seven = grid(7)
     graph = GeoIndGraph(seven.distances, 1.0)
     for centered in ("user", "location"):
-        one = prepare(seven, graph, user, reach=reach, r_obf=r_obf, centered=centered)  # type: ignore[arg-type]
-        radius = request_radius(reach, r_obf, centered=centered)  # type: ignore[arg-type]
+        one = prepare(seven, graph, user, reach=reach, r_obf=r_obf, centered=centered)
+        radius = request_radius(reach, r_obf, centered=centered)
         for center in one.rows:
             assert seven.distances[center, one.rows].max() <= radius + 1e-6
             assert seven.distances[center, one.coefficients.columns].max() <= radius + 1e-6

@@ -14,25 +14,37 @@ from discreet.lrgeo.design import design
 from discreet.lrgeo.verify import verify
 
 if TYPE_CHECKING:
+    from discreet.lrgeo.audited import audited_design
     from discreet.lrgeo.client import Client
+    from discreet.lrgeo.composite import composite_check
     from discreet.lrgeo.design import RegionDesign
     from discreet.lrgeo.epochs import Epochs, State, locate, pin
+    from discreet.lrgeo.frozen_scales import FrozenScales
+    from discreet.lrgeo.instance import Instance
+    from discreet.lrgeo.lr_geo import LRGeo
     from discreet.lrgeo.mechanism import Mechanism
     from discreet.lrgeo.problem import travel_loss
+    from discreet.lrgeo.published import reproduce
     from discreet.lrgeo.region import Region
     from discreet.lrgeo.roads import Roads
 
 __all__ = [
     "Client",
     "Epochs",
+    "FrozenScales",
+    "Instance",
+    "LRGeo",
     "Mechanism",
     "Region",
     "RegionDesign",
     "Roads",
     "State",
+    "audited_design",
+    "composite_check",
     "design",
     "locate",
     "pin",
+    "reproduce",
     "travel_loss",
     "verify",
 ]
@@ -40,13 +52,19 @@ __all__ = [
 _WHERE = {
     "Client": "client",
     "Epochs": "epochs",
+    "FrozenScales": "frozen_scales",
+    "Instance": "instance",
+    "LRGeo": "lr_geo",
     "Mechanism": "mechanism",
     "Region": "region",
     "RegionDesign": "design",
     "Roads": "roads",
     "State": "epochs",
+    "audited_design": "audited",
+    "composite_check": "composite",
     "locate": "epochs",
     "pin": "epochs",
+    "reproduce": "published",
     "travel_loss": "problem",
 }
 """Public name -> the module that defines it."""

@@ -7,11 +7,12 @@ was. Modeled here:
   program has the same size whatever K is, and times are flat;
 * every free entry is between .01 and .99. The ratio of two of them is at most :math:`99 = e^{4.6}`, so that at
   :math:`\epsilon = 10` per km no pair more than .46 km apart can violate anything;
-* every scale is between 1e-5 and .01; the form is forced in the ring from r_exp to r_obf only; and what lies outside
-  the range is 0, which makes ratios across users infinite.
+* every scale is between 1e-5 and .01; the form is forced in the ring from r_exp to r_obf only, with
+  :math:`e^{-d_{ik} / 2}` for d in kilometers, which has no epsilon in it; and what lies outside the range is 0, which
+  makes ratios across users infinite.
 
-Not modeled: exponents that differ between master and subproblem, distances between the wrong places, and a counter of
-violations that compares rows padded with zeros.
+Not modeled: the exponents of its subproblems, which differ from those of its master, distances between the wrong
+places, and a counter of violations that compares rows padded with zeros.
 """
 
 from __future__ import annotations
@@ -161,5 +162,5 @@ class _Ring:
         return self.form.forced(away, inside) & within(away, self.form.r_obf)
 
     def weights(self, away: NDArray[np.float64], inside: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """As published."""
-        return self.form.weights(away, inside)
+        """Without epsilon."""
+        return np.where(inside, np.exp(-away / 2), 0.0)
