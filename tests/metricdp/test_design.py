@@ -23,7 +23,17 @@ from discreet.core.errors import (
 )
 from discreet.core.guarantee import MetricDP
 from discreet.core.metric import MetricSpace
-from discreet.metricdp import Columns, Direct, Exponential, Kernel, Problem, _search, design, verify
+from discreet.metricdp import (
+    Columns,
+    Direct,
+    Exponential,
+    Kernel,
+    Problem,
+    _design,
+    _search,
+    design,
+    verify,
+)
 from discreet.metricdp._design import Interrupted
 from discreet.metricdp.part import Candidate, Limits, Part
 
@@ -381,3 +391,18 @@ def test_a_method_does_not_start_when_its_time_is_all_but_over(
     assert late.provenance.method == "exponential"
     assert not any(line.startswith("Direct") for line in late.provenance.method_trace)
     assert verify(late).passed
+
+
+@pytest.mark.parametrize("simple", [600_000, 100])
+def test_the_program_of_the_steepest_constraints_comes_first_where_others_cannot_matter(
+    simple: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the whole program is small or not; for a gap that sees all of them it is skipped."""
+    monkeypatch.setattr(_design, "_SMALL", 10)
+    monkeypatch.setattr(_design, "_SIMPLE", simple)
+    problem = Problem(GRID, utility_loss="euclidean", reports=[0, 4, 8])
+    outcome = design(problem, MetricDP(6, "km"), gap=1e-2)
+    assert "of 6.61 nats at most" in outcome.provenance.method_trace[-1]
+    assert verify(outcome, optimality=True).passed
+    narrow = design(problem, MetricDP(6, "km"), gap=1e-9, throw=False)
+    assert "nats at most" not in " ".join(narrow.provenance.method_trace)

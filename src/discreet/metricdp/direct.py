@@ -56,6 +56,15 @@ class Direct:
     solver
         ``"simplex"``, ``"ipm"`` (interior point, without crossover), or ``"auto"``: simplex where nearest secrets are
         more than three nats apart, where most of the channel is at its vertices' tails, else interior point.
+    steepest
+        Nats beyond which constraints are left out, at most 20. A constraint of l nats keeps a probability above
+        :math:`e^{-l}` of another: the repair restores that for about as much of the loss, and prices of the others
+        bound the whole.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a solver of another name, or a limit that is not in (0, 20].
 
     Examples
     --------
@@ -65,8 +74,13 @@ class Direct:
     """
 
     solver: Literal["auto", "simplex", "ipm"] = "auto"
+    steepest: float = LARGEST_EXPONENT
 
     def __post_init__(self) -> None:
+        if not 0 < self.steepest <= LARGEST_EXPONENT:
+            raise InvalidProblemError(
+                "steepest", f"nats above 0 and at most {LARGEST_EXPONENT:g}", self.steepest
+            )
         if self.solver not in {"auto", "simplex", "ipm"}:
             raise InvalidProblemError("solver", "'auto', 'simplex' or 'ipm'", repr(self.solver))
 
@@ -89,7 +103,7 @@ class Direct:
         ----------
         ``2 m K + n`` rows and ``n K`` variables for n secrets, K reports and m constraints that no others imply.
         """
-        edges = priced_edges(part)
+        edges = priced_edges(part, self.steepest)
         rows = program_rows(part, edges)
         if rows * _BYTES_PER_ROW > _LARGEST_MODEL:
             gib = rows * _BYTES_PER_ROW / 2**30
@@ -105,7 +119,10 @@ class Direct:
             # Interior points without crossover may end as "unknown", and simplex in numerical trouble.
             found, used = _run(program, second, limits), second
         matrix = np.maximum(found.x, 0.0).reshape(part.cost.shape)
-        note = f"The linear program of {rows} rows was solved by {used} in {found.iterations} iterations."
+        near = (
+            "" if self.steepest == LARGEST_EXPONENT else f", of {self.steepest:.3g} nats at most,"
+        )
+        note = f"The linear program of {rows} rows{near} was solved by {used} in {found.iterations} iterations."
         facts = {"solver": used, "rows": rows, "iterations": found.iterations}
         return Candidate("direct", matrix, _prices(part, edges, found), note, facts)
 
@@ -139,10 +156,10 @@ def _run(program: LinearProgram, method: Literal["simplex", "ipm"], limits: Limi
     )
 
 
-def priced_edges(part: Part) -> Adjacency:
+def priced_edges(part: Part, steepest: float = LARGEST_EXPONENT) -> Adjacency:
     """Take the constraints that no others imply, as far as floats can tell their coefficients from a large number."""
     graph = part.binding
-    return graph.subgraph(np.flatnonzero(part.rate * graph.lengths <= LARGEST_EXPONENT))
+    return graph.subgraph(np.flatnonzero(part.rate * graph.lengths <= steepest))
 
 
 def program_rows(part: Part, edges: Adjacency) -> int:
