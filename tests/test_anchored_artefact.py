@@ -22,6 +22,7 @@ from discreet.artefact import (
     save_anchored,
     zip_kind,
 )
+from discreet.core import lengths
 from discreet.core.anchored import AnchoredChannel, Ball
 from discreet.core.certificate import Certificate, Check
 from discreet.core.check_anchored import verify_anchored
@@ -100,6 +101,28 @@ def test_what_is_saved_is_loaded(tmp_path: Path, make: Any) -> None:
         made.guarantee.epsilon,
         made.guarantee.radius,
     )
+    save_anchored(back, tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["grid", "manhattan"])
+def test_files_from_when_fewer_secrets_had_a_table_load_and_verify(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """More than 4,096 secrets had none once; a file of 4,097 to 5,120 states lengths that are not closed."""
+    space = MetricSpace.grid(5, 6, cell=1, unit="km")
+    if kind != "grid":
+        space = MetricSpace.from_points(np.asarray(space.points), metric=kind, unit="km")
+    with monkeypatch.context() as older:
+        older.setattr(lengths, "DENSE_LIMIT", 20)
+        made = from_tails(tail_channel(space, MetricDP(1, "km", "1.6"), rounds=0))
+        save_anchored(made, tmp_path / "a")
+        digest = made.channel.digest
+    back = load_anchored(tmp_path / "a")
+    assert back.channel.digest == digest
+    assert not back.channel.space.has_matrix
+    assert verify_anchored(back.channel, back.guarantee, totals_share=back.totals_share).passed
+    assert back.channel.row(3).sum() > 0
     save_anchored(back, tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 

@@ -290,8 +290,9 @@ def _space(stated: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Met
     else:
         points = point_table(arrays["points"], stated["metric"])
         source = PointLengths(points, stated["metric"], bits, int(stated["per_unit"]))
-    space = MetricSpace(stated["unit"], stated["metric"], bits, source, points)
-    if space.has_matrix or space.digest != stated["digest"]:
+    # What was made without a table stays without: once more than 4096 secrets had none.
+    space = MetricSpace(stated["unit"], stated["metric"], bits, source, points, tabled=False)
+    if space.digest != stated["digest"]:
         raise InvalidProblemError("space", "the digest that is stated", "another one")
     return space
 

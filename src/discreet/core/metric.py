@@ -57,6 +57,8 @@ class MetricSpace:
         What computes the lengths.
     points
         Array ``(n, dimensions)`` of coordinates, where there are some.
+    tabled
+        ``False`` in files from when fewer secrets had a matrix: then there is none.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class MetricSpace:
     scale_bits: int
     source: PointLengths | LatticeLengths | PlaneLengths | TableLengths
     points: NDArray[np.float64] | None = None
+    tabled: bool = True
 
     @classmethod
     def from_points(cls, points: ArrayLike, *, metric: str = "euclidean", unit: str) -> MetricSpace:
@@ -266,14 +269,13 @@ class MetricSpace:
     @property
     def has_matrix(self) -> bool:
         """Whether there are few enough secrets for a matrix of distances: at most 5120."""
-        return self.n <= measures.DENSE_LIMIT
+        return self.tabled and self.n <= measures.DENSE_LIMIT
 
     @cached_property
     def distances(self) -> NDArray[np.int64]:
         """Array ``(n, n)`` of distances in units of ``2^-scale_bits``: rounded down, closed, read-only.
 
-        Computed when first asked for, and kept: ``8 n^2`` bytes. Refused for more than 5120 secrets;
-        :meth:`adjacency` with a radius needs no matrix.
+        Computed when first asked for, and kept: ``8 n^2`` bytes. Refused for more than 5120 secrets.
         """
         if not self.has_matrix:
             raise InvalidProblemError(
@@ -284,10 +286,7 @@ class MetricSpace:
         return distances
 
     def distance(self, i: int, j: int) -> Fraction:
-        """Give the stored distance of two secrets, exactly, in the unit of the space.
-
-        Beyond 5120 secrets it is the length rounded down, not closed.
-        """
+        """Give the stored distance of two secrets, exactly, in its unit; beyond 5120 secrets it is not closed."""
         if self.has_matrix:
             length = int(self.distances[i, j])
         else:
