@@ -17,7 +17,7 @@ from discreet.submodular.accounting import Draws, lines
 from discreet.submodular.problem import Statement
 
 REACH = Coverage(np.random.default_rng(1).random((20, 4)) < 0.4)
-ONE_PASS = "decomposable, one pass"
+RULE = "decomposable, one pass"
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_the_theorem_about_sums_in_one_pass_is_offered_to_nothing_else(
 ) -> None:
     statement = Statement(5, 1, 3, decomposable, Fraction(1), "add-remove-one")
     found = lines(draws, Fraction(1, 10), statement, Fraction(1, 10**6))
-    assert (ONE_PASS in {line.rule for line in found}) is offered
+    assert (RULE in {line.rule for line in found}) is offered
