@@ -32,6 +32,7 @@ __all__ = [
     "paper_app",
     "quick",
     "region",
+    "sound_app",
 ]
 
 ORIGIN = (41.89, 12.48)
@@ -48,6 +49,11 @@ def region() -> Region:
 def mechanism(epsilon: int = 2) -> Mechanism:
     """Make a mechanism for it."""
     return Mechanism.from_design(design(region(), MetricDP(epsilon, "km"), gap=0.5), region())
+
+
+def sound_app(**options: Any) -> FastAPI:
+    """Make an application that only publishes."""
+    return create_app(mechanism(), region(), **options)
 
 
 def paper_app(**limits: Any) -> FastAPI:

@@ -36,16 +36,12 @@ from discreet.lrgeo.messages import (
 from discreet.service import Limits, PaperServer, create_app
 from discreet.service.wire import JSON, MSGPACK, decode, encode
 from meta.canary import SENTINEL
-from service.running import PARAMETERS, ask, closed, mechanism, paper_app, region
+from service.running import PARAMETERS, ask, closed, mechanism, paper_app, region, sound_app
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 SNAPSHOT = Path(__file__).parents[1] / "data" / "service-openapi.json"
-
-
-def sound_app(**options: Any) -> Any:
-    return create_app(mechanism(), region(), **options)
 
 
 def refused(answer: httpx.Response, status: int, error: str) -> Refusal:

@@ -22,11 +22,11 @@ from discreet.core.errors import (
 from discreet.core.outcome import Unproven
 from discreet.lrgeo import Epochs, Mechanism
 from discreet.lrgeo.messages import Published, write
-from discreet.service import Client, PaperClient, create_app
+from discreet.service import Client, PaperClient
 from discreet.service.asking import Server
 from discreet.service.wire import MSGPACK, encode
 from meta.canary import leaks
-from service.running import closed, mechanism, paper_app, quick, region
+from service.running import closed, mechanism, paper_app, quick, region, sound_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,14 +45,10 @@ class Clock:
         return self.now
 
 
-def sound() -> Any:
-    return create_app(mechanism(), region())
-
-
 def made(folder: Path, clock: Clock, app: Any = None, **options: Any) -> Client:
     seen = options.pop("seen", None)
     return Client(
-        quick(app or sound(), seen=seen, **options.pop("wire", {})),
+        quick(app or sound_app(), seen=seen, **options.pop("wire", {})),
         state=folder / "state.json",
         cache=folder / "cache",
         now=clock,

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Jobs"]
 
+_STARTING = 120.0
+"""Seconds for the solver's process to load its libraries; they are none of a job's."""
+
 _POLL = 0.05
 """Seconds between two looks at whether the queue is being closed."""
 
@@ -162,16 +165,18 @@ class _Worker:
         self, uploads: Sequence[Upload], seconds: float, closed: Callable[[], bool]
     ) -> Sequence[NDArray[np.float64]] | str:
         """Solve a batch; a text says why there is no solution."""
-        pipe = self._started()
-        end = time.monotonic() + seconds
         try:
+            fresh = self._process is None or not self._process.is_alive()
+            pipe = self._started()
+            if fresh and not _wait(pipe, _STARTING, closed):
+                self.stop()
+                return "the solver's process did not start"
+            if fresh:
+                pipe.recv()
             pipe.send(uploads)
-            while not pipe.poll(_POLL):
-                if closed():
-                    return "the server is closing"
-                if time.monotonic() > end:
-                    self.stop()
-                    return f"no solution within {seconds:g} seconds"
+            if not _wait(pipe, seconds, closed):
+                self.stop()
+                return f"no solution within {seconds:g} seconds"
             found: Sequence[NDArray[np.float64]] | str = pipe.recv()
         except (EOFError, OSError):
             self.stop()
@@ -200,10 +205,20 @@ class _Worker:
         return self._pipe
 
 
+def _wait(pipe: Connection, seconds: float, closed: Callable[[], bool]) -> bool:
+    """Wait for a message; say whether one came before the time was up or the queue was closed."""
+    end = time.monotonic() + seconds
+    while not pipe.poll(_POLL):
+        if closed() or time.monotonic() > end:
+            return False
+    return True
+
+
 def _serve(solve: Solve, pipe: Connection) -> None:
     """Solve batches until the server is gone."""
     # Ctrl-C goes to the whole group; the server ends this process when it is done.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pipe.send("ready")
     while True:
         try:
             uploads = pipe.recv()

@@ -54,12 +54,12 @@ def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
     ...     bound.getsockname()[0]
     '127.0.0.1'
     """
+    if not 0 <= port < 1 << 16:
+        raise InvalidProblemError("port", "a number from 0 to 65535", port)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:
         raise InvalidProblemError("host", "a name or an address of this machine", host) from None
-    except OverflowError:
-        raise InvalidProblemError("port", "a number from 0 to 65535", port) from None
     addresses = [str(place[4][0]) for place in found]
     remote = [
         one for one in addresses if not ipaddress.ip_address(one.partition("%")[0]).is_loopback

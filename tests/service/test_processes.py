@@ -1,0 +1,244 @@
+"""Two real processes over loopback: the server is killed, restarted and stopped; the client recovers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.outcome import Unproven
+from discreet.lrgeo import Epochs
+from discreet.service import Client, PaperClient, bind
+from discreet.service.asking import Server
+from service.running import in_thread, paper_app, region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
+WHERE = {
+    **os.environ,
+    "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+HERE, THERE = (41.8934, 12.4851), (41.9041, 12.5012)
+
+
+@pytest.fixture
+def processes() -> Iterator[list[subprocess.Popen[str]]]:
+    """Give a list of processes that are ended whatever happens."""
+    started: list[subprocess.Popen[str]] = []
+    yield started
+    for process in started:
+        process.kill()
+        process.communicate(timeout=60)
+
+
+def start(
+    processes: list[subprocess.Popen[str]], *arguments: object, code: list[str] = COMMAND
+) -> subprocess.Popen[str]:
+    command = [*code, *(str(argument) for argument in arguments)]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=WHERE)
+    processes.append(process)
+    return process
+
+
+def url_of(process: subprocess.Popen[str]) -> str:
+    """Read the first JSON object that a server says."""
+    assert process.stdout is not None
+    text = ""
+    for line in process.stdout:
+        text += line
+        if line.startswith("}"):
+            return str(json.loads(text)["url"])
+    raise AssertionError(process.stderr.read() if process.stderr else "")
+
+
+YEAR = Epochs(365 * 86_400)
+"""A test that runs at the end of an hour would see two epochs."""
+
+
+def files(folder: Path) -> dict[str, Path]:
+    return {"state": folder / "state.json", "cache": folder / "cache"}
+
+
+def test_a_server_is_killed_and_restarted_and_the_client_recovers_with_its_ledger(
+    tmp_path: Path, processes: list[subprocess.Popen[str]]
+) -> None:
+    line = (
+        "serve --grid 4x4 --cell 0.5 --unit km --origin 41.89,12.48 --epsilon 2/km --json --quiet"
+    )
+    kept = tmp_path / "city.mechanism"
+    first = start(processes, *line.split(), "--port", 0, "-o", kept)
+    url = url_of(first)
+    options = [part for name, path in files(tmp_path).items() for part in (f"--{name}", str(path))]
+    command = [*COMMAND, "locate", "-", "--server", url, "--json", "--wait", "300"]
+    done = subprocess.run(
+        [*command, "--epoch", str(YEAR.seconds), *options],
+        input="41.8986 12.4869\n",
+        capture_output=True,
+        text=True,
+        env=WHERE,
+        check=False,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert set(told) >= {"report", "epoch", "spent_today", "spent_in_all"}
+    assert (told["spent_today"], told["spent_in_all"]) == (2.0, 2.0)
+    first.send_signal(signal.SIGKILL)
+    first.wait(60)
+    ledger = (tmp_path / "state.json").read_bytes()
+    # The mechanism is kept: without a server the client still reports, and repeats within the epoch.
+    with Client(Server(url, patience=0), epochs=YEAR, **files(tmp_path)) as client:
+        assert list(client.locate((41.8926, 12.4909)).report) == told["report"]
+    # Asked to look whether it still is the one, it says that nobody answers, and reports nothing.
+    with (
+        Client(Server(url, patience=0), epochs=YEAR, refresh=0, **files(tmp_path)) as client,
+        pytest.raises(LimitReachedError, match="can't be reached"),
+    ):
+        client.locate((41.8926, 12.4909))
+    assert (tmp_path / "state.json").read_bytes() == ledger
+    second = start(
+        processes, "serve", "--mechanism", kept, "--port", url.rpartition(":")[2], "--json"
+    )
+    with Client(Server(url, patience=300), epochs=YEAR, refresh=0, **files(tmp_path)) as client:
+        assert list(client.locate((41.8926, 12.4909)).report) == told["report"]
+    assert (tmp_path / "state.json").read_bytes() == ledger
+    second.send_signal(signal.SIGTERM)
+    assert second.wait(60) == 0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.slow
+def test_a_server_is_killed_in_mid_job_and_the_client_sends_it_again(
+    tmp_path: Path, processes: list[subprocess.Popen[str]]
+) -> None:
+    port = free_port()
+    code = [sys.executable, str(ROOT / "tests" / "service" / "solving.py")]
+    first = start(processes, tmp_path, port, code=code)
+    assert first.stdout is not None
+    assert first.stdout.readline().startswith("http")
+    found: list[object] = []
+    client = PaperClient(Server(f"http://127.0.0.1:{port}", patience=300), patience=600)
+    thread = threading.Thread(target=lambda: found.append(client.report(HERE)), daemon=True)
+    thread.start()
+    until((tmp_path / "begun").exists)
+    first.send_signal(signal.SIGKILL)
+    first.wait(60)
+    (tmp_path / "begun").unlink()
+    (tmp_path / "go").touch()
+    start(processes, tmp_path, port, code=code)
+    thread.join(300)
+    (outcome,) = found
+    assert isinstance(outcome, Unproven)
+    assert outcome.result in [region().where(k) for k in range(region().K)]
+    assert (tmp_path / "begun").exists()
+
+
+def until(happens: Any) -> None:
+    """Wait for something that other processes do."""
+    for _ in range(6000):
+        if happens():
+            return
+        time.sleep(0.05)
+    raise AssertionError
+
+
+class Recorder(threading.Thread):
+    """A proxy between client and server that keeps every byte that goes to the server."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(daemon=True)
+        self._port = int(target.rpartition(":")[2])
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.seen: list[bytes] = []
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            with client, socket.create_connection(("127.0.0.1", self._port)) as server:
+                back = threading.Thread(target=self._copy, args=(server, client, None), daemon=True)
+                back.start()
+                self._copy(client, server, self.seen)
+                server.shutdown(socket.SHUT_WR)
+                back.join(30)
+
+    def _copy(self, source: socket.socket, target: socket.socket, kept: list[bytes] | None) -> None:
+        while data := source.recv(1 << 16):
+            if kept is not None:
+                kept.append(data)
+            target.sendall(data)
+
+    def close(self) -> None:
+        # Waking a thread from accept takes a shutdown, not a close.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.join(30)
+
+
+def test_on_the_wire_no_byte_to_the_server_depends_on_the_place(tmp_path: Path) -> None:
+    with in_thread(paper_app()) as url:
+        recorder = Recorder(url)
+        sent = []
+        for place in (HERE, THERE):
+            recorder.seen.clear()
+            clock = iter([0.0, 0.0, 9e8, 9e8 + 1e5, 9e8 + 1e5])
+            name = f"{place[0]}"
+            for _ in range(2):
+                with Client(
+                    recorder.url,
+                    state=tmp_path / name / "state",
+                    cache=tmp_path / name / "cache",
+                    refresh=1.0,
+                    now=lambda clock=clock: 1e9 + next(clock),  # type: ignore[misc]
+                ) as client:
+                    client.locate(place)
+            sent.append(b"".join(recorder.seen))
+        recorder.close()
+    assert sent[0] == sent[1]
+    assert sent[0].count(b"GET /v1/mechanism") == 2
+    assert b"POST" not in sent[0]
+
+
+def test_other_machines_are_kept_out_unless_they_are_let_in() -> None:
+    for host in ("0.0.0.0", "::", "192.0.2.1"):  # noqa: S104 - it is refused
+        with pytest.raises(InvalidProblemError, match="host: expected a loopback address"):
+            bind(host, 0)
+    with bind("0.0.0.0", 0, allow_remote=True) as bound:  # noqa: S104 - on purpose
+        assert bound.getsockname()[1] > 0
+    with pytest.raises(InvalidProblemError, match="host: expected a name"):
+        bind("no such host", 0)
+
+
+def test_a_port_that_is_taken_or_none_is_refused() -> None:
+    with bind("127.0.0.1", 0) as bound:
+        bound.listen()
+        port = bound.getsockname()[1]
+        with pytest.raises(InvalidProblemError, match="port: expected one that can be bound"):
+            bind("127.0.0.1", port)
+    for port in (-1, 65_536):
+        with pytest.raises(InvalidProblemError, match="port: expected a number from 0 to 65535"):
+            bind("127.0.0.1", port)
