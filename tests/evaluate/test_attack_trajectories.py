@@ -87,7 +87,9 @@ def test_long_ways_neither_vanish_nor_overflow() -> None:
 @pytest.fixture(scope="module")
 def grid() -> tuple[Problem, Channel]:
     problem = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
-    return problem, design(problem, MetricDP(1, unit="km"), method=Exponential()).channel
+    return problem, design(
+        problem, MetricDP(2, unit="km"), method=Exponential(), throw=False
+    ).channel
 
 
 def test_whoever_sees_all_reports_does_better_than_whoever_sees_one(
@@ -103,7 +105,7 @@ def test_whoever_sees_all_reports_does_better_than_whoever_sees_one(
     assert together.attacker.value >= way.attacker.value - 0.02
     assert whole.attacker.value > whole.baseline.value
     assert error.error
-    assert error.attacker.high < error.baseline.value
+    assert error.attacker.value < error.baseline.value
     assert error.measure == "error, km"
     for one in found:
         assert one.control is not None

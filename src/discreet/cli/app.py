@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli import (
     anonymizing,
+    attacking,
     auditing,
     budgets,
     channels,
@@ -59,6 +60,7 @@ def root(
 
 
 anonymizing.register(app)
+attacking.register(app)
 auditing.register(app)
 channels.register(app)
 counting.register(app)

@@ -4,6 +4,7 @@ Colors are told apart by people who see few of them and in grey: each line has a
 name at its end. Where no axes are given, new ones are made on a figure without a window; ``ax.figure`` is it.
 """
 
+from discreet.plot.attacks import plot_findings
 from discreet.plot.channels import plot_channel_row
 from discreet.plot.choices import plot_selection
 from discreet.plot.counts import plot_answers, plot_counts
@@ -18,6 +19,7 @@ __all__ = [
     "plot_channel_row",
     "plot_class_sizes",
     "plot_counts",
+    "plot_findings",
     "plot_frontier",
     "plot_intervals",
     "plot_rows",

@@ -1,0 +1,96 @@
+"""The chapter of an attack: the panel "attacked", and a figure of how far the attacker got."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.plot.attacks import plot_findings
+from discreet.report.figures import inline_svg, new_figure
+from discreet.report.judged import Judged, panel
+from discreet.report.page import Chapter
+from discreet.report.words import number
+
+if TYPE_CHECKING:
+    from discreet.evaluate.attack.finding import Attacked, Finding
+    from discreet.evaluate.intervals import Estimate
+
+__all__ = ["attack_row", "chapter"]
+
+_LEAD = "As well as anybody knows how: the attacker, a naive one who does not look, and people who are not concerned."
+_KEY = (
+    "Dot and bar: the attacker, with its interval. Upright stroke: the naive attacker. Cross: the control group. "
+    "Dashed: what the claim allows."
+)
+
+
+def attack_row(found: Finding) -> Judged:
+    """Put a finding in the words of the page.
+
+    Examples
+    --------
+    >>> from discreet.evaluate.attack.finding import Finding
+    >>> from discreet.evaluate.intervals import Estimate
+    >>> sure = Estimate.computed(0.75)
+    >>> attack_row(Finding("guess", "records found", sure, Estimate.computed(0.5), limit=0.7)).broken
+    True
+    """
+    limit = "nothing" if found.limit is None else f"{_side(found)} {number(found.limit)}"
+    beside = [f"naive {_text(found.baseline)}"]
+    if found.control is not None:
+        beside.append(f"control group {_text(found.control)}")
+    verdict = {
+        None: "no claim to test",
+        True: "within what is claimed: this proves nothing",
+        False: "the claim is broken",
+    }[found.kept]
+    return Judged(
+        found.attack,
+        limit,
+        f"{found.measure}: {_text(found.attacker)}",
+        verdict,
+        "; ".join(beside),
+        broken=found.kept is False,
+    )
+
+
+def chapter(found: Attacked, *, title: str = "", anchor: str = "attacked") -> Chapter:
+    """Make a chapter of everything that was found against one target.
+
+    Parameters
+    ----------
+    found
+        What an attack returned.
+    title, anchor
+        Its heading, and its name in links.
+
+    Returns
+    -------
+    Chapter
+        Panel and figures.
+    """
+    heading = title or f"Attacked: {found.target}"
+    notes = list(dict.fromkeys(one.note for one in found.findings if one.note))
+    if found.private:
+        notes.append(f"Private: {found.private}.")
+    rows = [attack_row(one) for one in found.findings]
+    body = panel(rows, title=heading, anchor=anchor, lead=_LEAD, notes=[*notes, _KEY])
+    for kind in (False, True):
+        shown = [one for one in found.findings if one.error is kind]
+        if shown:
+            figure = new_figure(6.2, 0.9 + 0.32 * len(shown))
+            plot_findings(shown, ax=figure.add_subplot())
+            label = f"{heading}: {', '.join(one.attack for one in shown)}"
+            svg = inline_svg(figure, label=label, salt=f"{anchor}-{'errors' if kind else 'shares'}")
+            body += f'\n<section><figure class="plot">{svg}</figure></section>'
+    return Chapter(heading, anchor, body, _LEAD)
+
+
+def _text(estimate: Estimate) -> str:
+    told = number(estimate.value)
+    if estimate.trials is None:
+        return told
+    return f"{told} ({number(estimate.low)} to {number(estimate.high)})"
+
+
+def _side(found: Finding) -> str:
+    return "at least" if found.error else "at most"
