@@ -362,10 +362,28 @@ def test_a_program_that_is_too_large_leaves_the_bound_of_its_blocks(
     assert float((part.cost * found.matrix).sum()) >= optimum * (1 - 1e-6)
     within = MetricDP(1, unit="km", radius=1)
     space = MetricSpace.grid(3, 3, cell=1, unit="km")
-    made = design(Problem(space, utility_loss="euclidean"), within, method=Benders(2), throw=False)
+    problem = Problem(space, utility_loss="euclidean")
+    made = design(problem, within, method=Benders(2), gap=0.02)
+    assert verify(made, optimality=True).passed
+    assert made.provenance.method == "primal-dual"
+    assert "what is not Benders decomposition" in made.provenance.method_trace[-1]
+
+
+def test_without_master_and_without_steps_the_anchor_and_its_blocks_are_what_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_LARGEST_PROGRAM", 100)
+    monkeypatch.setattr(primal_dual, "_LARGEST_STATE", 10_000)
+    space = MetricSpace.grid(3, 3, cell=1, unit="km")
+    problem, within = Problem(space, utility_loss="euclidean"), MetricDP(1, unit="km", radius=1)
+    made = design(problem, within, method=Benders(3), throw=False)
     assert (made.status, verify(made, optimality=True).passed) == ("limit reached", True)
+    assert made.provenance.method == "benders"
+    assert "its reports renamed" in made.provenance.method_trace[-1]
     assert made.gap is not None
     assert made.gap < 1
+    best = design(problem, within, method=Benders(3), time_limit=30, throw=False)
+    assert best.lower == made.lower
 
 
 def test_blocks_of_one_bound_nothing_and_little_time_bounds_little() -> None:
