@@ -116,7 +116,8 @@ def attack_patients(asked: AttackRequest) -> Attacked:
     files = {"original": people, "others": others}
     # The second table has a different idea of what people may know, as another agency would.
     fewer = KAnonymity(guarantee.k, ("age", "zip"))
-    again = (publish(people, fewer), [attributes[0], attributes[2]])
+    kinds: list[Attribute] = [attributes[0], attributes[2]]
+    again = (publish(people, fewer), kinds)
     return _attack_table(
         publish(people, guarantee),
         guarantee,
