@@ -98,3 +98,33 @@ def test_very_many_places_are_verified_by_the_theorem(monkeypatch: pytest.Monkey
         verify(tails(), MetricDP(1, "km"))
     assert verify(tails(), MetricDP(1, "km"), totals_share="0.5").passed
     assert not verify(tails(), MetricDP("0.9", "km"), totals_share="0.5").passed
+
+
+def test_beyond_a_table_all_pairs_are_bound_by_tails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row totals of far pairs need no look; the verdict is that of all pairs of the same channel with a table."""
+    from discreet.core import check_anchored, lengths
+    from discreet.metricdp import tail_channel
+
+    grid = MetricSpace.grid(7, 7, cell=1, unit="km")
+    made = tail_channel(grid, MetricDP(1, "km", "2.5"))
+    share, channel = made.totals_share, made.channel
+    claims = [MetricDP(epsilon, "km") for epsilon in ("1", "0.9999", "0.97", "0.9")]
+    with_table = [
+        check_anchored.verify_anchored(channel, claim, totals_share=share).passed
+        for claim in claims
+    ]
+    monkeypatch.setattr(lengths, "DENSE_LIMIT", 20)
+    bare = MetricSpace.grid(7, 7, cell=1, unit="km")
+    same = AnchoredChannel(bare, channel.rate, channel.centers, channel.anchors, lift=channel.lift)
+    without = [
+        check_anchored.verify_anchored(same, claim, totals_share=share).passed for claim in claims
+    ]
+    assert with_table == without
+    assert with_table[0]
+    assert not with_table[-1]
+    ball = Ball(np.array([0]), np.array([0]), np.array([5]))
+    round_ball = AnchoredChannel(
+        bare, channel.rate, channel.centers, channel.anchors, lift=channel.lift, ball=ball
+    )
+    with pytest.raises(InvalidProblemError, match="radius"):
+        check_anchored.verify_anchored(round_ball, claims[0], totals_share=share)

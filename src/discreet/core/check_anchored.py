@@ -59,7 +59,7 @@ def verify_anchored(
     channel
         The channel. Its space says what the secrets are and how far apart.
     guarantee
-        Epsilon, unit and radius. Beyond 5120 secrets a radius is needed.
+        Epsilon, unit and radius. Beyond 5120 secrets balls need a radius.
     totals_share
         :math:`\delta`, the part of epsilon that is for the totals, strictly between 0 and 1.
 
@@ -102,7 +102,7 @@ def verify_anchored(
         raise InvalidProblemError("unit", f"{space.unit!r}, that of the space", guarantee.unit)
     if not 0 < share < 1:
         raise InvalidProblemError("totals_share", "a number between 0 and 1", totals_share)
-    edges = space.adjacency(guarantee.radius)
+    edges = _bound_pairs(channel, guarantee, share)
     per_unit = guarantee.epsilon / 2**edges.scale_bits
     shortest = int(edges.lengths.min(initial=2**TOTAL_BITS))
     groups = int(edges.components.max()) + 1
@@ -117,6 +117,30 @@ def verify_anchored(
         else _totals_check(channel, edges, share * per_unit),
     ]
     return Certificate(tuple(checks))
+
+
+def _bound_pairs(channel: AnchoredChannel, guarantee: MetricDP, share: Fraction) -> Adjacency:
+    """List the pairs that must be looked at: those within the radius, or enough of all pairs.
+
+    Without a radius and without a table, row totals that differ by ``ln(max S / min S)`` nats at most can't break the
+    third condition beyond that distance over delta epsilon, and where there are no balls the second binds no pair. The
+    first looks at the shortest distance alone, which is among those of pairs within any radius that connects all.
+    """
+    space = channel.space
+    if guarantee.radius is not None or space.has_matrix:
+        return space.adjacency(guarantee.radius)
+    if len(channel.ball):
+        raise InvalidProblemError("radius", "one for balls beyond 5120 secrets", "none")
+    low, high = int(channel.totals.min()), int(channel.totals.max())
+    # Upwards: a float logarithm errs by far less than a part in 2^40.
+    nats = Fraction(math.log(high / low) * (1 + 2.0**-40) + 2.0**-40)
+    radius = nats / (share * guarantee.epsilon)
+    radius = max(radius, Fraction(1 << 16, 2**space.scale_bits))
+    near = space.adjacency(radius)
+    while int(near.components.max()) > 0:
+        radius *= 2
+        near = space.adjacency(radius)
+    return near
 
 
 def triangle_defect(space: MetricSpace) -> int:
@@ -137,9 +161,9 @@ def triangle_defect(space: MetricSpace) -> int:
     A table is closed: 0, and so are lengths of :class:`~discreet.core.plane.PlaneLengths` and lattices that satisfy the
     condition of :class:`~discreet.core.lattice.LatticeLengths`. Else lengths are true distances rounded down by less
     than an ``e``, so that ``D_ik <= D_ij + D_jk + 2 e``. On a lattice ``e`` is a greatest common divisor of two numbers
-    of cells. For Euclidean and Manhattan distances it is 1, and what is below 2 is at most 1 in integers. For great circles the
-    factor ``1 - 2^-45`` and the error of the float, at most ``2^-46``, take less than ``2^-44 2^46 = 4`` units besides;
-    for angles it is twice the stated error; in the Poincare ball ``2 (m + 64) 2^-53 2^46`` units in m dimensions.
+    of cells. For Euclidean and Manhattan distances it is 1, and what is below 2 is at most 1 in integers. For great
+    circles the factor ``1 - 2^-45`` and the error of the float, at most ``2^-46``, take less than ``2^-44 2^46 = 4``
+    units besides; for angles it is twice the stated error; in the Poincare ball ``2 (m + 64) 2^-53 2^46`` units in m dimensions.
     """
     source = space.source
     if space.has_matrix or isinstance(source, TableLengths | PlaneLengths):

@@ -1,6 +1,6 @@
 r"""The design of a mechanism for a region: one for everybody, published whole, so that nothing is ever uploaded.
 
-It is the sound counterpart of what [Qiu25]_ solves for each user anew. A report's column is free within a radius of its
+It is the sound counterpart of what [QLPSX24]_ solves for each user anew. A report's column is free within a radius of its
 own place, and falls off as :math:`e^{-\epsilon d}` beyond; one program makes all columns at once, so that the promise
 holds between any two places, whoever asks. What comes out are a few integers a place.
 

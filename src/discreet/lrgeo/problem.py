@@ -42,7 +42,7 @@ def travel_loss(
 
     References
     ----------
-    [Qiu25]_, Equations (3) to (5).
+    [QLPSX24]_, Equations (3) to (5).
 
     Examples
     --------

@@ -1,0 +1,148 @@
+"""Designs for regions: verified, near the optimum, between bounds; what the public rule tries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.core.errors import CertificateError, InvalidProblemError, LimitReachedError
+from discreet.core.guarantee import MetricDP
+from discreet.lrgeo import Mechanism, Region, design, travel_loss, verify
+from discreet.lrgeo.design import Step
+from discreet.metricdp import Problem
+from discreet.metricdp import design as metric_design
+
+GRID = Region.from_grid(5, 5, cell="0.5", unit="km")
+
+
+@pytest.mark.parametrize("epsilon", ["1", "2", "4"])
+def test_a_design_lies_between_the_bounds_of_the_whole_problem(epsilon: str) -> None:
+    made = design(GRID, MetricDP(epsilon, "km"), gap=0.1)
+    problem = Problem(GRID.space, utility_loss="distance")
+    best = metric_design(problem, MetricDP(epsilon, "km"), gap=0.005)
+    assert best.lower is not None
+    assert made.lower is not None
+    assert made.upper is not None
+    assert best.lower <= made.upper <= 1.05 * best.upper
+    assert made.lower <= best.upper
+    assert verify(made.channel, made.guarantee).passed
+    assert made.guarantee.radius is None
+    assert made.status == "gap reached"
+
+
+def test_targets_make_another_mechanism_and_the_prior_counts() -> None:
+    guarantee = MetricDP(2, "km")
+    plain = design(GRID, guarantee, method="one step")
+    aimed = design(GRID, guarantee, targets=[0, 24], weights=[0.25, 0.75], method="one step")
+    assert aimed.problem is not None
+    assert np.allclose(aimed.problem.loss, travel_loss(GRID.travel, [0, 24], [0.25, 0.75]))
+    assert aimed.channel.digest != plain.channel.digest
+    prior = np.zeros(25)
+    prior[7] = 1
+    sure = design(GRID, guarantee, prior=prior)
+    assert sure.upper is not None
+    assert sure.upper < 1e-6
+    assert set(sure.channel.names.tolist()) == {7}
+
+
+def test_places_on_the_sphere_that_are_no_grid() -> None:
+    rng = np.random.default_rng(1)
+    places = np.unique(rng.integers(0, 20_000, size=(30, 2)), axis=0)
+    region = Region(places, (41.88, 12.46), "km", None, 0.74)
+    made = design(region, MetricDP(2, "km"), gap=0.1)
+    assert verify(made.channel, MetricDP(2, "km")).passed
+    assert Mechanism.from_design(made, region).region.K == len(places)
+
+
+def test_steps_are_told_and_named() -> None:
+    told: list[Step] = []
+    made = design(GRID, MetricDP(4, "km"), gap=0.2, on_iteration=told.append)
+    assert [step.method for step in told] == ["closed form", "one step", "two steps", "bound"]
+    assert made.provenance.method in {"closed form", "anchored"}
+    assert len(made.provenance.method_trace) == 4
+    assert "25 places" in repr(made)
+
+
+def test_very_little_time_gives_what_is_verified_by_then() -> None:
+    made = design(GRID, MetricDP(4, "km"), time_limit=1e-6)
+    assert made.certificate.passed
+    assert made.provenance.method == "closed form"
+
+
+def test_a_gap_that_is_not_reached_comes_with_the_design() -> None:
+    with pytest.raises(LimitReachedError) as caught:
+        design(GRID, MetricDP(1, "km"), gap=1e-9, time_limit=0.5)
+    assert caught.value.best.certificate.passed
+    made = design(GRID, MetricDP(1, "km"), gap=1e-9, time_limit=0.5, throw=False)
+    assert made.status == "limit reached"
+
+
+def test_tails_alone_always_work() -> None:
+    made = design(GRID, MetricDP(1, "km"), method="tails")
+    assert made.certificate.passed
+    assert len(made.channel.ball) == 0
+
+
+def test_a_radius_binds_near_pairs_and_says_what_follows_for_all() -> None:
+    made = design(GRID, MetricDP(2, "km", "0.5"), method="one step")
+    scope = made.guarantee.scope
+    assert scope is not None
+    assert scope.all_pairs_epsilon is not None
+    assert scope.all_pairs_epsilon >= 2
+    assert verify(made.channel, made.guarantee).passed
+
+
+def test_very_many_places_have_tails_that_bind_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from discreet.core import lengths
+
+    monkeypatch.setattr(lengths, "DENSE_LIMIT", 30)
+    monkeypatch.setattr(sys.modules["discreet.lrgeo.design"], "_MOST", 30)
+    monkeypatch.setattr(sys.modules["discreet.lrgeo.verify"], "_MOST", 30)
+    region = Region.from_grid(8, 8, cell="0.5", unit="km")
+    made = design(region, MetricDP(1, "km"))
+    assert made.problem is None
+    assert made.upper is None
+    assert made.gap is None
+    with pytest.raises(LimitReachedError):
+        design(region, MetricDP(1, "km"), gap=0.1)
+    with pytest.raises(InvalidProblemError, match="tails"):
+        design(region, MetricDP(1, "km"), method="one step")
+    with pytest.raises(InvalidProblemError, match="5120"):
+        design(region, MetricDP(1, "km"), targets=[0])
+    mechanism = Mechanism.from_design(made)
+    assert Mechanism.from_dict(mechanism.to_dict()).digest == mechanism.digest
+    assert "64 places" in repr(mechanism)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"guarantee": MetricDP(1, "m")},
+        {"guarantee": 1},
+        {"gap": 1.0},
+        {"time_limit": 0},
+        {"method": "magic"},
+        {"targets": [25]},
+        {"targets": []},
+        {"targets": [0.5]},
+        {"targets": [0], "weights": [0.5]},
+        {"weights": [1.0]},
+        {"method": "closed form", "guarantee": MetricDP("0.5", "km")},
+    ],
+)
+def test_what_makes_no_sense_is_refused(more: dict[str, object]) -> None:
+    with pytest.raises(InvalidProblemError):
+        design(GRID, **{"guarantee": MetricDP(2, "km"), **more})  # type: ignore[arg-type]
+
+
+def test_a_method_whose_answer_is_not_private_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug in a candidate is caught by the verifier, never returned."""
+    import sys
+
+    module = sys.modules["discreet.lrgeo._candidates"]
+    honest = module._rate  # noqa: SLF001 - to be replaced by a wrong one
+    monkeypatch.setattr(module, "_rate", lambda guarantee: honest(guarantee) * 2)
+    with pytest.raises((CertificateError, InvalidProblemError)):
+        design(GRID, MetricDP(4, "km"), method="closed form")
