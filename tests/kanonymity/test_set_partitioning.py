@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.kanonymity import partitioning_tree
 from discreet.kanonymity.candidate import Limits, audit
 from discreet.kanonymity.local_search import LocalSearch
 from discreet.kanonymity.partitioning import MOST_ROWS, SetPartitioning
+from discreet.kanonymity.partitioning_columns import Pool, relax
+from discreet.kanonymity.partitioning_cuts import NO_CUTS, rows_of, violated
 from discreet.kanonymity.partitioning_tree import Listed, settle
 from discreet.kanonymity.pricing import Pricer
+from discreet.kanonymity.pricing.cuts._kernels import odd_sets
 from discreet.kanonymity.problem import Problem
 from discreet.kanonymity.search import search
 from discreet.kanonymity.subsets import optimum_of
@@ -182,6 +187,80 @@ def test_three_rows_that_fit_in_pairs_alone_are_cut() -> None:
     # A class with all three is one class, and no cut is violated.
     whole = np.array([[0, 1, 2], [3, 4, 5]], dtype=np.int32)
     assert triples(whole, np.ones(2), 6, 0.02, room, value) == 0
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([5, 7]))
+def test_larger_cuts_hold_for_partitions_and_are_violated_where_they_are_found(
+    seed: int, size: int
+) -> None:
+    """What a partition has of a set, by halves of its classes rounded down, is at most half of the set."""
+    rng = np.random.default_rng(seed)
+    n = 12
+    classes = np.full((9, 4), -1, dtype=np.int32)
+    for row in classes:
+        held = rng.choice(n, rng.integers(2, 5), replace=False)
+        row[: len(held)] = np.sort(held)
+    shares = rng.random(9) * 0.9
+    room, value = np.empty((99, size), dtype=np.int32), np.empty(99)
+    found = odd_sets(classes, shares, n, size, 0.05, room, value)
+    for cut, total in zip(room[:found], value[:found], strict=True):
+        assert len(set(cut.tolist())) == size
+        halves = np.array([np.isin(row, cut).sum() // 2 for row in classes])
+        assert halves @ shares - size // 2 == pytest.approx(total)
+        assert total > 0.05
+        # A random partition into classes keeps to it.
+        parts = np.array_split(rng.permutation(n), rng.integers(2, 5))
+        assert sum(np.isin(part, cut).sum() // 2 for part in parts) <= size // 2
+    cuts = violated(classes, shares, n)
+    coefficients = rows_of(cuts, classes, n).toarray()
+    for cut, line in zip(cuts, coefficients, strict=True):
+        members = cut[cut >= 0]
+        assert line[:9].tolist() == [np.isin(one, members).sum() // 2 for one in classes]
+        assert not line[9:].any()
+        assert line[:9] @ shares > len(members) // 2
+    assert len(np.unique(cuts, axis=0)) == len(cuts)
+
+
+def test_the_number_of_classes_strengthens_the_relaxation() -> None:
+    """Seven rows in a line: with classes of three, at most two, so that one has four."""
+    problem = numeric(np.arange(7.0)[:, None])
+    pool = Pool(5)
+    pool.add(np.array([[0, 1, 2, -1, -1], [3, 4, 5, 6, -1]], dtype=np.int32), np.array([1.0, 2.0]))
+    found = relax(Pricer(problem, 3), pool, np.full(7, 0.4), 3.0, Limits())
+    _, best = optimum_of(problem, np.arange(7), 3)
+    assert best == pytest.approx(3.0)
+    assert found.mu > 0
+    # Without it the relaxation loses a third for each row.
+    assert 7 / 3 + 0.1 < found.lower <= best
+
+
+def test_a_better_partition_lets_classes_be_forgotten_and_the_optimum_is_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without cuts there are branches, and the first partition that is found is not the only one looked at."""
+    monkeypatch.setattr(partitioning_tree, "violated", lambda *_: NO_CUTS)
+    forgotten: list[float] = []
+    forget = partitioning_tree._Program.forget
+
+    def noted(self: partitioning_tree._Program, upper: float) -> np.ndarray[Any, Any]:
+        useful = forget(self, upper)
+        forgotten.append(1 - float(useful.mean()))
+        assert len(self.costs) == useful.sum()
+        return useful
+
+    monkeypatch.setattr(partitioning_tree._Program, "forget", noted)
+    branches = 0
+    for seed in range(5):
+        rows = np.random.default_rng(seed).integers(0, 9, (14, 5)).astype(float)
+        problem = numeric(rows)
+        _, best = optimum_of(problem, np.arange(14), 3)
+        found = settle(listed_of(problem, 3), 1.6 * best, Limits(), dive=False)
+        assert found.loss == pytest.approx(best)
+        assert found.lower == pytest.approx(best)
+        branches += found.branches
+    assert branches > 5
+    assert max(forgotten) > 0.2
 
 
 def test_a_start_is_never_made_worse() -> None:

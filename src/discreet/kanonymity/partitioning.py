@@ -16,8 +16,10 @@ from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity._leftovers import assign_leftovers
 from discreet.kanonymity.candidate import Candidate, Limits, require_feasible
 from discreet.kanonymity.greedy_search import GreedySearch
+from discreet.kanonymity.k_member import KMember
 from discreet.kanonymity.local_search import LocalSearch, split_large
 from discreet.kanonymity.partitioning_columns import Pool, relax
+from discreet.kanonymity.partitioning_cuts import NO_CUTS
 from discreet.kanonymity.partitioning_tree import Listed, settle
 from discreet.kanonymity.pricing import Pricer
 
@@ -39,8 +41,12 @@ MOST_CLASSES = 60_000
 FIRST_WIDTH = 0.004
 """Distance from the relaxation, as a part of it, in which a partition is looked for first."""
 
-GROWTH = 1.4
+GROWTH = 1.25
 """By how much that distance grows when nothing was found."""
+
+FEW_ROWS, STARTS = 200, 12
+"""Rows up to which local search begins anew, and how often: a loss near the least spares the proof far more than that
+takes."""
 
 EACH_PART = 3.0
 """Seconds for one part of a larger table."""
@@ -111,7 +117,7 @@ class _Search:
     def __init__(self, method: SetPartitioning, problem: Problem, k: int, limits: Limits) -> None:
         self.method, self.problem, self.k, self.limits = method, problem, k, limits
         self.lower = 0.0
-        self.cuts = np.empty((0, 3), dtype=np.int32)
+        self.cuts = NO_CUTS
         start = limits.start
         if start is None or (start < 0).any():
             start = GreedySearch().solve(problem, k, Limits()).labels
@@ -129,6 +135,7 @@ class _Search:
         """Relax, then look for partitions at a growing distance."""
         if self.k > 1 and self.problem.n >= 2 * self.k:
             self._polish(self.labels)
+            self._begin_anew()
             relaxed = self._relax()
             self.lower = max(self.lower, relaxed.lower)
             self._improve()
@@ -149,6 +156,17 @@ class _Search:
         )
         return Candidate("optimal", self.labels, max(0.0, min(self.lower, self.loss)), note)
 
+    def _begin_anew(self) -> None:
+        """Search from other partitions as well, where there are few rows."""
+        if self.problem.n > FEW_ROWS or not self.method.polish:
+            return
+        first = self.labels
+        for at in range(STARTS):
+            member = KMember(start=at * self.problem.n // STARTS)
+            self._polish(member.solve(self.problem, self.k, Limits()).labels, 1, at + 2)
+            self._polish(first, 1, at + 2)
+        self._polish(self.labels, 5)
+
     def _relax(self) -> Relaxed:
         k, boxes = self.k, self.problem.boxes(self.labels)
         costs = boxes.costs.sum(axis=1)
@@ -163,10 +181,10 @@ class _Search:
         """Look for partitions within `width` of the bound; give the next width, 0 where nothing is left to do."""
         whole = max(self.loss - relaxed.lower, 0.0)
         wanted = min(width, whole)
-        listed = self._listed(relaxed.pi, wanted)
+        listed = self._listed(relaxed, wanted)
         while not listed.complete and self.limits.left > 0:
             wanted /= 2
-            listed = self._listed(relaxed.pi, wanted)
+            listed = self._listed(relaxed, wanted)
         if not listed.complete:
             return 0.0
         n, k = self.problem.n, self.k
@@ -223,10 +241,12 @@ class _Search:
         enough = int(np.searchsorted(np.cumsum(sizes[nearest]), self.method.neighbors, "right"))
         return np.flatnonzero(np.isin(self.labels, nearest[: max(2, enough)]))
 
-    def _listed(self, pi: NDArray[np.float64], width: float) -> Pricing:
-        # A little more, so that rounding leaves no class of such a partition out.
-        below = width + 1e-9 * self.loss
-        return self.pricer.price(pi, below=below, most=MOST_CLASSES, seconds=self.limits.left / 4)
+    def _listed(self, relaxed: Relaxed, width: float) -> Pricing:
+        # One class of a partition takes the place of a root that the bound counts, which is no more than -mu. A little
+        # more, so that rounding leaves no class of such a partition out.
+        below = width - relaxed.mu + 1e-9 * self.loss
+        seconds = self.limits.left / 4
+        return self.pricer.price(relaxed.pi, below=below, most=MOST_CLASSES, seconds=seconds)
 
     def _classes(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
         order = np.argsort(labels, kind="stable")
@@ -253,7 +273,8 @@ class _Search:
         whole = assign_leftovers(self.problem, labels, left, rule="increase") if left else labels
         self._polish(split_large(self.problem, whole, self.k))
 
-    def _polish(self, labels: NDArray[np.int32]) -> None:
-        rounds = self.method.polish * (self.problem.n // self.k)
+    def _polish(self, labels: NDArray[np.int32], times: int = 1, seed: int = 1) -> None:
+        rounds = times * self.method.polish * (self.problem.n // self.k)
         limits = replace(self.limits, start=labels, suppress=0)
-        self._take(LocalSearch(rounds=rounds).solve(self.problem, self.k, limits).labels)
+        search = LocalSearch(rounds=rounds, seed=seed)
+        self._take(search.solve(self.problem, self.k, limits).labels)

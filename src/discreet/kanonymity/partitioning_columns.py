@@ -1,9 +1,11 @@
 r"""Column generation: the linear relaxation of set partitioning, by its dual, with multipliers smoothed.
 
-.. math:: \max_\pi \sum_i \pi_i \quad\text{subject to}\quad \sum_{i \in S} \pi_i \le c(S)\ \text{for all classes } S.
+.. math:: \max_{\pi,\, \mu \ge 0} \sum_i \pi_i - \lfloor n/k \rfloor\, \mu
+    \quad\text{subject to}\quad \sum_{i \in S} \pi_i - \mu \le c(S)\ \text{for all classes } S.
 
-Only some classes are written as rows of the program. Pricing finds others that are violated, at a point between the
-best multipliers so far and those of the program [PSU18]_, and bounds what every partition loses.
+The multiplier :math:`\mu` stands for there being at most :math:`\lfloor n/k \rfloor` classes. Only some classes are
+written as rows of the program. Pricing finds others that are violated, at a point between the best multipliers so far
+and those of the program [PSU18]_, and bounds what every partition loses.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from discreet.core.lp import Model
     from discreet.kanonymity.candidate import Limits
-    from discreet.kanonymity.pricing import Pricer
+    from discreet.kanonymity.pricing import Pricer, Pricing
 
 __all__ = ["Pool", "Relaxed", "incidence", "relax"]
 
@@ -74,6 +76,8 @@ class Relaxed:
     ----------
     pi
         ``(n,)`` the multipliers of the best bound.
+    mu
+        That of the number of classes. The bound counts no class for more than -`mu`.
     lower
         The bound, rounded down.
     objective
@@ -83,6 +87,7 @@ class Relaxed:
     """
 
     pi: NDArray[np.float64]
+    mu: float
     lower: float
     objective: float
     rounds: int
@@ -136,17 +141,22 @@ def relax(
     """
     from discreet.core.lp import LinearProgram, Model
 
-    n = pricer.n
+    n, most = pricer.n, pricer.n // pricer.k
     reach = 2.0 * (2 * pricer.k - 1) * pricer.scale
-    centre = shares
-    found = pricer.price(centre, each=each, budget=budget, seconds=limits.left / SHARE)
+    centre = np.append(shares, 0.0)
+
+    def priced(at: NDArray[np.float64]) -> Pricing:
+        share = limits.left / SHARE
+        return pricer.price(at[:n], below=-float(at[n]), each=each, budget=budget, seconds=share)
+
+    found = priced(centre)
     lower = found.lower
     pool.add(found.classes, found.costs)
     start = LinearProgram(
-        -np.ones(n),
-        incidence(pool.classes, n),
+        np.append(-np.ones(n), float(most)),
+        _rows(pool.classes, n),
         row_upper=pool.costs,
-        lower=-reach,
+        lower=np.append(np.full(n, -reach), 0.0),
         upper=reach,
     )
     model, held = Model(start), len(pool)
@@ -158,7 +168,7 @@ def relax(
             break
         pi, objective = solved.x, -solved.objective
         at = alpha * centre + (1 - alpha) * pi
-        found = pricer.price(at, each=each, budget=budget, seconds=limits.left / SHARE)
+        found = priced(at)
         rounds += 1
         if found.lower > lower:
             lower, centre = found.lower, at
@@ -174,9 +184,17 @@ def relax(
             continue
         if held > MOST_ROWS * n:
             model, held = _trimmed(model, pi)
-        model.add_rows(incidence(fresh, n), -np.inf, prices)
+        model.add_rows(_rows(fresh, n), -np.inf, prices)
         held += len(fresh)
-    return Relaxed(centre, lower, objective, rounds)
+    return Relaxed(centre[:n], float(centre[n]), lower, objective, rounds)
+
+
+def _rows(classes: NDArray[np.int32], n: int) -> csr_array[np.float64]:
+    """Write classes as rows of the dual program."""
+    from scipy import sparse
+
+    number = sparse.csr_array(np.full((len(classes), 1), -1.0))
+    return sparse.csr_array(sparse.hstack((incidence(classes, n), number)))
 
 
 def _seconds(limits: Limits) -> float | None:

@@ -4,11 +4,11 @@ The linear program covers each row once,
 
 .. math:: \min \sum_S c(S)\, x_S \quad\text{subject to}\quad \sum_{S \ni i} x_S = 1,\qquad x \ge 0,
 
-and is strengthened by subset-row cuts [JPS08]_: of classes that hold two or more of three given rows, at most one is
-in a partition. A fractional solution has two rows that are together in some classes and apart in others; the two
-branches demand one and the other [RF81]_. Each is left when the bound for its multipliers says that it holds nothing
-better. The solver is asked for multipliers alone and not believed: where the program fails, the branch keeps the bound
-of its parent.
+and is strengthened: there are at most :math:`\lfloor n/k \rfloor` classes, and the subset-row cuts of
+:mod:`~discreet.kanonymity.partitioning_cuts` hold. A fractional solution has two rows that are together in some classes
+and apart in others; the two branches demand one and the other [RF81]_. Each is left when the bound for its multipliers
+says that it holds nothing better. The solver is asked for multipliers alone and not believed: where the program fails,
+the branch keeps the bound of its parent.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.kanonymity.partitioning_columns import incidence
+from discreet.kanonymity.partitioning_cuts import NO_CUTS, half, rows_of, violated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-    from scipy import sparse
 
     from discreet.core.lp import LPSolution, Model
     from discreet.kanonymity.candidate import Limits
@@ -36,14 +36,14 @@ __all__ = ["Listed", "Settled", "settle"]
 CLOSE = 5e-10
 """Relative distance of a bound to the best loss at which a branch is left."""
 
-CUTS = 60
-"""Cuts added at a time."""
-
-VIOLATED = 0.02
-"""By how much a cut has to be violated."""
-
 WHOLE = 1e-6
 """Distance from an integer that counts as none."""
+
+LOOKED_AT = 10
+"""Pairs that a branch chooses from."""
+
+LEARNED = 5
+"""Pairs among them whose branches are solved to see how they rise."""
 
 NEARLY = 0.85
 """What a dive takes for whole."""
@@ -97,7 +97,7 @@ class Settled:
     dived
         ``(n_dived, 2k - 1)`` classes that a dive into the program chose; they share no row, and may leave some out.
     cuts
-        ``(n_cuts, 3)`` three rows for each cut; they hold for other lists as well.
+        ``(n_cuts, 7)`` an odd number of rows for each cut, padded with -1; they hold for other lists as well.
     """
 
     chosen: NDArray[np.int64] | None
@@ -144,7 +144,7 @@ def settle(
     on_branch
         Called with the number of branches looked at, the best loss and the bound of the last.
     """
-    program = _Program(listed, upper, np.empty((0, 3), np.int32) if cuts is None else cuts)
+    program = _Program(listed, upper, NO_CUTS if cuts is None else cuts)
     open_ = [_Branch(-math.inf, 0, np.ones(len(listed.costs), dtype=bool))]
     chosen: NDArray[np.int64] | None = None
     closed, number, looked = math.inf, 0, 0
@@ -159,11 +159,14 @@ def settle(
             # Without a point there were no multipliers or no time; the bound is what is known.
             closed = min(closed, point.bound)
             continue
-        pair = program.pair(point.x)
+        pair = program.pair(point, upper, limits)
         if pair is None:
             whole = np.flatnonzero(point.x > 0.5)
             if program.is_partition(whole) and program.loss_of(whole) < upper:
                 chosen, upper = program.index[whole], program.loss_of(whole)
+                useful = program.forget(upper)
+                for other in open_:
+                    other.kept = other.kept[useful]
             closed = min(closed, point.bound)
             continue
         if dive and branch.number == 0:
@@ -197,6 +200,8 @@ class _Program:
         self.index = np.arange(len(listed.costs))
         self.classes, self.costs = listed.classes, listed.costs
         self.cuts = cuts
+        self.root = (-math.inf, np.zeros(len(self.costs)))
+        self.rises: dict[tuple[int, int], float] = {}
         self.model = self._built()
 
     def _built(self) -> Model:
@@ -206,22 +211,16 @@ class _Program:
 
         n = self.listed.n
         cover = sparse.hstack([incidence(self.classes, n).T, sparse.eye_array(n)])
-        rows = sparse.vstack([cover, self._rows_of(self.cuts)])
-        low = np.concatenate([np.ones(n), np.full(len(self.cuts), -np.inf)])
+        all_ = sparse.csr_array(np.append(np.ones(len(self.costs)), np.zeros(n))[None, :])
+        rows = sparse.vstack([cover, all_, rows_of(self.cuts, self.classes, n)])
+        low = np.concatenate([np.ones(n), np.full(1 + len(self.cuts), -np.inf)])
+        high = np.concatenate([np.ones(n), self._most(self.cuts)])
         cost = np.concatenate([self.costs, np.full(n, self.price)])
-        return Model(LinearProgram(cost, rows, row_lower=low, row_upper=1.0))
+        return Model(LinearProgram(cost, rows, row_lower=low, row_upper=high))
 
-    def _rows_of(self, cuts: NDArray[np.int32]) -> sparse.csr_array[np.float64]:
-        """Mark the classes that hold two or more of three rows."""
-        from scipy import sparse
-
-        n, width = self.listed.n, len(self.costs) + self.listed.n
-        three = np.repeat(np.arange(len(cuts)), 3)
-        pick = sparse.csr_array((np.ones(cuts.size), (three, cuts.ravel())), shape=(len(cuts), n))
-        held = (pick @ incidence(self.classes, n).T).tocsr()
-        held.data = (held.data >= 2).astype(np.float64)
-        held.eliminate_zeros()
-        return sparse.csr_array((held.data, held.indices, held.indptr), shape=(len(cuts), width))
+    def _most(self, cuts: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Give the right-hand sides: of the number of classes, and of cuts."""
+        return np.append(self.listed.n // self.listed.k, half(cuts)).astype(np.float64)
 
     def relax(self, branch: _Branch, upper: float, limits: Limits, rounds: int) -> _Point:
         """Solve a branch, cutting off what is no partition, as long as that helps."""
@@ -232,6 +231,8 @@ class _Program:
                 return _Point(bound, kept, None)
             x = solution.x[: len(self.costs)]
             value, reduced = self._formula(solution.row_duals, kept)
+            if branch.number == 0 and value > self.root[0]:
+                self.root = value, reduced
             gained, bound = value - bound, max(bound, value)
             kept &= value + reduced < _enough(upper)
             if bound >= _enough(upper):
@@ -243,7 +244,9 @@ class _Program:
             if not len(found) or gained < TAIL * (upper - bound):
                 break
             self.cuts = np.concatenate([self.cuts, found])
-            self.model.add_rows(self._rows_of(found), -np.inf, 1.0)
+            self.model.add_rows(
+                rows_of(found, self.classes, self.listed.n), -np.inf, half(found).astype(np.float64)
+            )
         return _Point(bound, kept, x)
 
     def _solved(self, kept: NDArray[np.bool_], limits: Limits) -> LPSolution | None:
@@ -266,31 +269,40 @@ class _Program:
         y[n:] = np.minimum(y[n:], 0.0)
         matrix = self.model.program.matrix
         reduced = self.costs - np.asarray(matrix.T @ y)[: len(self.costs)]
-        # Sums of at most so many terms; 2^-52 is twice the unit of rounding.
-        slack = (len(y) + 4 * k) * 2.0**-52 * (float(np.abs(y).sum()) + 2 * k * self.listed.scale)
+        # Sums of at most so many terms, each at most k times a multiplier; 2^-52 is twice the unit of rounding.
+        whole = k * float(np.abs(y).sum()) + 2 * k * self.listed.scale
+        slack = (len(y) + 4 * k) * 2.0**-52 * whole
         reduced -= slack
         roots = np.zeros(n)
         np.minimum.at(roots, self.classes[kept, 0], reduced[kept])
         least = np.sort(roots)[: n // k]
-        value = math.fsum(y.tolist()) + math.fsum(least.tolist())
-        return value - 2.0**-51 * abs(value), reduced
+        paid = np.concatenate([y[:n], y[n:] * self._most(self.cuts)])
+        value = math.fsum(paid.tolist()) + math.fsum(least.tolist())
+        # Each product and both sums are rounded once.
+        return value - 2.0**-51 * (abs(value) + float(np.abs(paid).sum())), reduced
 
     def _compact(self, kept: NDArray[np.bool_], duals: NDArray[np.float64]) -> None:
         """Forget classes that are in no better partition, and cuts that do not bind."""
         self.index, self.classes = self.index[kept], self.classes[kept]
         self.costs = self.costs[kept]
-        self.cuts = self.cuts[duals[self.listed.n :] < 0]
+        self.root = self.root[0], self.root[1][kept]
+        self.cuts = self.cuts[duals[self.listed.n + 1 :] < 0]
         self.model = self._built()
 
-    def _violated(self, x: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Choose cuts, the most violated first."""
-        from discreet.kanonymity.pricing._kernels import triples
+    def forget(self, upper: float) -> NDArray[np.bool_]:
+        """Forget classes that the first branch's bound keeps out of every better partition; mark the others."""
+        value, reduced = self.root
+        useful = np.asarray(value + reduced < _enough(upper))
+        if useful.sum() > 0.8 * len(useful):
+            return np.ones(len(useful), dtype=bool)
+        self.index, self.classes = self.index[useful], self.classes[useful]
+        self.costs, self.root = self.costs[useful], (value, reduced[useful])
+        self.model = self._built()
+        return useful
 
+    def _violated(self, x: NDArray[np.float64]) -> NDArray[np.int32]:
         taken = np.flatnonzero((x > WHOLE) & (x < 1 - WHOLE))
-        room, value = np.empty((20 * CUTS, 3), dtype=np.int32), np.empty(20 * CUTS)
-        found = triples(self.classes[taken], x[taken], self.listed.n, VIOLATED, room, value)
-        best = np.argsort(-value[:found], kind="stable")[:CUTS]
-        return room[best]
+        return violated(self.classes[taken], x[taken], self.listed.n)
 
     def dive(self, point: _Point, limits: Limits) -> NDArray[np.int32]:
         """Fix what is nearly whole, solve again, and so on until nothing fits beside what is fixed."""
@@ -317,18 +329,42 @@ class _Program:
             x = None if solution is None else solution.x[: len(self.costs)]
         return self.classes[fixed]
 
-    def pair(self, x: NDArray[np.float64]) -> tuple[int, int] | None:
-        """Find two rows that are together about as much as apart; ``None`` where every class is in or out."""
-        taken = np.flatnonzero((x > WHOLE) & (x < 1 - WHOLE))
+    def pair(self, point: _Point, upper: float, limits: Limits) -> tuple[int, int] | None:
+        """Choose two rows that are together in part; ``None`` where every class is in or out.
+
+        Of the pairs that are together about as much as apart, the one whose branches rise most when it is first looked
+        at (strong branching); what was learned of a pair is kept.
+        """
+        split = self._split(point.x)
+        near = sorted(split, key=lambda key: (abs(split[key] - 0.5), key))[:LOOKED_AT]
+        if len(near) < 2:
+            return near[0] if near else None
+        unknown = [pair for pair in near if pair not in self.rises]
+        for pair in unknown[:LEARNED]:
+            first, second = (self.holding(row) for row in pair)
+            rises = []
+            for side in (first == second, ~(first & second)):
+                solution = self._solved(point.kept & side, limits)
+                if solution is None or solution.row_duals is None:
+                    return near[0]
+                value, _ = self._formula(solution.row_duals, point.kept & side)
+                rises.append(min(value, upper) - point.bound)
+            # Near a bound of the incumbent all rises are cut off, hence the floor.
+            self.rises[pair] = max(rises[0], 1e-6) * max(rises[1], 1e-6)
+        return max(near, key=lambda pair: self.rises.get(pair, 0.0))
+
+    def _split(self, x: NDArray[np.float64] | None) -> dict[tuple[int, int], float]:
+        """Give the pairs that are together in part, and by how much."""
         together: dict[tuple[int, int], float] = {}
-        for at in taken:
+        if x is None:
+            return together
+        for at in np.flatnonzero((x > WHOLE) & (x < 1 - WHOLE)):
             rows = [int(row) for row in self.classes[at] if row >= 0]
             for place, row in enumerate(rows):
                 for other in rows[:place]:
                     key = (other, row)
                     together[key] = together.get(key, 0.0) + float(x[at])
-        split = {key: value for key, value in together.items() if WHOLE < value < 1 - WHOLE}
-        return min(split, key=lambda key: (abs(split[key] - 0.5), key)) if split else None
+        return {key: value for key, value in together.items() if WHOLE < value < 1 - WHOLE}
 
     def holding(self, row: int) -> NDArray[np.bool_]:
         """Mark the classes that hold a row."""
