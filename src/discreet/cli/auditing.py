@@ -137,6 +137,7 @@ def audit_file(path: str, asked: AuditRequest) -> Audit:
     InvalidProblemError
         For a file that nothing is known of, or a claim beside the file's own.
     """
+    from discreet.artefact import Artefact
     from discreet.cli.files import open_any, open_channel
     from discreet.cli.judging import artefact_kind
     from discreet.core.guarantee import guarantee_from_dict
@@ -162,9 +163,11 @@ def audit_file(path: str, asked: AuditRequest) -> Audit:
         return audit_channel(
             design.channel, design.problem.space, design.guarantee, certificate, asked
         )
-    stated = facts.get("guarantee")
-    guarantee = guarantee_from_dict(stated) if stated is not None else open_any(path).guarantee
-    return certified(certificate, guarantee)
+    if "guarantee" in facts:
+        return certified(certificate, guarantee_from_dict(facts["guarantee"]))
+    stored = open_any(path)
+    kept = stored.design if isinstance(stored, Artefact) else stored
+    return certified(certificate, kept.guarantee)
 
 
 def register(app: typer.Typer) -> None:

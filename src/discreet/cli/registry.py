@@ -20,6 +20,9 @@ a table costs nothing, and a mechanism adds a line here and no import. What the 
 ``ATTACKS``, ``FILE_ATTACKS``
     ``attack(asked: AttackRequest) -> Attacked``: infers what can be inferred, from a mechanism on made data or from a
     file of some kind, for ``discreet attack``.
+``FRONTIERS``
+    ``lost(method, parameter) -> Measure``: what a method loses on made data at an epsilon or a k, for ``discreet
+    compare`` with the name of a mechanism.
 ``JUDGES``
     ``judge(path, *, optimality) -> tuple[Certificate, dict]``: checks one kind of artefact anew, for ``discreet
     verify``; the dictionary holds further plain facts for ``--json``.
@@ -45,6 +48,7 @@ __all__ = [
     "COMPARE",
     "COUNT_METHODS",
     "FILE_ATTACKS",
+    "FRONTIERS",
     "JUDGES",
     "METHODS",
     "REPRODUCE",
@@ -119,6 +123,7 @@ REPRODUCE: dict[str, str] = {
 AUDITS: dict[str, str] = {
     "hierarchy": "discreet.evaluate.audit_hierarchy:audit_counts",
     "kanonymity": "discreet.evaluate.audit_kanonymity:audit_tables",
+    "lrgeo": "discreet.evaluate.audit_lrgeo:audit_places",
     "metricdp": "discreet.evaluate.audit_metricdp:audit_designs",
     "submodular": "discreet.evaluate.audit_submodular:audit_choices",
 }
@@ -133,6 +138,12 @@ ATTACKS: dict[str, str] = {
 FILE_ATTACKS: dict[str, str] = {
     "anonymous-table": "discreet.cli.attacks:attack_table_file",
     "channel": "discreet.cli.attacks:attack_channel_file",
+}
+
+FRONTIERS: dict[str, str] = {
+    "hierarchy": "discreet.cli.frontiers:counts_lost",
+    "kanonymity": "discreet.cli.frontiers:tables_lost",
+    "submodular": "discreet.cli.frontiers:choices_lost",
 }
 
 JUDGES: dict[str, str] = {

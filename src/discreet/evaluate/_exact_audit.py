@@ -10,14 +10,13 @@ import numpy as np
 
 from discreet.core.exact import exp_floor, log_floor
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
-from discreet.core.randomness.replay import enumerate_law
+from discreet.core.randomness.replay import Law, enumerate_law
 from discreet.evaluate._claims import ORDERS, strength
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from discreet.core.randomness.bits import RandomBits
-    from discreet.core.randomness.replay import Law
     from discreet.evaluate._claims import Auditable
 
 __all__ = ["Shown", "compare_laws", "law_of", "proved_delta"]
@@ -61,8 +60,9 @@ class Shown:
 def law_of(
     run: Callable[[Any, RandomBits], object], data: object, max_runs: int, min_mass: Fraction
 ) -> Law:
-    """Find the law of a run on some data; at the top of the module, so that a process can be sent it."""
-    return enumerate_law(lambda bits: run(data, bits), max_runs=max_runs, min_mass=min_mass)
+    """Find the law of a run on some data, at the top of the module and made of parts that a process can send back."""
+    found = enumerate_law(lambda bits: run(data, bits), max_runs=max_runs, min_mass=min_mass)
+    return Law(dict(found.masses), found.unexplored, found.runs)
 
 
 def compare_laws(first: Law, second: Law, claim: Auditable, distance: Fraction | None) -> Shown:

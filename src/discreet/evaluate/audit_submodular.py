@@ -100,7 +100,11 @@ def audit_choices(asked: AuditRequest) -> Audit:
         module, maker = known[name].split(":")
         method = getattr(importlib.import_module(module), maker)(**_SMALL.get(name, {}))
         pairs = [
-            Pair(*(_choice(records, method, claim, rank) for records in both), _label(both, rank))
+            Pair(
+                _choice(both[0], method, claim, rank),
+                _choice(both[1], method, claim, rank),
+                _label(both, rank),
+            )
             for rank in (1, 2)
             for both in choice_pairs(claim.neighbors)
         ]
