@@ -5,11 +5,12 @@ BIN    := $(VENV)/bin
 # One worker a core; a single worker on one core.
 WORKERS ?= auto
 
-.PHONY: help demo test lint types unit coverage wheel test-slow test-browser docs bench clean
+.PHONY: help demo test lint types unit coverage wheel test-slow test-mutants test-browser docs bench clean
 help:
 	@echo "make demo          design a mechanism for an embedded city and write demo/index.html"
 	@echo "make test          lint, types, tests, examples, coverage of the trusted base, the wheel"
 	@echo "make test-slow     long and statistical tests"
+	@echo "make test-mutants  break copies of the library on purpose: a test must notice each time"
 	@echo "make test-browser  look at the report in headless Chromium"
 	@echo "make docs          build the documentation into docs/_build"
 	@echo "make bench         the benchmarks, printed with the machine"
@@ -44,6 +45,10 @@ wheel: $(VENV)/.made
 
 test-slow: $(VENV)/.made
 	$(BIN)/pytest -q -n $(WORKERS) -m "slow or statistical"
+
+# One process a core: each has a copy of its own.
+test-mutants: $(VENV)/.made
+	$(BIN)/pytest -q -n $(WORKERS) -m mutants tests/mutants
 
 $(VENV)/.browser: $(VENV)/.made
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group browser

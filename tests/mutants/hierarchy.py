@@ -1,0 +1,317 @@
+"""Mutants of counts of groups: sensitivities, noise, the release, its verifier."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "replacing is checked as removing",
+        "hierarchy/verify.py",
+        find='moved = 6 if squared and parameters["kind"] == "direct" else 2 * moved',
+        replace="moved = moved",
+        breaks="noise for half the sensitivity passes",
+        tests=("tests/hierarchy/test_verify_counts.py::test_too_little_noise_is_rejected",),
+    ),
+    Mutant(
+        "scales are taken for twice themselves",
+        "hierarchy/verify.py",
+        find="return moved / (2 * scale if squared else scale)",
+        replace="return moved / (2 * scale)",
+        breaks="noise of half the scale passes",
+        tests=("tests/hierarchy/test_verify_counts.py::test_each_path_costs_exactly_epsilon",),
+    ),
+    Mutant(
+        "a chain is checked as one region",
+        "hierarchy/verify.py",
+        find='return most * width if kind == "chain" else most',
+        replace="return most",
+        breaks="the published error passes",
+        tests=("tests/hierarchy/test_verify_counts.py::test_too_little_noise_is_rejected",),
+    ),
+    Mutant(
+        "the cheapest path decides",
+        "hierarchy/verify.py",
+        find="spent = max(_paths(frame, parameters))",
+        replace="spent = min(_paths(frame, parameters))",
+        breaks="a leaf that spends more than the others passes",
+        tests=("tests/hierarchy/test_verify_counts.py::test_too_little_noise_is_rejected",),
+    ),
+    Mutant(
+        "numbers just below zero pass",
+        "hierarchy/verify.py",
+        find="int((table < 0).sum())",
+        replace="int((table < -1).sum())",
+        breaks="a constraint dropped",
+        tests=("tests/hierarchy/test_verify_counts.py::test_one_wrong_number_is_rejected",),
+    ),
+    Mutant(
+        "sums that exceed pass",
+        "hierarchy/verify.py",
+        find="off = np.abs(below[inner] - table[inner])",
+        replace="off = np.maximum(below[inner] - table[inner], 0)",
+        breaks="one direction of each sum is dropped",
+        tests=("tests/hierarchy/test_verify_counts.py::test_one_wrong_number_is_rejected",),
+    ),
+    Mutant(
+        "levels that fall short pass",
+        "hierarchy/verify.py",
+        find="wrong = sum(int(found) != total for found in sums)",
+        replace="wrong = sum(int(found) > total for found in sums)",
+        breaks="one direction of each level is dropped",
+        tests=("tests/hierarchy/test_verify_counts.py::test_one_wrong_number_is_rejected",),
+    ),
+    Mutant(
+        "squares are forgotten",
+        "hierarchy/verify.py",
+        find="return most**2 if squared else most",
+        replace="return most",
+        breaks="Gaussian noise on sorted sizes is checked by the wrong norm",
+        tests=(
+            "tests/hierarchy/test_verify_counts.py::test_the_squares_of_sorted_sizes_are_those_of_the_quantity",
+        ),
+    ),
+    Mutant(
+        "another largest size passes",
+        "hierarchy/verify.py",
+        find='parameters["max_size"] != frame.max_size,',
+        replace='parameters["max_size"] < 0,',
+        breaks="noise for another sensitivity than the frame's",
+        tests=("tests/hierarchy/test_verify_counts.py::test_facts_that_differ_are_rejected",),
+    ),
+    Mutant(
+        "leaves go unchecked",
+        "hierarchy/verify.py",
+        find="cost(leaf[end], end))",
+        replace="Fraction(0))",
+        breaks="what is spent at the leaves is not counted",
+        tests=("tests/hierarchy/test_verify_counts.py::test_each_path_costs_exactly_epsilon",),
+    ),
+    Mutant(
+        "another relation passes",
+        "hierarchy/verify.py",
+        find='parameters["neighbors"] != getattr(guarantee, "neighbors", None),',
+        replace='not parameters["neighbors"],',
+        breaks="noise for removing, a claim about replacing",
+        tests=("tests/hierarchy/test_verify_counts.py::test_facts_that_differ_are_rejected",),
+    ),
+    Mutant(
+        "direct counts of sensitivity 1",
+        "hierarchy/sensitivity.py",
+        find="added, replaced = (2, 4) if norm == 1 else (2, 6)",
+        replace="added, replaced = (1, 2) if norm == 1 else (2, 6)",
+        breaks="sensitivity halved: a group leaves one size and joins another",
+        tests=("tests/hierarchy/test_measure.py::test_sensitivities_are_those_of_all_neighbors",),
+    ),
+    Mutant(
+        "squared sensitivity of replacing too small",
+        "hierarchy/sensitivity.py",
+        find="else (2, 6)",
+        replace="else (2, 4)",
+        breaks="sensitivity too small: the changes overlap in one cell",
+        tests=("tests/hierarchy/test_measure.py::test_sensitivities_are_those_of_all_neighbors",),
+    ),
+    Mutant(
+        "replacing costs as much as removing",
+        "hierarchy/sensitivity.py",
+        find='return added if neighbors == "add-remove-person" else replaced',
+        replace="return added",
+        breaks="sensitivity halved for one of the two relations",
+        tests=("tests/hierarchy/test_measure.py::test_sensitivities_are_those_of_all_neighbors",),
+    ),
+    Mutant(
+        "a chain of sensitivity 1",
+        "hierarchy/sensitivity.py",
+        find="moved *= int(tree.level_start[level + 1] - tree.level_start[level])",
+        replace="moved *= 1",
+        breaks="the published error: one region's sensitivity for the whole chain",
+        tests=("tests/hierarchy/test_measure.py::test_sensitivities_are_those_of_all_neighbors",),
+    ),
+    Mutant(
+        "a person adds one",
+        "hierarchy/sensitivity.py",
+        find="moved = min(frame.max_quantity, frame.max_size)",
+        replace="moved = 1",
+        breaks="a person with several records counts as one",
+        tests=("tests/hierarchy/test_measure.py::test_sensitivities_are_those_of_all_neighbors",),
+    ),
+    Mutant(
+        "every level has the whole budget",
+        "hierarchy/measure.py",
+        find="scales = [inner[level] for level in tree.levels.tolist()]",
+        replace="scales = [bounds[level] / budget for level in tree.levels.tolist()]",
+        breaks="epsilon is spent once a level",
+        tests=(
+            "tests/hierarchy/test_measure.py::test_every_path_of_a_ragged_tree_spends_exactly_the_budget",
+        ),
+    ),
+    Mutant(
+        "leaves inherit too much",
+        "hierarchy/measure.py",
+        find="below = [sum(shares[level:], Fraction(0))",
+        replace="below = [sum(shares, Fraction(0))",
+        breaks="a leaf spends what was spent above it",
+        tests=(
+            "tests/hierarchy/test_measure.py::test_every_path_of_a_ragged_tree_spends_exactly_the_budget",
+        ),
+    ),
+    Mutant(
+        "levels without a budget are published",
+        "hierarchy/measure.py",
+        find="                flat[run] = 0\n",
+        replace="                flat[run] += 0\n",
+        breaks="true counts without noise",
+        tests=("tests/hierarchy/test_measure.py::test_a_level_without_a_share_is_not_measured",),
+    ),
+    Mutant(
+        "one noise for all entries",
+        "hierarchy/measure.py",
+        find="int(starts[stop] - starts[first]), source)",
+        replace="1, source)",
+        breaks="a seed reused: differences of counts are the true ones",
+        tests=("tests/hierarchy/test_measure.py::test_noise_has_the_stated_variance",),
+    ),
+    Mutant(
+        "noise that is marked as private",
+        "hierarchy/measure.py",
+        find="seeded=not is_private(bits),",
+        replace="seeded=False,",
+        breaks="a release from a seed is not marked",
+        tests=("tests/hierarchy/test_measure.py::test_noise_has_the_stated_variance",),
+    ),
+    Mutant(
+        "Laplace noise for rho",
+        "hierarchy/measure.py",
+        find='draw = discrete_laplaces if noise == "laplace" else discrete_gaussians',
+        replace="draw = discrete_laplaces",
+        breaks="noise of another law than the claim's",
+        tests=("tests/hierarchy/test_measure.py::test_noise_has_the_stated_variance",),
+    ),
+    Mutant(
+        "twice the budget",
+        "hierarchy/measure.py",
+        find="budget = _amount(guarantee) * norm",
+        replace="budget = _amount(guarantee) * 2",
+        breaks="noise of half the scale for pure differential privacy",
+        tests=(
+            "tests/hierarchy/test_measure.py::test_every_path_of_a_ragged_tree_spends_exactly_the_budget",
+        ),
+    ),
+    Mutant(
+        "the ledger is charged after reading",
+        "hierarchy/_release.py",
+        find=(
+            "    if budget is not None and dataset:\n"
+            "        budget.reserve(dataset, guarantee)\n"
+            "    measured = measure(\n"
+            "        data, chosen.kind, guarantee, levels=shares, "
+            "leaves_inherit=leaves_inherit, bits=bits\n"
+            "    )\n"
+            "    result = _solve(chosen, measured, keep_measurements, on_progress)\n"
+            "    provenance = _provenance(chosen, measured)\n"
+            "    made"
+        ),
+        replace=(
+            "    measured = measure(\n"
+            "        data, chosen.kind, guarantee, levels=shares, "
+            "leaves_inherit=leaves_inherit, bits=bits\n"
+            "    )\n"
+            "    result = _solve(chosen, measured, keep_measurements, on_progress)\n"
+            "    if budget is not None and dataset:\n"
+            "        budget.reserve(dataset, guarantee)\n"
+            "    provenance = _provenance(chosen, measured)\n"
+            "    made"
+        ),
+        breaks="who stops the process after reading pays nothing",
+        tests=(
+            "tests/hierarchy/test_release.py::test_a_budget_is_charged_before_the_data_are_read",
+        ),
+    ),
+    Mutant(
+        "the ledger is not charged",
+        "hierarchy/_release.py",
+        find=("    if budget is not None and dataset:\n        budget.reserve(dataset, guarantee)"),
+        replace=(
+            "    if budget is not None and not dataset:\n"
+            "        budget.reserve(str(dataset), guarantee)"
+        ),
+        breaks="releases that cost nothing",
+        tests=(
+            "tests/hierarchy/test_release.py::test_a_budget_is_charged_before_the_data_are_read",
+        ),
+    ),
+    Mutant(
+        "the certificate is not asked",
+        "hierarchy/_release.py",
+        find="made.certificate.raise_for_failure()",
+        replace="made.certificate.to_dict()",
+        breaks="a table that failed its check is returned",
+        tests=(
+            "tests/audits/test_hierarchy_privacy.py::test_half_the_sensitivity_is_refused_by_the_certificate_too",
+        ),
+    ),
+    Mutant(
+        "a method without a proof is released",
+        "hierarchy/_release.py",
+        find=('    if reason:\n        raise InvalidProblemError("method"'),
+        replace=('    if not chosen:\n        raise InvalidProblemError("method"'),
+        breaks="M_c^ch as published is released with a guarantee",
+        tests=(
+            "tests/hierarchy/test_chain.py::test_as_published_it_is_no_release_and_says_what_it_spends",
+        ),
+    ),
+    Mutant(
+        "a published chain has no reason",
+        "hierarchy/m_c_ch.py",
+        find='return "" if self.calibrated else _REASON',
+        replace='return ""',
+        breaks="M_c^ch as published is released with a guarantee",
+        tests=(
+            "tests/hierarchy/test_chain.py::test_as_published_it_is_no_release_and_says_what_it_spends",
+        ),
+    ),
+    Mutant(
+        "what a published chain spends is not said",
+        "hierarchy/m_c_ch.py",
+        find="share * width",
+        replace="share",
+        breaks="the true epsilon of M_c^ch is not stated",
+        tests=(
+            "tests/hierarchy/test_chain.py::test_as_published_it_is_no_release_and_says_what_it_spends",
+        ),
+    ),
+    Mutant(
+        "sizes are not top-coded",
+        "hierarchy/_tables.py",
+        find="top = nw.col(SIZE).clip(upper_bound=frame.max_size)",
+        replace="top = nw.col(SIZE)",
+        breaks="one person moves more than the sensitivity says",
+        tests=("tests/hierarchy/test_tables.py::test_people_are_grouped_by_unit_and_top_coded",),
+    ),
+    Mutant(
+        "a person's quantity is not clipped",
+        "hierarchy/_tables.py",
+        find="number.clip(upper_bound=most).alias(SIZE)",
+        replace="number.alias(SIZE)",
+        breaks="one person adds more than the sensitivity says",
+        tests=(
+            "tests/hierarchy/test_tables.py::test_quantities_are_added_up_and_clipped_for_each_person",
+        ),
+    ),
+    Mutant(
+        "intervals without their errors",
+        "hierarchy/_noise_sum.py",
+        find=("covered = np.cumsum(inside) - beyond - drift - rounded * (2 * np.arange(half) + 1)"),
+        replace="covered = np.cumsum(inside) * (1 + 1e-3)",
+        breaks="an interval that covers less often than it says",
+        tests=("tests/hierarchy/test_noise_sum.py::test_the_half_width_is_the_least_that_covers",),
+    ),
+    Mutant(
+        "one unit too many is taken away",
+        "hierarchy/top_down.py",
+        find="(turn < excess[:, None])",
+        replace="(turn <= excess[:, None])",
+        breaks="children that do not sum to their parent",
+        tests=("tests/hierarchy/test_rivals.py::test_no_other_whole_row_with_the_sum_is_nearer",),
+    ),
+)

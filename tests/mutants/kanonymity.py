@@ -1,0 +1,309 @@
+"""Mutants of anonymous tables: models, classes, what is published, their verifier."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "classes of k - 1 pass",
+        "kanonymity/verify.py",
+        find="small = int((classes.sizes < k).sum())",
+        replace="small = int((classes.sizes < k - 1).sum())",
+        breaks="off by one: a row of a class may be missing",
+        tests=(
+            "tests/kanonymity/test_verify_tables.py::test_suppressed_rows_are_a_class_like_others",
+        ),
+    ),
+    Mutant(
+        "a quasi-identifier is not read",
+        "kanonymity/verify.py",
+        find="codes = [_numbered(cells(table, name)) for name in names]",
+        replace="codes = [_numbered(cells(table, name)) for name in names[:1]]",
+        breaks="classes in one column for classes in all",
+        tests=("tests/kanonymity/test_verify_tables.py::test_one_altered_cell_is_rejected",),
+    ),
+    Mutant(
+        "rows count as persons",
+        "kanonymity/verify.py",
+        find="persons = diversity(classes, cells(table, person))",
+        replace="persons = classes.sizes",
+        breaks="k rows of one person are a class",
+        tests=("tests/kanonymity/test_verify_tables.py::test_persons_are_counted_not_rows",),
+    ),
+    Mutant(
+        "rows count as values",
+        "kanonymity/verify.py",
+        find="return np.bincount(np.unique(classes.labels * width + codes) // width)",
+        replace="return np.bincount((classes.labels * width + codes) // width)",
+        breaks="a class of one value is diverse",
+        tests=("tests/kanonymity/test_verify_tables.py::test_diversity_and_closeness_are_checked",),
+    ),
+    Mutant(
+        "half the distance",
+        "kanonymity/verify.py",
+        find="Fraction(int(part), 2 * n * int(rows))",
+        replace="Fraction(int(part), 4 * n * int(rows))",
+        breaks="t-closeness at twice t passes",
+        tests=("tests/kanonymity/test_verify_tables.py::test_diversity_and_closeness_are_checked",),
+    ),
+    Mutant(
+        "too few values pass",
+        "kanonymity/verify.py",
+        find="few = int((count < least).sum())",
+        replace="few = int((count < least - 1).sum())",
+        breaks="off by one in l-diversity",
+        tests=("tests/kanonymity/test_verify_tables.py::test_diversity_and_closeness_are_checked",),
+    ),
+    Mutant(
+        "the last value of a range is not covered",
+        "kanonymity/verify.py",
+        find="[key * size + lo, key * size + hi + 1]",
+        replace="[key * size + lo, key * size + hi]",
+        breaks="off by one: true rows are called inventions",
+        tests=(
+            "tests/kanonymity/test_verify_tables.py::test_what_is_published_is_accepted_alone_and_beside_its_original",
+        ),
+    ),
+    Mutant(
+        "any row explains any other",
+        "kanonymity/verify.py",
+        find="fits &= reader.covers(int(at[j][row]), codes[low:high, j])",
+        replace="fits |= reader.covers(int(at[j][row]), codes[low:high, j])",
+        breaks="published rows that no row of the original explains pass",
+        tests=(
+            "tests/kanonymity/test_cells_of_every_column.py::test_one_column_that_does_not_fit_is_enough",
+        ),
+    ),
+    Mutant(
+        "rows of the original may be used twice",
+        "kanonymity/verify.py",
+        find="sent = transport(amounts, np.bincount(same)",
+        replace="sent = transport(amounts, 2 * np.bincount(same)",
+        breaks="a row that was added passes",
+        tests=(
+            "tests/kanonymity/test_verify_tables.py::test_a_cell_that_covers_too_little_is_rejected_although_classes_are_large",
+        ),
+    ),
+    Mutant(
+        "other columns may be changed",
+        "kanonymity/verify.py",
+        find=("        if name not in names:\n            both"),
+        replace=("        if name in names[:0]:\n            both"),
+        breaks="sensitive values that are not the original's pass",
+        tests=("tests/kanonymity/test_verify_tables.py::test_one_altered_cell_is_rejected",),
+    ),
+    Mutant(
+        "suppressed rows go uncounted",
+        "kanonymity/verify.py",
+        find="missing = problem.n - n",
+        replace="missing = min(problem.n - n, suppressed or 0)",
+        breaks="more rows are suppressed than is said",
+        tests=(
+            "tests/kanonymity/test_verify_tables.py::test_suppressed_rows_are_a_class_like_others",
+        ),
+    ),
+    Mutant(
+        "rows outside the population",
+        "kanonymity/verify.py",
+        find="if (people < classes.sizes).any():",
+        replace="if (people < 0).any():",
+        breaks="presence is computed from a population that lacks rows",
+        tests=("tests/kanonymity/test_verify_tables.py::test_presence_in_a_public_table",),
+    ),
+    Mutant(
+        "recursive diversity at its limit",
+        "kanonymity/models.py",
+        find="row[0] >= c * sum(row[self.l - 1 :])",
+        replace="row[0] > c * sum(row[self.l - 1 :])",
+        breaks="off by one: a class at the limit passes",
+        tests=(
+            "tests/kanonymity/test_models_beyond_k.py::test_each_model_accepts_one_class_and_rejects_another",
+        ),
+    ),
+    Mutant(
+        "recursive diversity from the next value",
+        "kanonymity/models.py",
+        find="row[0] >= c * sum(row[self.l - 1 :])",
+        replace="row[0] >= c * sum(row[max(0, self.l - 2) :])",
+        breaks="off by one in the tail",
+        tests=(
+            "tests/kanonymity/test_models_beyond_k.py::test_each_model_accepts_one_class_and_rejects_another",
+        ),
+    ),
+    Mutant(
+        "entropy decided the other way in close calls",
+        "kanonymity/models.py",
+        find="return bool(left < right)",
+        replace="return bool(left <= right)",
+        breaks="a class of exactly l even values is refused",
+        tests=(
+            "tests/kanonymity/test_models_beyond_k.py::test_each_model_accepts_one_class_and_rejects_another",
+        ),
+    ),
+    Mutant(
+        "entropy decided by floats",
+        "kanonymity/models.py",
+        find="if abs(total) > 2.0**-40 * math.fsum(map(abs, terms)):",
+        replace="if total == total:",
+        breaks="a float decides a close call",
+        tests=(
+            "tests/kanonymity/test_models_beyond_k.py::test_entropy_at_its_limit_is_decided_in_integers",
+        ),
+    ),
+    Mutant(
+        "closeness at half its distance",
+        "kanonymity/models.py",
+        find="found.append(Fraction(sum(map(abs, differences)), 2 * n * N))",
+        replace="found.append(Fraction(sum(map(abs, differences)), 4 * n * N))",
+        breaks="classes twice as far away pass",
+        tests=(
+            "tests/kanonymity/test_models_beyond_k.py::test_each_model_accepts_one_class_and_rejects_another",
+        ),
+    ),
+    Mutant(
+        "ordered closeness without carrying",
+        "kanonymity/models.py",
+        find="carried += difference",
+        replace="carried = difference",
+        breaks="the distance of ordered values is not the earth mover's",
+        tests=("tests/kanonymity/test_models_beyond_k.py::test_distances_are_those_of_the_paper",),
+    ),
+    Mutant(
+        "presence beyond its limit",
+        "kanonymity/models.py",
+        find="<= most * sum(r) for r in _rows(counts))",
+        replace="<= 2 * most * sum(r) for r in _rows(counts))",
+        breaks="members can be told with twice the stated certainty",
+        tests=(
+            "tests/kanonymity/test_models_beyond_k.py::test_presence_accepts_one_class_and_rejects_two",
+        ),
+    ),
+    Mutant(
+        "frequencies of the first value only",
+        "kanonymity/models.py",
+        find="pick = range(width) if values is None else values",
+        replace="pick = range(1) if values is None else values",
+        breaks="a constraint dropped",
+        tests=("tests/kanonymity/test_frequency_of_any_value.py::test_each_value_is_compared",),
+    ),
+    Mutant(
+        "the certificate is not asked",
+        "kanonymity/_anonymize.py",
+        find="certificate.raise_for_failure()",
+        replace="certificate.to_dict()",
+        breaks="a table that failed its check is returned",
+        tests=(
+            "tests/kanonymity/test_anonymize.py::test_a_table_is_judged_by_its_published_cells",
+        ),
+    ),
+    Mutant(
+        "the labels' certificate is not asked",
+        "kanonymity/search.py",
+        find=("audit(candidate.labels, self.k, suppress=self.limits.suppress).raise_for_failure()"),
+        replace="audit(candidate.labels, self.k, suppress=self.limits.suppress).to_dict()",
+        breaks="classes that failed their check are kept",
+        tests=(
+            "tests/kanonymity/test_anonymize.py::test_a_method_that_leaves_a_small_class_is_never_believed",
+        ),
+    ),
+    Mutant(
+        "classes of k - 1 pass the count",
+        "kanonymity/candidate.py",
+        find="small = int(((sizes > 0) & (sizes < k)).sum())",
+        replace="small = int(((sizes > 0) & (sizes < k - 1)).sum())",
+        breaks="a row of a class is missing",
+        tests=(
+            "tests/kanonymity/test_published_heuristics.py::test_the_audit_rejects_small_classes",
+        ),
+    ),
+    Mutant(
+        "suppression without a limit",
+        "kanonymity/candidate.py",
+        find="excess = max(0, int((found < 0).sum()) - suppress)",
+        replace="excess = 0",
+        breaks="more rows are suppressed than was allowed",
+        tests=(
+            "tests/kanonymity/test_published_heuristics.py::test_the_audit_rejects_small_classes",
+        ),
+    ),
+    Mutant(
+        "the order of rows is published",
+        "kanonymity/_tables.py",
+        find="rows = shuffled(np.flatnonzero(kept), SystemBits() if bits is None else bits)",
+        replace="rows = np.flatnonzero(kept)",
+        breaks="the place of a row tells whose it is",
+        tests=("tests/kanonymity/test_anonymize.py::test_rows_are_shuffled_by_keys",),
+    ),
+    Mutant(
+        "few suppressed rows are shown",
+        "kanonymity/_tables.py",
+        find="int((~kept).sum()) >= keep:",
+        replace="int((~kept).sum()) >= 1:",
+        breaks="suppressed rows form a class smaller than k",
+        tests=(
+            "tests/kanonymity/test_kanonymity_tables.py::test_fewer_suppressed_rows_than_k_are_never_kept",
+        ),
+    ),
+    Mutant(
+        "a category's dictionary is published",
+        "kanonymity/_tables.py",
+        find="plain = frame[name].cast(nw.String) if name in packed else frame[name]",
+        replace="plain = frame[name]",
+        breaks="values of suppressed rows stand in a column's dictionary",
+        tests=(
+            "tests/kanonymity/test_kanonymity_tables.py::test_what_a_frame_knows_of_the_original_is_dropped",
+        ),
+    ),
+    Mutant(
+        "ranges that end too early",
+        "kanonymity/_tables.py",
+        find='return f"[{column.domain[lo]}, {column.domain[hi]}]"',
+        replace='return f"[{column.domain[lo]}, {column.domain[hi - 1]}]"',
+        breaks="off by one: a published range that does not hold its rows",
+        tests=("tests/kanonymity/test_anonymize.py::test_cells_cover_what_they_stand_for",),
+    ),
+    Mutant(
+        "the shuffle has a seed",
+        "kanonymity/_tables.py",
+        find="SystemBits() if bits is None else bits)",
+        replace=(
+            '__import__("discreet.core.randomness", '
+            'fromlist=["SeededBits"]).SeededBits(0) if bits is None else bits)'
+        ),
+        breaks="a seed reused: the order can be undone",
+        tests=(
+            "tests/kanonymity/test_kanonymity_tables.py::test_rows_come_in_another_order_each_time",
+        ),
+    ),
+    Mutant(
+        "a row of a class removed",
+        "kanonymity/_leftovers.py",
+        find="labels[row] = best\n",
+        replace="labels[row] = best if row else -1\n",
+        breaks="a row that belongs to no class",
+        tests=(
+            "tests/kanonymity/test_published_heuristics.py::test_every_method_gives_classes_of_k_and_never_beats_the_optimum",
+        ),
+    ),
+    Mutant(
+        "the best risk for the worst",
+        "kanonymity/risk.py",
+        find="prosecutor_highest=Fraction(1, int(sizes.min())),",
+        replace="prosecutor_highest=Fraction(1, int(sizes.max())),",
+        breaks="inequality reversed: the risk of the safest row",
+        tests=(
+            "tests/kanonymity/test_kanonymity_tables.py::test_risks_are_those_of_the_definitions",
+        ),
+    ),
+    Mutant(
+        "a carried class loses a row",
+        "kanonymity/split_carry.py",
+        find="carried = [rows for rows, on in zip(classes, goes_on, strict=True) if on]",
+        replace="carried = [rows[1:] for rows, on in zip(classes, goes_on, strict=True) if on]",
+        breaks="a row of a class removed where blocks meet",
+        tests=(
+            "tests/kanonymity/test_split_carry.py::test_the_worked_example_is_solved_to_optimality",
+        ),
+    ),
+)

@@ -1,0 +1,232 @@
+"""Mutants of metric differential privacy: its verifier, the repair, the design."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "pairs at the radius go unchecked",
+        "metricdp/verify.py",
+        find="mask &= lengths <= min(math.floor(radius * 2**space.scale_bits), 2**62)",
+        replace="mask &= lengths < min(math.floor(radius * 2**space.scale_bits), 2**62)",
+        breaks="constraints dropped at exactly the radius",
+        tests=("tests/metricdp/test_verify.py::test_what_is_repaired_passes",),
+    ),
+    Mutant(
+        "links go unchecked",
+        "metricdp/verify.py",
+        find="mask[i, j] = mask[j, i] = True",
+        replace="mask[i, i] = mask[j, j]",
+        breaks="constraints dropped between joined groups",
+        tests=(
+            "tests/metricdp/test_verify.py::test_the_epsilon_for_all_pairs_is_that_of_shortest_paths",
+        ),
+    ),
+    Mutant(
+        "a loss rounded down",
+        "metricdp/verify.py",
+        find="loss = float_ceil(_expected_loss(design.channel.limbs, cost))",
+        replace="loss = float_floor(_expected_loss(design.channel.limbs, cost))",
+        breaks="rounding in the wrong direction: a stated loss that is too small passes",
+        tests=("tests/metricdp/test_verify.py::test_an_understated_loss_is_rejected",),
+    ),
+    Mutant(
+        "a price without its growth",
+        "metricdp/verify.py",
+        find="growth[length] = exp_ceil(x, _BITS)",
+        replace="growth[length] = 1 << _BITS",
+        breaks="a multiplier costs less than it does: a lower bound that is not proved",
+        tests=("tests/metricdp/test_verify.py::test_the_bound_is_that_of_the_multipliers",),
+    ),
+    Mutant(
+        "units are not compared",
+        "metricdp/verify.py",
+        find="if guarantee.unit != space.unit:",
+        replace="if not guarantee.unit:",
+        breaks="epsilon per mile on a map in kilometers",
+        tests=("tests/metricdp/test_verify.py::test_another_unit_is_rejected",),
+    ),
+    Mutant(
+        "multipliers of pairs that are not bound",
+        "metricdp/verify.py",
+        find="right &= bound.mask[source, target]",
+        replace="right &= bound.mask[source, target] | True",
+        breaks="a lower bound on another program",
+        tests=(
+            "tests/metricdp/test_verify.py::test_a_price_of_no_constraint_is_counted_and_not_used",
+        ),
+    ),
+    Mutant(
+        "isolated secrets need not be named",
+        "metricdp/verify.py",
+        find="len(alone ^ set(scope.isolated))",
+        replace="len(set(scope.isolated) - alone)",
+        breaks="unprotected secrets that the guarantee does not name",
+        tests=(
+            "tests/metricdp/test_verify.py::test_an_isolated_secret_that_is_not_declared_is_rejected",
+        ),
+    ),
+    Mutant(
+        "another number of groups passes",
+        "metricdp/verify.py",
+        find="abs(groups - scope.components)",
+        replace="abs(min(groups, 1) - min(scope.components, 1))",
+        breaks="groups between which nothing is promised are not stated",
+        tests=("tests/metricdp/test_verify.py::test_a_scope_that_is_not_so_is_rejected",),
+    ),
+    Mutant(
+        "longer paths pass",
+        "metricdp/verify.py",
+        find="wrong: int = sum(path * bottom > length * top for path, length in left)",
+        replace="wrong: int = sum(path * bottom < length * top for path, length in left)",
+        breaks="inequality reversed in the all-pairs epsilon",
+        tests=("tests/metricdp/test_verify.py::test_floats_decide_no_length",),
+    ),
+    Mutant(
+        "the stated lower bound is not compared",
+        "metricdp/verify.py",
+        find='Check("lower bound", design.lower, proven, exact=True',
+        replace='Check("lower bound", proven, design.lower, exact=True',
+        breaks="inequality reversed: any lower bound passes",
+        tests=("tests/metricdp/test_verify.py::test_the_bound_is_that_of_the_multipliers",),
+    ),
+    Mutant(
+        "negative multipliers are taken",
+        "metricdp/verify.py",
+        find="right &= np.isfinite(witness.value) & (witness.value >= 0)",
+        replace="right &= np.isfinite(witness.value)",
+        breaks="inequality reversed: a constraint used the other way",
+        tests=(
+            "tests/metricdp/test_verify.py::test_a_price_of_no_constraint_is_counted_and_not_used",
+        ),
+    ),
+    Mutant(
+        "slack larger than it is",
+        "metricdp/repair.py",
+        find="slack = min(float((room - apart).min(initial=1.0)) - _ERROR, 1.0)",
+        replace="slack = min(2.0 * float((room - apart).min(initial=1.0)) + _ERROR, 1.0)",
+        breaks="the rounding is told of slack that is not there",
+        tests=(
+            "tests/metricdp/test_repair.py::test_an_epsilon_too_small_for_floats_makes_all_rows_equal",
+        ),
+    ),
+    Mutant(
+        "tight pairs count as slack",
+        "metricdp/repair.py",
+        find="if not (table[i] == table[j]).all():",
+        replace="if not (table[i] > 0).any():",
+        breaks="a matrix without slack is rounded as it was given",
+        tests=("tests/metricdp/test_repair.py::test_every_matrix_becomes_private",),
+    ),
+    Mutant(
+        "given matrices have twice their slack",
+        "metricdp/repair.py",
+        find="return min(float(slack.min(initial=1.0)) - _ERROR, 1.0)",
+        replace="return min(2.0 * float(slack.min(initial=1.0)), 1.0)",
+        breaks="the rounding is told of slack that is not there",
+        tests=(
+            "tests/metricdp/test_given_slack.py::test_a_matrix_that_is_rounded_as_it_was_given_has_the_stated_slack",
+        ),
+    ),
+    Mutant(
+        "short edges without a constraint",
+        "metricdp/repair.py",
+        find="short = nats <= 2.0 - math.log(_FLOOR[limbs]) + math.log(n_reports)",
+        replace="short = nats >= 0.5",
+        breaks="constraints dropped from the repair",
+        tests=("tests/metricdp/test_repair.py::test_every_matrix_becomes_private",),
+    ),
+    Mutant(
+        "unused columns keep dust",
+        "metricdp/repair.py",
+        find="np.where((most > _UNUSED)[labels], np.maximum(table, _TINY), 0.0)",
+        replace="np.where((most > _UNUSED)[labels], table, 0.0)",
+        breaks="zeros stay beside positives: an infinite ratio",
+        tests=("tests/metricdp/test_repair.py::test_every_matrix_becomes_private",),
+    ),
+    Mutant(
+        "the certificate is not asked",
+        "metricdp/_search.py",
+        find="certificate.raise_for_failure()",
+        replace="certificate.to_dict()",
+        breaks="a channel that failed its check is returned",
+        tests=("tests/metricdp/test_design.py::test_nothing_that_fails_verification_is_returned",),
+    ),
+    Mutant(
+        "the certificate of a tailed channel is not asked",
+        "metricdp/tails.py",
+        find="certificate.raise_for_failure()",
+        replace="certificate.to_dict()",
+        breaks="a channel that failed its check is returned",
+        tests=(
+            "tests/metricdp/test_failed_checks_raise.py::test_a_channel_of_tails_that_fails_its_check_is_not_returned",
+        ),
+    ),
+    Mutant(
+        "the certificate of an unwritten channel is not asked",
+        "metricdp/unwritten.py",
+        find="certificate.raise_for_failure()",
+        replace="certificate.to_dict()",
+        breaks="a channel that failed its check is returned",
+        tests=(
+            "tests/metricdp/test_failed_checks_raise.py::test_an_anchored_channel_that_fails_its_check_is_not_returned",
+        ),
+    ),
+    Mutant(
+        "groups are left apart",
+        "metricdp/_design.py",
+        find="if not allow_unprotected:",
+        replace="if allow_unprotected:",
+        breaks="constraints dropped: isolated secrets without being asked",
+        tests=("tests/metricdp/test_design.py::test_components_are_joined_by_default",),
+    ),
+    Mutant(
+        "the all-pairs epsilon rounded down",
+        "metricdp/_design.py",
+        find="return math.ceil(budget / unit) * unit",
+        replace="return math.floor(budget / unit) * unit",
+        breaks="rounding in the wrong direction: a claim for all pairs that was not proved",
+        tests=(
+            "tests/metricdp/test_design.py::test_the_scope_names_the_space_and_a_sound_all_pairs_epsilon",
+        ),
+    ),
+    Mutant(
+        "chains cost nothing",
+        "metricdp/_design.py",
+        find="_round_up(guarantee.epsilon * stretch)",
+        replace="_round_up(guarantee.epsilon)",
+        breaks="epsilon of neighbors is promised to all pairs",
+        tests=(
+            "tests/metricdp/test_design.py::test_the_scope_names_the_space_and_a_sound_all_pairs_epsilon",
+        ),
+    ),
+    Mutant(
+        "a guarantee of another space",
+        "metricdp/_design.py",
+        find="guarantee.scope.space != problem.space.digest:",
+        replace="not guarantee.scope.space:",
+        breaks="a guarantee bound to one map is used on another",
+        tests=("tests/metricdp/test_design.py::test_nonsense_is_refused_by_name",),
+    ),
+    Mutant(
+        "an exponential mechanism twice as steep",
+        "metricdp/truncated.py",
+        find="nats = -0.5 *",
+        replace="nats = -1.0 *",
+        breaks="sensitivity halved: the normalization is forgotten",
+        tests=(
+            "tests/metricdp/test_published_mechanisms.py::test_tem_is_what_gumbel_noise_on_its_scores_gives",
+        ),
+    ),
+    Mutant(
+        "a cut-off without its chance",
+        "metricdp/truncated.py",
+        find="odds = (1 - self.beta) * (part.n_reports - 1) / self.beta",
+        replace="odds = (1 - self.beta) / self.beta",
+        breaks="the published threshold is not the published one",
+        tests=(
+            "tests/metricdp/test_published_mechanisms.py::test_tem_is_what_gumbel_noise_on_its_scores_gives",
+        ),
+    ),
+)
