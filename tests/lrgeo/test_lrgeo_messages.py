@@ -74,14 +74,26 @@ def test_a_key_too_few_or_too_many_is_refused(record: type[Any]) -> None:
             read(record, {key: value for key, value in data.items() if key != name})
     with pytest.raises(InvalidProblemError, match="keys"):
         read(record, data | {"place_of_the_user": 3})
-    for other in (None, [], "text", 3, b"bytes"):
+    others: list[object] = [None, [], "text", 3, b"bytes"]
+    for other in others:
         with pytest.raises(InvalidProblemError, match="an object"):
             read(record, other)
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
 def test_every_field_refuses_other_types_and_says_its_name(record: type[Any]) -> None:
-    others = [object(), b"x", {1: 2}, [[[]]], float("nan"), True, [], [[True]], -1, 2**80]
+    others: list[object] = [
+        object(),
+        b"x",
+        {1: 2},
+        [[[]]],
+        float("nan"),
+        True,
+        [],
+        [[True]],
+        -1,
+        2**80,
+    ]
     for part in fields(record):
         for other in others:
             with pytest.raises(InvalidProblemError) as caught:

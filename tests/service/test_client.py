@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 HERE, THERE = (41.8934, 12.4851), (41.9041, 12.5012)
 OUTSIDE = (41.7263549, 12.4817)
+TWO = Fraction(2)
 
 
 class Clock:
@@ -65,7 +66,7 @@ def test_a_report_is_a_place_of_the_region_and_is_paid_for(tmp_path: Path) -> No
     client = made(tmp_path, clock)
     found = client.locate(HERE)
     assert found.report in [region().where(k) for k in range(region().K)]
-    assert (found.spent_today, found.spent_in_all, found.unit) == (2, 2, "km")
+    assert (found.spent_today, found.spent_in_all, found.unit) == (TWO, TWO, "km")
     assert found.epoch == int(clock.now // 3600)
     assert spent(tmp_path) == 2
 
@@ -79,7 +80,7 @@ def test_within_an_epoch_the_report_is_repeated_whatever_the_place(tmp_path: Pat
     assert made(tmp_path, clock).locate(THERE) == first  # another process, the same file
     clock.now += 3600
     later = client.locate(THERE)
-    assert (later.epoch, later.spent_in_all) == (first.epoch + 1, 4)
+    assert (later.epoch, later.spent_in_all) == (first.epoch + 1, 2 * TWO)
 
 
 def test_a_day_later_nothing_was_spent_today(tmp_path: Path) -> None:
@@ -90,7 +91,7 @@ def test_a_day_later_nothing_was_spent_today(tmp_path: Path) -> None:
     clock.now += 2 * 86_400
     again = client.locate(THERE)
     assert again.report == first.report
-    assert (again.spent_today, again.spent_in_all) == (0, 2)
+    assert (again.spent_today, again.spent_in_all) == (0 * TWO, TWO)
 
 
 def test_a_clock_that_went_back_repeats_and_charges_nothing(tmp_path: Path) -> None:

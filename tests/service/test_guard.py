@@ -69,10 +69,10 @@ def ask(
         "client": ("192.0.2.1", 5),
         "headers": [(k.encode(), v.encode()) for k, v in (headers or {}).items()],
     }
-    asyncio.run(guard(scope, receive, send))  # type: ignore[arg-type]
+    asyncio.run(guard(scope, receive, send))
     if not sent:
         return 0, {}, {}
-    status = sent[0].get("status", sent[0].get("code"))
+    status = int(sent[0].get("status") or sent[0]["code"])
     body = b"".join(message.get("body", b"") for message in sent[1:])
     named = {k.decode(): v.decode() for k, v in sent[0].get("headers", [])}
     return status, json.loads(body) if body else {}, named

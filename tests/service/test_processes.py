@@ -70,8 +70,8 @@ YEAR = Epochs(365 * 86_400)
 """A test that runs at the end of an hour would see two epochs."""
 
 
-def files(folder: Path) -> dict[str, Path]:
-    return {"state": folder / "state.json", "cache": folder / "cache"}
+def files(folder: Path) -> tuple[Path, Path]:
+    return folder / "state.json", folder / "cache"
 
 
 def test_a_server_is_killed_and_restarted_and_the_client_recovers_with_its_ledger(
@@ -83,7 +83,8 @@ def test_a_server_is_killed_and_restarted_and_the_client_recovers_with_its_ledge
     kept = tmp_path / "city.mechanism"
     first = start(processes, *line.split(), "--port", 0, "-o", kept)
     url = url_of(first)
-    options = [part for name, path in files(tmp_path).items() for part in (f"--{name}", str(path))]
+    state, cache = files(tmp_path)
+    options = ["--state", str(state), "--cache", str(cache)]
     command = [*COMMAND, "locate", "-", "--server", url, "--json", "--wait", "300"]
     done = subprocess.run(
         [*command, "--epoch", str(YEAR.seconds), *options],
@@ -102,11 +103,11 @@ def test_a_server_is_killed_and_restarted_and_the_client_recovers_with_its_ledge
     first.wait(60)
     ledger = (tmp_path / "state.json").read_bytes()
     # The mechanism is kept: without a server the client still reports, and repeats within the epoch.
-    with Client(Server(url, patience=0), epochs=YEAR, **files(tmp_path)) as client:
+    with Client(Server(url, patience=0), epochs=YEAR, state=state, cache=cache) as client:
         assert list(client.locate((41.8926, 12.4909)).report) == told["report"]
     # Asked to look whether it still is the one, it says that nobody answers, and reports nothing.
     with (
-        Client(Server(url, patience=0), epochs=YEAR, refresh=0, **files(tmp_path)) as client,
+        Client(Server(url, patience=0), epochs=YEAR, refresh=0, state=state, cache=cache) as client,
         pytest.raises(LimitReachedError, match="can't be reached"),
     ):
         client.locate((41.8926, 12.4909))
@@ -114,7 +115,9 @@ def test_a_server_is_killed_and_restarted_and_the_client_recovers_with_its_ledge
     second = start(
         processes, "serve", "--mechanism", kept, "--port", url.rpartition(":")[2], "--json"
     )
-    with Client(Server(url, patience=300), epochs=YEAR, refresh=0, **files(tmp_path)) as client:
+    with Client(
+        Server(url, patience=300), epochs=YEAR, refresh=0, state=state, cache=cache
+    ) as client:
         assert list(client.locate((41.8926, 12.4909)).report) == told["report"]
     assert (tmp_path / "state.json").read_bytes() == ledger
     second.send_signal(signal.SIGTERM)
@@ -147,6 +150,7 @@ def test_a_server_is_killed_in_mid_job_and_the_client_sends_it_again(
     (tmp_path / "go").touch()
     start(processes, tmp_path, port, code=code)
     thread.join(300)
+    client.close()
     (outcome,) = found
     assert isinstance(outcome, Unproven)
     assert outcome.result in [region().where(k) for k in range(region().K)]
