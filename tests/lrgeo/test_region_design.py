@@ -51,7 +51,7 @@ def test_places_on_the_sphere_that_are_no_grid() -> None:
     region = Region(places, (41.88, 12.46), "km", None, 0.74)
     made = design(region, MetricDP(2, "km"), gap=0.1)
     assert verify(made.channel, MetricDP(2, "km")).passed
-    assert Mechanism.from_design(made, region).region.K == len(places)
+    assert len(places) == Mechanism.from_design(made, region).region.K
 
 
 def test_steps_are_told_and_named() -> None:
@@ -142,7 +142,7 @@ def test_a_method_whose_answer_is_not_private_raises(monkeypatch: pytest.MonkeyP
     import sys
 
     module = sys.modules["discreet.lrgeo._candidates"]
-    honest = module._rate  # noqa: SLF001 - to be replaced by a wrong one
+    honest = module._rate
     monkeypatch.setattr(module, "_rate", lambda guarantee: honest(guarantee) * 2)
     with pytest.raises((CertificateError, InvalidProblemError)):
         design(GRID, MetricDP(4, "km"), method="closed form")

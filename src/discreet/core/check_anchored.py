@@ -163,7 +163,8 @@ def triangle_defect(space: MetricSpace) -> int:
     than an ``e``, so that ``D_ik <= D_ij + D_jk + 2 e``. On a lattice ``e`` is a greatest common divisor of two numbers
     of cells. For Euclidean and Manhattan distances it is 1, and what is below 2 is at most 1 in integers. For great
     circles the factor ``1 - 2^-45`` and the error of the float, at most ``2^-46``, take less than ``2^-44 2^46 = 4``
-    units besides; for angles it is twice the stated error; in the Poincare ball ``2 (m + 64) 2^-53 2^46`` units in m dimensions.
+    units besides; for angles it is twice the stated error; in the Poincare ball ``2 (m + 64) 2^-53 2^46`` units in m
+    dimensions.
     """
     source = space.source
     if space.has_matrix or isinstance(source, TableLengths | PlaneLengths):

@@ -93,7 +93,7 @@ class PlaneLengths:
     @property
     def per_step(self) -> int:
         """The integer M."""
-        return math.floor(self.step * 2**self.scale_bits) - 1
+        return math.floor(self.step * (1 << self.scale_bits)) - 1
 
     def dense(self) -> NDArray[np.int64]:
         """All lengths."""
@@ -117,7 +117,7 @@ class PlaneLengths:
         squares = np.square(apart).sum(axis=1)
         about = factor * np.sqrt(squares.astype(np.float64))
         low, high = np.floor(about * (1 - 2.0**-50)), np.floor(about * (1 + 2.0**-50))
-        lengths = low.astype(np.int64) + 1
+        lengths: NDArray[np.int64] = low.astype(np.int64) + 1
         for t in np.flatnonzero(low != high).tolist():
             lengths[t] = 1 + math.isqrt(factor * factor * int(squares[t]))
         lengths[squares == 0] = 0

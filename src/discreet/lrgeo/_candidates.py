@@ -120,7 +120,8 @@ def nearest(space: MetricSpace) -> float:
     """Give the median distance between a place and the one nearest to it."""
     from scipy.spatial import cKDTree
 
-    near = cKDTree(np.asarray(space.points)).query(np.asarray(space.points), k=2)[0]
+    points = np.asarray(space.points)
+    near = np.asarray(cKDTree(points).query(points, k=2)[0])
     return float(np.median(near[:, 1]))
 
 

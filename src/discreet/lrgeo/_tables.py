@@ -118,7 +118,7 @@ def _records(table: Any, field: str) -> list[dict[str, Any]]:  # noqa: ANN401 - 
 
 def _feature(feature: Mapping[str, Any]) -> dict[str, Any]:
     geometry = feature.get("geometry") or {}
-    coordinates = geometry.get("coordinates")
+    coordinates: Any = geometry.get("coordinates")
     course: list[tuple[float, float]] | None = None
     if geometry.get("type") == "Point":
         course = [(float(coordinates[0]), float(coordinates[1]))]

@@ -1,8 +1,8 @@
 r"""The design of a mechanism for a region: one for everybody, published whole, so that nothing is ever uploaded.
 
-It is the sound counterpart of what [QLPSX24]_ solves for each user anew. A report's column is free within a radius of its
-own place, and falls off as :math:`e^{-\epsilon d}` beyond; one program makes all columns at once, so that the promise
-holds between any two places, whoever asks. What comes out are a few integers a place.
+It is the sound counterpart of what [QLPSX24]_ solves for each user anew. A report's column is free within a radius of
+its own place, and falls off as :math:`e^{-\epsilon d}` beyond; one program makes all columns at once, so that the
+promise holds between any two places, whoever asks. What comes out are a few integers a place.
 
 Which radius is right is a public rule, and nothing is measured: first no ball at all (:math:`Ty = 1`, where its answer
 is not negative), then balls of one and of two steps, until time is up; the best that passes the verifier is kept. Very

@@ -291,4 +291,5 @@ def _unpack(packed: Mapping[str, Any]) -> NDArray[np.int64]:
     array = rows.view("<u8").reshape(count)
     if count and int(array.max()) >= 1 << 62:
         raise InvalidProblemError("array", "integers below 2^62", "a larger one")
-    return array.astype(np.int64) + least
+    values: NDArray[np.int64] = array.astype(np.int64) + least
+    return values

@@ -244,7 +244,7 @@ class Region:
         """
         from scipy.spatial import KDTree
 
-        near = KDTree(self.points).query(self.points, k=2)[0]
+        near = np.asarray(KDTree(self.points).query(self.points, k=2)[0])
         return float(near[:, 1].max())
 
     @cached_property

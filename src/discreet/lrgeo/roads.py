@@ -16,8 +16,8 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.geo import lat_lon
 from discreet.lrgeo._plane import cosine_for, sphere_to_plane
-from discreet.lrgeo._tables import Edges, read_edges, read_nodes
 from discreet.lrgeo._space import per_unit
+from discreet.lrgeo._tables import Edges, read_edges, read_nodes
 from discreet.lrgeo.region import Region
 
 if TYPE_CHECKING:
