@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PrimalDual"]
 
-_FIRST, _GROWTH, _GROWTH_ALL = 200, 1.12, 1.25
-"""Steps before the first checkpoint, and from one to the next; and where mending takes all pairs at a time."""
+_FIRST, _GROWTH = 200, 1.12
+"""Steps before the first checkpoint, and from one to the next."""
 
 _PATIENCE, _PATIENCE_ALL = 2.0, 3.0
 """How much longer the method runs before it hands in what is not thought enough."""
@@ -187,11 +187,10 @@ class _Run:
         self.mending = _MEND if dilation == 1 else _MEND_ALL * part.n**2 / len(state.edges)
         self.mended, self.offered = 0.0, _RARELY * self.mending
         # What takes long is done more rarely.
-        self.growth, self.patience = (
-            (_GROWTH, _PATIENCE) if dilation == 1 else (_GROWTH_ALL, _PATIENCE_ALL)
-        )
+        self.patience = _PATIENCE if dilation == 1 else _PATIENCE_ALL
         self.every = part.nats(part.paths) if dilation > 1 else None
         self.gap = self.upper = math.inf
+        self.ready: NDArray[np.float64] | None = None
         self.pool: ThreadPoolExecutor | None = None
 
     def until(self, iterations: int) -> Candidate:
@@ -208,7 +207,7 @@ class _Run:
                     self._bound()
                     return self._candidate(None, self._multipliers())
                 if last or (state.count >= checkpoint and not self.bounds_only):
-                    checkpoint = int(self.growth * state.count)
+                    checkpoint = int(_GROWTH * state.count)
                     found = self._check(last=last)
                     if found is not None:
                         return found
@@ -227,9 +226,9 @@ class _Run:
         loss = float(((part.cost * matrix).sum(axis=1) / sums).sum())
         gap, listens = self.limits.gap, self.limits.offer
         if listens is not None and self.lower >= (1 - _SAFE * gap) * self.upper:
-            # What was handed in before may be enough now.
-            self.upper = math.inf
-            if listens(self._candidate(None, self._multipliers())):
+            # What was mended before, handed in or not, may be enough now.
+            ready, self.ready, self.upper = self.ready, None, math.inf
+            if listens(self._candidate(ready, self._multipliers())):
                 return self._candidate(None, None)
         # Before it is mended it breaks constraints and loses too little.
         near = abs(loss - self.lower) <= 0.8 * gap * abs(loss)
@@ -241,8 +240,10 @@ class _Run:
         self.mended = state.count
         loss = float((part.cost * matrix).sum())
         if wait and loss - self.lower > (0.9 * gap if listens is None else gap) * loss:
+            if listens is not None and loss < self.upper:
+                self.ready, self.upper = matrix, loss
             return None
-        self.offered, self.upper = state.count, loss
+        self.offered, self.upper, self.ready = state.count, loss, None
         found = self._candidate(matrix, self._multipliers())
         if listens is None:
             return found
