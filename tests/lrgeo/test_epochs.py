@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -158,11 +159,10 @@ def test_nothing_but_the_report_shows_the_place() -> None:
     """Neither errors nor texts hold coordinates of the point."""
     secret = 1.817_263_549
     inside, outside = (secret, 0.5), (secret + 500, 0.5)
-    for point, sentinel in [(inside, "817263549"), (outside, "817263549")]:
-        assert not leaks(lambda point=point: CLIENT.report(point), sentinel)
-        assert not leaks(
-            lambda point=point: locate(CLIENT, State(), point, 0, epochs=Epochs()), sentinel
-        )
+    for point in (inside, outside):
+        assert not leaks(partial(CLIENT.report, point), "817263549")
+        ask = partial(locate, CLIENT, State(), point, 0, epochs=Epochs())
+        assert not leaks(ask, "817263549")
     with pytest.raises(InvalidProblemError):
         CLIENT.report(outside)
     assert "1.8" not in repr(CLIENT)

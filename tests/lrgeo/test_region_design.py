@@ -7,7 +7,7 @@ import pytest
 
 from discreet.core.errors import CertificateError, InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP
-from discreet.lrgeo import Mechanism, Region, design, travel_loss, verify
+from discreet.lrgeo import Mechanism, Region, RegionDesign, design, travel_loss, verify
 from discreet.lrgeo.design import Step
 from discreet.metricdp import Problem
 from discreet.metricdp import design as metric_design
@@ -72,6 +72,7 @@ def test_very_little_time_gives_what_is_verified_by_then() -> None:
 def test_a_gap_that_is_not_reached_comes_with_the_design() -> None:
     with pytest.raises(LimitReachedError) as caught:
         design(GRID, MetricDP(1, "km"), gap=1e-9, time_limit=0.5)
+    assert isinstance(caught.value.best, RegionDesign)
     assert caught.value.best.certificate.passed
     made = design(GRID, MetricDP(1, "km"), gap=1e-9, time_limit=0.5, throw=False)
     assert made.status == "limit reached"

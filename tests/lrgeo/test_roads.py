@@ -12,12 +12,12 @@ from discreet.core.errors import InvalidProblemError
 from discreet.datasets.city import made_city
 from discreet.lrgeo import Region, Roads
 
-NODES = {
+NODES: dict[str, list[Any]] = {
     "osmid": [1, 2, 3, 4, 5],
     "y": [41.89, 41.90, 41.90, 41.89, 45.0],
     "x": [12.47, 12.47, 12.48, 12.48, 9.0],
 }
-EDGES = {
+EDGES: dict[str, list[Any]] = {
     "u": [1, 2, 3, 4, 1, 9],
     "v": [2, 3, 4, 1, 5, 1],
     "oneway": [True, True, True, True, True, False],
