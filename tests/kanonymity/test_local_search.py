@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from discreet.kanonymity._arrays import arrays_of
 from discreet.kanonymity.bound import nearest_bound
 from discreet.kanonymity.candidate import Limits, audit
 from discreet.kanonymity.initial import Initial
+from discreet.kanonymity.local import shared
 from discreet.kanonymity.local.unions import Schedule, Union, unions_for
 from discreet.kanonymity.local_search import LocalSearch, split_large
 from discreet.kanonymity.problem import Problem
@@ -247,3 +250,33 @@ def test_the_kind_of_union_that_gains_most_for_its_work_comes_next() -> None:
         schedule.learn(taken[-1], gain, 10)
     # Each once, then the first, which gains most; every third turn the one that has waited longest.
     assert taken == [0, 1, 0, 0, 0, 1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("duplicates", [False, True])
+def test_threads_share_the_classes_and_lose_no_more(
+    monkeypatch: pytest.MonkeyPatch, *, duplicates: bool
+) -> None:
+    """Both sides of each cut are searched; rows of one point may stand on both."""
+    monkeypatch.setattr(shared, "LEAST_ROWS", 20)
+    rows = np.random.default_rng(3).integers(0, 3 if duplicates else 40, (60, 3)).astype(float)
+    problem = numeric(rows)
+    start = np.arange(60, dtype=np.int32) // 3
+    limits = replace(Limits.within(0.6, start=start), threads=3)
+    labels = LocalSearch().solve(problem, 3, limits).labels
+    assert audit(labels, 3).passed
+    assert np.bincount(labels).max() <= 5
+    assert problem.loss_of(labels) < 0.7 * problem.loss_of(start)
+
+
+def test_sides_are_all_classes_whole_and_change_with_the_turn() -> None:
+    problem = numeric(np.random.default_rng(5).integers(0, 9, (40, 4)).astype(float))
+    labels = np.random.default_rng(6).permutation(np.repeat(np.arange(10), 4))
+    cuts = []
+    for turn in (1, 2):
+        parts = shared.sides(problem, labels, 3, turn)
+        assert sorted(np.concatenate(parts).tolist()) == list(range(40))
+        for one, other in combinations(parts, 2):
+            assert not set(labels[one]) & set(labels[other])
+        assert min(map(len, parts)) >= 8
+        cuts.append([part.tolist() for part in parts])
+    assert cuts[0] != cuts[1]

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from discreet.kanonymity.local._kernels import State, Table
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["LocalSearch", "split_large"]
+__all__ = ["LocalSearch", "split_large", "state_of", "work"]
 
 MOST_EXACT = 14
 """Rows up to which a union may be partitioned exactly."""
+
+NOTE = "Unions of near classes were partitioned anew."
 
 PAIR = 0.7e-9
 """Seconds for a pair of points and a column, as measured, when all pairs are looked at for the near ones."""
@@ -98,27 +100,39 @@ class LocalSearch:
         if (start < 0).sum() > limits.suppress:
             raise InvalidProblemError("start", "no more suppressed rows than allowed", "more")
         points = points_of(problem, order_of(problem, range(problem.m)))
-        state = _state(problem, split_large(problem, start, k), k, limits.suppress, self.seed)
+        whole = split_large(problem, start, k)
         table = _table(problem, points, self.nearest, min(EVERY_PAIR, limits.left / 5))
         unions = unions_for(k) if self.unions is None else self.unions
+        if self._is_shared(problem, limits):
+            from discreet.kanonymity.local.shared import search_shared
+
+            labels = search_shared(problem, points, table, whole, unions, k, limits, self.seed)
+            return Candidate("local-search", labels, note=NOTE)
+        state = state_of(problem, whole, k, limits.suppress, self.seed)
         stopped = False
         try:
-            _work(points.arrays, table, state, unions, k, self.rounds, limits)
+            work(points.arrays, table, state, unions, k, self.rounds, limits)
         except KeyboardInterrupt:
             # No kernel is left half-way: the interpreter hears the signal after it.
             stopped = True
         labels = np.full(problem.n, -1, dtype=np.int32)
         kept = state.labels >= 0
         labels[kept] = np.unique(state.labels[kept], return_inverse=True)[1]
-        found = Candidate(
-            "local-search", labels, note="Unions of near classes were partitioned anew."
-        )
+        found = Candidate("local-search", labels, note=NOTE)
         if stopped:
             raise Interrupted(found)
         return found
 
+    def _is_shared(self, problem: Problem, limits: Limits) -> bool:
+        """Whether to search in several threads: by the clock alone, and where there are many rows for each."""
+        from discreet.kanonymity.local.shared import LEAST_ROWS
 
-def _work(  # noqa: PLR0917 - the parts of one search
+        timed = self.rounds is None and limits.left < float("inf")
+        enough = problem.n >= LEAST_ROWS * limits.threads
+        return timed and enough and limits.threads > 1 and not limits.suppress
+
+
+def work(  # noqa: PLR0917 - the parts of one search
     arrays: Arrays,
     table: Table,
     state: State,
@@ -187,7 +201,9 @@ def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[
     return split
 
 
-def _state(problem: Problem, labels: NDArray[np.int32], k: int, suppress: int, seed: int) -> State:
+def state_of(
+    problem: Problem, labels: NDArray[np.int32], k: int, suppress: int, seed: int
+) -> State:
     """Write a partition as the search wants it."""
     from discreet.kanonymity.local._kernels import State
 
