@@ -7,11 +7,15 @@ from typing import Annotated
 import typer
 
 from discreet.cli.comparing import Contest, run_compare
+from discreet.cli.frontiers import Frontier, run_frontier
 from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
-from discreet.cli.registry import COMPARE
+from discreet.cli.registry import COMPARE, FRONTIERS
 from discreet.cli.statement import Aims, Places
+from discreet.core.errors import InvalidProblemError
 
 __all__ = ["compare", "register"]
+
+_USUAL = "optimal,exponential,planar-laplace"
 
 _EXAMPLES = """Examples:
 
@@ -19,6 +23,10 @@ _EXAMPLES = """Examples:
 discreet compare --grid 6x6 --unit km --epsilon 0.5,1,2 --methods optimal,exponential,planar-laplace
 
 discreet compare places.csv --x lon --y lat --metric haversine --epsilon 1,2 --prior weight --report frontier.html
+
+discreet compare hierarchy --epsilon 0.5,1,2 --methods m_c_dp_weighted,m_h_dp
+
+discreet compare kanonymity -k 2,5,10 --report frontier.html
 ```
 """
 
@@ -26,7 +34,11 @@ discreet compare places.csv --x lon --y lat --metric haversine --epsilon 1,2 --p
 def compare(
     places: Annotated[
         str | None,
-        typer.Argument(metavar="PLACES", help="CSV or Parquet file, one row for each secret."),
+        typer.Argument(
+            metavar="PLACES|MECHANISM",
+            help="CSV or Parquet file, one row for each secret; or hierarchy, kanonymity or submodular, whose methods "
+            "are then run on made data.",
+        ),
     ] = None,
     *,
     grid: Annotated[
@@ -54,9 +66,13 @@ def compare(
         ),
     ] = None,
     epsilon: Annotated[
-        str,
-        typer.Option(help="Budgets per unit of distance, with commas: 0.5,1,2. No default."),
-    ],
+        str | None,
+        typer.Option(help="Budgets (per unit of distance), with commas: 0.5,1,2. No default."),
+    ] = None,
+    k: Annotated[
+        str | None,
+        typer.Option("-k", metavar="K,K,...", help="Rows that look alike, for kanonymity: 2,5,10."),
+    ] = None,
     radius: Annotated[
         str | None, typer.Option(help="Constrain only pairs at most this far apart.")
     ] = None,
@@ -74,9 +90,12 @@ def compare(
         typer.Option("--allow-unprotected", help="Leave secrets apart that no chain joins."),
     ] = False,
     methods: Annotated[
-        str,
-        typer.Option(metavar="A,B,...", help=f"Any of {', '.join(sorted(COMPARE))}."),
-    ] = "optimal,exponential,planar-laplace",
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help=f"Any of {', '.join(sorted(COMPARE))}, or of the mechanism; {_USUAL} unless told.",
+        ),
+    ] = None,
     gap: Annotated[
         float, typer.Option(help="Relative gap at which a method that proves one stops.")
     ] = 0.01,
@@ -95,12 +114,21 @@ def compare(
 
     Every channel is repaired, rounded and verified like a design, so that losses are certified, and the epsilon that
     each channel keeps is computed from its integers: within the radius, and for all pairs. Memory is the peak beyond
-    what was held before, where the system tells.
+    what was held before, where the system tells. With the name of another mechanism: what its methods lose on made
+    data, with intervals.
     """
+    if places in FRONTIERS and grid is None:
+        return run_frontier(Frontier(places, epsilon, k, methods, report, as_json))
+    if k is not None:
+        raise InvalidProblemError("-k", "nothing, but with kanonymity", repr(k))
+    if epsilon is None:
+        raise InvalidProblemError("--epsilon", "a value", "none")
     side = "1" if grid is not None and cell is None else cell
     where = Places(places, grid, side, x, y, columns, None, metric, unit, embeddings)
     aims = Aims(epsilon, radius, loss, prior, reports)
-    contest = Contest(methods, gap, time_limit, threads, allow_unprotected, report, as_json, quiet)
+    contest = Contest(
+        methods or _USUAL, gap, time_limit, threads, allow_unprotected, report, as_json, quiet
+    )
     return run_compare(where, aims, contest)
 
 

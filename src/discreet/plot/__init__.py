@@ -9,6 +9,7 @@ from discreet.plot.channels import plot_channel_row
 from discreet.plot.choices import plot_selection
 from discreet.plot.counts import plot_answers, plot_counts
 from discreet.plot.frontier import Bounded, Curve, plot_bounds, plot_frontier
+from discreet.plot.measures import plot_points
 from discreet.plot.tables import plot_class_sizes, plot_intervals, plot_rows
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "plot_findings",
     "plot_frontier",
     "plot_intervals",
+    "plot_points",
     "plot_rows",
     "plot_selection",
 ]

@@ -33,8 +33,10 @@ __all__ = [
 ]
 
 CHAPTERS: Mapping[str, str] = {
+    "attack": "discreet.report.attacked:chapter",
     "comparison": "discreet.report.comparison:chapter",
     "experiment": "discreet.report.experiment:chapter",
+    "frontier": "discreet.report.frontier:chapter",
     "hierarchy": "discreet.report.hierarchy:chapter",
     "kanonymity": "discreet.report.kanonymity:chapter",
     "metricdp": "discreet.report.metricdp:chapter",
@@ -105,7 +107,7 @@ def make_chapter(name: str, outcome: object, **options: Any) -> Chapter:  # noqa
     --------
     >>> make_chapter("astrology", None)
     Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: chapter: expected one of comparison, ... got 'astrology'
+    discreet.core.errors.InvalidProblemError: chapter: expected one of attack, ... got 'astrology'
     """
     if name not in CHAPTERS:
         raise InvalidProblemError("chapter", f"one of {', '.join(sorted(CHAPTERS))}", repr(name))

@@ -1,0 +1,104 @@
+"""The figure of a frontier: a measure of utility over a parameter, a line for each method, with intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.core.errors import InvalidProblemError
+from discreet.plot._ground import (
+    BLUE,
+    GREEN,
+    GREY,
+    PURPLE,
+    VERMILION,
+    axes_or_new,
+    label_ends,
+    plain,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from discreet.evaluate.utility.frontier import Point
+
+__all__ = ["plot_points"]
+
+_STYLES = (
+    (BLUE, "o", "-"),
+    (VERMILION, "s", (0, (5, 2))),
+    (GREEN, "^", (0, (3, 1.5, 1, 1.5))),
+    (PURPLE, "D", (0, (1, 1.2))),
+    (GREY, "v", (0, (7, 3))),
+)
+
+
+def plot_points(
+    points: Sequence[Point], *, parameter: str = "epsilon", ax: Axes | None = None
+) -> Axes:
+    """Draw a measure over a parameter.
+
+    Parameters
+    ----------
+    points
+        What :func:`discreet.evaluate.utility.frontier.frontier` returned.
+    parameter
+        What the parameter is called.
+    ax
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes: the parameter on a logarithmic scale, the measure from zero.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without points.
+
+    Examples
+    --------
+    >>> from discreet.evaluate.intervals import Estimate
+    >>> from discreet.evaluate.utility.frontier import frontier
+    >>> from discreet.evaluate.utility.measure import Measure
+    >>> noise = {"laplace": lambda epsilon: Measure("error", Estimate.computed(1 / epsilon))}
+    >>> ax = plot_points(frontier(noise, [1, 2]))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('epsilon', 'error')
+    """
+    if not points:
+        raise InvalidProblemError("points", "one point or more", "none")
+    drawn = axes_or_new(ax)
+    drawn.set_xscale("log")
+    ends = []
+    for at, method in enumerate(dict.fromkeys(point.method for point in points)):
+        color, marker, dashes = _STYLES[at % len(_STYLES)]
+        own = [point for point in points if point.method == method]
+        where = [float(point.parameter) for point in own]
+        values = [point.measure.estimate for point in own]
+        drawn.errorbar(
+            where,
+            [one.value for one in values],
+            yerr=[
+                [one.value - one.low for one in values],
+                [one.high - one.value for one in values],
+            ],
+            color=color,
+            marker=marker,
+            linestyle=dashes,
+            markersize=4,
+            capsize=2,
+            label=method,
+        )
+        ends.append((where[-1], values[-1].value, method, color))
+    drawn.set_ylim(bottom=0)
+    ticks = sorted({float(point.parameter) for point in points})
+    drawn.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    drawn.minorticks_off()
+    drawn.set_xlabel(parameter)
+    drawn.set_ylabel(points[0].measure.name)
+    plain(drawn)
+    label_ends(drawn, ends)
+    return drawn
