@@ -59,6 +59,8 @@ class Client:
         elif verified_digest != mechanism.digest:
             raise InvalidProblemError("mechanism", "the one that was verified", "another")
         self._mechanism = mechanism
+        # What every report needs and no place decides is computed now: the factors, and how far the region reaches.
+        _ = mechanism.channel.row(0), mechanism.region.reach
 
     def __repr__(self) -> str:
         return f"Client({self._mechanism!r})"

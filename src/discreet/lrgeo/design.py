@@ -201,7 +201,7 @@ def design(
     >>> from discreet.lrgeo import Region
     >>> made = design(Region.from_grid(5, 5, cell="0.5", unit="km"), MetricDP(2, "km"), targets=[0, 12])
     >>> made
-    RegionDesign(25 places, loss 0.2968 km, certified)
+    RegionDesign(25 places, loss 0.3131 km, certified)
     """
     _check(region, guarantee, gap, time_limit)
     problem = _problem(region, targets, weights, prior)

@@ -68,9 +68,9 @@ class Region:
     --------
     >>> region = Region.from_grid(4, 5, cell="0.5", unit="km", origin=(41.88, 12.46))
     >>> region
-    Region(20 places, km, 2.4 by 2 km)
+    Region(20 places, km, 2 by 1.5 km)
     >>> region.snap((41.8856, 12.4701)), [round(x, 4) for x in region.where(6)]
-    (6, (41.8867, 12.4691))
+    (6, [41.8867, 12.4691])
     """
 
     places: NDArray[np.int64]
