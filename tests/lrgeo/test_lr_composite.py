@@ -258,28 +258,51 @@ def test_scales_from_elsewhere_leave_no_rows() -> None:
 
 
 def test_the_audited_composite_is_private_for_all_pairs_exactly() -> None:
-    trials: list[Audit] = []
     four = grid(4)
-    made = audited_design(
-        square(4),
-        four,
-        MetricDP(1, "km"),
-        FrozenScales(reach=2, r_exp=1.0),
-        gamma=1.0,
-        on_audit=trials.append,
-    )
-    assert verify(made).passed
-    assert made.guarantee.radius is None
-    assert trials[0].share == 1.0
+    trials: list[Audit] = []
+    about = (square(4), four, MetricDP(1, "km"), FrozenScales(reach=2, r_exp=1.0))
+    repaired = audited_design(*about, gamma=1.0, on_audit=trials.append)
+    assert verify(repaired).passed
+    assert repaired.guarantee.radius is None
+    assert [audit.share for audit in trials] == [1.0]
     assert trials[0].check.effective > 1.0
+    assert any("were repaired" in told for told in repaired.provenance.method_trace)
+    trials.clear()
+    rescaled = audited_design(*about, gamma=1.0, mend="rescale", on_audit=trials.append)
+    assert verify(rescaled).passed
     assert trials[-1].check.effective <= 1.0
     assert trials[-1].share < 1.0
-    assert made.upper == pytest.approx(trials[-1].cost, rel=1e-2)
-    assert any("The last keeps the promise" in told for told in made.provenance.method_trace)
+    assert rescaled.upper == pytest.approx(trials[-1].cost, rel=1e-2)
+    assert any("The last keeps the promise" in told for told in rescaled.provenance.method_trace)
+    assert repaired.upper < rescaled.upper
+
+
+def test_rows_that_keep_the_promise_are_taken_as_they_are() -> None:
+    trials: list[Audit] = []
+    made = audited_design(
+        square(4),
+        grid(4),
+        MetricDP(2, "km"),
+        FrozenScales(reach=9, r_exp=-1.0),
+        gamma=1.5,
+        on_audit=trials.append,
+    )
+    # Without free entries every user's rows are those of the global channel.
+    assert len(trials) == 1
+    assert trials[0].check.effective <= 2.0 * (1 + 1e-6)
+    assert made.upper == pytest.approx(trials[0].cost, rel=1e-3)
 
 
 def test_where_no_inner_epsilon_is_small_enough_the_rows_are_repaired() -> None:
-    made = audited_design(square(4), grid(4), MetricDP(1, "km"), LROMG(reach=1), gamma=1.0, tries=2)
+    made = audited_design(
+        square(4),
+        grid(4),
+        MetricDP(1, "km"),
+        LROMG(reach=1),
+        gamma=1.0,
+        mend="rescale",
+        tries=2,
+    )
     assert verify(made).passed
     assert any("were repaired" in told for told in made.provenance.method_trace)
 
@@ -289,6 +312,14 @@ def test_an_audited_design_is_for_all_pairs_of_its_own_space() -> None:
         audited_design(square(4), grid(4), NEAR, LROMG(reach=1))
     with pytest.raises(InvalidProblemError, match="instance"):
         audited_design(square(4), FIVE, MetricDP(1, "km"), LROMG(reach=1))
+    with pytest.raises(InvalidProblemError, match="mend"):
+        audited_design(
+            square(4),
+            grid(4),
+            MetricDP(1, "km"),
+            LROMG(reach=1),
+            mend="hope",  # type: ignore[arg-type]
+        )
     small = FrozenScales(reach=1, r_exp=-1.0)
     with pytest.raises(InfeasibleError):
         audited_design(square(4), grid(4), MetricDP("0.01", "km"), small, gamma=1.0)

@@ -150,6 +150,8 @@ def local_matrix(user: Coefficients, scales: Scales) -> NDArray[np.float64]:
     central = Central([user], scales.form, scales.gamma, len(scales.scales))
     block = central.blocks[0]
     fixed = central.scaled(scales.scales)
+    if not block.cost.size:
+        return central.read(fixed, 0.0).matrices[0]
     shift = block.shared @ fixed
     sums = np.concatenate([np.zeros(block.n_ratios), np.ones(user.n_rows)])
     low = np.where(sums == 0, -np.inf, sums - shift)
