@@ -40,7 +40,6 @@ def test_tables_and_a_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert said.status == 1
     written = page.read_text(encoding="utf-8")
     assert "<strong>rejected" in written
-    assert "http" not in written.replace("http://www.w3.org", "")
 
 
 @pytest.mark.parametrize("strength", ["certified", "sampled"])

@@ -41,7 +41,7 @@ _KEPT = 6
 """Pairs that are followed beyond the first stage: the most promising ones."""
 _NAMED = 5
 """Outcomes of an event that are named."""
-_FIRST = 1024
+_FIRST = 512
 _CHUNK = 4096
 
 
@@ -61,7 +61,7 @@ def stages(samples: int) -> list[int]:
     Examples
     --------
     >>> stages(100_000)
-    [1562, 1563, 3125, 6250, 12500, 25000, 50000]
+    [781, 781, 1563, 3125, 6250, 12500, 25000, 50000]
     >>> stages(10)
     [5, 5]
     """

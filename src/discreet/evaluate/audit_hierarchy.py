@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["audit_counts", "count_pairs", "measurements_of", "published_counts"]
 
-_REGIONS = 12
+_REGIONS = 40
 """Regions of the sampled audit: the more there are, the more a chain through all of them loses."""
 _MAX_SIZE = 3
 _REPLAYS = 1_000
@@ -324,13 +324,15 @@ def _delta(moved: tuple[tuple[int, int, Fraction], ...], claim: PureDP) -> Fract
 def _sampled_pairs(method: Method, claim: DPForPersons) -> list[Pair]:
     """Move one person where it shows most: between counted sizes, into the last one, and where a unit appears."""
     regions = _REGIONS if method.kind == "chain" else 2
-    rest = ((1, 2),) * (regions - 1)
+    # All others of size 0: the chain is then flat where it moves, and a fit adds up what it shows.
+    still = 0 if method.kind == "chain" else 2
+    rest = ((still, still),) * (regions - 1)
     pairs = []
     for units in _units(method):
         for size in (1,) if getattr(method, "unproven", "") else (1, _MAX_SIZE - 1, 0):
-            before, after = ((size, 2), *rest), ((size + 1, 2), *rest)
+            before, after = ((size, still), *rest), ((size + 1, still), *rest)
             if claim.neighbors == "replace-person":
-                before = (*before[:-1], (before[-1][0] + 1, 2))
+                before = (*before[:-1], (still + 1, still))
             one, other = (
                 _noised(_table(groups, units, _MAX_SIZE), method, claim)
                 for groups in (before, after)

@@ -72,7 +72,7 @@ def audit_row(found: Audit) -> Judged:
     """
     lower = "infinite" if math.isinf(found.lower) else f"at least {number(found.lower, 4)}"
     if found.parameter == "k":
-        lower = f"classes of {number(found.lower)}"
+        lower = f"classes of {found.lower:.0f}"
     tried = _TRIED[found.strength]
     if found.strength == "sampled":
         tried = f"{found.runs:,} samples of each input"
