@@ -134,6 +134,7 @@ def test_twenty_rows_of_the_paper_are_proved() -> None:
     assert classes == set(map(frozenset, expected))
 
 
+@pytest.mark.jit
 def test_weights_of_the_paper_give_its_table() -> None:
     problem = fars((0.8, 0.05, 0.1, 0.05))
     found = SetPartitioning().solve(problem, 3, Limits())
@@ -301,6 +302,7 @@ def test_a_budget_of_time_gives_up_a_search_and_no_bound() -> None:
     assert short.lower <= best
 
 
+@pytest.mark.jit
 def test_the_search_proves_small_tables() -> None:
     found = search(fars(), 3)
     assert found.optimal
