@@ -280,3 +280,12 @@ def test_sides_are_all_classes_whole_and_change_with_the_turn() -> None:
         assert min(map(len, parts)) >= 8
         cuts.append([part.tolist() for part in parts])
     assert cuts[0] != cuts[1]
+
+
+def test_where_nothing_is_lost_the_search_ends_at_once() -> None:
+    """The clock is not waited for, and no portion of work grows beyond bounds."""
+    problem = numeric(np.zeros((12, 2)))
+    limits = Limits.within(60, start=np.arange(12, dtype=np.int32) // 3)
+    labels = LocalSearch().solve(problem, 3, limits).labels
+    assert audit(labels, 3).passed
+    assert limits.left > 50

@@ -175,3 +175,23 @@ def test_fewer_rows_than_k_are_infeasible() -> None:
     for method in (SplitCarry(), BubbleCarry()):
         with pytest.raises(InfeasibleError):
             method.solve(fars(), 21, Limits())
+
+
+@pytest.mark.jit
+def test_a_time_limit_ends_blocks_and_is_not_filled_by_them() -> None:
+    problem = numeric(np.random.default_rng(2).integers(0, 9, (60, 3)).astype(float))
+    limits = Limits.within(120)
+    found = SplitCarry(3).solve(problem, 3, limits)
+    assert audit(found.labels, 3).passed
+    assert limits.left > 60
+
+
+def test_sub_problems_tell_what_is_published_and_what_is_carried() -> None:
+    blocks = list(SplitCarry(3).sub_problems(fars(), 3, Limits()))
+    assert [len(block.rows) for block in blocks] == [9, 17]
+    carried = {int(row) for rows in blocks[0].carried for row in rows}
+    assert carried == {14, 7, 10, 16, 19, 13}
+    assert carried <= set(blocks[1].rows.tolist())
+    assert blocks[1].carried == ()
+    published = [row for block in blocks for rows in block.published for row in rows.tolist()]
+    assert sorted(published) == list(range(20))
