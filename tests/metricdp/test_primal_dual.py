@@ -284,8 +284,9 @@ def test_what_a_vector_does_is_what_its_definition_says() -> None:
 
     for e, (i, j) in enumerate(ends):
         both(tuple(tables), e, i, j)
-        push(*again[:3], e, i, j, numbers[0])
-        pull(*again, e, i, j, *numbers)
+        Z, R, L, L0, moved = again
+        push(Z, R, L, e, i, j, numbers[0])
+        pull(Z, R, L, L0, moved, e, i, j, *numbers)
     for one, other in zip(tables, again, strict=True):
         assert (one == other).all()
 
