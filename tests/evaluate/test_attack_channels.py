@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 
 import numpy as np
 import pytest
@@ -284,3 +285,18 @@ def test_a_finding_compares_with_whoever_does_better_without_the_release() -> No
     assert "BROKEN" in str(both)
     assert Attacked("x", (share,)).kept is None
     assert both.to_dict()["findings"][1]["limit"] == 2.0
+
+
+def test_a_thousand_secrets_take_less_than_two_seconds() -> None:
+    n = 1000
+    points = np.random.default_rng(7).uniform(size=(n, 2))
+    apart = np.linalg.norm(points[:, None] - points[None], axis=2)
+    shares = np.exp(-5 * apart)
+    weights = (shares / shares.sum(axis=1, keepdims=True) * 2.0**61).astype(np.uint64)
+    weights[np.arange(n), np.arange(n)] += np.uint64(ONE) - weights.sum(axis=1)
+    channel = Channel(weights[None])
+    start = time.process_time()
+    found = infer(channel, None, apart)
+    assert time.process_time() - start < 2
+    assert found.error is not None
+    assert 0 < found.error.posterior < found.error.prior
