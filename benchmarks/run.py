@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 QUICK = [
     ["import_time.py"],
     ["sampler_rates.py"],
+    ["lrgeo_service.py"],
     ["hierarchy_engine.py", "--repeat", "1"],
     ["hierarchy_release.py", "--repeat", "1"],
     ["submodular_private.py"],
@@ -27,6 +28,7 @@ QUICK = [
     ["metricdp_engine.py", "--repeat", "1"],
 ]
 LONG = [
+    ["lrgeo_service.py", "--full"],
     ["kanonymity_exact.py"],
     ["kanonymity_search.py"],
     ["hierarchy_engine.py", "--scaling", "--losses", "--tables", "--taxi"],

@@ -26,6 +26,8 @@ _GRACE = 10
 """Seconds that requests under way are given when the server is to stop."""
 
 _BACKLOG = 2048
+_CONNECTIONS = 4096
+"""Connections at once; one more is told to come again."""
 
 
 def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
@@ -110,6 +112,7 @@ def serve(
         access_log=False,
         server_header=False,
         backlog=_BACKLOG,
+        limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=_GRACE,
     )
     server = _Server(config, bound, on_started)
