@@ -7,8 +7,9 @@ waited for, and no batch leaks into another (B8).
 
 **The composite is not private.** The rows that are sampled from still come from different programs, which do not know
 of each other. Entries with the exponential form keep their ratios, free ones need not: measured on roads of central
-Rome, .02 percent of entries and 7 percent of pairs violate, and the worst pair has 2.9 times epsilon (A1). So it is
-reproduced, never designed with; :mod:`discreet.lrgeo.audited` makes a channel of it.
+Rome, 328 places, epsilon 5 per km, .003 percent of entries between neighbors and .9 percent of pairs violate; the worst
+pair needs 4.6 times epsilon, and some no finite one (A1). So it is reproduced, never designed with;
+:mod:`discreet.lrgeo.audited` makes a channel of it.
 """
 
 from __future__ import annotations
