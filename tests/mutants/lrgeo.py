@@ -15,4 +15,103 @@ MUTANTS = (
             "tests/lrgeo/test_verify_mechanism.py::test_a_radius_binds_only_near_pairs_and_must_connect_all",
         ),
     ),
+    Mutant(
+        "close calls go unchecked",
+        "lrgeo/verify.py",
+        find=(
+            "wrong += sum(_breaks(channel, guarantee, i, j) for j in "
+            "np.flatnonzero(close).tolist())"
+        ),
+        replace="wrong += 0",
+        breaks="what floats cannot decide is believed",
+        tests=(
+            "tests/lrgeo/test_verify_mechanism.py::test_what_is_close_to_equality_is_settled_in_integers",
+        ),
+    ),
+    Mutant(
+        "clear violations go unchecked",
+        "lrgeo/verify.py",
+        find="wrong += int((asked & (most > limit + _CLOSE)).sum())",
+        replace="wrong += 0",
+        breaks="what is clear is believed to be close",
+        tests=(
+            "tests/lrgeo/test_verify_mechanism.py::test_one_weight_that_tells_too_much_is_found",
+        ),
+    ),
+    Mutant(
+        "neighbors in the table's order go unchecked",
+        "lrgeo/verify.py",
+        find="asked[: i + 1] = False",
+        replace="asked[: i + 2] = False",
+        breaks="constraints dropped: places i and i + 1",
+        tests=(
+            "tests/lrgeo/test_mechanism_refusals.py::test_the_only_pair_of_two_places_is_looked_at",
+        ),
+    ),
+    Mutant(
+        "close calls the other way round",
+        "lrgeo/verify.py",
+        find="<< _BITS > factor * min(",
+        replace="<< _BITS < factor * min(",
+        breaks="inequality reversed where integers decide",
+        tests=(
+            "tests/lrgeo/test_verify_mechanism.py::test_what_is_close_to_equality_is_settled_in_integers",
+        ),
+    ),
+    Mutant(
+        "places may coincide",
+        "lrgeo/verify.py",
+        find='Check("pairs at distance 0", unbound // 2, 0, exact=True)',
+        replace='Check("pairs at distance 0", 0, 0, exact=True)',
+        breaks="a constraint dropped: equal places need equal rows",
+        tests=("tests/lrgeo/test_verify_mechanism.py::test_places_at_distance_zero_are_rejected",),
+    ),
+    Mutant(
+        "groups may stay apart",
+        "lrgeo/verify.py",
+        find='Check("groups of places", _groups(bound), 1, exact=True)',
+        replace='Check("groups of places", 1, _groups(bound), exact=True)',
+        breaks="inequality reversed: places between which nothing is promised",
+        tests=(
+            "tests/lrgeo/test_verify_mechanism.py::test_a_radius_binds_only_near_pairs_and_must_connect_all",
+        ),
+    ),
+    Mutant(
+        "units are not compared",
+        "lrgeo/verify.py",
+        find="if guarantee.unit != space.unit:",
+        replace="if not guarantee.unit:",
+        breaks="epsilon per mile on a map in kilometers",
+        tests=("tests/lrgeo/test_verify_mechanism.py::test_another_unit_is_refused",),
+    ),
+    Mutant(
+        "a failed certificate is believed",
+        "lrgeo/mechanism.py",
+        find="if not self.certificate.passed:",
+        replace="if not self.certificate.checks:",
+        breaks="a mechanism that failed its check is sent",
+        tests=(
+            "tests/lrgeo/test_mechanism_refusals.py::test_a_certificate_that_failed_is_refused",
+        ),
+    ),
+    Mutant(
+        "a changed mechanism is believed",
+        "lrgeo/mechanism.py",
+        find='if _digest(plain) != data["digest"]:',
+        replace='if not data["digest"]:',
+        breaks="what was altered on its way is used",
+        tests=(
+            "tests/lrgeo/test_mechanism_refusals.py::test_one_fact_that_was_altered_is_refused",
+        ),
+    ),
+    Mutant(
+        "another region passes",
+        "lrgeo/mechanism.py",
+        find="if region is not None and region.digest != design.region.digest:",
+        replace="if region is not None and not region.digest:",
+        breaks="a mechanism for other places",
+        tests=(
+            "tests/lrgeo/test_mechanism_refusals.py::test_a_design_for_another_region_is_refused",
+        ),
+    ),
 )
