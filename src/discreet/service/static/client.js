@@ -1,0 +1,338 @@
+// A client of a published location mechanism, in one file and with nothing else. It computes what
+// docs/theory/lrgeo-mechanism.md specifies, in integers, and equals tests/data/lrgeo-vectors.json bit for bit.
+// It does no input or output, holds no place, and does not verify: it takes the mechanism that was verified, by its digest.
+
+const FORM = "discreet.lrgeo.mechanism";
+const VERSION = "1";
+const PER_UNIT = { km: 10_000n, m: 10n };
+const BITS = 62n;
+const DIGITS = 7;
+const GUARD = 24n;
+const LARGEST = 1n << 56n;
+const DEGREE = (Math.PI / 180) * 6371.0088 * 10_000;
+
+export class Refused extends Error {}
+
+const refuse = (what) => {
+  throw new Refused(what);
+};
+
+const bitLength = (x) => (x === 0n ? 0n : BigInt(x.toString(2).length));
+const ceilDiv = (a, b) => (a + b - 1n) / b;
+const abs = (x) => (x < 0n ? -x : x);
+
+/** The integer square root: lengths are below 2^52, so that a float is off by less than two. */
+export function isqrt(n) {
+  let root = BigInt(Math.floor(Math.sqrt(Number(n))));
+  while (root * root > n) root -= 1n;
+  while ((root + 1n) * (root + 1n) <= n) root += 1n;
+  return root;
+}
+
+function gcd(a, b) {
+  while (b) [a, b] = [b, a % b];
+  return a;
+}
+
+/** 2^work e^(num/den) from above, for num >= 0: the series, then squarings, each operation rounded up. */
+function expCeil(num, den, work) {
+  const halvings = bitLength(num / den) + 1n;
+  const fine = work + 2n * halvings + 8n;
+  const step = ceilDiv(num << fine, den << halvings);
+  let total = 1n << fine;
+  let term = total;
+  for (let n = 1n; ; n += 1n) {
+    term = ceilDiv(term * step, n << fine);
+    total += term;
+    if (term <= 1n) break;
+  }
+  total += 1n;
+  const most = (1n << fine) - 1n;
+  for (let i = 0n; i < halvings; i += 1n) total = (total * total + most) >> fine;
+  const shift = fine - work;
+  return (total + (1n << shift) - 1n) >> shift;
+}
+
+/** The integer below 2^bits e^(-num/den) that everybody finds. */
+export function expFloor(num, den, bits) {
+  if (num === 0n) return 1n << bits;
+  if (num >= bits * den) return 0n;
+  const work = bits + GUARD + ceilDiv(3n * num, 2n * den) + 1n;
+  return (1n << (work + bits)) / expCeil(num, den, work);
+}
+
+/** A word of 64 random bits as a target below the total; null where it must be refused. */
+export function targetOf(word, total) {
+  const all = 1n << 64n;
+  return word >= all - (all % total) ? null : word % total;
+}
+
+const systemWord = () => crypto.getRandomValues(new BigUint64Array(1))[0];
+
+// Numbers stay as they are written: a float that is read and written again is another text, a large integer another number.
+class Digits {
+  constructor(text) {
+    this.text = text;
+  }
+}
+
+const NUMBER = '-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?';
+const TOKENS = new RegExp(`"[^"\\\\]*(?:\\\\.[^"\\\\]*)*"|${NUMBER}`, "g");
+
+function parse(text) {
+  const marked = text.replace(TOKENS, (token) => (token[0] === '"' ? token : `{"#":"${token}"}`));
+  return JSON.parse(marked, (_, value) =>
+    value !== null && typeof value === "object" && "#" in value ? new Digits(value["#"]) : value);
+}
+
+function canonical(value) {
+  if (value instanceof Digits) return value.text;
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const parts = Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`);
+  return `{${parts.join(",")}}`;
+}
+
+async function sha256(text) {
+  const sum = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return [...new Uint8Array(sum)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+const whole = (value, name) =>
+  value instanceof Digits && /^-?\d+$/.test(value.text) ? BigInt(value.text) : refuse(`${name}: no integer`);
+
+const fraction = (text) => {
+  const [, num, den = "1"] = /^(\d+)(?:\/(\d+))?$/.exec(text) ?? refuse("rate: no fraction");
+  return [BigInt(num), BigInt(den)];
+};
+
+function unpack(packed, name, low, high) {
+  const count = Number(whole(packed.count, name));
+  const bytes = Number(whole(packed.bytes, name));
+  const least = whole(packed.least, name);
+  const body = atob(packed.data);
+  if (count < 0 || bytes < 1 || bytes > 8 || body.length !== count * bytes) refuse(`${name}: not its number of bytes`);
+  const values = new BigInt64Array(count);
+  for (let i = 0; i < count; i += 1) {
+    let value = 0n;
+    for (let j = bytes - 1; j >= 0; j -= 1) value = (value << 8n) | BigInt(body.charCodeAt(i * bytes + j));
+    value += least;
+    if (value < low || value > high) refuse(`${name}: out of range`);
+    values[i] = value;
+  }
+  return values;
+}
+
+const indices = (packed, name, n) => Int32Array.from(unpack(packed, name, 0n, BigInt(n - 1)), Number);
+
+export class Mechanism {
+  /** Read the text of a mechanism, and refuse one that is not that which was verified. */
+  static async read(text, verifiedDigest) {
+    let plain;
+    try {
+      plain = parse(text);
+    } catch {
+      refuse("mechanism: no JSON");
+    }
+    const { digest, ...rest } = plain;
+    if ((await sha256(canonical(rest))) !== digest) refuse("digest: not that of the content");
+    if (digest !== verifiedDigest) refuse("digest: not that of the mechanism that was verified");
+    return new Mechanism(rest, digest);
+  }
+
+  constructor(plain, digest) {
+    if (plain.form !== FORM || plain.version.text !== VERSION) refuse("form: another version");
+    this.digest = digest;
+    this.unit = plain.unit;
+    this.per = PER_UNIT[plain.unit] ?? refuse("unit: neither km nor m");
+    this.origin = plain.origin && plain.origin.map(Number);
+    this.cosine = Number(plain.cosine);
+    this.epsilon = plain.guarantee.epsilon;
+    this.radius = plain.guarantee.radius;
+    this.bounds = [plain.lower, plain.upper].map((bound) => (bound === null ? null : Number(bound)));
+    const flat = unpack(plain.places, "places", -(1n << 30n), 1n << 30n);
+    this.x = Float64Array.from(flat.filter((_, i) => i % 2 === 0), Number);
+    this.y = Float64Array.from(flat.filter((_, i) => i % 2 === 1), Number);
+    this.n = this.x.length;
+    this.readLengths(plain.lengths);
+    this.readChannel(plain);
+  }
+
+  readLengths(lengths) {
+    this.bits = whole(lengths.scale_bits, "scale_bits");
+    this.cell = Number(whole(lengths.cell, "cell"));
+    if (lengths.rule === "plane") {
+      const step = (1n << this.bits) / this.per - 1n;
+      this.square = step * step;
+    } else if (lengths.rule === "lattice") {
+      this.square = (BigInt(this.cell) << this.bits) ** 2n;
+    } else refuse("lengths: an unknown rule");
+    this.rule = lengths.rule;
+  }
+
+  readChannel(plain) {
+    const [num, den] = fraction(plain.rate);
+    this.rate = [num, den << this.bits];
+    this.lift = whole(plain.lift, "lift");
+    this.centers = indices(plain.centers, "centers", this.n);
+    this.names = indices(plain.names, "names", this.n);
+    this.anchors = unpack(plain.anchors, "anchors", 0n, LARGEST);
+    this.reports = this.centers.length;
+    if (this.lift < 1n || this.anchors.length !== this.reports || this.names.length !== this.reports)
+      refuse("anchors: not one for each report");
+    const secrets = indices(plain.ball_secrets, "ball_secrets", this.n);
+    const reports = indices(plain.ball_reports, "ball_reports", this.reports);
+    const weights = unpack(plain.ball_weights, "ball_weights", 1n, (1n << BITS) - 1n);
+    if (secrets.length !== reports.length || secrets.length !== weights.length) refuse("ball: not of one size");
+    this.ball = new Map();
+    secrets.forEach((place, at) => {
+      if (!this.ball.has(place)) this.ball.set(place, new Map());
+      if (this.ball.get(place).has(reports[at])) refuse("ball: a pair twice");
+      this.ball.get(place).set(reports[at], weights[at]);
+    });
+    this.tables = Array.from({ length: DIGITS }, () => new Array(256));
+    this.decays = new Map();
+  }
+
+  /** The length between two places as everybody computes it. */
+  length(i, o) {
+    return this.lengthOf(Math.abs(this.x[i] - this.x[o]), Math.abs(this.y[i] - this.y[o]));
+  }
+
+  lengthOf(a, b) {
+    if (a === 0 && b === 0) return 0n;
+    if (this.rule === "plane") {
+      const [p, q] = [BigInt(a), BigInt(b)];
+      return 1n + isqrt(this.square * (p * p + q * q));
+    }
+    const g = gcd(a / this.cell, b / this.cell);
+    const [p, q] = [BigInt(a / this.cell / g), BigInt(b / this.cell / g)];
+    return BigInt(g) * isqrt(((p * p + q * q) * this.square) / (this.per * this.per));
+  }
+
+  factor(j, g) {
+    const known = this.tables[j][g];
+    if (known !== undefined) return known;
+    const [num, den] = this.rate;
+    return (this.tables[j][g] = expFloor(num * (BigInt(g) << BigInt(8 * j)), den, BITS));
+  }
+
+  /** E of a length: a product of seven factors, each rounded down. */
+  decay(length) {
+    let left = Number(length);
+    let value = this.factor(0, left % 256);
+    for (let j = 1; j < DIGITS; j += 1) {
+      left = Math.floor(left / 256);
+      // The factor of zero is 2^62, which changes nothing.
+      if (left % 256) value = (value * this.factor(j, left % 256)) >> BITS;
+    }
+    return value;
+  }
+
+  /** On a lattice few offsets occur, and each is computed once. */
+  decayBetween(i, o) {
+    if (this.rule === "plane") return this.decay(this.length(i, o));
+    const a = Math.abs(this.x[i] - this.x[o]);
+    const b = Math.abs(this.y[i] - this.y[o]);
+    const key = (a / this.cell) * 0x200000 + b / this.cell;
+    let known = this.decays.get(key);
+    if (known === undefined) this.decays.set(key, (known = this.decay(this.lengthOf(a, b))));
+    return known;
+  }
+
+  /** The weights of all reports for a place. */
+  row(place) {
+    const row = new BigUint64Array(this.reports);
+    for (let k = 0; k < this.reports; k += 1)
+      row[k] = this.lift + ((this.anchors[k] * this.decayBetween(place, this.centers[k])) >> BITS);
+    for (const [k, weight] of this.ball.get(place) ?? []) row[k] = weight;
+    return row;
+  }
+
+  total(row) {
+    let total = 0n;
+    for (const weight of row) total += weight;
+    return total < 1n << BITS ? total : refuse("anchors: a total beyond 2^62");
+  }
+
+  /** The place that is told for a target below the total. */
+  reportAt(row, target) {
+    let k = 0;
+    for (let sum = row[0]; sum <= target; sum += row[k]) k += 1;
+    return this.names[k];
+  }
+
+  /** Draw one report for a place: the place that may be told. */
+  report(place, word = systemWord) {
+    const row = this.row(place);
+    const total = this.total(row);
+    let target = null;
+    while (target === null) target = targetOf(word(), total);
+    return this.reportAt(row, target);
+  }
+
+  /** The probability of each place that may be told: floats, to be looked at. */
+  shares(place) {
+    const row = this.row(place);
+    const total = Number(this.total(row));
+    const shares = new Float64Array(this.n);
+    row.forEach((weight, k) => {
+      shares[this.names[k]] += Number(weight) / total;
+    });
+    return shares;
+  }
+
+  /** What is shown of a place: latitude and longitude, or east and north in the unit. */
+  where(place) {
+    if (!this.origin) return [this.x[place] / Number(this.per), this.y[place] / Number(this.per)];
+    return [this.origin[0] + this.y[place] / DEGREE, this.origin[1] + this.x[place] / (DEGREE * this.cosine)];
+  }
+
+  /** How far a place is from another, in the unit. */
+  distance(i, j) {
+    return Math.hypot(this.x[i] - this.x[j], this.y[i] - this.y[j]) / Number(this.per);
+  }
+
+  /** The largest distance of a place from the one nearest to it, in decimeters: what is farther lies outside. */
+  get reach() {
+    if (this.known_reach !== undefined) return this.known_reach;
+    const order = Uint32Array.from(this.x.keys()).sort((i, j) => this.x[i] - this.x[j]);
+    let most = 0;
+    order.forEach((i, at) => {
+      let least = Infinity;
+      for (const way of [-1, 1])
+        for (let to = at + way; to >= 0 && to < order.length; to += way) {
+          const [a, b] = [this.x[order[to]] - this.x[i], this.y[order[to]] - this.y[i]];
+          if (a * a >= least) break;
+          least = Math.min(least, a * a + b * b);
+        }
+      most = Math.max(most, least);
+    });
+    return (this.known_reach = Math.sqrt(most));
+  }
+
+  /** The place nearest to a point in the plane, in decimeters, and how far it is. */
+  nearest(x, y) {
+    let best = 0;
+    let least = Infinity;
+    for (let i = 0; i < this.n; i += 1) {
+      const away = Math.hypot(this.x[i] - x, this.y[i] - y);
+      if (away < least) [best, least] = [i, away];
+    }
+    return [best, least];
+  }
+
+  /** The place of a point; what is refused is not repeated. */
+  snap(first, second) {
+    if (!Number.isFinite(first) || !Number.isFinite(second)) refuse("point: not two numbers");
+    let [x, y] = [first * Number(this.per), second * Number(this.per)];
+    if (this.origin) {
+      if (Math.abs(first) > 90 || second < -180 || second > 360) refuse("point: no latitude and longitude");
+      const turn = (second - this.origin[1] + 180) % 360;
+      x = ((turn + 360) % 360 - 180) * (DEGREE * this.cosine);
+      y = (first - this.origin[0]) * DEGREE;
+    }
+    const [place, away] = this.nearest(x, y);
+    return away <= this.reach * (1 + 1e-9) ? place : refuse("point: outside the region");
+  }
+}
