@@ -49,6 +49,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "rows are compared without their totals",
+        "lrgeo/verify.py",
+        find="max(a * total_q, b * total_p) << _BITS > factor * min(a * total_q, b * total_p)",
+        replace="max(a, b) << _BITS > factor * min(a, b)",
+        breaks="weights are not probabilities where totals differ",
+        tests=(
+            "tests/lrgeo/test_mechanism_refusals.py::test_integers_compare_probabilities_and_not_weights",
+        ),
+    ),
+    Mutant(
         "close calls the other way round",
         "lrgeo/verify.py",
         find="<< _BITS > factor * min(",
