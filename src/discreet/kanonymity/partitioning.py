@@ -35,8 +35,8 @@ __all__ = ["MOST_ROWS", "SetPartitioning"]
 MOST_ROWS = 5_000
 """Rows of the largest table: the costs of all pairs are kept, 200 megabytes."""
 
-MOST_CLASSES = 60_000
-"""Classes that a linear program gets."""
+MOST_CLASSES, LAST_CLASSES = 60_000, 200_000
+"""Classes that a linear program gets, at first and once a good partition is known."""
 
 FIRST_WIDTH = 0.004
 """Distance from the relaxation, as a part of it, in which a partition is looked for first."""
@@ -131,6 +131,11 @@ class _Search:
         near = self.loss - self.lower <= max(self.limits.gap, CLOSE) * self.loss
         return near or self.limits.left <= 0
 
+    @property
+    def _is_large(self) -> bool:
+        """Whether parts of the table are partitioned anew."""
+        return self.problem.n > 2 * self.method.neighbors
+
     def run(self) -> Candidate:
         """Relax, then look for partitions at a growing distance."""
         if self.k > 1 and self.problem.n >= 2 * self.k:
@@ -138,11 +143,15 @@ class _Search:
             self._begin_anew()
             relaxed = self._relax()
             self.lower = max(self.lower, relaxed.lower)
-            self._improve()
             width = FIRST_WIDTH * relaxed.lower
+            if self._is_large and not self.done:
+                # For its dive, a far better start for parts than a local search.
+                self._look(relaxed, width, MOST_CLASSES)
+            self._improve()
             while not self.done:
-                width = self._look(relaxed, width)
+                width = self._look(relaxed, width, LAST_CLASSES)
                 if width == 0:
+                    self._improve()
                     break
         else:
             # Fewer than 2k rows are one class, and alone rows lose nothing.
@@ -177,14 +186,14 @@ class _Search:
             self.pricer, pool, shares, self.loss, self.limits, smoothing=self.method.smoothing
         )
 
-    def _look(self, relaxed: Relaxed, width: float) -> float:
+    def _look(self, relaxed: Relaxed, width: float, most: int) -> float:
         """Look for partitions within `width` of the bound; give the next width, 0 where nothing is left to do."""
         whole = max(self.loss - relaxed.lower, 0.0)
         wanted = min(width, whole)
-        listed = self._listed(relaxed, wanted)
+        listed = self._listed(relaxed, wanted, most)
         while not listed.complete and self.limits.left > 0:
             wanted /= 2
-            listed = self._listed(relaxed, wanted)
+            listed = self._listed(relaxed, wanted, most)
         if not listed.complete:
             return 0.0
         n, k = self.problem.n, self.k
@@ -209,7 +218,7 @@ class _Search:
 
     def _improve(self) -> None:
         """Partition classes and the nearest to them anew, part after part, as long as that helps."""
-        if self.problem.n <= 2 * self.method.neighbors:
+        if not self._is_large:
             return
         began, in_vain, row = self.limits.left, 0, 0
         part = SetPartitioning(self.method.smoothing, 0, self.method.neighbors)
@@ -241,12 +250,12 @@ class _Search:
         enough = int(np.searchsorted(np.cumsum(sizes[nearest]), self.method.neighbors, "right"))
         return np.flatnonzero(np.isin(self.labels, nearest[: max(2, enough)]))
 
-    def _listed(self, relaxed: Relaxed, width: float) -> Pricing:
+    def _listed(self, relaxed: Relaxed, width: float, most: int) -> Pricing:
         # One class of a partition takes the place of a root that the bound counts, which is no more than -mu. A little
         # more, so that rounding leaves no class of such a partition out.
         below = width - relaxed.mu + 1e-9 * self.loss
         seconds = self.limits.left / 4
-        return self.pricer.price(relaxed.pi, below=below, most=MOST_CLASSES, seconds=seconds)
+        return self.pricer.price(relaxed.pi, below=below, most=most, seconds=seconds)
 
     def _classes(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
         order = np.argsort(labels, kind="stable")
