@@ -55,7 +55,8 @@ class Client:
 
     def __init__(self, mechanism: Mechanism, *, verified_digest: str | None = None) -> None:
         if verified_digest is None:
-            verify(mechanism.channel, mechanism.guarantee).raise_for_failure()
+            share = mechanism.totals_share
+            verify(mechanism.channel, mechanism.guarantee, totals_share=share).raise_for_failure()
         elif verified_digest != mechanism.digest:
             raise InvalidProblemError("mechanism", "the one that was verified", "another")
         self._mechanism = mechanism

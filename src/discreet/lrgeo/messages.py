@@ -5,8 +5,8 @@ A record reads a plain mapping strictly (:func:`read`), writes one (:func:`write
 is not finite, a matrix that is no table of distances: all are refused, by name, and no refusal repeats a value.
 
 There are two modes. In the sound one the client only fetches :class:`Health`, :class:`Place` and :class:`Published`;
-it uploads nothing. In the mode of the paper ([QLPSX24]_, Figure 4) it uploads matrices that are a function of its place:
-:class:`CostRequest` and :class:`Upload`. That mode is there to be studied.
+it uploads nothing. In the mode of the paper ([QLPSX24]_, Figure 4) it uploads matrices that are a function of its
+place: :class:`CostRequest` and :class:`Upload`. That mode is there to be studied.
 """
 
 from __future__ import annotations
