@@ -28,6 +28,8 @@ from discreet.core.outcome import versions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from typer.models import CommandInfo
+
 __all__ = ["app", "run"]
 
 _USAGE: type[Exception] = typer.BadParameter.__bases__[0]
@@ -72,6 +74,39 @@ reproducing.register(app)
 selecting.register(app)
 serving.register(app)
 showing.register(app)
+
+_PANELS = {
+    "Channels": ("design", "sample", "info"),
+    "Location service": ("serve", "locate"),
+    "Counts": ("counts", "query", "budget"),
+    "Tables": ("anonymize", "risk"),
+    "Choices": ("select",),
+    "Judges": ("verify", "audit", "attack", "compare"),
+    "Pages": ("demo", "reproduce", "studio"),
+}
+"""How the help orders the commands."""
+
+
+def _arrange() -> None:
+    """Put the commands into panels, in the order of the table."""
+    places = {
+        name: (panel, at) for panel, names in _PANELS.items() for at, name in enumerate(names)
+    }
+    order = list(_PANELS)
+    for group in app.registered_groups:
+        group.rich_help_panel = places["budget"][0]
+    for command in app.registered_commands:
+        command.rich_help_panel = places[_name(command)][0]
+    app.registered_commands.sort(
+        key=lambda each: (order.index(places[_name(each)][0]), places[_name(each)][1])
+    )
+
+
+def _name(command: CommandInfo) -> str:
+    return command.name or getattr(command.callback, "__name__", "")
+
+
+_arrange()
 
 
 def run(arguments: Sequence[str]) -> int:
