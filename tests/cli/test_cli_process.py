@@ -113,18 +113,22 @@ def commands() -> list[str]:
 
 def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert commands() == [
-        "anonymize",
-        "risk",
         "design",
-        "info",
         "sample",
+        "info",
+        "serve",
+        "locate",
         "counts",
         "query",
-        "compare",
-        "verify",
-        "reproduce",
+        "anonymize",
+        "risk",
         "select",
+        "verify",
+        "audit",
+        "attack",
+        "compare",
         "demo",
+        "reproduce",
     ]
     for name in commands():
         said = say(capsys, name, "--help")

@@ -103,7 +103,7 @@ def _arrange() -> None:
 
 
 def _name(command: CommandInfo) -> str:
-    return command.name or getattr(command.callback, "__name__", "")
+    return str(command.name or getattr(command.callback, "__name__", ""))
 
 
 _arrange()
