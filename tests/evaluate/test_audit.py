@@ -360,12 +360,12 @@ def test_strength_is_rounded_down_and_floats_only_choose() -> None:
 def test_names_of_rows_are_left_out_where_few_repeat() -> None:
     """Rows of wide noise are all different: only coordinates are learned."""
     bits = SeededBits(1)
-    rows = [discrete_laplaces(50, 800, bits).reshape(200, 4).astype(float) for _ in range(2)]
-    events = learn(*rows, ONE, None, trials=200, failure=0.01, own=())
+    one, other = (discrete_laplaces(50, 800, bits).reshape(200, 4).astype(float) for _ in range(2))
+    events = learn(one, other, ONE, None, trials=200, failure=0.01, own=())
     assert not any(event.by_outcome for event in events)
-    few = [bits.randranges(3, 200).astype(float)[:, None] for _ in range(2)]
+    one, other = (bits.randranges(3, 200).astype(float)[:, None] for _ in range(2))
     assert any(
-        event.by_outcome for event in learn(*few, ONE, None, trials=200, failure=0.01, own=())
+        event.by_outcome for event in learn(one, other, ONE, None, trials=200, failure=0.01, own=())
     )
 
 
