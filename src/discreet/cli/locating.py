@@ -11,13 +11,16 @@ import typer
 from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts, warn
 from discreet.cli.serving import need_service
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.exact import float_ceil
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from discreet.lrgeo import Region
     from discreet.service import Client, Located
+    from discreet.service.asking import Server
+    from discreet.service.page import Recorder
 
 __all__ = ["locate", "read_place", "register"]
 
@@ -30,6 +33,8 @@ _EXAMPLES = """Examples:
 echo '41.8986 12.4769' | discreet locate - --server http://127.0.0.1:8080 --json
 
 echo '41.8986 12.4769' | discreet locate - --server https://places.example.org --epoch 86400 --for-life 500
+
+discreet locate --page --server http://127.0.0.1:8080
 ```
 """
 
@@ -39,13 +44,13 @@ _LONGEST = 200
 
 def locate(
     place: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="PLACE",
             help="Two numbers: latitude and longitude, or east and north in the unit; or `-` to read them from "
             "standard input. Arguments are shown to everybody on this machine in the list of processes.",
         ),
-    ],
+    ] = None,
     *,
     server: Annotated[
         str, typer.Option(help="Its address. Other machines over https.", rich_help_panel=_WIRE)
@@ -106,6 +111,17 @@ def locate(
             rich_help_panel=_TIME,
         ),
     ] = False,
+    page: Annotated[
+        bool,
+        typer.Option(
+            "--page",
+            help="Show a map in your browser, where you choose the place; it never leaves the browser. "
+            "Until Ctrl-C.",
+        ),
+    ] = False,
+    port: Annotated[
+        int, typer.Option(help="Of the page, on this machine only; 0 lets the system choose.")
+    ] = 0,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -117,15 +133,21 @@ def locate(
     need_service("locate")
     from discreet.lrgeo import Epochs
     from discreet.service import Client
-    from discreet.service.asking import Server
+    from discreet.service.asking import Server as Asked
 
-    if place != ["-"]:
+    if page:
+        if place or pin:
+            raise InvalidProblemError("PLACE", "none with --page, and no --pin", "one")
+    elif not place:
+        raise InvalidProblemError("PLACE", "two numbers, or - for standard input", "none")
+    elif place != ["-"]:
         warn(
             "arguments show in the list of processes; `-` reads the place from standard input",
             quiet=quiet,
         )
     epochs = Epochs(epoch, per_day=per_day, for_life=for_life)
-    asked = Server(server, patience=wait, allow_plain=plain_http)
+    recorder = _recorder() if page else None
+    asked = Asked(server, patience=wait, allow_plain=plain_http, transport=recorder)
     with Client(
         asked,
         state=None if state is None else Path(state).absolute(),
@@ -135,11 +157,59 @@ def locate(
     ) as client:
         # First all that is fetched, then the place.
         client.prepared()
-        point = read_place(sys.stdin.readline(_LONGEST + 1).split() if place == ["-"] else place)
+        if recorder is not None:
+            _show(client, asked, recorder, port, as_json=as_json, quiet=quiet)
+            return 0
+        point = read_place(
+            sys.stdin.readline(_LONGEST + 1).split() if place == ["-"] else place or []
+        )
         if pin:
             client.pin(point)
         _say(client, client.locate(point), as_json=as_json)
     return 0
+
+
+def _recorder() -> Recorder:
+    from discreet.service.page import Recorder
+
+    return Recorder()
+
+
+def _show(
+    client: Client, asked: Server, recorder: Recorder, port: int, *, as_json: bool, quiet: bool
+) -> None:
+    """Serve the page on loopback until one is asked to stop."""
+    from discreet.service import bind, serve
+    from discreet.service.page import Page
+
+    region = _roads(client, asked, quiet=quiet)
+    bound = bind("127.0.0.1", port)
+    host = f"127.0.0.1:{bound.getsockname()[1]}"
+    shown = Page(client, host, url=asked.url, requests=recorder.requests, region=region)
+
+    def started(_: str) -> None:
+        hint = "Open it in a browser on this machine. Whoever has this address may take reports."
+        text = f"{shown.address}\n{hint}"
+        emit({"page": shown.address}, text, as_json=as_json, command="locate")
+        sys.stdout.flush()
+
+    serve(shown, bound, on_started=started)
+
+
+def _roads(client: Client, asked: Server, *, quiet: bool) -> Region | None:
+    """Fetch the roads, for the map: now, since later a place might be known. The map can do without."""
+    from discreet.lrgeo import Region
+    from discreet.lrgeo.messages import Place
+
+    try:
+        said = asked.get("/v1/region", Place)
+        region = None if said is None else Region.from_dict(said.region)
+    except (LimitReachedError, LookupError, TypeError, ValueError):
+        region = None
+    if region is None or region.digest != client.mechanism.region.digest:
+        warn("the server gave no roads for this mechanism; the map shows places alone", quiet=quiet)
+        return None
+    return region
 
 
 def _say(client: Client, found: Located, *, as_json: bool) -> None:

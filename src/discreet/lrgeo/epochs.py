@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.core.randomness.bits import RandomBits
     from discreet.lrgeo.client import Client
 
-__all__ = ["Epochs", "State", "locate", "pin"]
+__all__ = ["Epochs", "State", "keep", "locate", "pin", "reserve"]
 
 _DAY = 86_400
 """Seconds in a day of the public clock: days begin at midnight UTC."""
@@ -274,6 +274,39 @@ def pin(
     place = client.snap(point)
     pinned = {**state.pinned, place: client.report(point, bits=bits)}
     return replace(charged, pinned=pinned)
+
+
+def reserve(client: Client, state: State, now: float, *, epochs: Epochs) -> State | None:
+    """Charge the fresh report of an epoch before it is drawn, by somebody who alone knows the place.
+
+    Parameters
+    ----------
+    client, state, now, epochs
+        As in :func:`locate`.
+
+    Returns
+    -------
+    State or None
+        What is to be remembered before the draw; ``None`` when the last report is to be repeated instead.
+
+    Raises
+    ------
+    BudgetError
+        When nothing may be spent and there is no last report.
+    """
+    if state.epoch is not None and epochs.number(now) <= state.epoch:
+        return None
+    charged = _charge(client, state, epochs.day(now), epochs)
+    if charged is None and state.report is None:
+        raise BudgetError("no report may be drawn, and there is none to repeat")
+    return charged
+
+
+def keep(state: State, report: tuple[float, float], epoch: int) -> State:
+    """Remember a report that was drawn after :func:`reserve`; the first one of an epoch is the one that stays."""
+    if state.epoch is not None and epoch <= state.epoch:
+        return state
+    return replace(state, epoch=epoch, report=report)
 
 
 def _charge(client: Client, state: State, day: int, epochs: Epochs) -> State | None:

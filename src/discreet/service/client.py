@@ -7,26 +7,28 @@ there on nothing is sent.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 from discreet import lrgeo
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo import Epochs, Mechanism
-from discreet.lrgeo.epochs import pin
+from discreet.lrgeo.epochs import keep, pin, reserve
 from discreet.lrgeo.messages import Published
 from discreet.service.asking import Server
 from discreet.service.keeping import MechanismCache, StateFile
 from discreet.service.private_files import default_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from discreet.core.randomness import RandomBits
+    from discreet.lrgeo import State
 
-__all__ = ["Client", "Located"]
+__all__ = ["Client", "Located", "Reserved"]
 
 _DAY = 86_400.0
 
@@ -53,6 +55,23 @@ class Located:
     spent_today: Fraction
     spent_in_all: Fraction
     unit: str
+
+
+@final
+@dataclass(frozen=True)
+class Reserved:
+    """A charge for a report that is drawn elsewhere, by somebody who alone knows the place.
+
+    Parameters
+    ----------
+    epoch
+        The epoch whose report it is.
+    pinned
+        Reports that are shown at pinned places instead of a draw: as private as the places are.
+    """
+
+    epoch: int
+    pinned: Mapping[int, tuple[float, float]] = field(repr=False)
 
 
 @final
@@ -203,10 +222,64 @@ class Client:
                 client, change.state, point, now, epochs=self._epochs, bits=bits
             )
             after = change.state
-        number = self._epochs.day(now)
-        today = after.spent_today if after.day == number else Fraction(0)
         epoch = self._epochs.number(now) if after.epoch is None else after.epoch
-        return Located(report, epoch, today, after.spent_in_all, unit)
+        return Located(report, epoch, self._today(after, now), after.spent_in_all, unit)
+
+    def reserve(self) -> Reserved | None:
+        """Charge for this epoch's report before it is drawn elsewhere: no place is needed for that.
+
+        Returns
+        -------
+        Reserved or None
+            ``None`` when the last report is to be repeated: see :meth:`last`.
+
+        Raises
+        ------
+        BudgetError
+            When nothing may be spent and there is no report to repeat.
+        """
+        client, now = self.prepared(), self._now()
+        with self._state.changing(self._epochs.seconds, client.mechanism.guarantee.unit) as change:
+            charged = reserve(client, change.state, now, epochs=self._epochs)
+            if charged is None:
+                return None
+            change.state = charged
+        return Reserved(self._epochs.number(now), charged.pinned)
+
+    def keep(self, reserved: Reserved, report: tuple[float, float]) -> None:
+        """Keep a report that was drawn for a charge, so that it is repeated until the epoch ends.
+
+        Raises
+        ------
+        InvalidProblemError
+            For what no report can be.
+        """
+        if report not in self._reports and report not in reserved.pinned.values():
+            raise InvalidProblemError("report", "one that the mechanism names", "another")
+        unit = self.mechanism.guarantee.unit
+        with self._state.changing(self._epochs.seconds, unit) as change:
+            change.state = keep(change.state, report, reserved.epoch)
+
+    def last(self) -> tuple[State, Fraction, bool]:
+        """Give what is kept, what was spent today, and whether the last report is the one of this epoch."""
+        unit, now = self.mechanism.guarantee.unit, self._now()
+        with self._state.changing(self._epochs.seconds, unit) as change:
+            state = change.state
+        current = state.epoch is not None and self._epochs.number(now) <= state.epoch
+        return state, self._today(state, now), current
+
+    @property
+    def seconds(self) -> int:
+        """Length of an epoch."""
+        return self._epochs.seconds
+
+    @cached_property
+    def _reports(self) -> frozenset[tuple[float, float]]:
+        region = self.mechanism.region
+        return frozenset(region.where(name) for name in self.mechanism.channel.names.tolist())
+
+    def _today(self, state: State, now: float) -> Fraction:
+        return state.spent_today if state.day == self._epochs.day(now) else Fraction(0)
 
 
 def _trusted(mechanism: Mechanism) -> lrgeo.Client:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-    from fastapi import FastAPI
-
 __all__ = ["bind", "serve"]
 
 _GRACE = 10
@@ -83,7 +81,7 @@ def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
 
 
 def serve(
-    app: FastAPI,
+    app: Callable[..., Any],
     bound: socket.socket,
     *,
     until: Future[Any] | None = None,
@@ -94,7 +92,7 @@ def serve(
     Parameters
     ----------
     app
-        From :func:`discreet.service.create_app`.
+        From :func:`discreet.service.create_app`, or another ASGI application.
     bound
         From :func:`bind`.
     until

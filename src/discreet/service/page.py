@@ -1,0 +1,277 @@
+"""The page for a person: served by the client's own process, on loopback, for one person and one run.
+
+The place stays in the browser, which computes rows and draws by itself. This process is asked for files, for a charge,
+and to keep a report that was drawn; it sees no place. A page of another site can't read it or make it spend: the token
+in the path is not known elsewhere, a request must name this host (which a name that was bound to 127.0.0.1 does not),
+and one that changes something must come from this page.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from functools import cached_property
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, final
+
+import httpx
+import numpy as np
+
+from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
+from discreet.core.exact import float_ceil
+from discreet.service.wire import JSON, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    from discreet.lrgeo import Mechanism, Region
+    from discreet.service.client import Client, Reserved
+
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+
+__all__ = ["Page", "Recorder"]
+
+_FILES = {
+    "": ("page.html", "text/html; charset=utf-8"),
+    "page.css": ("page.css", "text/css; charset=utf-8"),
+    "page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "client.js": ("client.js", "text/javascript; charset=utf-8"),
+}
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+_HEADERS = (
+    ("content-security-policy", _POLICY),
+    ("cache-control", "no-store"),
+    ("referrer-policy", "no-referrer"),
+    ("x-content-type-options", "nosniff"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+)
+
+_MOST = 1000
+"""Bytes of a body."""
+
+
+@final
+class Recorder(httpx.BaseTransport):
+    """Sends requests over the network and keeps what was sent, so that it can be shown.
+
+    Examples
+    --------
+    >>> Recorder().requests
+    []
+    """
+
+    def __init__(self) -> None:
+        self._inner = httpx.HTTPTransport(trust_env=False)
+        self.requests: list[str] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request."""
+        lines = [f"{request.method} {request.url.raw_path.decode('ascii')}"]
+        lines += [f"{k.decode('ascii')}: {v.decode('ascii')}" for k, v in request.headers.raw]
+        self.requests.append("\n".join(lines) + f"\n({len(request.read())} bytes of body)")
+        return self._inner.handle_request(request)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._inner.close()
+
+
+@final
+class Page:
+    """An ASGI application that serves the page to who knows its token.
+
+    Parameters
+    ----------
+    client
+        The client, whose mechanism was fetched.
+    host
+        Host and port as they stand in the address of the page.
+    url
+        The location server, to be shown.
+    requests
+        What it was sent, to be shown.
+    region
+        Places with their roads, to be drawn; ``None`` draws places alone.
+    token
+        The secret part of the path; drawn by default.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        host: str,
+        *,
+        url: str = "",
+        requests: list[str] | None = None,
+        region: Region | None = None,
+        token: str | None = None,
+    ) -> None:
+        self._client = client
+        self._host = host
+        self._url = url
+        self._requests = [] if requests is None else requests
+        self._region = region
+        self._reserved: Reserved | None = None
+        self.token = token or secrets.token_urlsafe(32)
+
+    @property
+    def address(self) -> str:
+        """Where the page is, with its token: whoever knows it may use it."""
+        return f"http://{self._host}/{self.token}/"
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            while True:
+                kind = (await receive())["type"]
+                await send({"type": f"{kind}.complete"})
+                if kind == "lifespan.shutdown":
+                    return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        from starlette.concurrency import run_in_threadpool
+
+        status, media, body = self._refused(scope) or (0, "", b"")
+        if not status:
+            given = await _body(receive)
+            status, media, body = await run_in_threadpool(self._answer, scope, given)
+        headers = [("content-type", media), ("content-length", str(len(body))), *_HEADERS]
+        raw = [(name.encode(), value.encode()) for name, value in headers]
+        await send({"type": "http.response.start", "status": status, "headers": raw})
+        await send({"type": "http.response.body", "body": body})
+
+    def _refused(self, scope: Message) -> tuple[int, str, bytes] | None:
+        headers = [(name, value) for name, value in scope["headers"] if name == b"host"]
+        if [value for _, value in headers] != [self._host.encode()]:
+            return _said(421, "this is another host")
+        start = f"/{self.token}/".encode()
+        if not secrets.compare_digest(scope["path"].encode()[: len(start)], start):
+            return _said(404, "no such path")
+        if scope["method"] == "POST":
+            origins = [value for name, value in scope["headers"] if name == b"origin"]
+            if origins != [f"http://{self._host}".encode()]:
+                return _said(403, "this is for the page alone")
+        elif scope["method"] != "GET":
+            return _said(405, "no such method here")
+        return None
+
+    def _answer(self, scope: Message, body: bytes | None) -> tuple[int, str, bytes]:
+        name = scope["path"][len(self.token) + 2 :]
+        if scope["method"] == "GET":
+            if name in _FILES:
+                path, media = _FILES[name]
+                return 200, media, files("discreet.service").joinpath("static", path).read_bytes()
+            made = {"data.json": self._data, "mechanism.json": self._mechanism}.get(name)
+            return _said(404, "no such path") if made is None else (200, JSON, made())
+        if body is None:
+            return _said(413, f"a body may have {_MOST} bytes")
+        try:
+            if name == "take":
+                return 200, JSON, self._take()
+            if name == "keep":
+                return 200, JSON, self._keep(body)
+        except BudgetError as error:
+            return 200, JSON, _json({"refused": f"{str(error).capitalize()}."})
+        except DiscreetError as error:
+            return _said(400, str(error))
+        return _said(404, "no such path")
+
+    def _mechanism(self) -> bytes:
+        return _json(self._client.mechanism.to_dict())
+
+    def _data(self) -> bytes:
+        mechanism = self._client.mechanism
+        return _json(
+            {
+                "digest": mechanism.digest,
+                "promise": _promise(mechanism),
+                "seconds": self._client.seconds,
+                "url": self._url,
+                "requests": self._requests,
+                "roads": self._roads,
+                "state": self._state(),
+            }
+        )
+
+    @cached_property
+    def _roads(self) -> dict[str, list[int]]:
+        roads = None if self._region is None else self._region.roads
+        if roads is None:
+            return {"vertices": [], "segments": []}
+        # Each piece once: a road of two directions would be drawn twice.
+        pieces = np.unique(np.sort(roads.segments, axis=1), axis=0)
+        return {"vertices": roads.vertices.ravel().tolist(), "segments": pieces.ravel().tolist()}
+
+    def _state(self, *, any_epoch: bool = False) -> dict[str, Any]:
+        state, today, current = self._client.last()
+        shown = state.report if current or any_epoch else None
+        return {
+            "report": None if shown is None else list(shown),
+            # Rounded up: a ledger that shows less than was spent is none.
+            "spent_today": float_ceil(today),
+            "spent_in_all": float_ceil(state.spent_in_all),
+        }
+
+    def _take(self) -> bytes:
+        """Charge, before anything is drawn; or give the report that is to be repeated."""
+        self._reserved = self._client.reserve()
+        if self._reserved is None:
+            return _json({"state": self._state(any_epoch=True), "pinned": []})
+        pinned = [[place, list(shown)] for place, shown in self._reserved.pinned.items()]
+        return _json({"state": self._state(), "pinned": pinned})
+
+    def _keep(self, body: bytes) -> bytes:
+        reserved, self._reserved = self._reserved, None
+        if reserved is None:
+            raise InvalidProblemError("report", "one that was charged", "another")
+        self._client.keep(reserved, _report(decode(body, JSON)))
+        return _json({"state": self._state(any_epoch=True)})
+
+
+def _promise(mechanism: Mechanism) -> str:
+    """Say what holds, for a person who looks at a map."""
+    guarantee, unit = mechanism.guarantee, mechanism.region.unit
+    near = "" if guarantee.radius is None else f" within {float(guarantee.radius):g} {unit}"
+    return (
+        f"No report is more than e^({float(guarantee.epsilon):g} d) times likelier from one place than from another"
+        f" d {unit} away, for any two of the {mechanism.region.K} places{near}. This was verified on your machine. A"
+        " point counts as the place nearest to it."
+    )
+
+
+def _report(data: object) -> tuple[float, float]:
+    pair = data.get("report") if isinstance(data, dict) and len(data) == 1 else None
+    numbers = pair if isinstance(pair, list) and len(pair) == 2 else [None]
+    kept = [float(x) for x in numbers if isinstance(x, int | float) and not isinstance(x, bool)]
+    if len(kept) != 2:
+        raise InvalidProblemError("report", "two numbers", "something else")
+    return kept[0], kept[1]
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """Read a body, or nothing where it is too long."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > _MOST:
+            return None
+    return body
+
+
+def _json(data: object) -> bytes:
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _said(status: int, text: str) -> tuple[int, str, bytes]:
+    return status, "text/plain; charset=utf-8", f"{text}\n".encode()
