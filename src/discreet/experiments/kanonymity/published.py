@@ -188,4 +188,4 @@ EXTRACT_GCP: dict[str, dict[int, float]] = {
         "doka-hungarian": (251.0, 445.1, 607.4, 745.1, 871.3, 987.3, 1091.8),
     }.items()
 }
-"""1,000 rows of eight columns, GCP with |a| - 1: method -> k -> loss."""
+"""1,000 rows of eight columns, GCP with ``|a| - 1``: method -> k -> loss."""
