@@ -31,6 +31,7 @@ LONG = [
     ["lrgeo_service.py", "--full"],
     ["kanonymity_exact.py"],
     ["kanonymity_search.py"],
+    ["kanonymity_streaming.py"],
     ["hierarchy_engine.py", "--scaling", "--losses", "--tables", "--taxi"],
     ["hierarchy_release.py", "--scaling", "--units", "2000000"],
     ["submodular_oracles.py", "--full"],
