@@ -5,9 +5,13 @@ Run by ``make test-browser``. With ``DISCREET_SCREENSHOTS`` set to a folder the 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +20,7 @@ import numpy as np
 import pytest
 
 from browser.devtools import Browser
+from discreet.artefact import save_mechanism
 from discreet.core.guarantee import MetricDP
 from discreet.datasets import made_city
 from discreet.lrgeo import Epochs, Mechanism, Region, design
@@ -134,8 +139,6 @@ def city() -> tuple[Mechanism, Region]:
 @pytest.fixture
 def opening(browser: Browser, tmp_path: Path) -> Iterator[Any]:
     """Give what opens a page between a server and the browser, and closes both."""
-    import contextlib
-
     with contextlib.ExitStack() as stack:
 
         def opened(
@@ -361,3 +364,42 @@ def test_contrast_is_enough_for_all_text(opening: Any) -> None:
     })()""")
     assert len(found) > 30
     assert found[0][0] >= 4.5, found[0]
+
+
+def test_two_real_processes_and_a_browser(browser: Browser, tmp_path: Path) -> None:
+    """The commands as one types them: ``serve``, then ``locate --page``, then a click; the ledger holds the report."""
+    made = tmp_path / "city.mechanism"
+    save_mechanism(mechanism(), made)
+    files = ["--state", str(tmp_path / "s"), "--cache", str(tmp_path / "c")]
+    with (
+        started("serve", "--mechanism", str(made), "--port", "0") as served,
+        started("locate", "--page", "--server", served["url"], *files) as shown,
+    ):
+        page = Open(browser, shown["page"], Heard(None), Heard(None))
+        page.show()
+        page.click("#map", 0.3, 0.7)
+        page.click("#take")
+        page.until("document.querySelector('#report').textContent.startsWith('Reported')")
+        told = json.loads(page.browser.evaluate("document.querySelector('#report').dataset.report"))
+        assert page.complaints() == []
+    ledger = json.loads((tmp_path / "s").read_text(encoding="utf-8"))["state"]
+    assert (ledger["report"], ledger["spent_in_all"], ledger["pinned"]) == (told, "2", [])
+
+
+@contextlib.contextmanager
+def started(*arguments: str) -> Iterator[dict[str, Any]]:
+    """Run a command in a process of its own, give what it says first, and stop it as a person would."""
+    command = [sys.executable, "-c", "from discreet.cli import main; main()", *arguments, "--json"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    try:
+        text = ""
+        for line in process.stdout:
+            text += line
+            if line.startswith("}"):
+                break
+        yield json.loads(text)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
