@@ -36,6 +36,8 @@ discreet attack out.csv --original patients.csv --others neighbors.csv --sensiti
 discreet attack hierarchy --method m_h_dp --epsilon 1
 
 discreet attack submodular --epsilon 1 --report attack.html
+
+discreet attack lrgeo --mode published --json
 ```
 """
 
@@ -55,6 +57,14 @@ def attack(
     epsilon: Epsilon = None,
     k: Annotated[
         int | None, typer.Option("-k", help="Rows that look alike.", rich_help_panel=_RUN)
+    ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            metavar="published|sound",
+            help="How the location service runs, with lrgeo.",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     reports: Annotated[
         str | None,
@@ -153,6 +163,7 @@ def attack(
         stride,
         trials,
         failure,
+        mode=mode,
     )
     found: Attacked = (
         find(ATTACKS, what, "MECHANISM|FILE")(asked)

@@ -131,13 +131,18 @@ AUDITS: dict[str, str] = {
 ATTACKS: dict[str, str] = {
     "hierarchy": "discreet.cli.attacks:attack_counts",
     "kanonymity": "discreet.cli.attacks:attack_patients",
+    "lrgeo": "discreet.cli.attack_places:attack_places",
     "metricdp": "discreet.cli.attacks:attack_grid",
     "submodular": "discreet.cli.attacks:attack_choices",
 }
 
 FILE_ATTACKS: dict[str, str] = {
+    "anchored": "discreet.cli.attacks:attack_placed_file",
     "anonymous-table": "discreet.cli.attacks:attack_table_file",
     "channel": "discreet.cli.attacks:attack_channel_file",
+    "measurements": "discreet.cli.attacks:refuse_release",
+    "mechanism": "discreet.cli.attacks:attack_placed_file",
+    "region-counts": "discreet.cli.attacks:refuse_release",
 }
 
 FRONTIERS: dict[str, str] = {

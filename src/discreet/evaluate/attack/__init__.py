@@ -12,6 +12,7 @@ the limit was kept. An attack that finds nothing proves nothing.
 ``intersection``              tables: two releases of the same people
 ``reconstruction``            counts: averages of repeated releases, levels that add up
 ``membership``                choices and whatever else can be run: was this record in the data?
+``location*``                 location services: what recorded traffic tells, one attack a file
 ============================  ==========================================================================================
 """
 

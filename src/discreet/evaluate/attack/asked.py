@@ -41,6 +41,8 @@ class AttackRequest:
         The probability with which an interval may miss.
     bits
         Source of chance.
+    mode
+        How a location service runs: ``"published"`` or ``"sound"``.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class AttackRequest:
     trials: int | None = None
     failure: float = FAILURE
     bits: UniformSource | None = None
+    mode: str | None = None
 
     def refuse(self, *names: str) -> None:
         """Refuse what the target does not understand.
@@ -92,6 +95,7 @@ class AttackRequest:
             "reports",
             "steps",
             "stride",
+            "mode",
         )
         kept = set(allowed)
         self.refuse(*(name for name in options if name not in kept))
