@@ -68,6 +68,18 @@ def test_the_initial_classes_are_those_of_the_worked_example() -> None:
     assert fars().loss_of(found.labels) == pytest.approx(31.774194, abs=1e-6)
 
 
+def test_eight_orders_of_columns_lose_less_than_that_of_variances() -> None:
+    """E18: sorting by variance is a rule of thumb."""
+    problem, sizes = fars(), initial_sizes(20, 3)
+    losses = [
+        problem.loss_of(labels_of(order_of(problem, columns), sizes))
+        for columns in itertools.permutations(range(4))
+    ]
+    published = problem.loss_of(Initial().solve(problem, 3, FREE).labels)
+    assert sum(loss < published - 1e-9 for loss in losses) == 8
+    assert min(losses) == pytest.approx(27.314516, abs=1e-6)
+
+
 def test_greedy_search_follows_table_7() -> None:
     found = GreedySearch("range").solve(fars(), 3, FREE)
     assert classes(found.labels) == written("12,1,11 14,7,10,4 16,5,9 19,13,6,18 8,0,17 2,15,3")
