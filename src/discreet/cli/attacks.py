@@ -21,10 +21,14 @@ __all__ = [
     "attack_counts",
     "attack_grid",
     "attack_patients",
+    "attack_placed_file",
     "attack_table_file",
+    "refuse_release",
 ]
 
 _REPORTS = (1, 2, 5, 10)
+_MANY, _FEWER = 400, 2_000
+"""Places beyond which fewer reports are drawn unless told: each draw of the production sampler computes a row."""
 _PRIVATE = "computed from the original: for the curator, not for publication"
 _MADE = "on made data"
 
@@ -38,6 +42,39 @@ def attack_channel_file(asked: AttackRequest) -> Attacked:
     made = open_channel(asked.target).design
     return attack_channel(
         made.channel, made.problem, made.guarantee, target=asked.target, **_drawn(asked)
+    )
+
+
+def attack_placed_file(asked: AttackRequest) -> Attacked:
+    """Attack the rows of a channel without a table, or of a location service's mechanism, by an even prior."""
+    from discreet.cli.judging import artefact_kind
+    from discreet.cli.mechanisms import open_placed
+    from discreet.evaluate.attack.design import attack_shown
+    from discreet.evaluate.attack.rows import ShownRows
+
+    asked.only(("reports", "steps", "stride"))
+    kept = open_placed(asked.target, artefact_kind(asked.target))
+    drawn = _drawn(asked)
+    if drawn["trials"] is None and kept.channel.n_secrets > _MANY:
+        drawn["trials"] = _FEWER
+    return attack_shown(
+        ShownRows(kept.channel), kept.channel.space, kept.guarantee, target=asked.target, **drawn
+    )
+
+
+def refuse_release(asked: AttackRequest) -> Attacked:
+    """Refuse counts and measurements: what they were made of is in no file.
+
+    Raises
+    ------
+    InvalidProblemError
+        Always.
+    """
+    raise InvalidProblemError(
+        "FILE",
+        "a channel, a mechanism or an anonymized table: an attack on counts needs the truth, and a release "
+        "does not hold it; `discreet attack hierarchy` attacks releases of made counts",
+        f"a release, {asked.target!r}",
     )
 
 

@@ -130,7 +130,7 @@ def audit(
 
 
 def audit_file(path: str, asked: AuditRequest) -> Audit:
-    """Audit what a file claims: a channel in all three strengths, everything else by its verifier.
+    """Audit what a file claims: channels and mechanisms in all three strengths, everything else by its verifier.
 
     Raises
     ------
@@ -140,6 +140,7 @@ def audit_file(path: str, asked: AuditRequest) -> Audit:
     from discreet.artefact import Artefact
     from discreet.cli.files import open_any, open_channel
     from discreet.cli.judging import artefact_kind
+    from discreet.cli.mechanisms import open_placed
     from discreet.core.guarantee import guarantee_from_dict
     from discreet.evaluate.audit_metricdp import audit_channel
     from discreet.evaluate.certified import certified
@@ -155,7 +156,7 @@ def audit_file(path: str, asked: AuditRequest) -> Audit:
                 "a value",
             )
     kind = artefact_kind(path)
-    if kind != "channel":
+    if kind not in ("channel", "anchored", "mechanism"):
         asked.choose("certified")
     certificate, facts = find(JUDGES, kind, "FILE")(path, optimality=False)
     if kind == "channel":
@@ -163,6 +164,11 @@ def audit_file(path: str, asked: AuditRequest) -> Audit:
         return audit_channel(
             design.channel, design.problem.space, design.guarantee, certificate, asked
         )
+    if kind in ("anchored", "mechanism"):
+        from discreet.evaluate.audit_anchored import audit_anchored
+
+        placed = open_placed(path, kind)
+        return audit_anchored(placed.channel, placed.guarantee, certificate, asked)
     if "guarantee" in facts:
         return certified(certificate, guarantee_from_dict(facts["guarantee"]))
     stored = open_any(path)

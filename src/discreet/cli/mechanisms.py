@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact import load_mechanism
+from discreet.artefact import MECHANISM, Artefact, load_mechanism
+from discreet.cli.files import open_any
 from discreet.cli.output import facts
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
+    from discreet.artefact import AnchoredArtefact
     from discreet.lrgeo import Mechanism
 
-__all__ = ["judge_mechanism", "mechanism_facts", "mechanism_text", "open_mechanism"]
+__all__ = ["judge_mechanism", "mechanism_facts", "mechanism_text", "open_mechanism", "open_placed"]
 
 
 def open_mechanism(path: str) -> Mechanism:
@@ -21,6 +23,16 @@ def open_mechanism(path: str) -> Mechanism:
         return load_mechanism(path)
     except InvalidProblemError as error:
         raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
+
+
+def open_placed(path: str, kind: str) -> AnchoredArtefact | Mechanism:
+    """Read a channel without a table: one of a file of its own, or that of a mechanism."""
+    if kind == MECHANISM:
+        return open_mechanism(path)
+    stored = open_any(path)
+    if isinstance(stored, Artefact):  # pragma: no cover - so that types are known
+        raise InvalidProblemError("CHANNEL", "a channel without a table", "one with")
+    return stored
 
 
 def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:

@@ -27,7 +27,7 @@ from discreet.metricdp.published import as_published, as_released
 from discreet.metricdp.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.asked import AuditRequest
     from discreet.evaluate.audit import Audit
 
-__all__ = ["audit_channel", "audit_designs", "law_by_steps", "worst_pairs"]
+__all__ = ["audit_channel", "audit_designs", "find_steps", "law_by_steps", "worst_pairs"]
 
 PUBLISHED = {"as-published": as_published, "as-released": as_released}
 _SIDE = 3
@@ -215,18 +215,61 @@ def law_by_steps(report: Callable[[int, RandomBits], int], channel: Channel, sec
     >>> dict(law_by_steps(coin.report, coin, 0).masses)
     {0: Fraction(3, 4), 1: Fraction(1, 4)}
     """
+    steps, tried = find_steps(report, secret, channel.total, channel.n_reports)
+    masses: dict[Hashable, Fraction] = {
+        number: Fraction(after - before, channel.total)
+        for number, (before, after) in enumerate(pairwise(steps))
+        if after > before
+    }
+    return Law(MappingProxyType(masses), Fraction(0), tried)
+
+
+def find_steps(
+    report: Callable[[int, RandomBits], int],
+    secret: int,
+    total: int,
+    n_reports: int,
+    guesses: Sequence[int] = (),
+) -> tuple[list[int], int]:
+    """Find the draws at which a sampler goes on to the next report, by bisection.
+
+    Parameters
+    ----------
+    report, secret
+        As in :func:`law_by_steps`.
+    total
+        What its one draw is below.
+    n_reports
+        How many reports there are, numbered from 0.
+    guesses
+        Where the steps should be, the last one the total. Each is tried on both sides, so that a wrong one costs time
+        and nothing else.
+
+    Returns
+    -------
+    steps : list of int
+        0, and for each report the least draw that gives a later one.
+    tried : int
+        Draws that were tried.
+    """
     asked: dict[int, int] = {}
 
     def at(target: int) -> int:
-        bits = _Scripted(target, channel.total)
-        asked[target] = int(report(secret, bits))
-        if not bits.asked:
-            raise InvalidProblemError("report", "one draw", "none")
+        if target not in asked:
+            bits = _Scripted(target, total)
+            asked[target] = int(report(secret, bits))
+            if not bits.asked:
+                raise InvalidProblemError("report", "one draw", "none")
         return asked[target]
 
     steps = [0]
-    for number in range(1, channel.n_reports + 1):
-        low, high = steps[-1], channel.total
+    for number in range(1, n_reports + 1):
+        low, high = steps[-1], total
+        for guess in guesses[number - 1 : number]:
+            if low < guess <= high and at(guess - 1) < number:
+                low = guess
+            if low <= guess < high and at(guess) >= number:
+                high = guess
         while low < high:
             middle = (low + high) // 2
             low, high = (low, middle) if at(middle) >= number else (middle + 1, high)
@@ -234,12 +277,7 @@ def law_by_steps(report: Callable[[int, RandomBits], int], channel: Channel, sec
     answers = [asked[target] for target in sorted(asked)]
     if answers != sorted(answers):
         raise InvalidProblemError("report", "a report that never falls as the draw grows", "one")
-    masses: dict[Hashable, Fraction] = {
-        number: Fraction(after - before, channel.total)
-        for number, (before, after) in enumerate(pairwise(steps))
-        if after > before
-    }
-    return Law(MappingProxyType(masses), Fraction(0), len(asked))
+    return steps, len(asked)
 
 
 @final

@@ -17,9 +17,9 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.channel import Channel
     from discreet.core.guarantee import MetricDP
     from discreet.core.metric import MetricSpace
+    from discreet.evaluate.attack.rows import Reporting
 
 __all__ = [
     "Inference",
@@ -118,7 +118,7 @@ class Inference:
 
 
 def infer(
-    channel: Channel, prior: ArrayLike | None = None, loss: ArrayLike | None = None
+    channel: Reporting, prior: ArrayLike | None = None, loss: ArrayLike | None = None
 ) -> Inference:
     """Compute what a report of a channel tells the best attacker.
 
@@ -173,7 +173,7 @@ def infer(
     )
 
 
-def bayes_vulnerability(channel: Channel, prior: ArrayLike | None = None) -> Vulnerability:
+def bayes_vulnerability(channel: Reporting, prior: ArrayLike | None = None) -> Vulnerability:
     """Compute how often the best guess of the secret is right, without a report and after one."""
     known = read_prior(prior, channel.n_secrets)
     joint = known[:, None] * channel.probabilities
@@ -186,7 +186,7 @@ def bayes_vulnerability(channel: Channel, prior: ArrayLike | None = None) -> Vul
 
 
 def g_vulnerability(
-    channel: Channel, gain: ArrayLike, prior: ArrayLike | None = None
+    channel: Reporting, gain: ArrayLike, prior: ArrayLike | None = None
 ) -> Vulnerability:
     r"""Compute the expected gain of an attacker who is paid :math:`g_{wi}` for answer w when the secret is i.
 
@@ -225,7 +225,7 @@ def g_vulnerability(
     )
 
 
-def expected_error(channel: Channel, prior: ArrayLike | None, loss: ArrayLike) -> Vulnerability:
+def expected_error(channel: Reporting, prior: ArrayLike | None, loss: ArrayLike) -> Vulnerability:
     """Compute the least expected error of an attacker; `loss` is ``(n_secrets, n_answers)``, as in :func:`infer`."""
     table = _table(loss, "loss")
     if table.shape[0] != channel.n_secrets:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.evaluate.attack.bayes import distances_of, infer, success_limit
+from discreet.evaluate.attack.bayes import distances_of, infer, read_prior, success_limit
 from discreet.evaluate.attack.finding import FAILURE, Attacked, Finding
 from discreet.evaluate.attack.reports import attack_reports, watch_repeated
 from discreet.evaluate.attack.trajectory import attack_trajectories, random_walk
@@ -13,12 +13,16 @@ from discreet.evaluate.intervals import Estimate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import ArrayLike
+
     from discreet.core.channel import Channel
     from discreet.core.guarantee import MetricDP
+    from discreet.core.metric import MetricSpace
     from discreet.core.randomness import UniformSource
+    from discreet.evaluate.attack.rows import Reporting
     from discreet.metricdp.problem import Problem
 
-__all__ = ["attack_channel"]
+__all__ = ["attack_channel", "attack_shown"]
 
 
 def attack_channel(
@@ -70,13 +74,62 @@ def attack_channel(
     >>> attack_channel(made.channel, problem, made.guarantee, reports=(1, 3)).kept
     True
     """
-    space, prior = problem.space, problem.prior
+    return attack_shown(
+        channel,
+        problem.space,
+        guarantee,
+        prior=problem.prior,
+        target=target,
+        reports=reports,
+        steps=steps,
+        stride=stride,
+        trials=trials,
+        failure=failure,
+        bits=bits,
+    )
+
+
+def attack_shown(
+    channel: Reporting,
+    space: MetricSpace,
+    guarantee: MetricDP,
+    *,
+    prior: ArrayLike | None = None,
+    target: str = "channel",
+    reports: Sequence[int] = (1, 2, 5, 10),
+    steps: int = 0,
+    stride: float | None = None,
+    trials: int | None = None,
+    failure: float = FAILURE,
+    bits: UniformSource | None = None,
+) -> Attacked:
+    """Attack a channel whose designer's problem is not known: its rows, on a space.
+
+    Parameters
+    ----------
+    channel
+        The mechanism: a channel, or the :class:`~discreet.evaluate.attack.rows.ShownRows` of one without a table.
+    space
+        Its secrets and their distances.
+    guarantee
+        What is claimed for one report.
+    prior
+        Where the attacker thinks that people are; everywhere alike by default.
+    target, reports, steps, stride, trials, failure, bits
+        As in :func:`attack_channel`.
+
+    Returns
+    -------
+    Attacked
+        As of :func:`attack_channel`.
+    """
+    known = read_prior(prior, space.n)
     apart = distances_of(space)
-    limit = success_limit(space, guarantee, prior)
+    limit = success_limit(space, guarantee, known)
     number = 20_000 if trials is None else trials
     findings = attack_reports(
         channel,
-        prior,
+        known,
         loss=apart,
         unit=space.unit,
         limit=limit,
@@ -84,10 +137,10 @@ def attack_channel(
         failure=failure,
         bits=bits,
     )
-    blind = Estimate.computed(float(prior.max()))
+    blind = Estimate.computed(float(known.max()))
     asked = [n for n in reports if n > 1]
     several = watch_repeated(
-        channel, prior, reports=asked, trials=max(2, number // 5), failure=failure, bits=bits
+        channel, known, reports=asked, trials=max(2, number // 5), failure=failure, bits=bits
     )
     findings += [
         Finding(
@@ -96,7 +149,7 @@ def attack_channel(
             line.success,
             blind,
             line.control,
-            limit=success_limit(space, guarantee, prior, reports=line.reports),
+            limit=success_limit(space, guarantee, known, reports=line.reports),
         )
         for line in several
     ]
@@ -108,12 +161,12 @@ def attack_channel(
             channel,
             random_walk(space, stride),
             steps=steps,
-            prior=prior,
+            prior=known,
             loss=apart,
             unit=space.unit,
             trials=max(2, number // 10),
             failure=failure,
             bits=bits,
         )
-    facts = infer(channel, prior, apart).to_dict()
+    facts = infer(channel, known, apart).to_dict()
     return Attacked(target, tuple(findings), {**facts, "success_limit": limit})

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.channel import Channel
     from discreet.core.randomness import UniformSource
+    from discreet.evaluate.attack.rows import Reporting
 
 __all__ = ["Guessing", "attack_reports", "draw_secrets", "repeated_success", "watch_repeated"]
 
@@ -64,7 +64,7 @@ class Guessing:
 
 
 def attack_reports(
-    channel: Channel,
+    channel: Reporting,
     prior: ArrayLike | None = None,
     *,
     loss: ArrayLike | None = None,
@@ -163,7 +163,7 @@ def attack_reports(
 
 
 def repeated_success(
-    channel: Channel, prior: ArrayLike | None = None, *, reports: int
+    channel: Reporting, prior: ArrayLike | None = None, *, reports: int
 ) -> float | None:
     r"""Compute how often the best guess is right after independent reports of one secret.
 
@@ -212,7 +212,7 @@ def repeated_success(
 
 
 def watch_repeated(
-    channel: Channel,
+    channel: Reporting,
     prior: ArrayLike | None = None,
     *,
     reports: Sequence[int] = (1, 2, 5, 10),
@@ -267,7 +267,7 @@ def watch_repeated(
 
 
 def _draw_repeated(
-    channel: Channel,
+    channel: Reporting,
     known: NDArray[np.float64],
     drawn: list[int],
     *,

@@ -21,9 +21,9 @@ from discreet.evaluate.intervals import Estimate, bounded_mean
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.channel import Channel
     from discreet.core.metric import MetricSpace
     from discreet.core.randomness import RandomBits, UniformSource
+    from discreet.evaluate.attack.rows import Reporting
 
 __all__ = [
     "attack_trajectories",
@@ -67,7 +67,7 @@ def random_walk(space: MetricSpace, step: float) -> NDArray[np.float64]:
 
 
 def forward_backward(
-    channel: Channel,
+    channel: Reporting,
     transition: ArrayLike,
     reports: ArrayLike,
     prior: ArrayLike | None = None,
@@ -136,7 +136,7 @@ def forward_backward(
 
 
 def viterbi(
-    channel: Channel,
+    channel: Reporting,
     transition: ArrayLike,
     reports: ArrayLike,
     prior: ArrayLike | None = None,
@@ -194,7 +194,7 @@ def viterbi(
 
 
 def attack_trajectories(
-    channel: Channel,
+    channel: Reporting,
     transition: ArrayLike,
     *,
     steps: int,
@@ -320,7 +320,7 @@ def _blind_way(
     return viterbi(silent, transition, np.zeros(steps, dtype=np.int64), prior)
 
 
-def _alone(channel: Channel, expected: NDArray[np.float64]) -> NDArray[np.int64]:
+def _alone(channel: Reporting, expected: NDArray[np.float64]) -> NDArray[np.int64]:
     """Best guess at each step from its report alone, ``(steps, n_reports)``."""
     return np.stack([bayes_vulnerability(channel, at / at.sum()).answers for at in expected])
 
@@ -350,7 +350,7 @@ def _read_transition(transition: ArrayLike, n: int) -> NDArray[np.float64]:
     return moves
 
 
-def _read_reports(reports: ArrayLike, channel: Channel) -> NDArray[np.int64]:
+def _read_reports(reports: ArrayLike, channel: Reporting) -> NDArray[np.int64]:
     seen = np.asarray(reports)
     if seen.ndim < 1 or not seen.size or not np.issubdtype(seen.dtype, np.integer):
         raise InvalidProblemError(

@@ -1,0 +1,124 @@
+"""Channels that are never written down, written down for an attacker or an audit: the rows as they are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.core.anchored import AnchoredChannel
+    from discreet.core.randomness import RandomBits
+
+__all__ = ["MOST_SECRETS", "Reporting", "ShownRows"]
+
+MOST_SECRETS = 2600
+"""Secrets up to which all rows are computed: a table of a few million floats, and products of such tables."""
+
+
+class Reporting(Protocol):
+    """What an attacker needs of a channel: its rows as floats, and its sampler."""
+
+    @property
+    def n_secrets(self) -> int:
+        """Number of secrets."""
+        ...
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports."""
+        ...
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """``(n_secrets, n_reports)``, rows sum to 1."""
+        ...
+
+    def report_many(
+        self, secrets: NDArray[np.int64], bits: RandomBits | None = None, /
+    ) -> NDArray[np.int64]:
+        """Draw one independent report for each secret of a sequence."""
+        ...
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ShownRows:
+    """The rows of a channel that is never written down, by what is *shown* of a report: its name.
+
+    Reports of one name cannot be told apart by anybody who sees the name, so that their weights are added.
+
+    Parameters
+    ----------
+    channel
+        The channel.
+
+    Raises
+    ------
+    InvalidProblemError
+        Beyond 2600 secrets.
+
+    Examples
+    --------
+    >>> from discreet.core.anchored import AnchoredChannel
+    >>> from discreet.core.metric import MetricSpace
+    >>> pair = MetricSpace.grid(1, 2, cell=1, unit="km")
+    >>> tails = AnchoredChannel(pair, 1, [0, 1], [2**40, 2**40], lift=2**16)
+    >>> ShownRows(tails).probabilities.round(3).tolist()
+    [[0.731, 0.269], [0.269, 0.731]]
+    """
+
+    channel: AnchoredChannel
+
+    def __post_init__(self) -> None:
+        if self.channel.n_secrets > MOST_SECRETS:
+            raise InvalidProblemError(
+                "FILE",
+                f"at most {MOST_SECRETS} places, whose rows can be written down; beyond, `verify` and "
+                "`audit --strength certified` check the claim, and a design for fewer places can be attacked",
+                self.channel.n_secrets,
+            )
+
+    @property
+    def n_secrets(self) -> int:
+        """Number of secrets."""
+        return self.channel.n_secrets
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports that can be told apart."""
+        return len(self.names)
+
+    @cached_property
+    def names(self) -> NDArray[np.int64]:
+        """What is shown, ascending; reports are numbered by it."""
+        return np.unique(self.channel.names)
+
+    @cached_property
+    def number(self) -> NDArray[np.int64]:
+        """The number of what is shown, for each report of the channel."""
+        return np.searchsorted(self.names, self.channel.names).astype(np.int64)
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Shares of what is shown, ``(n_secrets, n_reports)``; relative error below ``10^-12``."""
+        made = np.empty((self.n_secrets, self.n_reports))
+        for secret in range(self.n_secrets):
+            weights = self.channel.row(secret)
+            held = np.bincount(self.number, weights.astype(np.float64), self.n_reports)
+            made[secret] = held / float(weights.sum())
+        made.setflags(write=False)
+        return made
+
+    def report_many(
+        self, secrets: NDArray[np.int64], bits: RandomBits | None = None, /
+    ) -> NDArray[np.int64]:
+        """Draw one report for each secret with the production sampler, and number what is shown."""
+        shown = self.channel.report_many(secrets.tolist(), bits)
+        return np.searchsorted(self.names, shown).astype(np.int64)
