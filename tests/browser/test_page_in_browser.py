@@ -24,10 +24,10 @@ from discreet.artefact import save_mechanism
 from discreet.core.guarantee import MetricDP
 from discreet.datasets import made_city
 from discreet.lrgeo import Epochs, Mechanism, Region, design
-from discreet.service import Client, create_app
+from discreet.service import Client, PaperClient, PaperServer, create_app
 from discreet.service.asking import Server
-from discreet.service.page import Page, Recorder
-from service.running import in_thread, mechanism, region
+from discreet.service.page import Page, Published, Recorder
+from service.running import PARAMETERS, closed, in_thread, mechanism, region
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,9 +142,15 @@ def opening(browser: Browser, tmp_path: Path) -> Iterator[Any]:
     with contextlib.ExitStack() as stack:
 
         def opened(
-            made: Mechanism, where: Region, *, epochs: Epochs = YEAR, keep: str = "s"
+            made: Mechanism,
+            where: Region,
+            *,
+            epochs: Epochs = YEAR,
+            keep: str = "s",
+            paper: PaperServer | None = None,
         ) -> Open:
-            server = Heard(create_app(made, where))
+            app = create_app(made, where, paper=paper)
+            server = Heard(app if paper is None else stack.enter_context(closed(app)))
             url = stack.enter_context(in_thread(server))  # type: ignore[arg-type]
             recorder = Recorder()
             client = stack.enter_context(
@@ -160,6 +166,13 @@ def opening(browser: Browser, tmp_path: Path) -> Iterator[Any]:
                 client, at.removeprefix("http://"),
                 url=url, requests=recorder.requests, region=where,
             )  # fmt: skip
+            if paper is not None:
+                heard = Recorder()
+                published = PaperClient(Server(url, transport=heard))
+                stack.callback(published.close)
+                page = Page(
+                    client, at.removeprefix("http://"), published=Published(published, heard)
+                )
             desk.app = page
             return Open(browser, page.address, server, desk)
 
@@ -199,7 +212,8 @@ def test_it_fits_says_nothing_on_the_console_and_fetches_only_its_files(
     asked = [url for url in page.asked_for() if not url.startswith("data:")]
     assert sorted(asked) == sorted(page.url + name for name in names)
     small = page.browser.evaluate(
-        "[...document.querySelectorAll('button, input')].map(e => e.getBoundingClientRect().height)"
+        "[...document.querySelectorAll('button, input')].filter(e => e.offsetParent)"
+        ".map(e => e.getBoundingClientRect().height)"
     )
     assert min(small) >= 44
 
@@ -364,6 +378,31 @@ def test_contrast_is_enough_for_all_text(opening: Any) -> None:
     })()""")
     assert len(found) > 30
     assert found[0][0] >= 4.5, found[0]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_paper_s_protocol_shows_its_bytes_and_says_that_they_tell_the_place(
+    opening: Any, width: str
+) -> None:
+    """Beside the sound one, where it was asked for; then what the server got is shown byte by byte."""
+    plain = opening(mechanism(), region())
+    plain.show()
+    assert plain.browser.evaluate("document.querySelector('#paper').hidden")
+    page = opening(mechanism(), region(), keep="p", paper=PaperServer(region(), PARAMETERS))
+    page.show(width)
+    page.click("#map", 0.3, 0.6)
+    page.click("#try")
+    page.until("document.querySelector('#unproven').textContent.startsWith('Not proven')")
+    assert "function of the place" in page.text("#unproven")
+    uploads = [body for _, path, body in page.server.requests if path == "/v1/jobs"]
+    hexed = " ".join(page.text("#uploaded").split())
+    assert len(uploads) == 1
+    assert uploads[0][:512].hex(" ") in hexed
+    assert f"({len(uploads[0])} bytes of body)" in hexed
+    assert page.text("#in-all") == "0 per km"
+    assert page.browser.evaluate("document.documentElement.scrollWidth") <= WIDTHS[width][0]
+    assert page.complaints() == []
+    page.picture(f"locate-paper-{width}")
 
 
 def test_two_real_processes_and_a_browser(browser: Browser, tmp_path: Path) -> None:

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from discreet.lrgeo import Region
     from discreet.service import Client, Located
     from discreet.service.asking import Server
-    from discreet.service.page import Recorder
+    from discreet.service.page import Published, Recorder
 
 __all__ = ["locate", "read_place", "register"]
 
 _TIME = "Time and budgets"
 _WIRE = "The server"
+_PAPER = "The protocol as published"
 
 _EXAMPLES = """Examples:
 
@@ -122,6 +123,17 @@ def locate(
     port: Annotated[
         int, typer.Option(help="Of the page, on this machine only; 0 lets the system choose.")
     ] = 0,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="On the page, also try the protocol of the paper, which gives the place away.",
+            rich_help_panel=_PAPER,
+        ),
+    ] = False,
+    accept_no_guarantee: Annotated[
+        bool, typer.Option("--accept-no-guarantee", rich_help_panel=_PAPER)
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -135,6 +147,8 @@ def locate(
     from discreet.service import Client
     from discreet.service.asking import Server as Asked
 
+    if published and not (page and accept_no_guarantee):
+        raise InvalidProblemError("--published", "--page and --accept-no-guarantee with it", "none")
     if page:
         if place or pin:
             raise InvalidProblemError("PLACE", "none with --page, and no --pin", "one")
@@ -158,7 +172,8 @@ def locate(
         # First all that is fetched, then the place.
         client.prepared()
         if recorder is not None:
-            _show(client, asked, recorder, port, as_json=as_json, quiet=quiet)
+            paper = _paper(server, plain_http=plain_http, wait=wait) if published else None
+            _show(client, asked, recorder, port, paper=paper, as_json=as_json, quiet=quiet)
             return 0
         point = read_place(
             sys.stdin.readline(_LONGEST + 1).split() if place == ["-"] else place or []
@@ -175,8 +190,26 @@ def _recorder() -> Recorder:
     return Recorder()
 
 
+def _paper(server: str, *, plain_http: bool, wait: float) -> Published:
+    """Speak the protocol of the paper over connections of its own, so that what it sends is shown apart."""
+    from discreet.service import PaperClient
+    from discreet.service.asking import Server
+    from discreet.service.page import Published
+
+    recorder = _recorder()
+    asked = Server(server, patience=wait, allow_plain=plain_http, transport=recorder)
+    return Published(PaperClient(asked), recorder)
+
+
 def _show(
-    client: Client, asked: Server, recorder: Recorder, port: int, *, as_json: bool, quiet: bool
+    client: Client,
+    asked: Server,
+    recorder: Recorder,
+    port: int,
+    *,
+    paper: Published | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Serve the page on loopback until one is asked to stop."""
     from discreet.service import bind, serve
@@ -185,7 +218,14 @@ def _show(
     region = _roads(client, asked, quiet=quiet)
     bound = bind("127.0.0.1", port)
     host = f"127.0.0.1:{bound.getsockname()[1]}"
-    shown = Page(client, host, url=asked.url, requests=recorder.requests, region=region)
+    shown = Page(
+        client,
+        host,
+        url=asked.url,
+        requests=recorder.requests,
+        region=region,
+        published=paper,
+    )
 
     def started(_: str) -> None:
         hint = "Open it in a browser on this machine. Whoever has this address may take reports."
@@ -193,7 +233,11 @@ def _show(
         emit({"page": shown.address}, text, as_json=as_json, command="locate")
         sys.stdout.flush()
 
-    serve(shown, bound, on_started=started)
+    try:
+        serve(shown, bound, on_started=started)
+    finally:
+        if paper is not None:
+            paper.client.close()
 
 
 def _roads(client: Client, asked: Server, *, quiet: bool) -> Region | None:

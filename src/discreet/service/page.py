@@ -1,15 +1,16 @@
 """The page for a person: served by the client's own process, on loopback, for one person and one run.
 
 The place stays in the browser, which computes rows and draws by itself. This process is asked for files, for a charge,
-and to keep a report that was drawn; it sees no place. A page of another site can't read it or make it spend: the token
-in the path is not known elsewhere, a request must name this host (which a name that was bound to 127.0.0.1 does not),
-and one that changes something must come from this page.
+and to keep a report that was drawn; it sees no place, unless the protocol of the paper is tried out. A page of another
+site can't read it or make it spend: the token in the path is not known elsewhere, a request must name this host (which
+a name that was bound to 127.0.0.1 does not), and one that changes something must come from this page.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, final
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
 
     from discreet.lrgeo import Mechanism, Region
     from discreet.service.client import Client, Reserved
+    from discreet.service.paper_client import PaperClient
 
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
     Send = Callable[[Message], Awaitable[None]]
 
-__all__ = ["Page", "Recorder"]
+__all__ = ["Page", "Published", "Recorder"]
 
 _FILES = {
     "": ("page.html", "text/html; charset=utf-8"),
@@ -57,6 +59,9 @@ _HEADERS = (
 _MOST = 1000
 """Bytes of a body."""
 
+_SHOWN = 4096
+"""Bytes of a body that is shown."""
+
 
 @final
 class Recorder(httpx.BaseTransport):
@@ -76,12 +81,38 @@ class Recorder(httpx.BaseTransport):
         """Send a request."""
         lines = [f"{request.method} {request.url.raw_path.decode('ascii')}"]
         lines += [f"{k.decode('ascii')}: {v.decode('ascii')}" for k, v in request.headers.raw]
-        self.requests.append("\n".join(lines) + f"\n({len(request.read())} bytes of body)")
+        body = request.read()
+        lines += [f"({len(body)} bytes of body)", *_dump(body)]
+        self.requests.append("\n".join(lines))
         return self._inner.handle_request(request)
 
     def close(self) -> None:
         """Close the connections."""
         self._inner.close()
+
+
+def _dump(body: bytes) -> list[str]:
+    """Write the bytes of a body, sixteen a line, and how many are left out."""
+    shown = body[:_SHOWN]
+    lines = [shown[at : at + 16].hex(" ") for at in range(0, len(shown), 16)]
+    return lines + [f"... and {len(body) - _SHOWN} more"] * (len(body) > _SHOWN)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A client of the protocol as published, to be looked at.
+
+    Parameters
+    ----------
+    client
+        The client.
+    recorder
+        What it sends through.
+    """
+
+    client: PaperClient
+    recorder: Recorder
 
 
 @final
@@ -100,6 +131,9 @@ class Page:
         What it was sent, to be shown.
     region
         Places with their roads, to be drawn; ``None`` draws places alone.
+    published
+        The protocol of the paper, to be tried from the page beside the sound one; then this process is told the place
+        when one presses its button. ``None`` leaves it out.
     token
         The secret part of the path; drawn by default.
     """
@@ -112,6 +146,7 @@ class Page:
         url: str = "",
         requests: list[str] | None = None,
         region: Region | None = None,
+        published: Published | None = None,
         token: str | None = None,
     ) -> None:
         self._client = client
@@ -119,6 +154,7 @@ class Page:
         self._url = url
         self._requests = [] if requests is None else requests
         self._region = region
+        self._published = published
         self._reserved: Reserved | None = None
         self.token = token or secrets.token_urlsafe(32)
 
@@ -179,6 +215,8 @@ class Page:
                 return 200, JSON, self._take()
             if name == "keep":
                 return 200, JSON, self._keep(body)
+            if name == "published" and self._published is not None:
+                return 200, JSON, self._try(self._published, body)
         except BudgetError as error:
             return 200, JSON, _json({"refused": f"{str(error).capitalize()}."})
         except DiscreetError as error:
@@ -197,6 +235,7 @@ class Page:
                 "seconds": self._client.seconds,
                 "url": self._url,
                 "requests": self._requests,
+                "published": self._published is not None,
                 "roads": self._roads,
                 "state": self._state(),
             }
@@ -235,6 +274,19 @@ class Page:
             raise InvalidProblemError("report", "one that was charged", "another")
         self._client.keep(reserved, _report(decode(body, JSON)))
         return _json({"state": self._state(any_epoch=True)})
+
+    def _try(self, published: Published, body: bytes) -> bytes:
+        """Go through the protocol of the paper once, and give what it sent."""
+        data = decode(body, JSON)
+        place = data.get("place") if isinstance(data, dict) else None
+        if isinstance(place, bool) or not isinstance(place, int):
+            raise InvalidProblemError("place", "an integer", "something else")
+        sent = published.recorder.requests
+        before = len(sent)
+        found = published.client.report(self._client.mechanism.region.where(place))
+        return _json(
+            {"report": list(found.result), "reason": found.reason, "requests": sent[before:]}
+        )
 
 
 def _promise(mechanism: Mechanism) -> str:

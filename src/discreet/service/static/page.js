@@ -174,6 +174,9 @@ class Page {
     $("map").addEventListener("keydown", (event) => this.key(event));
     $("typed").addEventListener("submit", (event) => this.type(event));
     $("take").addEventListener("click", () => this.take());
+    $("try").addEventListener("click", () => this.try());
+    $("paper").hidden = !data.published;
+    if (data.published) $("never").textContent = "Nothing when you choose a place. The place itself when you try the protocol of the paper:";
     document.documentElement.dataset.ready = "yes";
   }
 
@@ -216,7 +219,7 @@ class Page {
     });
     document.querySelector("#likely tbody").replaceChildren(...rows);
     for (const id of ["facts", "likely"]) $(id).hidden = false;
-    $("take").disabled = false;
+    for (const id of ["take", "try"]) $(id).disabled = false;
   }
 
   key(event) {
@@ -238,6 +241,22 @@ class Page {
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       $("point-said").textContent = error.message.replace("point: ", "That is ").replace("is outside", "lies outside");
+    }
+  }
+
+  /** The paper's protocol, whose bytes are a function of the place: here it leaves the page, as the button says. */
+  async try() {
+    $("try").disabled = true;
+    $("unproven").textContent = "Uploading, and waiting for a solution…";
+    try {
+      const found = await tell("published", JSON.stringify({ place: this.place }));
+      $("unproven").textContent = `Not proven: ${shown(this.m, found.report)}. Why: ${found.reason}.`;
+      $("uploaded").textContent = found.requests.join("\n\n");
+    } catch (error) {
+      $("unproven").textContent = "";
+      fail(`The protocol of the paper failed: ${error.message}.`);
+    } finally {
+      $("try").disabled = false;
     }
   }
 
