@@ -20,6 +20,7 @@ from discreet.cli import (
     selecting,
     serving,
     showing,
+    studying,
 )
 from discreet.cli.output import Status, fail
 from discreet.core.errors import InvalidProblemError
@@ -74,6 +75,7 @@ reproducing.register(app)
 selecting.register(app)
 serving.register(app)
 showing.register(app)
+studying.register(app)
 
 _PANELS = {
     "Channels": ("design", "sample", "info"),

@@ -93,11 +93,19 @@ class Guard:
         What is behind it.
     limits
         What is admitted.
+    headers
+        Put on every answer of the application; what suits answers that are no pages unless told.
     """
 
-    def __init__(self, app: Application, limits: Limits) -> None:
+    def __init__(
+        self,
+        app: Application,
+        limits: Limits,
+        headers: tuple[tuple[bytes, bytes], ...] | None = None,
+    ) -> None:
         self._app = app
         self._limits = limits
+        self._headers = _HEADERS if headers is None else headers
         self._rates = Rates(limits)
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -173,7 +181,7 @@ class Guard:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                message["headers"] = [*message.get("headers", []), *_HEADERS]
+                message["headers"] = [*message.get("headers", []), *self._headers]
             await send(message)
 
         try:

@@ -1,0 +1,62 @@
+"""``studio``: a page on this machine where a table is anonymized."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import webbrowser
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from discreet.cli.output import emit
+from discreet.core.errors import InvalidProblemError
+
+__all__ = ["register", "studio"]
+
+
+def studio(
+    *,
+    port: Annotated[int, typer.Option(help="0 lets the system choose.")] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+) -> int:
+    """Anonymize a table on a page in the browser, served by this machine to itself.
+
+    Choose a file, mark columns, see the risk, choose k, watch the search, see the risk after, download the table and
+    its certificate. Nothing leaves this machine. The address holds a secret of this run: whoever has it and sits at
+    this machine sees the page. What was loaded is deleted when the page is closed, and when this ends, on Ctrl-C.
+    """
+    missing = [
+        name for name in ("fastapi", "uvicorn", "httpx", "msgpack") if find_spec(name) is None
+    ]
+    if missing:
+        expected = 'the extra that it needs: pip install "discreet[studio]"'
+        raise InvalidProblemError("studio", expected, f"no {missing[0]}")
+    from discreet.service import bind
+    from discreet.service import serve as run
+    from discreet.studio import Desks, create_studio
+
+    token, desks = secrets.token_urlsafe(32), Desks()
+    try:
+        with bind("127.0.0.1", port) as bound:
+            host = f"127.0.0.1:{bound.getsockname()[1]}"
+            url = f"http://{host}/{token}/"
+
+            def started(_: str) -> None:
+                emit({"url": url}, f"{url}\nCtrl-C ends it.", as_json=False, command="studio")
+                sys.stdout.flush()
+                if browser:
+                    webbrowser.open(url)
+
+            run(create_studio(desks, host=host, token=token), bound, on_started=started)
+    finally:
+        desks.close()
+    return 0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example:\n\n```\ndiscreet studio --port 8090 --no-browser\n```")(studio)

@@ -1,0 +1,336 @@
+"""The studio as a FastAPI application: forms come in, parts of the page go out, work is done in another process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import FileResponse, StreamingResponse
+
+from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.service.guard import Guard
+from discreet.service.limits import Limits
+from discreet.studio.asked import ROLES, number_of, read_models, read_roles, whole_of
+from discreet.studio.gate import HEADERS, Gate
+from discreet.studio.jobs import Job, sentence
+from discreet.studio.outlines import group_numbers, write_outline
+from discreet.studio.reading import DELIMITERS, ENCODINGS, describe, read_upload
+from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, Frontier, sizes_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from jinja2 import Environment
+
+    from discreet.studio.desks import Desk, Desks
+
+__all__ = ["create_studio"]
+
+MOST_BYTES = 256 << 20
+"""Bytes of a file."""
+
+MOST_SECONDS = 3_600.0
+
+_LIMITS = Limits(body=MOST_BYTES, body_seconds=300.0, rate=100.0, burst=400)
+
+_STATIC = {"studio.js": "text/javascript", "studio.css": "text/css"}
+
+
+def create_studio(desks: Desks, *, host: str, token: str, limits: Limits = _LIMITS) -> Gate:
+    """Make the application.
+
+    Parameters
+    ----------
+    desks
+        Where tables lie while a page is open. Closed when the application ends.
+    host
+        Host and port as they stand in the address of the page.
+    token
+        What the path of each request begins with; nobody else may know it.
+    limits
+        Bounds on a request.
+
+    Returns
+    -------
+    Gate
+        An ASGI application; :func:`discreet.service.serve` runs it.
+    """
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        sweeping = asyncio.create_task(_sweep(desks))
+        yield
+        sweeping.cancel()
+        await run_in_threadpool(desks.close)
+
+    app = FastAPI(title="discreet studio", openapi_url=None, lifespan=lifespan)
+    app.add_middleware(Guard, limits=limits, headers=HEADERS)
+    app.add_exception_handler(DiscreetError, _refused)
+    _add_page(app, desks)
+    _add_table(app, desks)
+    _add_jobs(app, desks)
+    _add_running(app, desks)
+    _add_results(app, desks)
+    return Gate(app, host, token)
+
+
+async def _sweep(desks: Desks) -> None:
+    while True:
+        await asyncio.sleep(10)
+        await run_in_threadpool(desks.sweep)
+
+
+def _refused(_: Request, error: Exception) -> Response:
+    text = sentence(error) if isinstance(error, DiscreetError) else "That failed."
+    return Response(text, status_code=400, media_type="text/plain; charset=utf-8")
+
+
+def _add_page(app: FastAPI, desks: Desks) -> None:
+    @app.get("/")
+    def page() -> Response:
+        return _part(
+            "page.html",
+            desk=desks.open(),
+            delimiters=DELIMITERS,
+            encodings=ENCODINGS,
+            most=MOST_BYTES,
+        )
+
+    @app.get("/static/{name}")
+    def static(name: str) -> Response:
+        if name not in _STATIC:
+            return Response("no such path\n", status_code=404, media_type="text/plain")
+        data = files("discreet.studio").joinpath("static", name).read_bytes()
+        return Response(data, media_type=f"{_STATIC[name]}; charset=utf-8")
+
+    @app.post("/{desk}/here")
+    def here(desk: str) -> Response:
+        desks.get(desk)
+        return Response(status_code=204)
+
+    @app.post("/{desk}/leave")
+    def leave(desk: str) -> Response:
+        desks.leave(desk)
+        return Response(status_code=204)
+
+
+def _add_table(app: FastAPI, desks: Desks) -> None:
+    @app.post("/{desk}/table")
+    async def table(desk: str, request: Request) -> Response:
+        at, data, asked = desks.get(desk), await request.body(), request.query_params
+        return await run_in_threadpool(_load, at, data, dict(asked))
+
+    @app.post("/{desk}/outline")
+    async def outline(desk: str, request: Request) -> Response:
+        at, form = desks.get(desk), await _form(request)
+        text = await run_in_threadpool(_outline, at, form)
+        return Response(text, media_type="text/plain; charset=utf-8")
+
+    @app.post("/{desk}/risk")
+    async def risk(desk: str, request: Request) -> Response:
+        at, form = desks.get(desk), await _form(request)
+        return await run_in_threadpool(_risk, at, form)
+
+
+def _load(desk: Desk, data: bytes, asked: dict[str, str]) -> Response:
+    name = asked.get("name", "table")[:200]
+    delimiter, encoding = asked.get("delimiter", ""), asked.get("encoding", "")
+    desk.clear()
+    desk.upload = read_upload(data, name, delimiter=delimiter, encoding=encoding)
+    desk.name, desk.columns = name, describe(desk.upload.table)
+    return _part("columns.html", name=name, upload=desk.upload, columns=desk.columns, roles=ROLES)
+
+
+def _outline(desk: Desk, form: dict[str, str]) -> str:
+    """Make a nested list: of a file, of numbers by intervals, or of the bare values."""
+    from discreet.kanonymity.taxonomies import read_taxonomy
+    from discreet.service.private_files import write_private
+
+    upload = _upload(desk)
+    at = whole_of(form, "column", "Column", least=0)
+    if at >= len(desk.columns):
+        raise InvalidProblemError("Column", "one of the table", "another")
+    name = desk.columns[at].name
+    if form.get("how") == "file":
+        path = desk.folder / "taxonomy.csv"
+        write_private(path, form.get("text", "").encode())
+        try:
+            return write_outline(read_taxonomy(path))
+        except InvalidProblemError as error:
+            expected = f"{error.expected}, in a file of a value and what stands for it on each line"
+            got = str(error.got).removeprefix(f"{path}: ")
+            raise InvalidProblemError(name, expected, got) from None
+        finally:
+            path.unlink(missing_ok=True)
+    cells = upload.table[name].drop_nulls().cast(str).unique().sort().to_list()
+    values = [value.strip() for value in cells if value.strip()]
+    if form.get("how") == "intervals":
+        return group_numbers(values, number_of(form, "width", "Width"), name)
+    if len(values) > 5_000:
+        raise InvalidProblemError(name, "at most 5,000 values in a list; load a file", "more")
+    return "\n".join(values)
+
+
+def _risk(desk: Desk, form: dict[str, str]) -> Response:
+    from discreet.kanonymity._tables import near_unique
+    from discreet.kanonymity.risk import risk
+    from discreet.kanonymity.verify import cells, classes_of, diversity
+
+    table = _upload(desk).table
+    roles = read_roles(form, desk.columns, table)
+    classes = classes_of(table, roles.names)
+    found = risk(table, roles.names)
+    gone = set(roles.dropped)
+    return _part(
+        "risk.html",
+        risk=found,
+        sizes=sizes_of(table, roles.names),
+        diversity={
+            name: int(diversity(classes, cells(table, name)).min()) for name in roles.sensitive
+        },
+        unique=[name for name in near_unique(table, roles.names) if name not in gone],
+        names=roles.names,
+        sensitive=roles.sensitive,
+        most_k=table.height,
+    )
+
+
+def _add_jobs(app: FastAPI, desks: Desks) -> None:
+    @app.post("/{desk}/frontier")
+    async def frontier(desk: str, request: Request) -> Response:
+        at, form = desks.get(desk), await _form(request)
+        await run_in_threadpool(_start, at, form, "frontier")
+        return Response(status_code=202)
+
+    @app.post("/{desk}/run")
+    async def run(desk: str, request: Request) -> Response:
+        at, form = desks.get(desk), await _form(request)
+        await run_in_threadpool(_start, at, form, "run")
+        return Response(status_code=202)
+
+
+def _add_running(app: FastAPI, desks: Desks) -> None:
+    @app.post("/{desk}/stop")
+    def stop(desk: str) -> Response:
+        job = desks.get(desk).job
+        if job is not None:
+            job.stop()
+        return Response(status_code=204)
+
+    @app.post("/{desk}/cancel")
+    def cancel(desk: str) -> Response:
+        job = desks.get(desk).job
+        if job is not None:
+            job.end()
+        return Response(status_code=204)
+
+    @app.get("/{desk}/events")
+    async def events(desk: str) -> Response:
+        job = desks.get(desk).job
+        if job is None:
+            raise InvalidProblemError("job", "one that was started", "none")
+        return StreamingResponse(_told(job), media_type="text/event-stream")
+
+
+def _add_results(app: FastAPI, desks: Desks) -> None:
+    @app.get("/{desk}/result")
+    def result(desk: str) -> Response:
+        job = desks.get(desk).job
+        if job is None or job.result is None:
+            raise InvalidProblemError("job", "one that is done", "none")
+        return _part("frontier.html" if job.kind == "frontier" else "result.html", **job.result)
+
+    @app.get("/{desk}/download/{part}")
+    def download(desk: str, part: str) -> Response:
+        at = desks.get(desk)
+        name = {"table": WRITTEN, "certificate": f"{WRITTEN}.discreet.json"}.get(part, "none")
+        path = at.folder / name
+        if not path.is_file():
+            raise InvalidProblemError("download", "a result that is there", "none")
+        return FileResponse(path, filename=name, media_type="application/octet-stream")
+
+
+def _start(desk: Desk, form: dict[str, str], kind: str) -> None:
+    table = _upload(desk).table
+    roles = read_roles(form, desk.columns, table)
+    task: Frontier | Anonymize
+    if kind == "frontier":
+        task = Frontier(str(desk.folder), roles.attributes)
+    else:
+        k = whole_of(form, "k", "k", least=2)
+        if k > table.height:
+            raise InvalidProblemError("k", f"at most {table.height:,}, the rows of the table", k)
+        share = number_of(form, "suppress", "Left out", default=0.0, most=100.0) / 100
+        task = Anonymize(
+            str(desk.folder),
+            roles.attributes,
+            roles.sensitive,
+            roles.dropped,
+            k,
+            read_models(form, roles.sensitive),
+            number_of(form, "seconds", "Seconds", default=30.0, most=MOST_SECONDS),
+            share,
+        )
+    if desk.job is not None:
+        desk.job.end()
+    for name in (WRITTEN, f"{WRITTEN}.discreet.json"):
+        (desk.folder / name).unlink(missing_ok=True)
+    if not (desk.folder / TABLE).is_file():
+        table.write_parquet(desk.folder / TABLE, compression="uncompressed")
+    desk.job = Job(task, kind)
+
+
+async def _told(job: Job) -> AsyncIterator[str]:
+    """Send each event once, and an empty line now and then, so that a closed page is noticed."""
+    sent, idle = 0, 0
+    while True:
+        over = job.over
+        for event in job.events[sent:]:
+            yield f"data: {json.dumps(event)}\n\n"
+        sent = len(job.events)
+        if over:
+            return
+        await asyncio.sleep(0.1)
+        idle += 1
+        if idle % 50 == 0:
+            yield ": \n\n"
+
+
+async def _form(request: Request) -> dict[str, str]:
+    try:
+        found = json.loads(await request.body())
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise InvalidProblemError("form", "names and texts", "something else")
+    return found
+
+
+def _upload(desk: Desk) -> Any:  # noqa: ANN401 - an Upload
+    if desk.upload is None:
+        raise InvalidProblemError("File", "one that is loaded", "none")
+    return desk.upload
+
+
+def _part(name: str, /, **values: Any) -> Response:  # noqa: ANN401 - a template takes what it names
+    text = _environment().get_template(name).render(**values)
+    return Response(text, media_type="text/html; charset=utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("discreet.studio"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

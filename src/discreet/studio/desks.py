@@ -1,0 +1,141 @@
+"""A desk for each open page: its table, its private folder, its job; all of it is gone when the page is closed."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.studio.jobs import Job
+    from discreet.studio.reading import Column, Upload
+
+__all__ = ["Desk", "Desks"]
+
+SILENT = 60.0
+"""Seconds after which a page that says nothing counts as closed; an open one speaks every ten."""
+
+MOST = 8
+"""Pages that may be open at once."""
+
+
+@final
+class Desk:
+    """What one open page works on.
+
+    Parameters
+    ----------
+    folder
+        Its own, mode 0700.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = ""
+        self.upload: Upload | None = None
+        self.columns: list[Column] = []
+        self.job: Job | None = None
+        self.heard = 0.0
+
+    def clear(self) -> None:
+        """End the job and forget the table and every file."""
+        if self.job is not None:
+            self.job.end()
+        self.job, self.upload, self.columns = None, None, []
+        for path in self.folder.iterdir():
+            path.unlink(missing_ok=True)
+
+
+@final
+class Desks:
+    """All open pages.
+
+    Parameters
+    ----------
+    clock
+        Seconds that never go back.
+
+    Examples
+    --------
+    >>> desks = Desks()
+    >>> name = desks.open()
+    >>> folder = desks.get(name).folder
+    >>> oct(folder.stat().st_mode & 0o777)
+    '0o700'
+    >>> desks.close()
+    >>> folder.exists()
+    False
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        # mkdtemp makes it readable by its owner alone.
+        self._root = Path(tempfile.mkdtemp(prefix="discreet-studio-"))
+        self._clock = clock
+        self._desks: dict[str, Desk] = {}
+        self._lock = threading.Lock()
+
+    def open(self) -> str:
+        """Make a desk and give its name.
+
+        Raises
+        ------
+        InvalidProblemError
+            When as many pages are open as may.
+        """
+        self.sweep()
+        with self._lock:
+            if len(self._desks) >= MOST:
+                raise InvalidProblemError("studio", f"at most {MOST} open pages", "one more")
+            name = secrets.token_urlsafe(16)
+            folder = self._root / secrets.token_hex(8)
+            folder.mkdir(mode=0o700)
+            desk = Desk(folder)
+            desk.heard = self._clock()
+            self._desks[name] = desk
+        return name
+
+    def get(self, name: str) -> Desk:
+        """Give a desk, and note that its page was heard.
+
+        Raises
+        ------
+        InvalidProblemError
+            When the page was closed, or was silent for too long.
+        """
+        with self._lock:
+            desk = self._desks.get(name)
+            if desk is None:
+                expected = "a page that is open; reload it and load the table again"
+                raise InvalidProblemError("page", expected, "one that was closed")
+            desk.heard = self._clock()
+            return desk
+
+    def leave(self, name: str) -> None:
+        """Delete a desk and all that it held."""
+        with self._lock:
+            desk = self._desks.pop(name, None)
+        if desk is not None:
+            desk.clear()
+            shutil.rmtree(desk.folder)
+
+    def sweep(self) -> None:
+        """Delete the desks of pages that were silent for too long."""
+        oldest = self._clock() - SILENT
+        with self._lock:
+            silent = [name for name, desk in self._desks.items() if desk.heard < oldest]
+        for name in silent:
+            self.leave(name)
+
+    def close(self) -> None:
+        """Delete all."""
+        for name in list(self._desks):
+            self.leave(name)
+        shutil.rmtree(self._root, ignore_errors=True)

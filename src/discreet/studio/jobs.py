@@ -1,0 +1,135 @@
+"""A job of one page: a process that tells how it goes, can be asked to stop with what it has, and can be killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Protocol, final
+
+from discreet.core.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.connection import Connection
+
+    Tell = Callable[[dict[str, Any]], None]
+
+__all__ = ["Job", "Task"]
+
+_POLL = 0.1
+_STARTING = 120.0
+"""Seconds for the process to load its libraries."""
+
+_GRACE = 30.0
+"""Seconds after its time within which a job must have ended by itself."""
+
+
+class Task(Protocol):
+    """What a job does: a frozen value, for it goes to another process."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it may search."""
+        ...
+
+    def run(self, tell: Tell) -> dict[str, Any]:
+        """Do it; give what the page shows at the end."""
+        ...
+
+
+@final
+class Job:
+    """A task in a process of its own.
+
+    Parameters
+    ----------
+    task
+        What is done.
+    kind
+        A word for it.
+    """
+
+    def __init__(self, task: Task, kind: str) -> None:
+        self.kind = kind
+        self.events: list[dict[str, Any]] = []
+        self.result: dict[str, Any] | None = None
+        self._stopping = 0.0
+        self._end = time.monotonic() + _STARTING + task.seconds + _GRACE
+        # Not a fork: the server has threads.
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe(duplex=False)
+        self._process = context.Process(target=_work, args=(task, theirs), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    @property
+    def over(self) -> bool:
+        """Whether the last event was told."""
+        return bool(self.events) and self.events[-1]["type"] in ("done", "failed")
+
+    def stop(self) -> None:
+        """Ask for the best that was found so far."""
+        if self._process.is_alive() and self._process.pid is not None:
+            self._stopping = time.monotonic() + _GRACE
+            os.kill(self._process.pid, signal.SIGINT)
+
+    def end(self) -> None:
+        """Kill it, whatever it does."""
+        self._process.kill()
+        self._thread.join()
+
+    def _listen(self) -> None:
+        try:
+            while not self.over:
+                late = min(self._end, self._stopping or self._end)
+                if self._pipe.poll(_POLL):
+                    event = self._pipe.recv()
+                    if event["type"] == "done":
+                        self.result = event.pop("result")
+                    self.events.append(event)
+                elif time.monotonic() > late:
+                    self._fail(
+                        "It did not end in time, and was ended. Allow more seconds, or fewer columns or rows."
+                    )
+        except (EOFError, OSError):
+            self._fail("It was ended before it had a result.")
+        self._process.kill()
+        self._process.join()
+        self._pipe.close()
+
+    def _fail(self, message: str) -> None:
+        self.events.append({"type": "failed", "message": message})
+
+
+def _work(task: Task, pipe: Connection) -> None:
+    # Asked to end while libraries load: there is nothing yet to keep.
+    def tell(event: dict[str, Any]) -> None:
+        pipe.send({"type": "step", **event})
+
+    try:
+        pipe.send({"type": "done", "result": task.run(tell)})
+    except DiscreetError as error:
+        pipe.send({"type": "failed", "message": sentence(error)})
+    except KeyboardInterrupt:
+        pipe.send({"type": "failed", "message": "It was stopped before anything was found."})
+    except Exception as error:  # noqa: BLE001 - its words might hold a value; its kind does not
+        message = f"It failed: {type(error).__name__}. Please report this."
+        pipe.send({"type": "failed", "message": message})
+
+
+def sentence(error: DiscreetError) -> str:
+    """Say an error as a sentence.
+
+    Examples
+    --------
+    >>> from discreet.core.errors import InvalidProblemError
+    >>> sentence(InvalidProblemError("k", "2 or more", 1))
+    'K: expected 2 or more, got 1.'
+    """
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}".rstrip(".") + "."

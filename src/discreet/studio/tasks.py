@@ -1,0 +1,212 @@
+"""What the studio runs in processes of their own: the losses of quick partitions, and the anonymization."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.guarantee import KAnonymity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
+
+    from discreet.core.outcome import Anonymization
+    from discreet.kanonymity.models import Model
+    from discreet.kanonymity.problem import Attribute
+    from discreet.kanonymity.search import Step
+
+    Tell = Callable[[dict[str, Any]], None]
+
+__all__ = ["KS", "TABLE", "WRITTEN", "Anonymize", "Frontier", "sizes_of"]
+
+TABLE = "table.parquet"
+"""The table in the private folder, as it was read."""
+
+WRITTEN = "anonymized.csv"
+"""What is to be downloaded; its record stands beside it."""
+
+KS = (2, 3, 5, 10, 20, 50, 100)
+"""Class sizes of the frontier."""
+
+_SHOWN = 8
+"""Rows that are shown before and after."""
+
+
+@final
+@dataclass(frozen=True)
+class Frontier:
+    """Lose what a quick partition loses, for several k. For the curator: it is computed from the table.
+
+    Parameters
+    ----------
+    folder
+        Where the table is.
+    attributes
+        The quasi-identifiers.
+    seconds
+        After which no other k is begun.
+    """
+
+    folder: str
+    attributes: tuple[Attribute, ...]
+    seconds: float = 60.0
+
+    def run(self, tell: Tell) -> dict[str, Any]:
+        """Cut at medians for each k."""
+        from discreet.kanonymity._tables import read_problem
+        from discreet.kanonymity.candidate import Limits
+        from discreet.kanonymity.losses import mean_loss
+        from discreet.kanonymity.mondrian import Mondrian
+
+        table = _read(self.folder)
+        names = [attribute.name for attribute in self.attributes]
+        problem = read_problem(table, names, self.attributes, "ncp")
+        limits, rows = Limits.within(self.seconds), []
+        for k in KS:
+            if k > problem.n or limits.left <= 0:
+                break
+            labels = Mondrian().solve(problem, k, limits).labels
+            row = {"k": k, "loss": mean_loss(problem, labels), "classes": int(labels.max()) + 1}
+            rows.append(row)
+            tell(
+                {
+                    "text": f"k = {k}: mean loss {row['loss']:.1%} of a cell, {row['classes']:,} classes"
+                }
+            )
+        return {"rows": rows}
+
+
+@final
+@dataclass(frozen=True)
+class Anonymize:
+    """Anonymize the table, write it with its certificate, and measure it.
+
+    Parameters
+    ----------
+    folder
+        Where the table is, and where the result goes.
+    attributes
+        The quasi-identifiers.
+    sensitive
+        Columns whose diversity is told.
+    dropped
+        Columns that are left out of the result.
+    k
+        Rows that must look alike.
+    models
+        What classes must hold besides.
+    seconds
+        For the search.
+    suppress
+        Largest share of rows that may be left out.
+    """
+
+    folder: str
+    attributes: tuple[Attribute, ...]
+    sensitive: tuple[str, ...]
+    dropped: tuple[str, ...]
+    k: int
+    models: Mapping[str, Sequence[Model]]
+    seconds: float
+    suppress: float = 0.0
+
+    def run(self, tell: Tell) -> dict[str, Any]:
+        """Search, audit, write."""
+        from discreet.artefact import save_anonymous
+        from discreet.kanonymity import anonymize
+        from discreet.kanonymity.candidate import Interrupted
+        from discreet.kanonymity.risk import risk
+
+        table = _read(self.folder).drop(self.dropped)
+        names = tuple(attribute.name for attribute in self.attributes)
+        mark = _unused(table.columns)
+        tell({"text": f"Reading {table.height:,} rows."})
+
+        def on_step(step: Step) -> None:
+            lower = f", no table loses less than {step.lower:.6g}" if step.lower > 0 else ""
+            text = f"{step.seconds:.1f} s, {step.method}: loss {step.loss:.6g}{lower}"
+            tell({"text": text, "loss": step.loss, "lower": step.lower})
+
+        stopped = False
+        try:
+            made: Anonymization[pl.DataFrame, Any] = anonymize(
+                table.with_row_index(mark),
+                KAnonymity(self.k, names),
+                attributes=self.attributes,
+                time_limit=self.seconds,
+                suppress=self.suppress,
+                models=self.models,
+                on_step=on_step,
+                throw=False,
+            )
+        except Interrupted as interrupt:
+            if interrupt.best is None:
+                raise
+            made, stopped = interrupt.best, True
+        tell({"text": "Counting the published cells, and writing."})
+        places = made.table[mark].to_list()
+        # Which row became which is for the page alone; it must not be in what is published.
+        made = replace(made, table=made.table.drop(mark))
+        save_anonymous(made, Path(self.folder, WRITTEN), self.attributes)
+        found, shown = made.diagnostics, risk(made.table, names, sensitive=self.sensitive)
+        rows = sorted(range(len(places)), key=places.__getitem__)[:_SHOWN]
+        columns = [name for name in table.columns if name in (*names, *self.sensitive)]
+        before, after = table.select(columns), made.table.select(columns)
+        return {
+            "stopped": stopped,
+            "guarantee": str(made.guarantee),
+            "checks": [check.to_dict() for check in made.certificate.checks],
+            "mean_loss": found.mean_loss,
+            "loss": found.information_loss,
+            "lower": found.lower,
+            "gap": found.gap,
+            "optimal": found.optimal,
+            "method": found.method,
+            "suppressed": found.suppressed,
+            "seconds": found.seconds,
+            "risk": shown,
+            "sizes": sizes_of(made.table, names),
+            "columns": columns,
+            "rows": [(before.row(places[at]), after.row(at)) for at in rows],
+        }
+
+
+_BINS = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, None))
+
+
+def sizes_of(table: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, int, float]]:
+    """Say for each range of class sizes how many classes have it, and which share of rows is in them.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> sizes_of(pl.DataFrame({"age": [1, 1, 2, 2]}), ["age"])[:2]
+    [('1', 0, 0.0), ('2', 2, 1.0)]
+    """
+    from discreet.kanonymity.verify import classes_of
+
+    sizes = classes_of(table, list(names)).sizes
+    found = []
+    for low, high in _BINS:
+        label = (
+            f"{low} or more" if high is None else f"{low}" if low == high else f"{low} to {high}"
+        )
+        within = sizes[(sizes >= low) & (sizes <= (high or sizes.max()))]
+        found.append((label, len(within), float(within.sum() / table.height)))
+    return found
+
+
+def _read(folder: str) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_parquet(Path(folder, TABLE))
+
+
+def _unused(names: Sequence[str]) -> str:
+    mark = "row"
+    while mark in names:
+        mark += "_"
+    return mark

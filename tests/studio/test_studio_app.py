@@ -1,0 +1,266 @@
+"""The studio's application, asked by ASGI: the whole way of a table, refusals in words, and who may not ask."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import polars as pl
+import pytest
+
+from discreet.artefact import load_anonymous
+from discreet.datasets import made_patients
+from discreet.kanonymity.risk import risk
+from discreet.service import Limits
+from discreet.studio import Desks, create_studio
+from discreet.studio.desks import MOST, SILENT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOKEN = "t" * 43
+HOST = "127.0.0.1:8090"
+PATIENTS = pl.DataFrame(made_patients(120)).write_csv().encode()
+ROLES = {
+    "role-0": "quasi",
+    "kind-0": "numeric",
+    "role-1": "quasi",
+    "kind-1": "categorical",
+    "role-2": "drop",
+    "role-3": "sensitive",
+}
+
+
+class Browser:
+    """Asks as the page does."""
+
+    def __init__(self, **options: Any) -> None:
+        self.desks = Desks()
+        self.app = create_studio(self.desks, host=HOST, token=TOKEN, **options)
+        self.desk = ""
+
+    def ask(self, path: str, body: bytes | None = None, **headers: str) -> httpx.Response:
+        """Ask for a path below the token."""
+
+        async def asked() -> httpx.Response:
+            transport = httpx.ASGITransport(app=self.app)
+            async with httpx.AsyncClient(transport=transport, timeout=120) as client:
+                given = {"host": HOST, "origin": f"http://{HOST}", **headers}
+                kind = "GET" if body is None else "POST"
+                url = f"http://{HOST}/{TOKEN}/{path}"
+                return await client.request(kind, url, content=body, headers=given)
+
+        return asyncio.run(asked())
+
+    def open(self) -> None:
+        """Open the page."""
+        self.desk = self.ask("").text.partition('data-desk="')[2].partition('"')[0]
+
+    def at(self, path: str, body: bytes | dict[str, str] | None = None) -> httpx.Response:
+        """Ask for a path of the page's desk."""
+        sent = json.dumps(body).encode() if isinstance(body, dict) else body
+        return self.ask(f"{self.desk}/{path}", sent)
+
+    def events(self) -> list[dict[str, Any]]:
+        """Follow the job to its end."""
+        lines = self.at("events").text.splitlines()
+        return [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    made = Browser()
+    with contextlib.closing(made.desks):
+        made.open()
+        yield made
+
+
+@pytest.mark.jit
+def test_a_table_goes_all_the_way(browser: Browser, tmp_path: Path) -> None:
+    said = browser.at("table?name=patients.csv", PATIENTS)
+    assert "120 rows and 4 columns, in UTF-8, separated by comma." in said.text
+    before = browser.at("risk", ROLES)
+    assert "age, sex" in before.text
+    assert browser.at("frontier", ROLES).status_code == 202
+    assert browser.events()[-1] == {"type": "done"}
+    assert 'value="5" class="choice"' in browser.at("result").text
+    assert browser.at("download/table").status_code == 400
+    assert browser.at("run", {**ROLES, "k": "5", "l": "2", "seconds": "1"}).status_code == 202
+    steps = browser.events()
+    assert steps[-1] == {"type": "done"}
+    assert any("loss" in step for step in steps)
+    assert "5-anonymous in age, sex" in browser.at("result").text
+    file = tmp_path / "anonymized.csv"
+    for part, path in (("table", file), ("certificate", Path(f"{file}.discreet.json"))):
+        path.write_bytes(browser.at(f"download/{part}").content)
+    kept = load_anonymous(file)
+    assert (kept.guarantee.k, kept.altered, kept.certificate.passed) == (5, False, True)
+    table = pl.read_csv(file, infer_schema=False)
+    assert table.columns == ["age", "sex", "disease"]
+    found = risk(table, ["age", "sex"], sensitive=["disease"])
+    assert found.k >= 5
+    assert found.diversity["disease"] >= 2
+
+
+def test_a_page_that_is_left_leaves_nothing(browser: Browser) -> None:
+    browser.at("table?name=a.csv", PATIENTS)
+    folder = browser.desks.get(browser.desk).folder
+    (folder / "table.parquet").write_bytes(b"private")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert browser.at("leave", b"").status_code == 204
+    assert not folder.exists()
+    assert "reload it" in browser.at("risk", ROLES).text
+
+
+def test_a_silent_page_is_left() -> None:
+    now = [0.0]
+    desks = Desks(lambda: now[0])
+    with contextlib.closing(desks):
+        silent, heard = desks.open(), desks.open()
+        folder = desks.get(silent).folder
+        now[0] = SILENT
+        desks.get(heard)
+        now[0] = SILENT + 1
+        desks.sweep()
+        assert not folder.exists()
+        assert desks.get(heard).folder.exists()
+
+
+def test_pages_are_bounded(browser: Browser) -> None:
+    for _ in range(MOST - 1):
+        assert browser.ask("").status_code == 200
+    assert browser.ask("").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("data", "query", "words"),
+    [
+        (b"", "", "an empty file"),
+        (b"  \n", "", "an empty file"),
+        (b"age,zip\n", "", "rows below the line of names"),
+        (b"age,zip\n1,2\n1,2,3\n", "", "choose another delimiter"),
+        (b"PAR1nothing", "", "a whole Parquet file"),
+        ("é;1\n".encode("cp1252"), "&encoding=utf-8-sig", "choose another one above"),
+        (b"a,b\n\x81\x8d,1\n", "", "save the table as CSV in UTF-8"),
+        (b"a\n" + b"1\n" * 1_000_002, "", "--stream"),
+        (b"a,b\n1,2\n", "&delimiter=x", "one of the list"),
+    ],
+    ids=["empty", "blank", "names only", "ragged", "no parquet", "wrong", "binary", "huge", "mark"],
+)
+def test_a_bad_file_is_refused_in_words(
+    browser: Browser, data: bytes, query: str, words: str
+) -> None:
+    said = browser.at(f"table?name=a.csv{query}", data)
+    assert said.status_code == 400
+    assert words in said.text
+
+
+@pytest.mark.parametrize(
+    ("data", "how"),
+    [
+        ("a;b\n1;2\n".encode("utf-16"), "in UTF-16, separated by semicolon"),
+        ("a\tb\nä\t2\n".encode("cp1252"), "in Windows-1252 (Western), separated by tab"),
+        (b'\xef\xbb\xbfa|"b, c"\n1|2\n', "in UTF-8, separated by bar"),
+        (b"only\n1\n", "Only one column was found"),
+    ],
+    ids=["UTF-16", "Windows", "mark of bytes", "one column"],
+)
+def test_encoding_and_delimiter_are_recognized(browser: Browser, data: bytes, how: str) -> None:
+    assert how in browser.at("table?name=a.csv", data).text
+
+
+def test_parquet_is_read(browser: Browser) -> None:
+    file = io.BytesIO()
+    pl.DataFrame({"age": [30, 40]}).write_parquet(file)
+    assert "2 rows and 1 column, Parquet." in browser.at("table?name=a", file.getvalue()).text
+    nested = io.BytesIO()
+    pl.DataFrame({"ages": [[1], [2]]}).write_parquet(nested)
+    assert "one value in each cell" in browser.at("table?name=a", nested.getvalue()).text
+
+
+def test_free_text_is_no_quasi_identifier(browser: Browser) -> None:
+    notes = "\n".join(f"note number {n} of the day" for n in range(9))
+    browser.at("table?name=a.csv", f"note\n{notes}\n".encode())
+    said = browser.at("risk", {"role-0": "quasi", "kind-0": "categorical"})
+    assert said.status_code == 400
+    assert "free text" in said.text
+    assert "note number" not in said.text
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ({"role-0": "keep"}, "at least one marked"),
+        ({"kind-0": "stars"}, "a form of the list"),
+        ({"role-1": "king"}, "a use of the list"),
+        ({"weight-0": "-1"}, "a positive number"),
+        ({"kind-1": "taxonomy", "outline-1": ""}, "a nested list"),
+        ({"kind-1": "taxonomy", "outline-1": "person\n  F"}, "1 without one"),
+        ({"k": "1"}, "K: expected a whole number of 2 or more"),
+        ({"k": "999"}, "at most 120"),
+        ({"k": "5", "seconds": "1e9"}, "up to 3600"),
+        ({"k": "5", "l": "2", "role-3": "keep"}, "a column marked"),
+    ],
+)
+def test_wrong_entries_are_named(browser: Browser, form: dict[str, str], words: str) -> None:
+    browser.at("table?name=a.csv", PATIENTS)
+    base = ROLES if "role-0" not in form else {}
+    said = browser.at("run", {**base, **form})
+    assert said.status_code == 400
+    assert words in said.text
+
+
+def test_taxonomies_are_drawn_and_loaded(browser: Browser) -> None:
+    browser.at("table?name=a.csv", PATIENTS)
+    assert browser.at("outline", {"column": "1", "how": "values"}).text == "F\nM"
+    tens = browser.at("outline", {"column": "0", "how": "intervals", "width": "10"}).text
+    assert "[20, 30)\n  2" in tens
+    file = "F;person;*\nM;person;*\n"
+    loaded = browser.at("outline", {"column": "1", "how": "file", "text": file})
+    assert loaded.text == "person\n  F\n  M"
+    broken = browser.at("outline", {"column": "1", "how": "file", "text": "F;a\nF;b\n"})
+    assert broken.status_code == 400
+    assert "each value once" in broken.text
+    form = {**ROLES, "kind-1": "taxonomy", "outline-1": loaded.text}
+    assert browser.at("risk", form).status_code == 200
+
+
+def test_a_job_is_cancelled(browser: Browser) -> None:
+    browser.at("table?name=a.csv", PATIENTS)
+    browser.at("run", {**ROLES, "k": "5", "seconds": "60"})
+    assert browser.at("cancel", b"").status_code == 204
+    assert browser.events()[-1]["type"] == "failed"
+    assert browser.at("result").status_code == 400
+
+
+def test_only_the_page_may_ask(browser: Browser) -> None:
+    other = browser.ask("", host="evil.example:8090")
+    assert (other.status_code, "data-desk" in other.text) == (421, False)
+    assert (
+        browser.ask(f"{browser.desk}/leave", b"", origin="http://evil.example").status_code == 403
+    )
+    assert browser.desks.get(browser.desk).folder.exists()
+
+    async def without_token() -> int:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=browser.app)) as client:
+            return (await client.get(f"http://{HOST}/{'u' * 43}/")).status_code
+
+    assert asyncio.run(without_token()) == 404
+    page = browser.ask("")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert page.headers["cache-control"] == "no-store"
+    assert "http://" not in page.text
+
+
+def test_a_file_that_is_too_large_is_refused() -> None:
+    small = Browser(limits=Limits(body=100))
+    with contextlib.closing(small.desks):
+        small.open()
+        assert small.at("table?name=a.csv", b"x" * 101).status_code == 413
