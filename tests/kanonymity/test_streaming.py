@@ -64,6 +64,20 @@ def test_equal_values_stay_together() -> None:
     assert [len(part) for part in cut(stated, 6)] == [6, 4]
 
 
+def test_no_part_has_fewer_rows_than_k() -> None:
+    """Six equal values and fifteen others would be cut apart, and six rows have no class of ten."""
+    stated = Problem.from_columns({"a": [0] * 6 + [1] * 15}, [Numeric("a")])
+    assert [len(part) for part in cut(stated, 20)] == [6, 15]
+    assert audit(Parts(rows=20, inner=Initial()).solve(stated, 10, Limits()).labels, 10).passed
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 120), st.integers(1, 12), st.integers(1, 40), st.integers(0, 5))
+def test_parts_have_classes_of_k_whatever_their_size(n: int, k: int, rows: int, seed: int) -> None:
+    made = Parts(rows=rows, inner=Initial()).solve(problem(max(n, k), seed), k, Limits())
+    assert audit(made.labels, k).passed
+
+
 @contextmanager
 def dask_cluster() -> Iterator[Executor]:
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")

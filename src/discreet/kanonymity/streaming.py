@@ -44,7 +44,7 @@ class Parts:
     Parameters
     ----------
     rows
-        Most rows of a part; larger ones lose less and take longer.
+        Most rows of a part, and never less than 4 k; larger ones lose less and take longer.
     inner
         The method for a part; ``None`` for the better of segmentation and greedy search.
     executor
@@ -74,7 +74,8 @@ class Parts:
         ``O(n log(n / rows))`` to cut, and what the method needs for each part.
         """
         require_feasible(problem, k)
-        parts = cut(problem, max(self.rows, 2 * k))
+        # A cut leaves a quarter of the rows on each side, which must be k.
+        parts = cut(problem, max(self.rows, 4 * k))
         workers = 1 if self.executor is None else getattr(self.executor, "_max_workers", 1)
         labels = np.empty(problem.n, dtype=np.int32)
         classes = 0
