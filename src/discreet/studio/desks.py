@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk", "Desks"]
 
-SILENT = 60.0
-"""Seconds after which a page that says nothing counts as closed; an open one speaks every ten."""
+SILENT = 180.0
+"""Seconds after which a page that says nothing counts as closed; an open one speaks every ten, a hidden one every sixty."""
 
 MOST = 8
 """Pages that may be open at once."""
