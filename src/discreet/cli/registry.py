@@ -70,6 +70,8 @@ _LS20 = "discreet.experiments.kanonymity"
 
 _RY20 = "discreet.experiments.submodular"
 
+_QLPSX24 = "discreet.experiments.lrgeo"
+
 REPRODUCE: dict[str, str] = {
     "hierarchy/table5": f"{_FVZ21}.examples:table5",
     "hierarchy/table6": f"{_FVZ21}.examples:table6",
@@ -95,6 +97,17 @@ REPRODUCE: dict[str, str] = {
     "kanonymity/figures9-10": f"{_LS20}.scaling:figures9to10",
     "kanonymity/appendix-b": f"{_LS20}.utility:appendix_b",
     "kanonymity/rand": f"{_LS20}.scaling:rand",
+    "lrgeo/table1": f"{_QLPSX24}.tables:table1",
+    "lrgeo/table2": f"{_QLPSX24}.tables:table2",
+    "lrgeo/figure6": f"{_QLPSX24}.figures:figure6",
+    "lrgeo/figure8": f"{_QLPSX24}.figures:figure8",
+    "lrgeo/figure9": f"{_QLPSX24}.figures:figure9",
+    "lrgeo/figure10": f"{_QLPSX24}.figures:figure10",
+    "lrgeo/figure11": f"{_QLPSX24}.composite:figure11",
+    "lrgeo/figure12": f"{_QLPSX24}.composite:figure12",
+    "lrgeo/figure13": f"{_QLPSX24}.figures:figure13",
+    "lrgeo/composite": f"{_QLPSX24}.composite:composite",
+    "lrgeo/theorems": f"{_QLPSX24}.theorems:theorems",
     "metricdp/table1": f"{_QIU24}.sizes:table1",
     "metricdp/table2": f"{_QIU24}.sizes:table2",
     "metricdp/table3": f"{_QIU24}.decomposition:table3",
@@ -123,7 +136,7 @@ REPRODUCE: dict[str, str] = {
 AUDITS: dict[str, str] = {
     "hierarchy": "discreet.evaluate.audit_hierarchy:audit_counts",
     "kanonymity": "discreet.evaluate.audit_kanonymity:audit_tables",
-    "lrgeo": "discreet.evaluate.audit_lrgeo:audit_places",
+    "lrgeo": "discreet.cli.served_audit:audit_location",
     "metricdp": "discreet.evaluate.audit_metricdp:audit_designs",
     "submodular": "discreet.evaluate.audit_submodular:audit_choices",
 }

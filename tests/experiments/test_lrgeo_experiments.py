@@ -1,0 +1,115 @@
+"""The experiments on location privacy: what the paper claims fails where it should, and the mends hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from discreet.cli.registry import REPRODUCE, find
+from discreet.core.errors import InvalidProblemError
+from discreet.experiments.lrgeo import composite, figures
+from discreet.experiments.lrgeo.instances import grid, places
+from discreet.experiments.lrgeo.theorems import theorems
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.experiments import Experiment
+
+ITEMS = [name for name in REPRODUCE if name.startswith("lrgeo/")]
+
+
+def silent(_: str) -> None:
+    """Listen to nothing."""
+
+
+def run(make: Any) -> Experiment:
+    made: Experiment = make(quick=True, seed=0, data=None, on_progress=silent)
+    return made
+
+
+@pytest.fixture(scope="module")
+def table() -> Experiment:
+    return run(theorems)
+
+
+def found(table: Experiment, statement: str, case: str) -> list[bool]:
+    rows = [row for row in table.rows if row["statement"] == statement and case in str(row["case"])]
+    assert rows
+    return [bool(row["holds"]) for row in rows]
+
+
+def test_every_item_is_registered_under_its_name() -> None:
+    numbers = (6, 8, 9, 10, 11, 12, 13)
+    assert {f"lrgeo/figure{n}" for n in numbers} <= set(ITEMS)
+    assert {"lrgeo/table1", "lrgeo/table2", "lrgeo/composite", "lrgeo/theorems"} <= set(ITEMS)
+    for name in ITEMS:
+        assert callable(find(REPRODUCE, name, "ITEM"))
+
+
+def test_theorem_4_5_holds_for_places_and_fails_for_users(table: Experiment) -> None:
+    assert found(table, "Theorem 4.5", "location-centered") == [True]
+    assert found(table, "Theorem 4.5", "user-centered") == [False]
+    assert found(table, "Theorem 4.5", "one place") == [False]
+
+
+def test_the_lemmas_hold_with_travel_costs_and_fail_with_distances(table: Experiment) -> None:
+    for lemma in ("Lemma B.1", "Lemma B.2"):
+        assert found(table, lemma, "offsets in travel") == [True, True]
+        assert found(table, lemma, "offsets in distance") == [False, False]
+
+
+def test_the_disc_the_lower_bound_and_the_upload_fail_as_the_errata_say(table: Experiment) -> None:
+    assert found(table, "Proposition 4.4", "location-centered") == [False]
+    assert found(table, "Proposition 4.4", "user-centered") == [True]
+    assert found(table, "Theorem 4.8", "against any channel") == [False, False]
+    assert found(table, "Theorem 4.8", "all columns, against") == [True, True]
+    assert found(table, "Equation (19)", "uploaded") == [False]
+    assert found(table, "Theorem 3.2", "distances") == [False]
+
+
+def test_published_composites_are_broken_and_ours_is_not() -> None:
+    made = run(composite.composite)
+    at = {(row["method"], row["pairs"]): row for row in made.rows}
+    for name in ("LR-OMG", "LR-Geo, location-centered", "frozen scales"):
+        assert at[name, "neighbors"]["share of pairs"] > 0.1  # type: ignore[operator]
+        assert at[name, "all"]["epsilon needed, times"] > 1.1  # type: ignore[operator]
+    ours = at["ours (lrgeo.design), verified exactly", "all"]
+    assert ours["share of pairs"] == 0
+    assert ours["epsilon needed, times"] <= 1  # type: ignore[operator]
+
+
+def test_the_printed_bound_is_far_above_what_the_text_says_it_shows() -> None:
+    made = run(composite.figure11)
+    for row in made.rows:
+        assert row["GV ratio"] <= row["mended bound"]  # type: ignore[operator]
+        assert row["Proposition 4.6 as printed"] > row["GV ratio, at most (paper)"]  # type: ignore[operator]
+
+
+def test_one_coefficient_hides_among_many_and_an_upload_does_not() -> None:
+    made = run(figures.figure13)
+    assert min(made.column("rows for a coefficient, mean")) > 20  # type: ignore[type-var, operator]
+    assert max(made.column("places for an upload, mean")) < 1.1  # type: ignore[type-var, operator]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["table2", "figure6", "figure8", "figure9", "figure10", "figure12"]
+)
+def test_the_other_items_run_at_small_sizes(name: str) -> None:
+    made = run(find(REPRODUCE, f"lrgeo/{name}", "ITEM"))
+    assert made.name == f"lrgeo/{name}"
+    assert made.rows
+    assert made.notes
+
+
+def test_places_are_made_or_read() -> None:
+    made = grid(4, seed=1, one_way=True)
+    assert made.travel[0, 1] != made.travel[1, 0]
+    assert (made.travel >= made.instance.distances - 1e-9).all()
+
+
+def test_a_folder_without_roads_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidProblemError, match="roma_edges"):
+        places(4, seed=0, data=tmp_path)
