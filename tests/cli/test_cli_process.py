@@ -129,6 +129,7 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         "compare",
         "demo",
         "reproduce",
+        "studio",
     ]
     for name in commands():
         said = say(capsys, name, "--help")
