@@ -190,7 +190,7 @@ def _risk(desk: Desk, form: dict[str, str]) -> Response:
     return _part(
         "risk.html",
         risk=found,
-        sizes=sizes_of(table, roles.names),
+        sizes=sizes_of(classes.sizes),
         diversity={
             name: int(diversity(classes, cells(table, name)).min()) for name in roles.sensitive
         },

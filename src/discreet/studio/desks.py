@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Desk", "Desks"]
 
 SILENT = 180.0
-"""Seconds after which a page that says nothing counts as closed; an open one speaks every ten, a hidden one every sixty."""
+"""Seconds after which a silent page counts as closed; an open one speaks every ten, a hidden one every sixty."""
 
 MOST = 8
 """Pages that may be open at once."""

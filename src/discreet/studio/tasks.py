@@ -11,7 +11,9 @@ from discreet.core.guarantee import KAnonymity
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from discreet.core.outcome import Anonymization
     from discreet.kanonymity.models import Model
@@ -119,6 +121,7 @@ class Anonymize:
         from discreet.kanonymity import anonymize
         from discreet.kanonymity.candidate import Interrupted
         from discreet.kanonymity.risk import risk
+        from discreet.kanonymity.verify import classes_of
 
         table = _read(self.folder).drop(self.dropped)
         names = tuple(attribute.name for attribute in self.attributes)
@@ -168,7 +171,7 @@ class Anonymize:
             "suppressed": found.suppressed,
             "seconds": found.seconds,
             "risk": shown,
-            "sizes": sizes_of(made.table, names),
+            "sizes": sizes_of(classes_of(made.table, names).sizes),
             "columns": columns,
             "rows": [(before.row(places[at]), after.row(at)) for at in rows],
         }
@@ -177,25 +180,22 @@ class Anonymize:
 _BINS = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, None))
 
 
-def sizes_of(table: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, int, float]]:
+def sizes_of(sizes: NDArray[np.int64]) -> list[tuple[str, int, float]]:
     """Say for each range of class sizes how many classes have it, and which share of rows is in them.
 
     Examples
     --------
-    >>> import polars as pl
-    >>> sizes_of(pl.DataFrame({"age": [1, 1, 2, 2]}), ["age"])[:2]
+    >>> import numpy as np
+    >>> sizes_of(np.array([2, 2]))[:2]
     [('1', 0, 0.0), ('2', 2, 1.0)]
     """
-    from discreet.kanonymity.verify import classes_of
-
-    sizes = classes_of(table, list(names)).sizes
     found = []
     for low, high in _BINS:
         label = (
             f"{low} or more" if high is None else f"{low}" if low == high else f"{low} to {high}"
         )
         within = sizes[(sizes >= low) & (sizes <= (high or sizes.max()))]
-        found.append((label, len(within), float(within.sum() / table.height)))
+        found.append((label, len(within), float(within.sum() / sizes.sum())))
     return found
 
 

@@ -1,0 +1,49 @@
+"""Tasks that wait, fail or end at once, for jobs in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Breaks", "Dies", "Waits"]
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Waits until it is asked to stop."""
+
+    seconds: float = 100.0
+
+    def run(self, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        """Say that it waits, and wait."""
+        try:
+            tell({"text": "waiting"})
+            time.sleep(self.seconds)
+        except KeyboardInterrupt:
+            return {"stopped": True}
+        return {"stopped": False}
+
+
+@dataclass(frozen=True)
+class Breaks:
+    """Fails with a value in its words."""
+
+    seconds: float = 1.0
+
+    def run(self, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        """Fail."""
+        raise ValueError("age 47")
+
+
+@dataclass(frozen=True)
+class Dies:
+    """Ends its process."""
+
+    seconds: float = 1.0
+
+    def run(self, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        """End."""
+        os._exit(1)
