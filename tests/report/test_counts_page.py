@@ -142,7 +142,7 @@ def test_the_demo_s_census_is_a_chapter_and_a_table(tmp_path: Path) -> None:
     )
     assert counted.artefact.is_file()
     assert "discreet verify" in counted.chapter.body
-    assert counted.chapter.body.count('role="img"') == 4
+    assert counted.chapter.body.count('role="img"') == 5
     for name in quick_methods():
         assert f">{name}<" in counted.chapter.body
 

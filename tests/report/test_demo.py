@@ -45,7 +45,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 def test_the_page_shows_both_designs_and_the_frontier(demo: Demo) -> None:
     page = demo.page.read_text(encoding="utf-8")
     assert page.count('class="map"') == 2
-    assert page.count('class="plot"') == 3
+    assert page.count('class="plot"') == 10
     assert "A grid of 12 cells" in page
     assert page.count('class="choice"') == 1
     assert "greedy on a secret subsample" in page
@@ -82,8 +82,8 @@ def test_the_patients_are_a_table_that_verifies(demo: Demo) -> None:
 def test_progress_and_times_are_told_but_nothing_is_printed(
     demo: Demo, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(said) == 7
-    parts = {"city", "curves", "grid", "choice", "census", "patients", "page"}
+    assert len(said) == 8
+    parts = {"city", "curves", "grid", "attack", "choice", "census", "patients", "page"}
     assert set(demo.seconds) == parts
     assert min(demo.seconds.values()) > 0
     assert capsys.readouterr().out == ""

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
 import pytest
 
-from discreet import Certificate, Check, InvalidProblemError, KAnonymity, PureDP
+from discreet import Certificate, Check, InvalidProblemError, KAnonymity, MetricDP, PureDP, Tree
+from discreet.core.metric import MetricSpace
 from discreet.core.randomness import RandomBits
 from discreet.evaluate.audit import Pair, audit
 from discreet.evaluate.certified import certified
-from discreet.report import render_report
+from discreet.hierarchy import GroupSizes, release
+from discreet.kanonymity import Numeric, anonymize
+from discreet.metricdp import Problem, design
+from discreet.report import make_chapter, render_report
+from discreet.report.attacked import section
 from discreet.report.judged import Judged, audit_row, chapter, panel
+from discreet.report.trying import try_counts, try_design, try_table
 
 
 def response(truth: int, bits: RandomBits) -> int:
@@ -48,3 +58,43 @@ def test_the_panel_stands_alone_as_a_chapter() -> None:
     assert 'id="attacked-judged"' in page
     with pytest.raises(InvalidProblemError, match="rows"):
         panel([])
+
+
+def test_a_chapter_of_private_data_is_attacked_only_where_somebody_hands_it_over() -> None:
+    tree = Tree.from_paths([("A",), ("B",)])
+    data = GroupSizes.from_counts(tree, np.array([[0, 4, 2], [0, 3, 5]]), units="public")
+    promise = PureDP(1, "add-remove-person")
+    made = release(data, promise)
+    assert "attacked" not in make_chapter("hierarchy", made).body
+    found = try_counts(data, promise, trials=40)
+    page = make_chapter("hierarchy", made, attacked=found).body
+    assert 'id="counts-attacked-judged"' in page
+    assert "average of 16 releases" in page
+    assert found.kept is not False
+
+
+def test_a_small_design_is_attacked_without_being_told_and_the_same_each_time() -> None:
+    problem = Problem(MetricSpace.grid(2, 3, cell=1, unit="km"), utility_loss="euclidean")
+    made = design(problem, MetricDP(1, "km"))
+    body = make_chapter("metricdp", made, baselines=[]).body
+    assert 'id="design-attacked-judged"' in body
+    assert "the verifier" in body
+    found, audits = try_design(made)
+    again, _ = try_design(made)
+    assert found == again
+    assert found.kept is True
+    assert not audits[0].rejected
+
+
+def test_an_attack_on_a_table_that_promises_too_much_is_seen() -> None:
+    """Two rows look alike where five are promised."""
+    rows = pl.DataFrame({"age": [30, 30, 40, 40], "ill": ["no", "yes", "no", "no"]})
+    kinds = (Numeric("age", low=0, high=99),)
+    made = anonymize(rows, KAnonymity(2, ("age",)), attributes=kinds)
+    found, audits = try_table(made, kinds, rows, rows, "ill")
+    assert found.kept is True
+    assert not audits[0].rejected
+    boast = replace(made, guarantee=KAnonymity(5, ("age",)))
+    found, _ = try_table(boast, kinds, rows, rows, "ill")
+    assert found.kept is False
+    assert "<strong>the claim is broken</strong>" in section(found)

@@ -253,6 +253,9 @@ def risk(
     taxonomy: Taxonomies = None,
     numeric: Numerics = None,
     categorical: Categoricals = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE.html", help="Write a page about it.")
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Tell how likely people are found in a table: prosecutor, journalist and marketer risk, class sizes, k, l, t.
@@ -269,6 +272,7 @@ def risk(
         original=original,
         population=population,
         kinds=kinds,
+        report=report,
         as_json=as_json,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.cli.files import check_writable
 from discreet.cli.ground import ground_set, read_matroid, read_objective
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.cli.registry import find
@@ -51,17 +52,27 @@ class Promised:
 
 
 def run_select(
-    asked: Asked, promised: Promised, *, diagnostics: bool, as_json: bool, quiet: bool
+    asked: Asked,
+    promised: Promised,
+    *,
+    diagnostics: bool,
+    as_json: bool,
+    quiet: bool,
+    report: str | None = None,
 ) -> Status:
     """Choose a set, and return the exit status.
 
     All that can be refused without the records is refused before the ledger is charged, and the ledger is charged
     before the records are read.
     """
+    from discreet.core.outcome import Release
     from discreet.submodular import release, reproduce
     from discreet.submodular.counted import Counted
     from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 
+    check_writable(report, "--report")
+    if report is not None and promised.accept_no_guarantee:
+        raise InvalidProblemError("--report", "none for what has no guarantee", "one")
     names = ground_set(asked.similarity, asked.coverage, asked.candidates, asked.matroid)
     matroid = read_matroid(asked.matroid, names)
     accepted = promised.accept_no_guarantee
@@ -89,6 +100,11 @@ def run_select(
         outcome = release(counted or objective, matroid, guarantee, method=method)
     if counted is not None:
         _diagnose(objective, outcome.result, counted.evaluations, time.perf_counter() - started)
+    if report is not None and isinstance(outcome, Release):
+        from discreet.report import make_chapter, write_report
+
+        chapter = make_chapter("submodular", outcome, names=names)
+        write_report([chapter], report, title="A private choice, with its proof")
     data = _describe(outcome, names)
     emit(data, _text(outcome, data), as_json=as_json, command="select")
     return Status.DONE

@@ -218,6 +218,9 @@ def query(
         str | None,
         typer.Option("--output", "-o", metavar="FILE.csv", help="Write the answers there."),
     ] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE.html", help="Write a page about it.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Answer a question about sizes from kept measurements: without bias, and with an interval.
@@ -226,7 +229,7 @@ def query(
     be negative. Asking costs nothing.
     """
     asked = Question(measurements, level, tuple(region or ()), sizes, people, interval)
-    run_query(asked, output, as_json=as_json)
+    run_query(asked, output, report=report, as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -140,10 +140,12 @@ def run_risk(
     population: str | None,
     kinds: Kinds,
     as_json: bool,
+    report: str | None = None,
 ) -> Status:
     """Tell the risks of a file, and of the original beside it."""
     from discreet.kanonymity.risk import risk
 
+    check_writable(report, "--report")
     names, secret = names_of(quasi), names_of(sensitive)
     if not names:
         raise InvalidProblemError("--quasi", "columns of the table", "none")
@@ -165,6 +167,10 @@ def run_risk(
         "population": population,
         "private": "sizes of classes of a table that is not published are private",
     }
+    if report is not None:
+        from discreet.report import make_chapter, write_report
+
+        write_report([make_chapter("risk", found, names=names)], report, title="Who could be found")
     emit(data, _risk_text(found), as_json=as_json, command="risk")
     return Status.DONE
 

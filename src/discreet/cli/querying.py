@@ -32,11 +32,14 @@ class Question:
     interval: str
 
 
-def run_query(asked: Question, output: str | None, *, as_json: bool) -> None:
+def run_query(
+    asked: Question, output: str | None, *, report: str | None = None, as_json: bool
+) -> None:
     """Answer a question, and print or write the answers."""
     from discreet.hierarchy import query
 
     check_writable(output, "--output")
+    check_writable(report, "--report")
     kept = _open(asked.measurements)
     sizes = _all_sizes(kept.frame) if asked.sizes == "all" else parse_sizes(asked.sizes)
     weights = {size: size if asked.people else 1 for size in sizes}
@@ -53,6 +56,11 @@ def run_query(asked: Question, output: str | None, *, as_json: bool) -> None:
 
         replace_file(Path(output), text.encode())
         text = f"wrote {output}"
+    if report is not None:
+        from discreet.report import make_chapter, write_report
+
+        chapter = make_chapter("query", answers, measured=kept, people=asked.people)
+        write_report([chapter], report, title="Answers, with intervals")
     data: dict[str, Any] = {
         "guarantee": {**kept.guarantee.to_dict(), "sentence": str(kept.guarantee)},
         "kind": kept.kind,

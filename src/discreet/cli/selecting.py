@@ -106,6 +106,9 @@ def select(
             rich_help_panel=_HOW,
         ),
     ] = False,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE.html", help="Write a page about it.")
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -116,7 +119,9 @@ def select(
     """
     asked = Asked(similarity, coverage, candidates, matroid, method)
     promised = Promised(epsilon, delta, rho, neighbors, ledger, dataset, accept_no_guarantee)
-    return run_select(asked, promised, diagnostics=diagnostics, as_json=as_json, quiet=quiet)
+    return run_select(
+        asked, promised, diagnostics=diagnostics, as_json=as_json, quiet=quiet, report=report
+    )
 
 
 def register(app: typer.Typer) -> None:

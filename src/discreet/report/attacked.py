@@ -6,17 +6,25 @@ from typing import TYPE_CHECKING
 
 from discreet.plot.attacks import plot_findings
 from discreet.report.figures import inline_svg, new_figure
-from discreet.report.judged import Judged, panel
+from discreet.report.judged import Judged, audit_row, panel
 from discreet.report.page import Chapter
 from discreet.report.words import number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from discreet.evaluate.attack.finding import Attacked, Finding
+    from discreet.evaluate.audit import Audit
     from discreet.evaluate.intervals import Estimate
 
-__all__ = ["attack_row", "chapter"]
+__all__ = ["attack_row", "chapter", "section"]
 
 _LEAD = "As well as anybody knows how: the attacker, a naive one who does not look, and people who are not concerned."
+_TRIED = (
+    "Audits look for an input and an event that the promise does not allow. Attackers infer what they can; beside each "
+    "stand a naive one who does not look, and what is found of people who are not concerned. That a promise was not "
+    "broken proves nothing."
+)
 _KEY = (
     "Dot and bar: the attacker, with its interval. Upright stroke: the naive attacker. Cross: the control group. "
     "Dashed: what the claim allows."
@@ -69,20 +77,60 @@ def chapter(found: Attacked, *, title: str = "", anchor: str = "attacked") -> Ch
         Panel and figures.
     """
     heading = title or f"Attacked: {found.target}"
-    notes = list(dict.fromkeys(one.note for one in found.findings if one.note))
-    if found.private:
-        notes.append(f"Private: {found.private}.")
-    rows = [attack_row(one) for one in found.findings]
-    body = panel(rows, title=heading, anchor=anchor, lead=_LEAD, notes=[*notes, _KEY])
+    body = section(found, title=heading, anchor=anchor, lead=_LEAD)
+    return Chapter(heading, anchor, body, _LEAD)
+
+
+def section(
+    found: Attacked | None = None,
+    audits: Sequence[Audit] = (),
+    *,
+    title: str = "Attacked",
+    anchor: str = "attacked",
+    lead: str = _TRIED,
+) -> str:
+    """Render what was tried against the mechanism of a chapter, for the end of its body.
+
+    Parameters
+    ----------
+    found
+        What an attack returned.
+    audits
+        What audits returned: they come first.
+    title, anchor
+        Its heading, and the name that makes its identifiers differ from others of the page.
+    lead
+        Plain text before the table.
+
+    Returns
+    -------
+    str
+        HTML; empty where nothing was tried.
+
+    Examples
+    --------
+    >>> section()
+    ''
+    """
+    findings = () if found is None else found.findings
+    rows = [*map(audit_row, audits), *map(attack_row, findings)]
+    if not rows:
+        return ""
+    notes = list(dict.fromkeys(one.note for one in findings if one.note))
+    if found is not None:
+        if found.private:
+            notes.append(f"Private: {found.private}.")
+        notes.append(_KEY)
+    body = panel(rows, title=title, anchor=anchor, lead=lead, notes=notes)
     for kind in (False, True):
-        shown = [one for one in found.findings if one.error is kind]
+        shown = [one for one in findings if one.error is kind]
         if shown:
             figure = new_figure(6.2, 0.9 + 0.32 * len(shown))
             plot_findings(shown, ax=figure.add_subplot())
-            label = f"{heading}: {', '.join(one.attack for one in shown)}"
+            label = f"{title}: {', '.join(one.attack for one in shown)}"
             svg = inline_svg(figure, label=label, salt=f"{anchor}-{'errors' if kind else 'shares'}")
             body += f'\n<section><figure class="plot">{svg}</figure></section>'
-    return Chapter(heading, anchor, body, _LEAD)
+    return body
 
 
 def _text(estimate: Estimate) -> str:

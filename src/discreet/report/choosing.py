@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.randomness import SeededBits
 from discreet.datasets import made_pickups
 from discreet.plot import Curve
 from discreet.report.page import make_chapter
 from discreet.report.submodular import Ground
+from discreet.report.trying import try_choice
 from discreet.submodular import FacilityLocation, UniformMatroid, release
 from discreet.submodular.baselines import LazyGreedy
 from discreet.submodular.methods import METHODS
@@ -81,7 +84,12 @@ def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int =
     matroid = UniformMatroid(f.n_elements, CHOSEN)
     greedy = LazyGreedy().choose(f, matroid)
     best = f.value(greedy)
-    made = release(f, matroid, PureDP(1, "add-remove-one"))
+    promise = PureDP(1, "add-remove-one")
+    made = release(f, matroid, promise)
+    # Whoever gets in far from everybody else is the easiest to notice.
+    alone = int(np.argmax(np.hypot(*(rides.people - rides.people.mean(axis=0)).T)))
+    others = np.delete(rides.people, alone, axis=0)
+    without = FacilityLocation.from_points(others, rides.places, farthest=REACH)
     curves = [
         Curve(_LABELS[name], EPSILONS, shares, "optimum" if name == "subsampled" else "baseline")
         for name in (*_QUICK, *_SLOW)
@@ -107,6 +115,7 @@ def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int =
         curves=curves,
         curves_note=_NOTE.format(people=people, quick=repeats, slow=slow_repeats),
         value_name="share of the value without privacy",
+        attacked=try_choice(f, without, matroid, promise),
     )
 
 

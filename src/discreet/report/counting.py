@@ -11,10 +11,13 @@ import numpy as np
 from discreet.artefact import save_counts
 from discreet.core.guarantee import PureDP
 from discreet.datasets.census import made_census
+from discreet.evaluate.asked import AuditRequest
+from discreet.evaluate.audit_hierarchy import audit_counts
 from discreet.hierarchy import GroupSizes, RegionCounts, diagnose, release
 from discreet.hierarchy.methods import METHODS, method_named
 from discreet.report.hierarchy import MethodError
 from discreet.report.page import make_chapter
+from discreet.report.trying import try_counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,6 +149,8 @@ def count_demo(
     released = time.perf_counter()
     errors = compare_counts(data, quick_methods(), epsilons)
     compared = time.perf_counter()
+    promise = PureDP(SHOWN, neighbors="add-remove-person")
+    audited = audit_counts(AuditRequest(epsilon=str(SHOWN)))
     chapter = make_chapter(
         "hierarchy",
         out,
@@ -157,5 +162,7 @@ def count_demo(
         shown=SHOWN,
         artefact=f"{file.parent.name}/{file.name}",
         seconds={"release, check and file": released - started, "comparison": compared - released},
+        attacked=try_counts(data, promise),
+        audits=(audited,),
     )
     return Counted(chapter, file)

@@ -25,6 +25,7 @@ from discreet.report.counting import count_demo
 from discreet.report.maps import Backdrop
 from discreet.report.page import make_chapter, write_report
 from discreet.report.patients import patient_demo
+from discreet.report.trying import try_design
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -215,6 +216,9 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
     made = design(problem, MetricDP(2, "km", radius=2), gap=GAP, throw=False)
     save(made, file)
     watch.end("grid")
+    watch.begin("Attacking the design for the grid")
+    attacked, audits = try_design(made, reports=(1, 5))
+    watch.end("attack")
     middle = (rows // 2) * columns + columns // 2
     return make_chapter(
         "metricdp",
@@ -231,6 +235,8 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
         loss_unit="km",
         artefact=f"{file.parent.name}/{file.name}",
         seconds={"design, check and file": watch.seconds["grid"]},
+        attacked=attacked,
+        audits=audits,
     )
 
 

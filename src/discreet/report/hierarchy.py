@@ -15,6 +15,7 @@ import numpy as np
 from discreet.core.guarantee import PureDP
 from discreet.hierarchy._noise_sum import Term, half_width
 from discreet.hierarchy.result import region_names
+from discreet.report.attacked import section
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.hierarchy_figures import (
     draw_biases,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from discreet.core.certificate import Certificate
     from discreet.core.outcome import Release
+    from discreet.evaluate.attack.finding import Attacked
+    from discreet.evaluate.audit import Audit
     from discreet.hierarchy.result import RegionCounts
 
 __all__ = ["MethodError", "chapter"]
@@ -71,6 +74,8 @@ def chapter(
     shown: float = 1.0,
     artefact: str | None = None,
     seconds: Mapping[str, float] | None = None,
+    attacked: Attacked | None = None,
+    audits: Sequence[Audit] = (),
 ) -> Chapter:
     """Render a release of counts.
 
@@ -95,6 +100,8 @@ def chapter(
         Name of the file that holds the table, for the command that checks it.
     seconds
         How long each step took; only for made data, since times may depend on records.
+    attacked, audits
+        What was tried against it, on made data: attacks that know the truth are private.
 
     Returns
     -------
@@ -142,6 +149,7 @@ def chapter(
         public=provenance.assumed_public,
         versions=provenance.versions,
     )
+    body += section(attacked, audits, anchor=f"{anchor}-attacked")
     return Chapter(title, anchor, body, lead[0] if lead else "")
 
 

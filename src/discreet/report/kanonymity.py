@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric
 from discreet.plot import Curve, plot_frontier
+from discreet.report.attacked import section
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.core.outcome import Anonymization
+    from discreet.evaluate.attack.finding import Attacked
+    from discreet.evaluate.audit import Audit
 
 __all__ = ["Example", "LossCurve", "chapter"]
 
@@ -80,6 +83,8 @@ def chapter(
     curves: Sequence[LossCurve] = (),
     curves_note: str = "",
     artefact: str = "",
+    attacked: Attacked | None = None,
+    audits: Sequence[Audit] = (),
 ) -> Chapter:
     """Render an anonymization.
 
@@ -105,6 +110,8 @@ def chapter(
         What they are about, plain text.
     artefact
         The file as a reader would type it.
+    attacked, audits
+        What was tried against it, on made data: attacks that know the original are private.
 
     Returns
     -------
@@ -132,6 +139,7 @@ def chapter(
         trace=provenance.method_trace,
         versions=provenance.versions,
     )
+    body += section(attacked, audits, anchor=f"{anchor}-attacked")
     return Chapter(title, anchor, body, lead[0] if lead else "")
 
 

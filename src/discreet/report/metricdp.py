@@ -11,10 +11,12 @@ import numpy as np
 
 from discreet.core.exact import decimal_up
 from discreet.plot import Curve, plot_frontier
+from discreet.report.attacked import section
 from discreet.report.compare import compare
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.maps import Backdrop, Places, draw_map
 from discreet.report.page import Chapter, render_template
+from discreet.report.trying import QUICK, try_design
 from discreet.report.words import distance, example_distance, factor, guesses, number, strength
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
     from discreet.core.guarantee import MetricDP
     from discreet.core.outcome import Design
+    from discreet.evaluate.attack.finding import Attacked
+    from discreet.evaluate.audit import Audit
     from discreet.metricdp.bound import Multipliers
     from discreet.metricdp.problem import Problem
     from discreet.report.maps import MapView
@@ -68,6 +72,8 @@ def chapter(
     loss_unit: str = "",
     artefact: str | None = None,
     seconds: Mapping[str, float] | None = None,
+    attacked: Attacked | None = None,
+    audits: Sequence[Audit] = (),
 ) -> Chapter:
     """Render a design.
 
@@ -97,6 +103,9 @@ def chapter(
         Name of the file that holds the design, for the commands that check it.
     seconds
         How long each step took. Designs are made from public inputs, so that times say nothing private.
+    attacked, audits
+        What was tried against it; tried here where nothing is given and the design is small, since its inputs are
+        public.
 
     Returns
     -------
@@ -142,6 +151,10 @@ def chapter(
         seeded=design.provenance.seeded,
         versions=design.provenance.versions,
     )
+    promised = guarantee.radius is None or 0 < least <= guarantee.radius
+    if attacked is None and not audits and promised and 1 < problem.n_secrets <= QUICK:
+        attacked, audits = try_design(design)
+    body += section(attacked, audits, anchor=f"{anchor}-attacked")
     return Chapter(title, anchor, body, lead[0] if lead else "")
 
 

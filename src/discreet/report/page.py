@@ -40,6 +40,8 @@ CHAPTERS: Mapping[str, str] = {
     "hierarchy": "discreet.report.hierarchy:chapter",
     "kanonymity": "discreet.report.kanonymity:chapter",
     "metricdp": "discreet.report.metricdp:chapter",
+    "query": "discreet.report.answers:chapter",
+    "risk": "discreet.report.risk:chapter",
     "submodular": "discreet.report.submodular:chapter",
 }
 """What can stand in a report: mechanism -> the function that makes its chapter."""

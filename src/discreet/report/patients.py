@@ -20,6 +20,7 @@ from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.verify import classes_of
 from discreet.report.kanonymity import Example, LossCurve
 from discreet.report.page import make_chapter
+from discreet.report.trying import try_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,8 @@ QUASI = ("age", "sex", "zip")
 KS = (2, 3, 5, 10, 20)
 SHOWN = 5
 ROWS = 4
+OTHERS = 9
+"""Makes the people who are not in the table."""
 
 _LABELS = {
     "full-domain": "whole columns (lattice)",
@@ -113,6 +116,8 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
     public: Anonymization[pl.DataFrame, Diagnostics] = _without(made, "row")
     save_anonymous(public, file, attributes)
     problem = read_problem(table, QUASI, attributes, "ncp")
+    strangers = pl.DataFrame(made_patients(patients, seed=OTHERS))
+    attacked, audits = try_table(public, attributes, table, strangers, "disease")
     chapter = make_chapter(
         "kanonymity",
         public,
@@ -125,6 +130,8 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
         curves=loss_curves(problem, KS, seconds=seconds),
         curves_note=_NOTE,
         artefact=f"{file.parent.name}/{file.name}",
+        attacked=attacked,
+        audits=audits,
     )
     return Anonymized(chapter, file)
 

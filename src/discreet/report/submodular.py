@@ -15,6 +15,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import decimal_up
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.plot import Curve, plot_frontier
+from discreet.report.attacked import section
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
 from discreet.report.words import guesses
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.outcome import Release
+    from discreet.evaluate.attack.finding import Attacked
+    from discreet.evaluate.audit import Audit
     from discreet.submodular.problem import Selection
 
 __all__ = ["Ground", "chapter"]
@@ -87,6 +90,8 @@ def chapter(
     curves: Sequence[Curve] = (),
     curves_note: str = "",
     value_name: str = "value",
+    attacked: Attacked | None = None,
+    audits: Sequence[Audit] = (),
 ) -> Chapter:
     """Render a release.
 
@@ -112,6 +117,8 @@ def chapter(
         What the curves are about, plain text.
     value_name
         What the axis of values is called.
+    attacked, audits
+        What was tried against it, on made data: attacks that know the records are private.
 
     Returns
     -------
@@ -156,6 +163,7 @@ def chapter(
         seeded=release.provenance.seeded,
         versions=release.provenance.versions,
     )
+    body += section(attacked, audits, anchor=f"{anchor}-attacked")
     return Chapter(title, anchor, body, lead[0] if lead else "")
 
 

@@ -1,0 +1,76 @@
+"""The chapter of a question to kept measurements: the answers, each with its interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.hierarchy.result import region_names
+from discreet.plot.counts import plot_answers
+from discreet.report.figures import inline_svg, new_figure
+from discreet.report.page import Chapter, render_template
+
+if TYPE_CHECKING:
+    from discreet.hierarchy._query import Answers
+    from discreet.hierarchy.measure import Measured
+
+__all__ = ["chapter"]
+
+_LEAD = (
+    "How many {counted} there are, from the noisy counts: without bias, and each with an interval that holds the true "
+    "number with probability {share:g} %. Answers may be negative. Asking costs nothing."
+)
+_ROWS = 40
+"""Regions up to which the figure grows: beyond it names are left out of it."""
+
+
+def chapter(
+    answers: Answers,
+    *,
+    measured: Measured,
+    people: bool = False,
+    title: str = "Answers",
+    anchor: str = "answers",
+) -> Chapter:
+    """Make the chapter.
+
+    Parameters
+    ----------
+    answers
+        What :func:`discreet.hierarchy.query` returned.
+    measured
+        What was asked: noisy counts and the guarantee that they were made with.
+    people
+        Whether sizes were added up, and not units.
+    title, anchor
+        The heading, and its name in links.
+
+    Returns
+    -------
+    Chapter
+        Figure and table; all of it follows from what the guarantee covers.
+    """
+    shown = min(len(answers.nodes), _ROWS)
+    drawn = new_figure(5.6, 1.0 + 0.24 * shown)
+    plot_answers(answers, ax=drawn.add_subplot())
+    names = region_names(answers.frame.tree)
+    lead = _LEAD.format(
+        counted="people" if people else "units", share=100 * float(answers.interval)
+    )
+    rows = zip(
+        answers.nodes.tolist(), answers.values.tolist(), answers.half_widths.tolist(), strict=True
+    )
+    body = render_template(
+        "listed.html",
+        title=title,
+        anchor=anchor,
+        lead=lead,
+        warning="",
+        figure=inline_svg(drawn, label="Answers by region, with intervals", salt=anchor),
+        head=["region", "answer", "from", "to"],
+        rows=[
+            [names[node], *(f"{number:,.6g}" for number in (value, value - half, value + half))]
+            for node, value, half in rows
+        ],
+        notes=[f"{measured.guarantee}."],
+    )
+    return Chapter(title, anchor, body, lead)

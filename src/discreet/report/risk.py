@@ -1,0 +1,97 @@
+"""The chapter of a risk: how likely people are found in a table, before and after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.core.errors import InvalidProblemError
+from discreet.report.page import Chapter, render_template
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
+
+    from discreet.kanonymity.risk import Risk
+
+__all__ = ["chapter"]
+
+_LEAD = (
+    "Three attackers look people up by {names}. The prosecutor knows that a person is in it, the journalist does "
+    "not, the marketer looks for as many as possible. Each number is the share of searches that find the right one."
+)
+_WARNING = "Sizes of classes of a table that is not published are private: this page is then for the curator alone."
+
+
+def chapter(
+    found: Mapping[str, Risk],
+    *,
+    names: Sequence[str],
+    title: str = "Who could be found",
+    anchor: str = "risk",
+) -> Chapter:
+    """Make the chapter.
+
+    Parameters
+    ----------
+    found
+        What :func:`discreet.kanonymity.risk.risk` returned, by what to call the table. **Private** where the table is
+        not published.
+    names
+        The columns that somebody may know.
+    title, anchor
+        The heading, and its name in links.
+
+    Returns
+    -------
+    Chapter
+        A table of all measures. No value of a row is in it.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without risks.
+    """
+    if not found:
+        raise InvalidProblemError("found", "one risk or more", "none")
+    columns = [_measures(one) for one in found.values()]
+    lead = _LEAD.format(names=", ".join(names))
+    body = render_template(
+        "listed.html",
+        title=title,
+        anchor=anchor,
+        lead=lead,
+        warning=_WARNING,
+        figure="",
+        head=["measure", *found],
+        rows=[[label, *(column[label] for column in columns)] for label in columns[0]],
+        notes=["1 means that somebody is found for certain."],
+    )
+    return Chapter(title, anchor, body, lead)
+
+
+def _measures(one: Risk) -> dict[str, str]:
+    return {
+        "rows": f"{one.rows:,}",
+        "classes of rows that look alike": f"{one.classes:,}",
+        "smallest class: k": f"{one.k:,}",
+        "middle class": f"{one.median:,}",
+        "largest class": f"{one.largest:,}",
+        "rows that are alone": _share(one.unique),
+        "prosecutor, worst case": _share(one.prosecutor_highest),
+        "prosecutor, on average": _share(one.prosecutor_average),
+        "journalist, worst case": _share(one.journalist_highest),
+        "journalist, on average": _share(one.journalist_average),
+        "marketer": _share(one.marketer),
+        **{
+            f"least different values of {name}: l": str(number)
+            for name, number in one.diversity.items()
+        },
+        **{
+            f"greatest distance of {name}: t": _share(distance)
+            for name, distance in one.closeness.items()
+        },
+    }
+
+
+def _share(value: Fraction) -> str:
+    return f"{float(value):.4g}"

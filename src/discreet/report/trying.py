@@ -1,0 +1,179 @@
+"""Quick attacks and audits for the panels of the demo: each on what its chapter shows, in a few seconds.
+
+Attacks on choices, counts and tables know the private data. These functions are for made data, and for designs, whose
+inputs are public.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core.randomness import SeededBits
+from discreet.evaluate.asked import AuditRequest
+from discreet.evaluate.attack.finding import Attacked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.core.guarantee import PureDP
+    from discreet.core.outcome import Anonymization, Design
+    from discreet.core.randomness import UniformSource
+    from discreet.evaluate.audit import Audit
+    from discreet.hierarchy import GroupSizes
+    from discreet.kanonymity.problem import Attribute
+    from discreet.metricdp.bound import Multipliers
+    from discreet.metricdp.problem import Problem
+    from discreet.submodular import FacilityLocation, Matroid
+
+__all__ = ["QUICK", "try_choice", "try_counts", "try_design", "try_table"]
+
+QUICK = 128
+"""Secrets up to which a design is attacked without being told to."""
+
+_TRIALS = 2_000
+
+
+def try_design(
+    made: Design[Problem, Multipliers], *, reports: Sequence[int] = (1, 2, 5, 10)
+) -> tuple[Attacked, tuple[Audit, ...]]:
+    """Attack a design with one report and with several, and audit its channel by the certificate that it carries.
+
+    Parameters
+    ----------
+    made
+        The design: two secrets or more.
+    reports
+        Numbers of reports of one secret, ascending.
+
+    Returns
+    -------
+    Attacked and tuple of Audit
+        For the chapter. Everything is computed from public inputs: chance has a seed, so that the same design gives
+        the same page.
+    """
+    from discreet.evaluate.attack.design import attack_channel
+    from discreet.evaluate.audit_metricdp import audit_channel
+
+    problem = made.problem
+    found = attack_channel(
+        made.channel,
+        problem,
+        made.guarantee,
+        reports=reports,
+        trials=_TRIALS,
+        bits=SeededBits(1),
+    )
+    audited = audit_channel(
+        made.channel, problem.space, made.guarantee, made.certificate, AuditRequest()
+    )
+    return found, (audited,)
+
+
+def try_choice(
+    f: FacilityLocation,
+    without: FacilityLocation,
+    matroid: Matroid,
+    guarantee: PureDP,
+    *,
+    trials: int = 60,
+) -> Attacked:
+    """Play whether one made record was among those that decided.
+
+    Parameters
+    ----------
+    f, without
+        The objective with the record, and without it.
+    matroid, guarantee
+        What may be chosen, and what is promised.
+    trials
+        Games, 40 or more.
+    """
+    from discreet.evaluate.attack.membership import attack_membership
+    from discreet.submodular import release
+
+    def choose(data: FacilityLocation, bits: UniformSource | None) -> Any:  # noqa: ANN401 - pairs
+        return release(data, matroid, guarantee, bits=bits).result.chosen
+
+    found = attack_membership(choose, (f, without), guarantee, trials=trials)
+    return Attacked("choice", (found,))
+
+
+def try_counts(data: GroupSizes, guarantee: PureDP, *, trials: int = 80) -> Attacked:
+    """Average repeated releases of made counts, and play whether one made person was counted.
+
+    Parameters
+    ----------
+    data
+        Made counts, of public units.
+    guarantee
+        What is promised of one release.
+    trials
+        Games, 40 or more.
+    """
+    from discreet.evaluate.attack.membership import attack_membership
+    from discreet.evaluate.attack.reconstruction import attack_repeated_counts
+    from discreet.hierarchy import GroupSizes, release
+
+    tree, true = data.frame.tree, data.node_counts()
+    leaves: NDArray[np.int64] = true[tree.leaves]
+    # The control group: the same counts, each of another county.
+    strangers = GroupSizes.from_counts(tree, np.roll(leaves, 1, axis=0), units="public")
+
+    def counts(bits: UniformSource | None) -> Any:  # noqa: ANN401 - an array
+        return release(data, guarantee, bits=bits).result.counts
+
+    findings = attack_repeated_counts(
+        counts, true, others=strangers.node_counts(), trials=3, failure=0.05
+    )
+    # One person more: a household of the commonest size of a county becomes one larger.
+    leaf, size = np.unravel_index(int(leaves[:, :-1].argmax()), leaves[:, :-1].shape)
+    more = leaves.copy()
+    more[leaf, size] -= 1
+    more[leaf, size + 1] += 1
+
+    def told(groups: GroupSizes, bits: UniformSource | None) -> tuple[int, ...]:
+        given = release(groups, guarantee, bits=bits).result.counts[tree.leaves[leaf]]
+        return tuple(round(float(value)) for value in given)
+
+    pair = GroupSizes.from_counts(tree, more, units="public"), data
+    findings.append(attack_membership(told, pair, guarantee, read=enumerate, trials=trials))
+    return Attacked("counts", tuple(findings))
+
+
+def try_table(
+    made: Anonymization[Any, Any],
+    attributes: Sequence[Attribute],
+    original: Any,  # noqa: ANN401 - a frame
+    others: Any,  # noqa: ANN401 - a frame
+    sensitive: str,
+) -> tuple[Attacked, tuple[Audit, ...]]:
+    """Look for made people in their table, and for what it tells of them; and count its smallest class.
+
+    Parameters
+    ----------
+    made, attributes
+        The anonymized table, and how its quasi-identifiers were read.
+    original
+        The people of the table, as the attacker knows them.
+    others
+        People like those who are not in it.
+    sensitive
+        The column that the attacker wants to know.
+    """
+    from discreet.evaluate.attack.inference import attack_inference
+    from discreet.evaluate.attack.linkage import attack_linkage
+    from discreet.evaluate.attack.people import people_of
+    from discreet.evaluate.certified import certified
+    from discreet.kanonymity.verify import classes_of
+
+    inside = people_of(original, attributes, sensitive)
+    outside = people_of(others, attributes, sensitive)
+    findings = attack_linkage(made.table, made.guarantee, inside, others=outside)
+    findings += attack_inference(made.table, sensitive, inside, others=outside)
+    smallest = int(classes_of(made.table, made.guarantee.quasi_identifiers).sizes.min())
+    audited = certified(made.certificate, made.guarantee, lower=smallest)
+    return Attacked("table", tuple(findings)), (audited,)
