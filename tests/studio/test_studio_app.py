@@ -94,7 +94,9 @@ def test_a_table_goes_all_the_way(browser: Browser, tmp_path: Path) -> None:
     steps = browser.events()
     assert steps[-1] == {"type": "done"}
     assert any("loss" in step for step in steps)
-    assert "5-anonymous in age, sex" in browser.at("result").text
+    said = browser.at("result")
+    assert "5-anonymous in age, sex" in said.text
+    assert "a copy without zip" in said.text
     file = tmp_path / "anonymized.csv"
     for part, path in (("table", file), ("certificate", Path(f"{file}.discreet.json"))):
         path.write_bytes(browser.at(f"download/{part}").content)

@@ -160,6 +160,7 @@ class Anonymize:
         before, after = table.select(columns), made.table.select(columns)
         return {
             "stopped": stopped,
+            "dropped": self.dropped,
             "guarantee": str(made.guarantee),
             "checks": [check.to_dict() for check in made.certificate.checks],
             "mean_loss": found.mean_loss,
