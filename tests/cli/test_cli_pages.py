@@ -77,6 +77,17 @@ def test_a_page_that_cannot_be_written_is_refused_before_the_records_are_read(
         assert "--report" in said.err
 
 
+def test_a_page_does_not_replace_what_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    edges()
+    before = Path("edges.csv").read_bytes()
+    said = say(capsys, *CHOOSE, "--matroid", "uniform:2", *PURE, "--report", "edges.csv")
+    assert said.status == 2
+    said = say(capsys, "risk", "edges.csv", "--quasi", "candidate", "--report", "./edges.csv")
+    assert said.status == 2
+    assert "a file of its own" in said.err
+    assert Path("edges.csv").read_bytes() == before
+
+
 def test_a_risk_has_a_page_without_cells(capsys: pytest.CaptureFixture[str]) -> None:
     before = {"age": ["31", "32", "40", "41"], "ill": [CANARY, "no", "no", "yes"]}
     pl.DataFrame(before).write_csv("before.csv")

@@ -70,7 +70,15 @@ def run_select(
     from discreet.submodular.counted import Counted
     from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 
-    check_writable(report, "--report")
+    check_writable(
+        report,
+        "--report",
+        asked.similarity,
+        asked.coverage,
+        asked.candidates,
+        asked.matroid.partition(":")[2],
+        promised.ledger,
+    )
     if report is not None and promised.accept_no_guarantee:
         raise InvalidProblemError("--report", "none for what has no guarantee", "one")
     names = ground_set(asked.similarity, asked.coverage, asked.candidates, asked.matroid)

@@ -145,7 +145,7 @@ def run_risk(
     """Tell the risks of a file, and of the original beside it."""
     from discreet.kanonymity.risk import risk
 
-    check_writable(report, "--report")
+    check_writable(report, "--report", path, original, population)
     names, secret = names_of(quasi), names_of(sensitive)
     if not names:
         raise InvalidProblemError("--quasi", "columns of the table", "none")

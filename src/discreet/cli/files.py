@@ -58,10 +58,12 @@ def write_channel(
         raise InvalidProblemError(field, error.expected, error.got) from None
 
 
-def check_writable(path: str | None, argument: str) -> None:
-    """Refuse an output before the work, not after it."""
+def check_writable(path: str | None, argument: str, *read: str | None) -> None:
+    """Refuse an output before the work, not after it; also one that is a file that is read."""
     if path is None:
         return
     folder = Path(path).absolute().parent
     if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InvalidProblemError(argument, "a file in a folder that can be written", repr(path))
+    if Path(path).resolve() in {Path(one).resolve() for one in read if one is not None}:
+        raise InvalidProblemError(argument, "a file of its own", repr(path))

@@ -39,7 +39,7 @@ def run_query(
     from discreet.hierarchy import query
 
     check_writable(output, "--output")
-    check_writable(report, "--report")
+    check_writable(report, "--report", asked.measurements, output)
     kept = _open(asked.measurements)
     sizes = _all_sizes(kept.frame) if asked.sizes == "all" else parse_sizes(asked.sizes)
     weights = {size: size if asked.people else 1 for size in sizes}
