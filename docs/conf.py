@@ -38,7 +38,7 @@ bibtex_bibfiles = ["refs.bib"]
 bibtex_default_style = "plain"
 bibtex_reference_style = "author_year"
 
-# Mechanisms have a Problem, a Method, a Statement each, and signatures name them shortly: a link may go to another one.
+# Packages that see two of a kind, such as the Problem of each mechanism, may link a short name to another one.
 suppress_warnings = ["ref.python"]
 
 autodoc_member_order = "bysource"
@@ -85,8 +85,25 @@ def translate(*event: Any) -> None:  # noqa: ANN401 - as for setup
     ]
 
 
+def prefer_the_same_package() -> None:
+    """Let a short name such as ``Problem``, which each mechanism has, mean that of the page's own package."""
+    from sphinx.domains.python import PythonDomain
+
+    domain: Any = PythonDomain
+    find = domain.find_obj
+
+    def find_near(self: Any, env: Any, modname: str | None, *rest: Any) -> list[Any]:  # noqa: ANN401 - as for setup
+        matches = find(self, env, modname, *rest)
+        package = (modname or "").rpartition(".")[0] + "."
+        near = [match for match in matches if match[0].startswith(package)]
+        return near if len(near) == 1 else matches
+
+    domain.find_obj = find_near
+
+
 def setup(app: Any) -> None:  # noqa: ANN401 - Sphinx is needed to build the pages, not to check this file
     """Register the hooks with Sphinx."""
     write_reference()
+    prefer_the_same_package()
     # Before napoleon, which has the default priority of 500.
     app.connect("autodoc-process-docstring", translate, priority=400)
