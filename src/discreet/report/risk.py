@@ -17,7 +17,7 @@ __all__ = ["chapter"]
 
 _LEAD = (
     "Three attackers look people up by {names}. The prosecutor knows that a person is in it, the journalist does "
-    "not, the marketer looks for as many as possible. Each number is the share of searches that find the right one."
+    "not, the marketer looks for as many as possible. Their numbers are shares of searches that succeed."
 )
 _WARNING = "Sizes of classes of a table that is not published are private: this page is then for the curator alone."
 
