@@ -317,7 +317,14 @@ def test_a_mechanism_that_breaks_its_promise_is_refused_though_its_digest_fits(
 
 @pytest.mark.parametrize(
     "url",
-    ["", "ftp://127.0.0.1", "127.0.0.1:8080", "http://", "http://u:p" + "@127.0.0.1", "http://x/?q=1"],
+    [
+        "",
+        "ftp://127.0.0.1",
+        "127.0.0.1:8080",
+        "http://",
+        "http://u:p" + "@127.0.0.1",
+        "http://x/?q=1",
+    ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidProblemError, match="server: expected"):
