@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -234,7 +235,7 @@ def test_matrices_sum_to_one_and_keep_the_ratios_of_their_own_rows() -> None:
         assert matrix.sum(axis=1) == pytest.approx(1.0, abs=1e-7)
         apart = EIGHT.distances[np.ix_(one.rows, one.rows)]
         i, j = np.nonzero((apart <= 1) & (apart > 0))
-        assert (matrix[i] - np.e * matrix[j]).max() <= 1e-7
+        assert (matrix[i] - math.e * matrix[j]).max() <= 1e-7
 
 
 def test_the_uploaded_matrices_have_no_price_for_what_lies_outside_the_range() -> None:
@@ -352,7 +353,7 @@ def test_a_floor_is_kept_outside_the_range_and_within_the_row() -> None:
     spare = 0.005 * (25 - len(one.columns))
     assert matrix.sum(axis=1) == pytest.approx(1 - spare, abs=1e-7)
     i, j = np.nonzero((one.between <= 1) & (one.between > 0))
-    assert (matrix[i] - np.e * matrix[j]).max() <= 1e-7
+    assert (matrix[i] - math.e * matrix[j]).max() <= 1e-7
     with pytest.raises(InvalidProblemError, match="floor"):
         lr_omg(one, 1.0, gamma=1.0, floor=0.2, n_places=25)
 
