@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from discreet.artefact import load_counts, read
+from discreet.artefact import load_counts, load_mechanism, read
 from discreet.cli.row_judges import judge_anonymous
 from discreet.core.guarantee import MetricDP
 from discreet.core.metric import MetricSpace
 from discreet.datasets import made_city
 from discreet.hierarchy import verify as verify_release
+from discreet.lrgeo import verify as verify_mechanism
 from discreet.metricdp import Problem, design, verify
 from discreet.report import make_chapter
 from discreet.report.compare import compare
@@ -45,7 +46,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 def test_the_page_shows_both_designs_and_the_frontier(demo: Demo) -> None:
     page = demo.page.read_text(encoding="utf-8")
     assert page.count('class="map"') == 2
-    assert page.count('class="plot"') == 10
+    assert page.count('class="plot"') == 15
     assert "A grid of 12 cells" in page
     assert page.count('class="choice"') == 1
     assert "greedy on a secret subsample" in page
@@ -57,13 +58,25 @@ def test_the_page_shows_both_designs_and_the_frontier(demo: Demo) -> None:
 
 
 def test_the_files_carry_designs_that_verify(demo: Demo) -> None:
-    for path, n in zip(demo.artefacts, (30, 12), strict=True):
+    for path, n in zip(demo.artefacts[:2], (30, 12), strict=True):
         held = read(path).design
         assert held.problem.n_secrets == n
         certificate = verify(held, optimality=True)
         assert certificate.passed
         assert held.gap is not None
         assert held.gap <= 0.01
+
+
+def test_the_service_s_mechanism_verifies_and_both_modes_were_attacked(demo: Demo) -> None:
+    mechanism = load_mechanism(demo.artefacts[2])
+    assert verify_mechanism(mechanism.channel, mechanism.guarantee).passed
+    page = demo.page.read_text(encoding="utf-8")
+    assert "discreet verify new/city.mechanism" in page
+    sound, _, published = page.partition("Attacked: this service")[2].partition(
+        "Attacked: the published protocol"
+    )
+    assert "the claim is broken" not in sound
+    assert "the claim is broken" in published
 
 
 def test_the_census_is_a_table_that_verifies(demo: Demo) -> None:
@@ -82,8 +95,8 @@ def test_the_patients_are_a_table_that_verifies(demo: Demo) -> None:
 def test_progress_and_times_are_told_but_nothing_is_printed(
     demo: Demo, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(said) == 8
-    parts = {"city", "curves", "grid", "attack", "choice", "census", "patients", "page"}
+    assert len(said) == 9
+    parts = {"city", "curves", "grid", "attack", "service", "choice", "census", "patients", "page"}
     assert set(demo.seconds) == parts
     assert min(demo.seconds.values()) > 0
     assert capsys.readouterr().out == ""

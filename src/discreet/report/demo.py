@@ -25,6 +25,7 @@ from discreet.report.counting import count_demo
 from discreet.report.maps import Backdrop
 from discreet.report.page import make_chapter, write_report
 from discreet.report.patients import patient_demo
+from discreet.report.served import service_demo
 from discreet.report.trying import try_design
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Demo:
     page
         The report.
     artefacts
-        Channels that ``discreet verify`` reads.
+        Channels, and last a mechanism of a location service, that ``discreet verify`` reads.
     tables
         Tables that it reads.
     seconds
@@ -126,7 +127,7 @@ def build_demo(
     patients: int = 1_500,
     on_progress: Callable[[str], None] | None = None,
 ) -> Demo:
-    """Make the demo: ``index.html``, two channels, ``census.parquet`` and ``patients.csv``.
+    """Make the demo: ``index.html``, two channels, a mechanism, ``census.parquet`` and ``patients.csv``.
 
     Parameters
     ----------
@@ -166,10 +167,12 @@ def build_demo(
     watch = _Watch(on_progress)
     files = (folder / "city.channel", folder / "grid.channel")
     tables = (folder / "census.parquet", folder / "patients.csv")
+    service = folder / "city.mechanism"
     city = made_city(junctions, seed=seed)
     chapters = [
         _city_chapter(city, files[0], watch),
         _grid_chapter(rows, columns, files[1], watch),
+        _service_chapter(city, service, watch),
         _choice_chapter(people, runs, watch),
         _census_chapter(households, tables[0], watch),
         _patient_chapter(patients, tables[1], watch),
@@ -177,7 +180,7 @@ def build_demo(
     watch.begin("Writing the page")
     page = write_report(chapters, folder / "index.html", title=_TITLE, lead=(_PROMISE, _PROOF))
     watch.end("page")
-    return Demo(page, files, tables, dict(watch.seconds))
+    return Demo(page, (*files, service), tables, dict(watch.seconds))
 
 
 def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
@@ -238,6 +241,15 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
         attacked=attacked,
         audits=audits,
     )
+
+
+def _service_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
+    watch.begin(
+        "Designing what a location service publishes for the roads of the city, and attacking it"
+    )
+    made = service_demo(city, file)
+    watch.end("service")
+    return made
 
 
 def _choice_chapter(people: int, runs: int, watch: _Watch) -> Chapter:

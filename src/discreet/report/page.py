@@ -39,6 +39,7 @@ CHAPTERS: Mapping[str, str] = {
     "frontier": "discreet.report.frontier:chapter",
     "hierarchy": "discreet.report.hierarchy:chapter",
     "kanonymity": "discreet.report.kanonymity:chapter",
+    "lrgeo": "discreet.report.location:chapter",
     "metricdp": "discreet.report.metricdp:chapter",
     "query": "discreet.report.answers:chapter",
     "risk": "discreet.report.risk:chapter",

@@ -1,0 +1,135 @@
+"""The chapter of a location service: what is promised, where a place is reported, and what the server learns.
+
+A mechanism is made from public inputs, so that nothing on the page is private; the place whose row is drawn is an
+example.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.core.errors import InvalidProblemError
+from discreet.plot import plot_channel_row
+from discreet.plot._ground import FAINT
+from discreet.report.attacked import section
+from discreet.report.figures import inline_svg, new_figure
+from discreet.report.page import Chapter, render_template
+from discreet.report.words import distance, example_distance, guesses, number, strength
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.evaluate.attack.finding import Attacked
+    from discreet.lrgeo import Mechanism, Region
+
+__all__ = ["chapter"]
+
+_LEAD = "A server publishes one mechanism for everybody; clients draw their reports themselves."
+
+
+def chapter(
+    mechanism: Mechanism,
+    *,
+    region: Region | None = None,
+    place: int = 0,
+    title: str = "A location service",
+    anchor: str = "location",
+    lead: Sequence[str] = (_LEAD,),
+    size: int | None = None,
+    artefact: str | None = None,
+    attacked: Sequence[tuple[str, Attacked]] = (),
+) -> Chapter:
+    """Render a mechanism that a location service publishes.
+
+    Parameters
+    ----------
+    mechanism
+        What is published.
+    region
+        The region with its roads, which are no part of a mechanism, to be drawn under the map.
+    place
+        The place whose row is drawn.
+    title, anchor, lead
+        Heading, name in links, and paragraphs under the heading.
+    size
+        Bytes of the file.
+    artefact
+        Name of the file, for the command that checks it.
+    attacked
+        Heading and findings of attacks, such as on both modes of the service.
+
+    Returns
+    -------
+    Chapter
+        For :func:`discreet.report.write_report`.
+
+    Raises
+    ------
+    InvalidProblemError
+        When there is no such place.
+    """
+    own, guarantee = mechanism.region, mechanism.guarantee
+    if not 0 <= place < own.K:
+        raise InvalidProblemError("place", f"an index from 0 to {own.K - 1}", place)
+    spacing = Fraction(own.reach).limit_denominator(1000)
+    length = example_distance(guarantee, spacing)
+    nats = strength(guarantee, length)
+    told = "one file" if size is None else f"{number(size / 1000)} kB"
+    body = render_template(
+        "location.html",
+        title=title,
+        anchor=anchor,
+        lead=lead,
+        passed=mechanism.certificate.passed,
+        guarantee=str(guarantee),
+        claim={
+            "distance": distance(length, own.unit),
+            "guesses": "100" if nats is None else guesses(nats),
+        },
+        size=told,
+        figure=_map(mechanism, region or own, place, anchor),
+        numbers=_numbers(mechanism),
+        artefact=artefact,
+        attacked=[
+            section(found, title=heading, anchor=f"{anchor}-attacked-{at}")
+            for at, (heading, found) in enumerate(attacked)
+        ],
+    )
+    return Chapter(title, anchor, body, lead[0] if lead else _LEAD)
+
+
+def _map(mechanism: Mechanism, region: Region, place: int, anchor: str) -> str:
+    from matplotlib.collections import LineCollection
+
+    figure = new_figure(6.2, 5.2)
+    ax = figure.add_subplot()
+    roads = region.roads
+    if roads is not None:
+        lines = roads.vertices[roads.segments] * (region.points[0] / region.places[0])[0]
+        ax.add_collection(LineCollection(list(lines), colors=FAINT, linewidths=0.8, zorder=1))
+    plot_channel_row(
+        mechanism.channel,
+        region.points,
+        place,
+        reports=mechanism.channel.names,
+        unit=region.unit,
+        ax=ax,
+    )
+    return inline_svg(figure, label="Map of where one place is reported", salt=anchor)
+
+
+def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:
+    channel, unit = mechanism.channel, mechanism.region.unit
+    told = [("places", f"{mechanism.region.K}"), ("explicit weights", f"{len(channel.ball)}")]
+    if mechanism.upper is not None:
+        told.append(("expected loss", f"{number(mechanism.upper)} {unit}"))
+    if mechanism.lower is not None:
+        told.append(("no private mechanism loses less than", f"{number(mechanism.lower)} {unit}"))
+    checks = mechanism.certificate.checks
+    passed = sum(check.passed for check in checks)
+    return [
+        *told,
+        ("checks of the verifier passed", f"{passed} of {len(checks)}"),
+        ("SHA-256", mechanism.digest[:16]),
+    ]
