@@ -101,3 +101,21 @@ def test_a_result_is_kept_for_so_long_and_no_longer(jobs: Jobs) -> None:
             return
         time.sleep(0.02)
     raise AssertionError
+
+
+@pytest.mark.parametrize("jobs", [Limits(batch=1, jobs=5)], indirect=True)
+def test_a_process_that_cannot_start_fails_its_job_and_not_the_queue(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a script without a guard of its main part meets: the thread lives on, and says why."""
+
+    def refuse(*_: object) -> None:
+        message = "before the current process has finished its bootstrapping phase"
+        raise RuntimeError(message)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("multiprocessing.context.SpawnProcess._Popen", staticmethod(refuse))
+        reason = ended(jobs, jobs.submit(upload(GOOD))).reason
+    assert reason is not None
+    assert "cannot start" in reason
+    assert ended(jobs, jobs.submit(upload(GOOD))).status == "done"

@@ -181,6 +181,12 @@ class _Worker:
         except (EOFError, OSError):
             self.stop()
             return "the solver's process ended"
+        except RuntimeError:
+            # What multiprocessing raises where a script that starts us has no ``__main__`` guard.
+            self.stop()
+            return (
+                "the solver's process cannot start: guard the script with if __name__ == '__main__'"
+            )
         return found
 
     def stop(self) -> None:
@@ -199,9 +205,11 @@ class _Worker:
             # Not a fork: the server has threads.
             context = multiprocessing.get_context("spawn")
             self._pipe, theirs = context.Pipe()
-            self._process = context.Process(target=_serve, args=(self._solve, theirs), daemon=True)
-            self._process.start()
+            process = context.Process(target=_serve, args=(self._solve, theirs), daemon=True)
+            process.start()
             theirs.close()
+            # Only now: one that never started can't be killed either.
+            self._process = process
         return self._pipe
 
 

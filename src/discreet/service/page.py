@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.exact import float_ceil
+from discreet.service.gate import HEADERS, refused
 from discreet.service.wire import JSON, decode
 
 if TYPE_CHECKING:
@@ -41,20 +42,6 @@ _FILES = {
     "page.js": ("page.js", "text/javascript; charset=utf-8"),
     "client.js": ("client.js", "text/javascript; charset=utf-8"),
 }
-
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-
-_HEADERS = (
-    ("content-security-policy", _POLICY),
-    ("cache-control", "no-store"),
-    ("referrer-policy", "no-referrer"),
-    ("x-content-type-options", "nosniff"),
-    ("cross-origin-opener-policy", "same-origin"),
-    ("cross-origin-resource-policy", "same-origin"),
-)
 
 _MOST = 1000
 """Bytes of a body."""
@@ -176,29 +163,15 @@ class Page:
             return
         from starlette.concurrency import run_in_threadpool
 
-        status, media, body = self._refused(scope) or (0, "", b"")
-        if not status:
+        why = refused(scope, self._host, self.token)
+        if why is not None:
+            status, media, body = _said(*why)
+        else:
             given = await _body(receive)
             status, media, body = await run_in_threadpool(self._answer, scope, given)
-        headers = [("content-type", media), ("content-length", str(len(body))), *_HEADERS]
-        raw = [(name.encode(), value.encode()) for name, value in headers]
-        await send({"type": "http.response.start", "status": status, "headers": raw})
+        about = ((b"content-type", media.encode()), (b"content-length", str(len(body)).encode()))
+        await send({"type": "http.response.start", "status": status, "headers": [*about, *HEADERS]})
         await send({"type": "http.response.body", "body": body})
-
-    def _refused(self, scope: Message) -> tuple[int, str, bytes] | None:
-        headers = [(name, value) for name, value in scope["headers"] if name == b"host"]
-        if [value for _, value in headers] != [self._host.encode()]:
-            return _said(421, "this is another host")
-        start = f"/{self.token}/".encode()
-        if not secrets.compare_digest(scope["path"].encode()[: len(start)], start):
-            return _said(404, "no such path")
-        if scope["method"] == "POST":
-            origins = [value for name, value in scope["headers"] if name == b"origin"]
-            if origins != [f"http://{self._host}".encode()]:
-                return _said(403, "this is for the page alone")
-        elif scope["method"] != "GET":
-            return _said(405, "no such method here")
-        return None
 
     def _answer(self, scope: Message, body: bytes | None) -> tuple[int, str, bytes]:
         name = scope["path"][len(self.token) + 2 :]

@@ -14,10 +14,10 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, StreamingResponse
 
 from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.service.gate import HEADERS, Gate
 from discreet.service.guard import Guard
 from discreet.service.limits import Limits
 from discreet.studio.asked import ROLES, number_of, read_models, read_roles, whole_of
-from discreet.studio.gate import HEADERS, Gate
 from discreet.studio.jobs import Job, sentence
 from discreet.studio.outlines import group_numbers, write_outline
 from discreet.studio.reading import DELIMITERS, ENCODINGS, describe, read_upload

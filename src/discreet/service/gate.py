@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
     Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-__all__ = ["HEADERS", "Gate"]
+__all__ = ["HEADERS", "Gate", "refused"]
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -60,28 +60,46 @@ class Gate:
             await send({"type": "websocket.close", "code": 1008})
             return
         if scope["type"] == "http":
-            refused = self._refused(scope)
-            if refused is not None:
-                await _answer(send, *refused)
+            why = refused(scope, self._host, self._token)
+            if why is not None:
+                await _answer(send, *why)
                 return
             path = scope["path"][len(self._token) + 1 :]
             scope = {**scope, "path": path, "raw_path": path.encode()}
         await self._app(scope, receive, send)
 
-    def _refused(self, scope: Message) -> tuple[int, str] | None:
-        named = [value for name, value in scope["headers"] if name == b"host"]
-        if named != [self._host.encode()]:
-            return 421, "this is another host"
-        start = f"/{self._token}/".encode()
-        if not secrets.compare_digest(scope["path"].encode()[: len(start)], start):
-            return 404, "no such path"
-        if scope["method"] == "POST":
-            origins = [value for name, value in scope["headers"] if name == b"origin"]
-            if origins != [f"http://{self._host}".encode()]:
-                return 403, "this is for the page alone"
-        elif scope["method"] != "GET":
-            return 405, "no such method here"
-        return None
+
+def refused(scope: Message, host: str, token: str) -> tuple[int, str] | None:
+    """Say why a request is refused, as a status and a sentence; ``None`` where it is not.
+
+    Parameters
+    ----------
+    scope
+        Of an HTTP request.
+    host
+        Host and port as they stand in the address of the page.
+    token
+        What the path of each request begins with.
+
+    Examples
+    --------
+    >>> asked = {"headers": [(b"host", b"127.0.0.1:80")], "path": "/secret/page.js", "method": "GET"}
+    >>> refused(asked, "127.0.0.1:80", "secret"), refused(asked, "127.0.0.1:80", "guess")
+    (None, (404, 'no such path'))
+    """
+    named = [value for name, value in scope["headers"] if name == b"host"]
+    if named != [host.encode()]:
+        return 421, "this is another host"
+    start = f"/{token}/".encode()
+    if not secrets.compare_digest(scope["path"].encode()[: len(start)], start):
+        return 404, "no such path"
+    if scope["method"] == "POST":
+        origins = [value for name, value in scope["headers"] if name == b"origin"]
+        if origins != [f"http://{host}".encode()]:
+            return 403, "this is for the page alone"
+    elif scope["method"] != "GET":
+        return 405, "no such method here"
+    return None
 
 
 async def _answer(send: Send, status: int, text: str) -> None:
