@@ -71,11 +71,48 @@ def test_distances_scaled_up_are_all_rejected() -> None:
     assert residuals(forged(space, space.distances + space.distances // 10**6)) == [0, 66]
 
 
-def test_a_grid_without_its_lattice_is_compared_with_nothing() -> None:
-    """Its centers are rounded floats: the exact cell is what distances are about."""
-    space = SPACES["grid"]
-    bare = dataclasses.replace(space, source=TableLengths(space.distances))
-    assert residuals(bare) == [0]
+def test_part_of_a_grid_is_compared_with_its_centers() -> None:
+    """These are rounded floats, which leaves a tolerance. The check says that it is not exact."""
+    space = SPACES["grid"].restrict([0, 1, 5, 11])
+    assert residuals(space) == [0, 0]
+    assert not distance_checks(space)[1].exact
+    extent = int(space.distances.max())
+    assert residuals(one_more(space, 0, 1, extent // 10**9)) == [0, 1]
+
+
+def test_lengths_so_long_that_sums_would_wrap_are_malformed() -> None:
+    space = MetricSpace.from_matrix([[0, 1], [1, 0]], unit="km")
+    assert residuals(one_more(space, 0, 1, 2**52)) == [2]
+    assert residuals(dataclasses.replace(space, scale_bits=-1)) == [1]
+
+
+NO_POINTS = {
+    "not numbers": ("haversine", "km", [[np.nan, 0.0], [0.0, 1.0]]),
+    "beyond the pole": ("haversine", "km", [[91.0, 0.0], [0.0, 1.0]]),
+    "miles": ("haversine", "mi", [[1.0, 0.0], [0.0, 1.0]]),
+    "turns": ("angular", "turn", [[1.0, 0.0], [0.0, 1.0]]),
+    "no direction": ("angular", "rad", [[0.0, 0.0], [0.0, 1.0]]),
+    "outside the ball": ("hyperbolic", "1", [[1.5, 0.0], [0.0, 0.5]]),
+    "infinite": ("euclidean", "km", [[np.inf, 0.0], [0.0, 1.0]]),
+    "another letter a": ("euclide\N{CYRILLIC SMALL LETTER A}n", "km", [[0.0, 0.0], [0.0, 1.0]]),
+    "too few": ("euclidean", "km", [[0.0, 1.0]]),
+    "none": ("euclidean", "km", None),
+    "a grid of none": ("grid", "km", None),
+}
+
+
+@pytest.mark.parametrize("name", NO_POINTS)
+def test_points_that_have_no_such_distances_are_rejected(name: str) -> None:
+    """No length is below the distance of what has none: such files once passed, for NaN is not above a limit."""
+    metric, unit, points = NO_POINTS[name]
+    table = np.array([[0, 1], [1, 0]])
+    coordinates = None if points is None else np.array(points)
+    space = MetricSpace(unit, metric, 40, TableLengths(table), coordinates)
+    assert residuals(space) == [0, 2]
+
+
+def test_a_lattice_under_another_metric_is_rejected() -> None:
+    assert residuals(dataclasses.replace(SPACES["grid"], metric="manhattan")) == [0, 12]
 
 
 @pytest.mark.parametrize(

@@ -218,3 +218,11 @@ def test_a_row_that_does_not_sum_to_the_total_is_counted(limbs: int) -> None:
     # Sums beyond 64 bits do not wrap around to the right one.
     forged[:, :, :] = 2**63
     assert row_sum_check(channel).residual == 2
+
+
+def test_lengths_whose_sum_wraps_imply_no_other() -> None:
+    """Two lengths of 2^62 add up to less than nothing in 64 bits: a pair at distance 1 would have been left out."""
+    lengths = np.full((3, 3), 2**62)
+    np.fill_diagonal(lengths, 0)
+    lengths[0, 1] = lengths[1, 0] = 1
+    assert not implied_pairs(BoundPairs(lengths > 0, lengths, 0)).any()

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["distance_checks"]
 
+_LARGEST = 1 << 52
+"""No length of a space reaches it; with longer ones sums of int64 could wrap."""
+
+_MOST_BITS = 1000
+"""Beyond any scale that a space has: 2^-s is then still a float."""
+
+_UNITS = {"haversine": ("km", "m"), "angular": ("rad",)}
+"""The units of metrics whose true distances have one of their own."""
+
 
 def distance_checks(space: MetricSpace) -> list[Check]:
     """Compare stored distances with their mirror images, and with the true ones where there are points.
@@ -33,10 +42,11 @@ def distance_checks(space: MetricSpace) -> list[Check]:
     Returns
     -------
     list of Check
-        That distances are symmetric, non-negative, and zero on the diagonal; and for points that none exceeds the true
-        distance: in integers for grids, Euclidean and Manhattan distances, up to ``1e-10`` of the extent for great
-        circles and angles, and up to ``1e-10`` of itself for distances in the Poincare ball. Spaces of graphs and
-        matrices have no points to compare with.
+        That distances are symmetric, non-negative, below ``2^52`` and zero on the diagonal; and for points that none
+        exceeds the true distance: in integers for lattices, Euclidean and Manhattan distances, up to ``1e-10`` of the
+        extent for great circles, angles and parts of a grid, and up to ``1e-10`` of itself in the Poincare ball. All
+        of them exceed it where points are none of their metric, the unit is not that of the metric, or the
+        metric is unknown. Spaces of graphs and matrices have no points to compare with.
 
     Examples
     --------
@@ -45,7 +55,9 @@ def distance_checks(space: MetricSpace) -> list[Check]:
     [True, True]
     """
     stored = space.distances
-    wrong = int((stored != stored.T).sum() + (stored < 0).sum() + (stored.diagonal() != 0).sum())
+    wrong = int((stored != stored.T).sum() + (stored.diagonal() != 0).sum())
+    wrong += int((stored < 0).sum() + (stored >= _LARGEST).sum())
+    wrong += not 0 <= space.scale_bits <= _MOST_BITS
     checks = [
         Check(
             "malformed distances",
@@ -55,20 +67,48 @@ def distance_checks(space: MetricSpace) -> list[Check]:
             detail="symmetric, zero on the diagonal",
         )
     ]
+    if space.metric in {"graph", "matrix"} or wrong:
+        return checks
     exact, detail = True, f"{space.metric}, in integers"
-    if isinstance(space.source, LatticeLengths):
+    strange = _strange(space)
+    if strange:
+        above, detail = space.n, strange
+    elif isinstance(space.source, LatticeLengths):
         above = _above_grid(stored, space.source.places, space.source.cell * 2**space.scale_bits)
     elif space.metric in {"euclidean", "manhattan"}:
         above = _above_plane(space)
     elif space.metric in {"haversine", "angular"}:
         exact, detail = False, f"{space.metric}, up to 1e-10 of the extent"
         above = _above_sphere(space)
-    elif space.metric == "hyperbolic":
+    elif space.metric == "grid":
+        exact, detail = False, "part of a grid, up to 1e-10 of the extent"
+        above = _above_centers(space)
+    else:
         exact, detail = False, "hyperbolic, up to 1e-10 of each"
         above = _above_ball(space)
-    else:
-        return checks
     return [*checks, Check("distances above the true ones", above, 0, exact=exact, detail=detail)]
+
+
+def _strange(space: MetricSpace) -> str:
+    """Say why the points of a space have no distances of its metric in its unit; nothing where they have."""
+    metric, lattice = space.metric, isinstance(space.source, LatticeLengths)
+    if metric not in {"grid", "euclidean", "manhattan", "haversine", "angular", "hyperbolic"}:
+        return "a metric that is not known"
+    if space.unit not in _UNITS.get(metric, (space.unit,)):
+        return f"{metric} distances have another unit"
+    if metric != "grid" if lattice else space.points is None:
+        return f"no points for {metric} distances"
+    points = np.zeros((space.n, 2)) if space.points is None else np.asarray(space.points)
+    # Negated, so that what is not a number is refused too.
+    if points.ndim != 2 or len(points) != space.n or not (np.abs(points) < 2.0**100).all():
+        return "points that are no points"
+    if metric == "haversine":
+        outside = points.shape[1] != 2 or (np.abs(points) > (90, 360)).any()
+    elif metric == "hyperbolic":
+        outside = any(sum(Fraction(x) ** 2 for x in point) >= 1 for point in points.tolist())
+    else:
+        outside = metric == "angular" and not points.any(axis=1).all()
+    return f"points outside of what {metric} distances are about" if outside else ""
 
 
 def _above_grid(stored: NDArray[np.int64], places: NDArray[np.int64], cell: Fraction) -> int:
@@ -98,6 +138,17 @@ def _above_plane(space: MetricSpace) -> int:
         for j in (np.flatnonzero(~clear) + i + 1).tolist():
             length = sum(abs(x - y) ** power for x, y in zip(whole[i], whole[j], strict=True))
             above += (int(stored[i, j]) * below) ** power > length << (power * bits)
+    return above
+
+
+def _above_centers(space: MetricSpace) -> int:
+    """Count pairs longer than their centers are apart: these are floats that were rounded."""
+    points, above = np.asarray(space.points), 0
+    room = 1e-10 * float(np.ptp(points, axis=0).max())
+    for i in range(space.n - 1):
+        true = np.sqrt(((points[i + 1 :] - points[i]) ** 2).sum(axis=1))
+        limit = np.ldexp(true + room, space.scale_bits)
+        above += int((space.distances[i, i + 1 :] > limit).sum())
     return above
 
 

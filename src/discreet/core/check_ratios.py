@@ -206,7 +206,8 @@ def implied_pairs(bound: BoundPairs) -> NDArray[np.bool_]:
     [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
     """
     far = np.int64(1 << 60)
-    lengths = np.where(bound.mask & (bound.lengths > 0), bound.lengths, far)
+    # Not above it either, so that no sum of two wraps.
+    lengths = np.where(bound.mask & (bound.lengths > 0), np.minimum(bound.lengths, far), far)
     implied = np.zeros(lengths.shape, dtype=bool)
     relays = min(_RELAYS, len(lengths))
     nearest = np.argpartition(lengths, relays - 1, axis=1)[:, :relays]
