@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from theory_pages import ROOT, faults, is_there, methods_of, without_page
+
+from meta.theory_pages import ROOT, faults, is_there, methods_of, without_page
 
 GOOD = """# The closed form
 
