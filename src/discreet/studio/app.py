@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +18,12 @@ from discreet.service.limits import Limits
 from discreet.studio.asked import ROLES, number_of, read_models, read_roles, whole_of
 from discreet.studio.jobs import Job, sentence
 from discreet.studio.outlines import group_numbers, write_outline
+from discreet.studio.parts import read_form, render, told
 from discreet.studio.reading import DELIMITERS, ENCODINGS, describe, read_upload
 from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, Frontier, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
-    from jinja2 import Environment
 
     from discreet.studio.desks import Desk, Desks
 
@@ -39,7 +36,11 @@ MOST_SECONDS = 3_600.0
 
 _LIMITS = Limits(body=MOST_BYTES, body_seconds=300.0, rate=100.0, burst=400)
 
-_STATIC = {"studio.js": "text/javascript", "studio.css": "text/css"}
+_STATIC = {
+    "desk.js": "text/javascript",
+    "studio.css": "text/css",
+    "studio.js": "text/javascript",
+}
 
 
 def create_studio(desks: Desks, *, host: str, token: str, limits: Limits = _LIMITS) -> Gate:
@@ -94,7 +95,7 @@ def _refused(_: Request, error: Exception) -> Response:
 def _add_page(app: FastAPI, desks: Desks) -> None:
     @app.get("/")
     def page() -> Response:
-        return _part(
+        return render(
             "page.html",
             desk=desks.open(),
             delimiters=DELIMITERS,
@@ -128,13 +129,13 @@ def _add_table(app: FastAPI, desks: Desks) -> None:
 
     @app.post("/{desk}/outline")
     async def outline(desk: str, request: Request) -> Response:
-        at, form = desks.get(desk), await _form(request)
+        at, form = desks.get(desk), await read_form(request)
         text = await run_in_threadpool(_outline, at, form)
         return Response(text, media_type="text/plain; charset=utf-8")
 
     @app.post("/{desk}/risk")
     async def risk(desk: str, request: Request) -> Response:
-        at, form = desks.get(desk), await _form(request)
+        at, form = desks.get(desk), await read_form(request)
         return await run_in_threadpool(_risk, at, form)
 
 
@@ -144,7 +145,7 @@ def _load(desk: Desk, data: bytes, asked: dict[str, str]) -> Response:
     desk.clear()
     desk.upload = read_upload(data, name, delimiter=delimiter, encoding=encoding)
     desk.name, desk.columns = name, describe(desk.upload.table)
-    return _part("columns.html", name=name, upload=desk.upload, columns=desk.columns, roles=ROLES)
+    return render("columns.html", name=name, upload=desk.upload, columns=desk.columns, roles=ROLES)
 
 
 def _outline(desk: Desk, form: dict[str, str]) -> str:
@@ -187,7 +188,7 @@ def _risk(desk: Desk, form: dict[str, str]) -> Response:
     classes = classes_of(table, roles.names)
     found = risk(table, roles.names)
     gone = set(roles.dropped)
-    return _part(
+    return render(
         "risk.html",
         risk=found,
         sizes=sizes_of(classes.sizes),
@@ -204,13 +205,13 @@ def _risk(desk: Desk, form: dict[str, str]) -> Response:
 def _add_jobs(app: FastAPI, desks: Desks) -> None:
     @app.post("/{desk}/frontier")
     async def frontier(desk: str, request: Request) -> Response:
-        at, form = desks.get(desk), await _form(request)
+        at, form = desks.get(desk), await read_form(request)
         await run_in_threadpool(_start, at, form, "frontier")
         return Response(status_code=202)
 
     @app.post("/{desk}/run")
     async def run(desk: str, request: Request) -> Response:
-        at, form = desks.get(desk), await _form(request)
+        at, form = desks.get(desk), await read_form(request)
         await run_in_threadpool(_start, at, form, "run")
         return Response(status_code=202)
 
@@ -235,7 +236,7 @@ def _add_running(app: FastAPI, desks: Desks) -> None:
         job = desks.get(desk).job
         if job is None:
             raise InvalidProblemError("job", "one that was started", "none")
-        return StreamingResponse(_told(job), media_type="text/event-stream")
+        return StreamingResponse(told(job), media_type="text/event-stream")
 
 
 def _add_results(app: FastAPI, desks: Desks) -> None:
@@ -244,7 +245,7 @@ def _add_results(app: FastAPI, desks: Desks) -> None:
         job = desks.get(desk).job
         if job is None or job.result is None:
             raise InvalidProblemError("job", "one that is done", "none")
-        return _part("frontier.html" if job.kind == "frontier" else "result.html", **job.result)
+        return render("frontier.html" if job.kind == "frontier" else "result.html", **job.result)
 
     @app.get("/{desk}/download/{part}")
     def download(desk: str, part: str) -> Response:
@@ -286,51 +287,7 @@ def _start(desk: Desk, form: dict[str, str], kind: str) -> None:
     desk.job = Job(task, kind)
 
 
-async def _told(job: Job) -> AsyncIterator[str]:
-    """Send each event once, and an empty line now and then, so that a closed page is noticed."""
-    sent, idle = 0, 0
-    while True:
-        over = job.over
-        for event in job.events[sent:]:
-            yield f"data: {json.dumps(event)}\n\n"
-        sent = len(job.events)
-        if over:
-            return
-        await asyncio.sleep(0.1)
-        idle += 1
-        if idle % 50 == 0:
-            yield ": \n\n"
-
-
-async def _form(request: Request) -> dict[str, str]:
-    try:
-        found = json.loads(await request.body())
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        raise InvalidProblemError("form", "names and texts", "something else")
-    return found
-
-
 def _upload(desk: Desk) -> Any:  # noqa: ANN401 - an Upload
     if desk.upload is None:
         raise InvalidProblemError("File", "one that is loaded", "none")
     return desk.upload
-
-
-def _part(name: str, /, **values: Any) -> Response:  # noqa: ANN401 - a template takes what it names
-    text = _environment().get_template(name).render(**values)
-    return Response(text, media_type="text/html; charset=utf-8")
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("discreet.studio"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
