@@ -60,6 +60,16 @@ def test_two_levels_down_is_the_least_cost_of_two_levels() -> None:
     assert errors[1] < errors[0]
 
 
+@pytest.mark.parametrize("epsilon", ["1e-4", "1e-6", "1e-9"])
+def test_two_levels_down_hold_the_parent_whatever_the_noise(epsilon: str) -> None:
+    """Beyond some noise a weight does not hold a parent at its counts; its counts as totals do."""
+    data = GroupSizes.from_counts(DEEP, np.ones((5, 3), dtype=np.int64), units="private")
+    guarantee = PureDP(epsilon, "add-remove-person")
+    made = TopDown("b").solve(measure(data, "direct", guarantee, bits=SeededBits(1)))
+    assert (made >= 0).all()
+    assert (made == DEEP.totals(made[DEEP.leaves])).all()
+
+
 @pytest.mark.parametrize("units", ["public", "private"])
 def test_progress_is_told_level_by_level(units: str) -> None:
     for method, kind in (

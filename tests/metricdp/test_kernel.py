@@ -141,3 +141,15 @@ def test_probabilities_below_the_floats_stay_positive(nats: int) -> None:
     assert (found.matrix > 0).all()
     assert found.matrix.sum(axis=1) == pytest.approx(1.0)
     assert proven(part, found) >= -1e-300
+
+
+@pytest.mark.parametrize(("dear", "verdict"), [(9.0, "succeeds"), (0.1, "fails")])
+def test_reports_that_are_nobodys_own_are_tested_too(dear: float, verdict: str) -> None:
+    """A report of another component may be better than one's own: then the closed form is not the best."""
+    space = MetricSpace.from_points([[0.0], [1.0], [50.0], [51.0]], unit="km")
+    table = np.array([[0, 1, 9, dear], [1, 0, 9, dear], [9, 9, 0, 1], [9, 9, 1, 0]])
+    problem = Problem(space, utility_loss=table)
+    part = Whole(problem, space.adjacency(2), Fraction(1)).parts[0]
+    found = solved(part)
+    assert found.note.endswith(f"its test of optimality {verdict}.")
+    assert (proven(part, found) >= loss(part, found) * (1 - 1e-9)) == (verdict == "succeeds")

@@ -15,7 +15,16 @@ from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import MetricDP
 from discreet.core.lp import LinearProgram, solve
 from discreet.core.metric import MetricSpace
-from discreet.metricdp import Direct, Exponential, Kernel, PlanarLaplace, Problem, constopt, design
+from discreet.metricdp import (
+    Anchored,
+    Direct,
+    Exponential,
+    Kernel,
+    PlanarLaplace,
+    Problem,
+    constopt,
+    design,
+)
 from discreet.metricdp.baselines import Uniform, baseline_matrix, bayes_remap
 from discreet.metricdp.constopt import ConstOPT
 from discreet.metricdp.part import Limits, Method, Whole
@@ -285,3 +294,14 @@ def test_secrets_that_never_occur_are_no_place_for_all_reports() -> None:
     problem = Problem(GRID, utility_loss="euclidean", prior=prior)
     matrix = raw(TruncatedExponential(), problem, "3")
     assert matrix.argmax(axis=1).tolist() == list(range(GRID.n))
+
+
+@pytest.mark.parametrize("method", [Exponential(), TruncatedExponential(), Anchored(), ConstOPT()])
+def test_fewer_reports_than_secrets_stand_where_they_are_named_too(method: Method) -> None:
+    """A secret that never occurs costs nothing wherever a report stands, and is no place for it."""
+    line = MetricSpace.grid(1, 4, cell=1, unit="km")
+    prior = [0, 1 / 3, 1 / 3, 1 / 3]
+    problem = Problem(line, utility_loss="distance", prior=prior, reports=[1, 3])
+    matrix = raw(method, problem, "2")
+    assert matrix.argmax(axis=1)[[1, 3]].tolist() == [0, 1]
+    assert matrix[3, 1] > 0.7

@@ -7,7 +7,7 @@ matched one to one, which is the cheapest matching; the sizes of a pair are aver
 estimates; and what the children get is passed on below. In the end the leaves are added up, so that everything is whole
 and consistent.
 
-The number of groups of each region is public, as there. Deviations: the precision of a size is that of the noise of its
+The number of groups of each region is public, as there. Deviations: the variance of a size is that of the noise of its
 node, divided by the number of groups that were estimated as equal, for all three estimators; sorted sizes and survival
 counts are of top-coded sizes; groups of one size of several children are matched in turn, by largest shares.
 """

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError, SolverError
+from discreet.core.errors import InvalidProblemError
 from discreet.core.tree import Tree
 from discreet.hierarchy.laminar import project
 from discreet.hierarchy.survival import check_kind, counts_of, fitted
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["TopDown", "TopDownCumulative", "apportion", "top_down_b"]
 
 _FIXED = 1 << 20
-"""The weight that holds a parent at its counts; that it did is checked."""
+"""The weight that holds a parent at its counts in one program for all sizes; whether it did is checked."""
 
 
 def apportion(values: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -197,7 +197,12 @@ def _descend_two(
         wanted[0] = fit[node]
         made = project(small, wanted, total=int(fit[node].sum()), weights=weights)
         if not np.array_equal(made[0], fit[node]):
-            raise SolverError("top-down", "a parent moved", "its weight was too small")
+            # Noise beyond that weight. The parent's counts as totals, size by size, hold it whatever the noise is.
+            alone = [
+                project(small, wanted[:, [s]], total=count)
+                for s, count in enumerate(fit[node].tolist())
+            ]
+            made = np.hstack(alone)
         fit[below.start : below.stop] = made[1 : len(below) + 1]
     return fit
 

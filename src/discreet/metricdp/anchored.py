@@ -154,7 +154,7 @@ class Anchored:
             return time.perf_counter() > stop
 
         begun = time.perf_counter()
-        home = _homes(part)
+        home = part.places
         blocks, start = anchored_blocks(part, home, self.radius)
         constant = int(part.cost.sum(axis=0).argmin())
         labels = np.append(np.arange(part.n_reports), constant)
@@ -179,14 +179,6 @@ class Anchored:
             begun = now
         best = min(rounds, key=lambda answer: answer.loss)
         return replace(best, iterations=iterations)
-
-
-def _homes(part: Part) -> NDArray[np.int64]:
-    """Choose the secret around which each report's column is free: its own, or that for which it is cheapest."""
-    home = part.cost.argmin(axis=0)
-    if part.own is not None:
-        home[part.own] = np.arange(part.n)
-    return np.asarray(home, dtype=np.int64)
 
 
 def _costs(blocks: Blocks, cost: NDArray[np.float64]) -> NDArray[np.float64]:

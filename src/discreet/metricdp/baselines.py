@@ -56,8 +56,8 @@ class Exponential:
     One half of epsilon is for the numerator and one for the denominator, whence the 1/2: by the triangle inequality
     :math:`z_{ik} \le e^{\epsilon d_{ij}} z_{jk}` for *all* pairs. Here d are shortest paths of constraints: with all
     pairs constrained the distances themselves, as published; with a radius no shorter, which costs less and keeps the
-    same constraints as what it is compared with. A report stands where its own secret is, or the secret for which it is
-    cheapest where it names none.
+    same constraints as what it is compared with. A report stands at :attr:`~discreet.metricdp.part.Part.places`: at
+    its own secret, or where it is cheapest.
 
     Examples
     --------
@@ -73,10 +73,7 @@ class Exponential:
 
     def solve(self, part: Part, limits: Limits) -> Candidate:  # noqa: ARG002 - every method has both
         """Write the matrix down."""
-        home = part.cost.argmin(axis=0)
-        if part.own is not None:
-            home[part.own] = np.arange(part.n)
-        nats = -0.5 * part.rate * part.paths[:, home]
+        nats = -0.5 * part.rate * part.paths[:, part.places]
         matrix = np.exp(nats - nats.max(axis=1, keepdims=True))
         matrix /= matrix.sum(axis=1, keepdims=True)
         return Candidate("exponential", matrix, None, "The exponential mechanism was written down.")

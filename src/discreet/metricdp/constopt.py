@@ -31,7 +31,6 @@ import numpy as np
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.metricdp.part import Candidate
-from discreet.metricdp.truncated import places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,7 +105,7 @@ class ConstOPT:
         ----------
         ``2 f + f^2`` rows for each report with f free entries, after ``O(n^2)`` work for each report.
         """
-        home = places(part)
+        home = part.places
         nats = np.asarray(part.rate * part.paths, dtype=np.float64)
         radius = self._radius(nats, part)
         tries = 0

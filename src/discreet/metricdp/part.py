@@ -86,6 +86,18 @@ class Part:
         return self.constraints.prune()
 
     @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """At which secret each report stands, ``(n_reports,)``: at that whose own it is, or at its home."""
+        # A cost of zero may be that of a secret that never occurs, so that known places come first.
+        made: NDArray[np.int64] = (
+            self.cost.argmin(axis=0) if self.home is None else np.array(self.home)
+        )
+        if self.own is not None:
+            made[self.own] = np.arange(self.n)
+        made.setflags(write=False)
+        return made
+
+    @cached_property
     def paths(self) -> NDArray[np.int64]:
         """Lengths of shortest paths of constraints."""
         n, graph = self.n, self.constraints

@@ -26,8 +26,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.metricdp.part import Candidate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from discreet.metricdp.part import Limits, Part
 
 __all__ = ["TruncatedExponential"]
@@ -70,17 +68,8 @@ class TruncatedExponential:
         """Write the matrix down."""
         odds = (1 - self.beta) * (part.n_reports - 1) / self.beta
         threshold = max(0.0, 2 * math.log(odds)) if odds > 0 else 0.0
-        nats = -0.5 * np.minimum(part.rate * part.paths[:, places(part)], threshold)
+        nats = -0.5 * np.minimum(part.rate * part.paths[:, part.places], threshold)
         matrix = np.exp(nats - nats.max(axis=1, keepdims=True))
         matrix /= matrix.sum(axis=1, keepdims=True)
         note = f"The exponential mechanism, cut off beyond {threshold:.3g} nats, was written down."
         return Candidate("tem", matrix, None, note, {"beta": str(self.beta)})
-
-
-def places(part: Part) -> NDArray[np.int64]:
-    """Say at which secret each report stands: its own, or where it is cheapest."""
-    # A cost of zero may be that of a secret that never occurs, so that known places come first.
-    home: NDArray[np.int64] = part.cost.argmin(axis=0) if part.home is None else np.array(part.home)
-    if part.own is not None:
-        home[part.own] = np.arange(part.n)
-    return home
