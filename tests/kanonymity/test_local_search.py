@@ -21,7 +21,7 @@ from discreet.kanonymity.initial import Initial
 from discreet.kanonymity.local import shared
 from discreet.kanonymity.local.unions import Schedule, Union, unions_for
 from discreet.kanonymity.local_search import LocalSearch, split_large
-from discreet.kanonymity.problem import Problem
+from discreet.kanonymity.problem import Numeric, Problem
 from discreet.kanonymity.subsets import SubsetProgram, optimum_of
 from kanonymity.tables import fars, mixed, numeric
 
@@ -57,6 +57,16 @@ def test_the_subset_program_finds_the_optimum_over_classes_of_any_size(
     assert problem.loss_of(found.labels) == pytest.approx(best, abs=1e-12)
     assert found.lower <= best
     assert found.lower == pytest.approx(best, abs=1e-9)
+
+
+def test_a_preference_for_more_classes_never_raises_the_bound() -> None:
+    """Two groups of six rows, each of which loses nothing in threes and less than the tolerance in pairs."""
+    tiny = 4e-13
+    rows = np.repeat([0.0, tiny, 0.5, 0.5 + tiny], 3)
+    problem = Problem.from_columns({"a": rows}, [Numeric("a", low=0, high=1)])
+    found = SubsetProgram().solve(problem, 2, Limits())
+    assert problem.loss_of(found.labels) > 1e-12
+    assert problem.loss_of(np.repeat([0, 1, 2, 3], 3)) == 0.0 == found.lower
 
 
 def test_equal_rows_are_kept_in_classes_of_k() -> None:

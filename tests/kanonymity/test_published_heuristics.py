@@ -173,13 +173,25 @@ def test_segmentation_is_the_best_of_all_cuts(n: int, k: int, seed: int, *, sets
     assert np.bincount(found).min() >= k
 
 
-def test_segmentation_of_one_column_of_numbers_is_the_optimum() -> None:
+def test_a_class_around_another_may_beat_every_cut_of_one_sorted_column() -> None:
+    problem = numeric(np.array([[0.0], [5.0], [5.0], [5.0], [10.0]]))
+    best = SubsetProgram().solve(problem, 2, FREE)
+    found = Segmentation().solve(problem, 2, FREE)
+    assert best.labels[0] == best.labels[4] != best.labels[2]
+    assert problem.loss_of(best.labels) == pytest.approx(2.0)
+    assert problem.loss_of(found.labels) == pytest.approx(2.5)
+
+
+def test_classes_that_cross_in_one_column_are_uncrossed_without_a_loss() -> None:
     rng = np.random.default_rng(4)
-    for _ in range(10):
-        problem = numeric(rng.integers(0, 30, (10, 1)).astype(float))
-        best = SubsetProgram().solve(problem, 3, FREE)
-        found = Segmentation().solve(problem, 3, FREE)
-        assert problem.loss_of(found.labels) == pytest.approx(problem.loss_of(best.labels))
+    for _ in range(50):
+        s, t = (int(size) for size in rng.integers(1, 6, 2))
+        first, second = np.sort(rng.integers(0, 30, s)), np.sort(rng.integers(0, 30, t))
+        if not (first[0] <= second[0] and first[-1] <= second[-1]):
+            continue
+        both = np.sort(np.concatenate([first, second]))
+        assert np.ptp(both[:s]) <= np.ptp(first)
+        assert np.ptp(both[s:]) <= np.ptp(second)
 
 
 def test_segmentation_is_never_worse_than_the_initial_solution_on_its_order() -> None:

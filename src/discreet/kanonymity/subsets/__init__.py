@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.kanonymity.problem import Problem
+    from discreet.kanonymity.subsets._kernels import Subsets
 
 __all__ = ["MOST_ROWS", "SubsetProgram", "optimum_of"]
 
@@ -48,9 +49,11 @@ class SubsetProgram:
         require_feasible(problem, k)
         if problem.n > MOST_ROWS:
             raise InvalidProblemError("problem", f"at most {MOST_ROWS} rows", "more")
-        labels, loss = optimum_of(problem, np.arange(problem.n), k)
+        from discreet.kanonymity.subsets._kernels import least_loss
+
+        labels, _, room = _solved(problem, np.arange(problem.n), k)
         # Sums of some hundred terms: below this, whatever the order of rounding.
-        lower = max(0.0, loss * (1 - 1e-12) - 1e-12)
+        lower = max(0.0, least_loss(problem.n, room) * (1 - 1e-12) - 1e-12)
         return Candidate("subset-program", labels, lower, "All partitions were compared.")
 
 
@@ -58,6 +61,13 @@ def optimum_of(
     problem: Problem, rows: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int32], float]:
     """Partition a few rows of a problem at the least cost; labels are numbered from 0 in their order."""
+    labels, loss, _ = _solved(problem, rows, k)
+    return labels, loss
+
+
+def _solved(
+    problem: Problem, rows: NDArray[np.int64], k: int
+) -> tuple[NDArray[np.int32], float, Subsets]:
     from discreet.kanonymity.subsets._kernels import best_partition, room_for
 
     n, part = len(rows), np.empty(len(rows), dtype=np.int64)
@@ -65,4 +75,4 @@ def optimum_of(
     own = np.arange(n)
     arrays = arrays_of(problem)._replace(codes=problem.codes[rows])
     loss = best_partition(arrays, own, own, n, part, room)
-    return part.astype(np.int32), float(loss)
+    return part.astype(np.int32), float(loss), room

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity._arrays import Arrays
 
-__all__ = ["Subsets", "best_partition", "room_for"]
+__all__ = ["Subsets", "best_partition", "least_loss", "room_for"]
 
 
 class Subsets(NamedTuple):
@@ -117,7 +117,8 @@ def best_partition(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
 ) -> float:
     """Partition ``union[:n]`` into classes of k to 2k - 1 rows at the least cost; write their numbers, give the cost.
 
-    Of equal costs the partition into more classes is taken. Exact: every class is looked at, by its last row.
+    Of costs that differ by rounding the partition into more classes is taken, so that the cost given may be above the
+    least by as much, more than once; :func:`least_loss` gives the least. Every class is looked at, by its last row.
     """
     m = len(A.kind)
     k = W.k
@@ -176,4 +177,23 @@ def best_partition(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
                 part[i] = label
         label += 1
         s ^= t
+    return float(W.least[full])
+
+
+@kernel
+def least_loss(n: int, W: Subsets) -> float:
+    """Give the least cost of the rows that :func:`best_partition` saw last, with no preference among near costs."""
+    full = (1 << n) - 1
+    W.least[1 : full + 1] = np.inf
+    W.least[0] = 0.0
+    for s in range(full):
+        if W.least[s] == np.inf:
+            continue
+        last = n - 1
+        while s & (1 << last):
+            last -= 1
+        for at in range(W.begin[last], W.begin[last + 1]):
+            t = W.classes[at]
+            if not s & t:
+                W.least[s | t] = min(W.least[s | t], W.least[s] + W.cost[t])
     return float(W.least[full])
