@@ -24,6 +24,7 @@ from discreet.submodular import (
     verify,
 )
 from discreet.submodular._method import Method
+from discreet.submodular.badanidiyuru_vondrak import BadanidiyuruVondrak
 from discreet.submodular.bases import BaseContinuousGreedy
 from discreet.submodular.permute_and_flip import PermuteAndFlip
 from discreet.submodular.problem import Line
@@ -221,3 +222,13 @@ def test_a_release_of_something_else_is_refused() -> None:
     other: Any = Release([1], PURE, certificate, Provenance("by hand"))
     with pytest.raises(InvalidProblemError, match="a release of a Selection, got list"):
         verify(other, PARTS)
+
+
+def test_rounds_pay_for_each_element() -> None:
+    """A draw of a round gives one element: three of them were not had for the price of one."""
+    selection = made(PURE, BadanidiyuruVondrak(rounds=1)).result
+    assert failed(selection) == set()
+    (line, *_) = selection.accounting
+    cheap = replace(line, draws=1, guarantee=PureDP(line.loss, "add-remove-one"))
+    forged = replace(selection, accounting=(cheap,))
+    assert failed(forged, cheap.guarantee) == {"accountant's lines unproved"}

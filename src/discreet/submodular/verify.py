@@ -191,7 +191,9 @@ def _holds(line: Line, selection: Selection) -> bool:
     loss = c * selection.per_draw * _width(statement)
     if line.loss < loss or selection.per_draw < 1 or c <= 0:
         return False
-    if selection.mechanism in _ONE_PASS and line.draws < len(selection.chosen):
+    # A draw gives one element, or as many as it has widths: of a whole base, or one in each round.
+    width = 1 if selection.mechanism in _ONE_PASS else selection.per_draw
+    if line.draws * width < len(selection.chosen):
         return False
     if line.rule == "secret subsample":
         return _subsample_holds(c * selection.per_draw, line, statement)
