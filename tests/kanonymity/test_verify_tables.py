@@ -258,3 +258,10 @@ def test_bad_tables_are_refused() -> None:
         classes_of({"age": [1]}, [])
     with pytest.raises(InvalidProblemError, match="ill"):
         verify({"age": [1, 1]}, guarantee, against={"age": [1, 1], "ill": [2, 2]})
+
+
+def test_a_missing_cell_is_not_an_empty_one() -> None:
+    """A Parquet file shows which of them a cell is, and a CSV file by its quotes."""
+    table = pl.DataFrame({"age": [None, None, "", ""]})
+    assert classes_of(table, ["age"]).sizes.tolist() == [2, 2]
+    assert not verify(table, KAnonymity(4, ("age",))).passed

@@ -194,7 +194,9 @@ def classes_of(table: Any, names: Sequence[str]) -> Classes:  # noqa: ANN401 - a
     >>> classes_of({"a": [1, 2, 1], "b": ["x", "y", "x"]}, ["a", "b"]).labels.tolist()
     [0, 1, 0]
     """
-    codes = [_numbered(cells(table, name)) for name in names]
+    # A missing value is not an empty text: a file shows which of them a cell is.
+    told = ([None if _is_missing(v) else str(v) for v in column_of(table, name)] for name in names)
+    codes = [_numbered(column) for column in told]
     if not codes or len({len(column) for column in codes}) > 1 or not len(codes[0]):
         raise InvalidProblemError("table", "columns of one length, with rows", "others")
     labels = _joined(codes)
@@ -389,8 +391,8 @@ def _joined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.unique(labels, return_inverse=True)[1]
 
 
-def _numbered(values: Sequence[str]) -> NDArray[np.int64]:
+def _numbered(values: Sequence[str | None]) -> NDArray[np.int64]:
     """Number texts as they are first seen."""
-    number: dict[str, int] = {}
+    number: dict[str | None, int] = {}
     codes = (number.setdefault(value, len(number)) for value in values)
     return np.fromiter(codes, np.int64, len(values))
