@@ -253,3 +253,10 @@ def test_ctrl_c_leaves_the_best_table_by_then(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(Interrupted) as raised:
         anonymize(rows, KAnonymity(4, ("a", "b")), method=Hasty())
     assert raised.value.best is None
+
+
+def test_a_seeded_order_of_rows_is_said_to_be_no_secret() -> None:
+    """Who has the seed has the order that the rows stood in."""
+    made = anonymize(PEOPLE, KAnonymity(2, ("sex",)), bits=SeededBits(1))
+    assert made.provenance.seeded
+    assert not anonymize(PEOPLE, KAnonymity(2, ("sex",))).provenance.seeded

@@ -23,7 +23,7 @@ from discreet.artefact._spill import spill_room
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Anonymization, Provenance
-from discreet.core.randomness import SystemBits
+from discreet.core.randomness import SystemBits, is_private
 from discreet.kanonymity.bound import nearest_bound
 from discreet.kanonymity.candidate import Limits
 from discreet.kanonymity.problem import Problem
@@ -193,7 +193,7 @@ def anonymize_file(
         where,
         guarantee,
         certificate,
-        Provenance("anonymize", stated, seeded=not isinstance(bits or SystemBits(), SystemBits)),
+        Provenance("anonymize", stated, seeded=not is_private(bits)),
         FileDiagnostics(
             lost,
             lost / cost if cost else 0.0,

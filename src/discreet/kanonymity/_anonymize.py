@@ -12,6 +12,7 @@ from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.outcome import Anonymization, Provenance
+from discreet.core.randomness import is_private
 from discreet.kanonymity.candidate import Interrupted, audit
 from discreet.kanonymity.losses import mean_loss
 from discreet.kanonymity.search import search
@@ -188,7 +189,7 @@ def anonymize(
             guarantee,
             certificate,
             # What was tried depends on the rows, and so stands with the diagnostics.
-            Provenance("anonymize", parameters),
+            Provenance("anonymize", parameters, seeded=not is_private(bits)),
             _diagnose(problem, found, time.monotonic() - began),
         )
 
