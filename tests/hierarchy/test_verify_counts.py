@@ -278,3 +278,12 @@ def test_the_checker_finds_parents_without_the_arrays_of_the_engine() -> None:
         siblings = tree.parents[first] == tree.parents[second] and first in tree.leaves
         siblings = siblings and second in tree.leaves
         assert verify_counts(Frame(tree, 1, "private"), swapped).passed == (same or siblings)
+
+
+@pytest.mark.parametrize("promise", ["consistent", "faithful"])
+def test_sums_that_wrap_do_not_hold(promise: str) -> None:
+    """Four times 2^62 is 0 in 64 bits, and not what the region above has."""
+    flat = Tree.from_paths([(letter,) for letter in "abcd"])
+    frame = Frame(flat, 1, "public", group_totals=np.array([0, 0, 0, 0, 0]))
+    forged = np.array([[0, 0], *([0, 2**62] for _ in "abcd")])
+    assert not verify_counts(frame, forged, promises=(promise,)).passed

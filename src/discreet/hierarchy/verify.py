@@ -127,6 +127,9 @@ def verify_counts(
     whole = np.issubdtype(table.dtype, np.integer)
     if not (whole or np.issubdtype(table.dtype, np.floating)) or not np.isfinite(table).all():
         raise InvalidProblemError("counts", "finite numbers", table.dtype)
+    if whole and int(np.abs(table.astype(np.float64)).max(initial=0)) * table.size >= 1 << 62:
+        # Sums of 64 bits could wrap, and then hold though they do not.
+        table = table.astype(object)
     wanted = set(promises)
     if not wanted <= set(PROMISES):
         raise InvalidProblemError("promises", f"of {', '.join(PROMISES)}", sorted(wanted))
