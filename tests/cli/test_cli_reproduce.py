@@ -33,6 +33,19 @@ def item(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) ->
     )
 
 
+def limited(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
+    """Run no longer than it may."""
+    calls.append({"limit": limit})
+    return Experiment("made/figure1", "Limits", columns=("limit",), rows=({"limit": limit},))
+
+
 def interrupted(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
     """Never end."""
     raise KeyboardInterrupt
@@ -40,16 +53,21 @@ def interrupted(*, quick: bool, seed: int, data: Path | None, on_progress: Progr
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Register two items, the second of which is interrupted."""
+    """Register items; one takes a limit, the last is interrupted."""
     calls.clear()
     monkeypatch.setitem(REPRODUCE, "made/table1", f"{__name__}:item")
+    monkeypatch.setitem(REPRODUCE, "made/figure1", f"{__name__}:limited")
     monkeypatch.setitem(REPRODUCE, "made/table2", f"{__name__}:interrupted")
 
 
 def test_items_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Count to one." in say(capsys, "reproduce").out
     listed = say(capsys, "reproduce", "made", "--json").data["items"]
-    assert listed == {"made/table1": "Count to one.", "made/table2": "Never end."}
+    assert listed == {
+        "made/table1": "Count to one.",
+        "made/figure1": "Run no longer than it may.",
+        "made/table2": "Never end.",
+    }
     assert calls == []
 
 
@@ -80,16 +98,32 @@ def test_an_interrupt_keeps_what_is_done(
 ) -> None:
     said = say(capsys, "reproduce", "made", "all", "--json", "-o", tmp_path)
     assert said.status == 130
-    assert [found["name"] for found in said.data["experiments"]] == ["made/table1"]
+    assert [found["name"] for found in said.data["experiments"]] == [
+        *("made/table1", "made/figure1")
+    ]
     assert not said.data["finished"]
-    assert "interrupted after 1 of 2 items" in said.err
+    assert "interrupted after 2 of 3 items" in said.err
+
+
+def test_a_limit_goes_to_the_items_that_have_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    say(capsys, "reproduce", "made", "all", "--limit", "2.5", "-o", tmp_path)
+    assert calls == [{"quick": False, "seed": 0, "data": None}, {"limit": 2.5}]
+    calls.clear()
+    said = say(capsys, "reproduce", "made", "figure1", "--json", "-o", tmp_path)
+    assert calls == [{"limit": None}]
+    assert said.data["limit"] is None
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["astrology"], "PAPER: expected one of"),
-        (["made", "table3"], "ITEM: expected all, or one of table1, table2, got 'table3'"),
+        (["made", "table3"], "ITEM: expected all, or one of table1, figure1, table2, got 'table3'"),
+        (["made", "table1", "--limit", "9"], "--limit: expected an item with runs of limited time"),
+        (["made", "figure1", "--limit", "0"], "--limit: expected seconds, more than 0"),
+        (["made", "figure1", "--limit", "inf"], "--limit: expected seconds, more than 0"),
         (["made", "table1", "--data", "nowhere"], "--data: expected a folder that is there"),
         (["made", "table1", "-o", "{file}/below"], "--output: expected a folder"),
         (["made", "table1", "--seed", "-1"], "--seed"),

@@ -12,7 +12,7 @@ import pytest
 from discreet.cli.registry import REPRODUCE, find
 from discreet.core.errors import InvalidProblemError
 from discreet.datasets.records import gaussian_records, lumpy_prior, sample, word_records
-from discreet.experiments.metricdp import convergence, decomposition, scaling, sizes, utility
+from discreet.experiments.metricdp import convergence, decomposition, flat, scaling, sizes, utility
 from discreet.experiments.metricdp.instances import DATASETS, make_instance
 from discreet.experiments.metricdp.tracing import Size, trace
 from discreet.metricdp import design
@@ -143,13 +143,13 @@ def test_flat_programs_are_solved_and_judged() -> None:
 def test_excess_is_measured_against_the_budget() -> None:
     made = make_instance("grid", 20, 2)
     matrix = np.full((20, 2), 0.5)
-    assert decomposition.excess(matrix, made) == (0.0, 0)
+    assert flat.excess(matrix, made) == (0.0, 0)
     matrix[0] = [1 - 1e-9, 1e-9]
-    over, infinite = decomposition.excess(matrix, made)
+    over, infinite = flat.excess(matrix, made)
     assert over == pytest.approx(math.log(0.5 / 1e-9) - 10)
     assert infinite == 0
     matrix[0] = [1.0, 0.0]
-    assert decomposition.excess(matrix, made)[0] == math.inf
+    assert flat.excess(matrix, made)[0] == math.inf
 
 
 def run(name: str) -> Any:
@@ -244,3 +244,12 @@ def test_lumpy_priors_are_uneven() -> None:
     prior = lumpy_prior(np.indices((20, 20)).reshape(2, -1).T)
     assert prior.sum() == pytest.approx(1)
     assert prior.max() > 50 * prior.min()
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_limit_takes_the_place_of_the_items_own() -> None:
+    """At no time at all nothing of the printed method is found, and the table says so."""
+    item = find(REPRODUCE, "metricdp/table4", "ITEM")
+    found = item(quick=True, seed=0, data=None, on_progress=silent, limit=1e-9)
+    assert found.settings["seconds at most"] == 1e-9
+    assert set(found.column("as printed: ended")) == {"no answer: time limit"}

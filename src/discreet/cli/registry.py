@@ -15,6 +15,7 @@ a table costs nothing, and a mechanism adds a line here and no import. What the 
     ``item(*, quick, seed, data, on_progress) -> Experiment``: one published table or figure, computed anew, under
     ``"paper/item"``; for ``discreet reproduce``. ``quick`` asks for small sizes, ``data`` is a folder with the paper's
     own data or ``None``, ``on_progress`` takes sentences. Only these and the demo take a seed.
+    An item whose runs are limited in time also takes ``limit``, the seconds of each run, or ``None``.
 ``AUDITS``
     ``audit(asked: AuditRequest) -> Audit``: tries to break what a mechanism's method claims, for ``discreet audit``.
 ``ATTACKS``, ``FILE_ATTACKS``

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +27,8 @@ discreet reproduce
 
 discreet reproduce metricdp table3 --quick
 
+discreet reproduce metricdp table4 --limit 60
+
 discreet reproduce metricdp all --data rome/ -o tables/
 ```
 """
@@ -45,6 +49,13 @@ def reproduce(
         str | None,
         typer.Option(metavar="DIR", help="The paper's own data, where they may be had."),
     ] = None,
+    limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="How long each run of a solver may take, in place of half an hour or a minute.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of made data and of partitions.", min=0)] = 0,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="DIR", help="Where tables and pages go.")
@@ -62,6 +73,7 @@ def reproduce(
         emit({"items": listed}, facts(listed.items()), as_json=as_json, command="reproduce")
         return Status.DONE
     source = _folder(data)
+    limited = _limited(names, limit)
     _make(output)
     done: list[dict[str, Any]] = []
     texts: list[str] = []
@@ -73,6 +85,7 @@ def reproduce(
                 seed=seed,
                 data=source,
                 on_progress=lambda said, name=name: warn(f"{name}: {said}", quiet=quiet),
+                **({"limit": limit} if name in limited else {}),
             )
             files = _write(found, output)
             done.append({**found.to_dict(), "files": files})
@@ -82,7 +95,7 @@ def reproduce(
         warn(f"interrupted after {len(done)} of {len(names)} items")
     finished = status is Status.DONE
     emit(
-        {"quick": quick, "seed": seed, "finished": finished, "experiments": done},
+        {"quick": quick, "limit": limit, "seed": seed, "finished": finished, "experiments": done},
         "\n\n\n".join(texts),
         as_json=as_json,
         command="reproduce",
@@ -111,6 +124,22 @@ def _sentence(name: str) -> str:
     module, _, function = REPRODUCE[name].partition(":")
     said = getattr(importlib.import_module(module), function).__doc__ or ""
     return " ".join(said.strip().partition("\n\n")[0].split())
+
+
+def _limited(names: list[str], limit: float | None) -> frozenset[str]:
+    """Find the items that take a limit; refuse one where no item does."""
+    if limit is None:
+        return frozenset()
+    if not 0 < limit < math.inf:
+        raise InvalidProblemError("--limit", "seconds, more than 0", limit)
+    found = {
+        name
+        for name in names
+        if "limit" in inspect.signature(find(REPRODUCE, name, "ITEM")).parameters
+    }
+    if not found:
+        raise InvalidProblemError("--limit", "an item with runs of limited time", ", ".join(names))
+    return frozenset(found)
 
 
 def _folder(data: str | None) -> Path | None:

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 from discreet.datasets.census import made_census
 from discreet.datasets.taxi import made_taxi
+from discreet.experiments.drawing import lines
 from discreet.experiments.hierarchy.published import TABLE_7
 from discreet.experiments.hierarchy.running import counted, kilo, run
-from discreet.experiments.record import Experiment, numbers
+from discreet.experiments.record import Experiment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
-
-    from matplotlib.axes import Axes
 
     from discreet.datasets.census import MadeCounts
     from discreet.experiments.hierarchy.running import Run
@@ -74,7 +72,14 @@ def table7(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) 
         notes=_NOTES,
         settings={"draws": draws, "seed": seed, **_sizes(quick=quick)},
         panels={
-            f"{dataset}, level {level + 1}": partial(_draw, rows, dataset, level)
+            f"{dataset}, level {level + 1}": partial(
+                lines,
+                [row for row in rows if row["data"] == dataset],
+                "epsilon",
+                LEVELS[level],
+                "method",
+                log="xy",
+            )
             for dataset in ("census", "taxi")
             for level in (0, 2)
         },
@@ -137,24 +142,3 @@ def _row(dataset: str, epsilon: str, name: str, found: Run) -> dict[str, Cell]:
     }
     printed = TABLE_7.get((dataset, epsilon, PRINTED.get(name, "")))
     return row | dict(zip(_PAPER, printed or (), strict=False))
-
-
-def _draw(rows: Sequence[dict[str, Cell]], dataset: str, level: int, ax: Axes) -> None:
-    """Draw a line for each method: error against epsilon."""
-    names = dict.fromkeys(str(row["method"]) for row in rows)
-    styles = [f"{marker}{line}" for line in ("-", "--", ":") for marker in "os^D"]
-    for name, style in zip(names, styles, strict=False):
-        mine = [row for row in rows if row["method"] == name and row["data"] == dataset]
-        ax.plot(
-            [float(str(row["epsilon"])) for row in mine],
-            numbers(mine, LEVELS[level]),
-            style,
-            label=name,
-            markersize=4,
-        )
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("epsilon")
-    ax.set_ylabel("L1 error (thousands)")
-    if level:
-        ax.legend(frameon=False, fontsize="x-small")

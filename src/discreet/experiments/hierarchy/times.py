@@ -13,9 +13,10 @@ from discreet.core.guarantee import PureDP
 from discreet.core.randomness import SeededBits
 from discreet.datasets.census import made_census
 from discreet.datasets.taxi import made_taxi
+from discreet.experiments.drawing import lines
 from discreet.experiments.hierarchy.errors import EPSILONS
 from discreet.experiments.hierarchy.running import counted
-from discreet.experiments.record import Experiment, numbers
+from discreet.experiments.record import Experiment
 from discreet.hierarchy._cost_tables import widths
 from discreet.hierarchy.laminar import objective
 from discreet.hierarchy.m_dp_op import MDPOP
@@ -25,25 +26,27 @@ from discreet.hierarchy.measure import measure
 from discreet.hierarchy.methods import method_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from matplotlib.axes import Axes
-
-    from discreet.experiments.record import Cell, Progress
+    from discreet.experiments.record import Cell, Panel, Progress
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import GroupSizes
 
 __all__ = ["figure7", "figure8", "windows"]
 
-_STYLES = ("o-", "s--", "^:", "D-.", "v-", "P--", "X:", "*-.", "o:", "s-")
 
-
-def figure7(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def figure7(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Seconds against the number of sizes N, made taxis cut off at N (Figure 7)."""
     del data
     sizes = (5, 10, 20) if quick else (5, 10, 20, 30, 40, 50)
-    limit = 10.0 if quick else 1800.0
+    seconds = limit or (10.0 if quick else 1800.0)
     zones = (3, 4, 1) if quick else (43, 61, 1, 69, 69, 20)
     methods: dict[str, Any] = {
         "m_h, as a program": MH("milp"),
@@ -64,7 +67,7 @@ def figure7(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
             made = made_taxi(taxis=300, pickups=60 * size, zones=zones, max_size=size, seed=seed)
             on_progress(f"{name}, N = {size}")
             rows.append({"method": name, "N": size, **_seconds(counted(made), method, "1", seed)})
-            if float(str(rows[-1]["seconds"])) > limit or rows[-1]["error"]:
+            if float(str(rows[-1]["seconds"])) > seconds or rows[-1]["error"]:
                 # What is larger would take longer.
                 break
     return Experiment(
@@ -80,8 +83,8 @@ def figure7(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
             "Epsilon 1, noise apart. A method is left alone after the first run beyond the limit.",
             "In the small form M_dp^OP looks only 64 counts to either side: the windows of the footnote take minutes.",
         ),
-        settings={"seconds at most": limit, "seed": seed, "zones": sum(zones)},
-        panels={"Made taxis": partial(_lines, rows, "N", "sizes")},
+        settings={"seconds at most": seconds, "seed": seed, "zones": sum(zones)},
+        panels={"Made taxis": _panel(rows, "N")},
     )
 
 
@@ -118,7 +121,7 @@ def figure8(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
             "The engine has no windows to shrink: its time does not depend on epsilon. Warm, noise apart.",
         ),
         settings={"regions": groups.frame.tree.n, "sizes": groups.frame.n_sizes, "seed": seed},
-        panels={"Made census": partial(_lines, rows, "epsilon", "epsilon")},
+        panels={"Made census": _panel(rows, "epsilon")},
     )
 
 
@@ -192,13 +195,7 @@ def _timed(method: Any, measured: Measured) -> tuple[Any, float]:  # noqa: ANN40
     return np.asarray(found), round(time.process_time() - start, 4)
 
 
-def _lines(rows: Sequence[dict[str, Cell]], across: str, label: str, ax: Axes) -> None:
-    names = dict.fromkeys(str(row["method"]) for row in rows)
-    for name, style in zip(names, _STYLES, strict=False):
-        mine = [row for row in rows if row["method"] == name and not row["error"]]
-        ax.plot(numbers(mine, across), numbers(mine, "seconds"), style, label=name, markersize=4)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel(label)
-    ax.set_ylabel("processor seconds")
-    ax.legend(frameon=False, fontsize="x-small")
+def _panel(rows: list[dict[str, Cell]], across: str) -> Panel:
+    """Draw the seconds of the runs that ended."""
+    ended = [row for row in rows if not row["error"]]
+    return partial(lines, ended, across, "seconds", "method", log="xy")

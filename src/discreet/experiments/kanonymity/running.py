@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from discreet.experiments.record import numbers
+from discreet.experiments.drawing import lines
 from discreet.kanonymity.as_published import reproduce
 from discreet.kanonymity.candidate import Limits, audit
 from discreet.kanonymity.doka import DokaGreedy, DokaHungarian, DokaSortGreedy
@@ -96,13 +96,4 @@ def draw(
     straight: bool = False,
 ) -> None:
     """Draw a line for each method."""
-    names = dict.fromkeys(str(row["method"]) for row in rows)
-    styles = [f"{marker}{line}" for line in ("-", "--", ":") for marker in "os^Dv"]
-    for name, style in zip(names, styles, strict=False):
-        mine = [row for row in rows if row["method"] == name]
-        ax.plot(numbers(mine, across), numbers(mine, up), style, label=name, markersize=3)
-    if not straight:
-        ax.set_yscale("log")
-    ax.set_xlabel(across)
-    ax.set_ylabel(up)
-    ax.legend(fontsize="x-small")
+    lines(rows, across, up, "method", ax, log="" if straight else "y")

@@ -70,13 +70,21 @@ def _panels(rows: list[dict[str, Cell]], across: str, by: str) -> dict[str, part
     }
 
 
-def figure5(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def figure5(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Loss and seconds against k, 5,000 rows of four columns (Figure 5)."""
+    seconds = limit or (2.0 if quick else 30.0)
     n, ks = (400, (3, 7)) if quick else (5_000, (3, 5, 7, 9, 11, 13, 15))
     table = census(n, 4, seed=seed, data=data)
     methods = ["initial", "split-carry, S=3", "split-carry, S=4", "split-carry, S=5"]
     methods += ["greedy-search", "k-member", "mondrian", *FREEFORM, "segmentation", "discreet"]
-    rows = _run(table, ks, methods, 2.0 if quick else 30.0, on_progress)
+    rows = _run(table, ks, methods, seconds, on_progress)
     return Experiment(
         "kanonymity/figure5",
         "Loss against k, four columns",
@@ -89,13 +97,21 @@ def figure5(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
             "The paper reports 3 to 24 hours for the freeform methods; those of a compiled solver stand here.",
             "Sub-problems above 17 rows are searched here, not proved to be solved.",
         ),
-        settings={"data": table.source, "seed": seed},
+        settings={"data": table.source, "seed": seed, "seconds at most": seconds},
         panels=_panels(rows, "k", "rows"),
     )
 
 
-def figure6(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def figure6(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Loss and seconds against the number of rows, four columns, k = 3 and 5 (Figure 6)."""
+    seconds = limit or (2.0 if quick else 60.0)
     sizes = (2_000, 4_000) if quick else range(20_000, 100_001, 10_000)
     methods = ["initial", "split-carry, S=2", "split-carry, S=3", "greedy-search", "k-member"]
     methods += ["mondrian", "segmentation", "discreet"]
@@ -105,7 +121,7 @@ def figure6(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
         table = census(n, 4, seed=seed, data=data)
         sources.append(table.source)
         ks = (3,) if quick else (3, 5)
-        rows += _run(table, ks, methods, 2.0 if quick else 60.0, on_progress, EXTRACT)
+        rows += _run(table, ks, methods, seconds, on_progress, EXTRACT)
     return Experiment(
         "kanonymity/figure6",
         "Loss against rows, four columns",
@@ -120,17 +136,29 @@ def figure6(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
                 "with the cells of its parts stands here (E17)."
             ),
         ),
-        settings={"data": ", ".join(dict.fromkeys(sources)), "seed": seed},
+        settings={
+            "data": ", ".join(dict.fromkeys(sources)),
+            "seed": seed,
+            "seconds at most": seconds,
+        },
         panels=_panels(rows, "rows", "k"),
     )
 
 
-def figure7(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def figure7(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Loss and seconds against k up to 200, 20,000 rows of eight columns (Figure 7)."""
+    seconds = limit or (3.0 if quick else 60.0)
     n, ks = (2_000, (10, 50)) if quick else (20_000, (3, 10, 25, 50, 100, 200))
     table = census(n, 8, seed=seed, data=data)
     methods = ("initial", "greedy-search", "k-member", "mondrian", "segmentation", "discreet")
-    rows = _run(table, ks, methods, 3.0 if quick else 60.0, on_progress, EXTRACT)
+    rows = _run(table, ks, methods, seconds, on_progress, EXTRACT)
     return Experiment(
         "kanonymity/figure7",
         "Loss against k, eight columns",
@@ -142,13 +170,21 @@ def figure7(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
             _NUMBERS,
             "The paper finds that Greedy Search overtakes K-Member as k grows.",
         ),
-        settings={"data": table.source, "seed": seed},
+        settings={"data": table.source, "seed": seed, "seconds at most": seconds},
         panels=_panels(rows, "k", "rows"),
     )
 
 
-def figure8(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def figure8(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Loss and seconds at 15, 25 and 35 columns, k = 10 and 100 (Figure 8)."""
+    seconds = limit or (3.0 if quick else 60.0)
     n = 1_000 if quick else 20_000
     methods = ("initial", "greedy-search", "k-member", "mondrian", "segmentation", "discreet")
     rows: list[dict[str, Cell]] = []
@@ -157,7 +193,11 @@ def figure8(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
         table = census(n, m, seed=seed, data=data)
         sources.append(table.source)
         rows += _run(
-            table, (10,) if quick else (10, 100), methods, 3.0 if quick else 60.0, on_progress
+            table,
+            (10,) if quick else (10, 100),
+            methods,
+            seconds,
+            on_progress,
         )
     return Experiment(
         "kanonymity/figure8",
@@ -170,13 +210,25 @@ def figure8(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
             _NUMBERS,
             "Which of the 35 columns make 15 and 25 is not stated; the first of Table 10 are taken.",
         ),
-        settings={"data": ", ".join(dict.fromkeys(sources)), "seed": seed},
+        settings={
+            "data": ", ".join(dict.fromkeys(sources)),
+            "seed": seed,
+            "seconds at most": seconds,
+        },
         panels=_panels(rows, "columns", "k"),
     )
 
 
-def figures9to10(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def figures9to10(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Persons in crashes: 1,000 and 40,000 rows of four columns, k = 3 (Appendix F, Figures 9 and 10)."""
+    seconds = limit or (3.0 if quick else 60.0)
     rows: list[dict[str, Cell]] = []
     sources = []
     for n in (300, 2_000) if quick else (1_000, 40_000):
@@ -184,7 +236,7 @@ def figures9to10(*, quick: bool, seed: int, data: Path | None, on_progress: Prog
         sources.append(table.source)
         methods = ["initial", "split-carry, S=2", "split-carry, S=3", "greedy-search", "k-member"]
         methods += ["mondrian", *(FREEFORM if n <= 1_000 else ()), "segmentation", "discreet"]
-        rows += _run(table, (3,), methods, 3.0 if quick else 60.0, on_progress)
+        rows += _run(table, (3,), methods, seconds, on_progress)
     return Experiment(
         "kanonymity/figures9-10",
         "Persons in crashes",
@@ -198,7 +250,12 @@ def figures9to10(*, quick: bool, seed: int, data: Path | None, on_progress: Prog
                 "the same columns."
             ),
         ),
-        settings={"data": ", ".join(dict.fromkeys(sources)), "seed": seed, "k": 3},
+        settings={
+            "data": ", ".join(dict.fromkeys(sources)),
+            "seed": seed,
+            "k": 3,
+            "seconds at most": seconds,
+        },
         panels=_panels(rows, "rows", "k"),
     )
 
@@ -223,8 +280,16 @@ _RAND: dict[tuple[int, int, int], dict[str, float]] = {
 """Measured with other code on the same rows, one order of columns for segmentation."""
 
 
-def rand(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def rand(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """A public table beside the paper's: RAND's health insurance experiment, four and eight columns."""
+    seconds = limit or (3.0 if quick else 60.0)
     methods = ("initial", "mondrian", "segmentation", "greedy-search", "k-member", "discreet")
     rows: list[dict[str, Cell]] = []
     sources = []
@@ -237,7 +302,7 @@ def rand(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) ->
         sources.append(table.source)
         known = _RAND if table.source.startswith("RAND") else None
         ks = (3,) if quick else (3, 10, 100)
-        rows += _run(table, ks, methods, 3.0 if quick else 60.0, on_progress, known)
+        rows += _run(table, ks, methods, seconds, on_progress, known)
     return Experiment(
         "kanonymity/rand",
         "Health insurance experiment",
@@ -258,6 +323,10 @@ def rand(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) ->
             "Other code: losses of the same algorithms on the same rows, measured before this library was written.",
             "Several rows belong to one person: k counts rows here, see the how-to on persons.",
         ),
-        settings={"data": ", ".join(dict.fromkeys(sources)), "seed": seed},
+        settings={
+            "data": ", ".join(dict.fromkeys(sources)),
+            "seed": seed,
+            "seconds at most": seconds,
+        },
         panels=_panels(rows, "k", "columns"),
     )

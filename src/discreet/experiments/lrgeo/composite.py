@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.core.guarantee import MetricDP
+from discreet.experiments.drawing import bars, lines_of
 from discreet.experiments.lrgeo.instances import GRID_NOTE, batch, grid, places, users_of
-from discreet.experiments.record import Experiment
+from discreet.experiments.record import Experiment, numbers
 from discreet.lrgeo.baselines import PrintedExponential
 from discreet.lrgeo.composite import composite_check
 from discreet.lrgeo.design import design
@@ -29,6 +31,11 @@ if TYPE_CHECKING:
     from discreet.experiments.record import Cell, Progress
 
 __all__ = ["composite", "figure11", "figure12"]
+
+_SHARES = (
+    *("GV ratio", "GV ratio, at most (paper)", "Proposition 4.6 as printed"),
+    *("mended bound", "pairs of users violated"),
+)
 
 
 def composite(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
@@ -98,7 +105,21 @@ def composite(*, quick: bool, seed: int, data: Path | None, on_progress: Progres
             "Our own design is for trips along straight streets, so that its cost is not comparable here.",
         ),
         settings={"seed": seed, "quick": quick, "side": side},
+        panels={
+            f"Neighbors, epsilon x spacing {epsilon}": partial(
+                bars,
+                [row for row in rows if str(row["epsilon x spacing"]) == epsilon and _near(row)],
+                ("method",),
+                "share of pairs",
+            )
+            for epsilon in dict.fromkeys(str(row["epsilon x spacing"]) for row in rows)
+        },
     )
+
+
+def _near(row: dict[str, Cell]) -> bool:
+    """Tell whether a row is on neighbors; our own design keeps all pairs, hence those."""
+    return row["pairs"] == "neighbors" or str(row["method"]).startswith("ours")
 
 
 def figure11(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
@@ -123,7 +144,7 @@ def figure11(*, quick: bool, seed: int, data: Path | None, on_progress: Progress
             ),
         ),
         settings={"seed": seed, "quick": quick},
-        panels={"Violations by users": lambda axes: _draw(axes, rows)},
+        panels={"Violations by users": partial(_draw, rows, _SHARES, "share")},
     )
 
 
@@ -145,6 +166,7 @@ def figure12(*, quick: bool, seed: int, data: Path | None, on_progress: Progress
             ),
         ),
         settings={"seed": seed, "quick": quick},
+        panels={"Largest excess by users": partial(_draw, rows, columns[1:], "excess")},
     )
 
 
@@ -186,15 +208,6 @@ def _by_users(
         }
 
 
-def _draw(axes: Axes, rows: list[dict[str, Cell]]) -> None:
-    users = [float(str(row["users"])) for row in rows]
-    for name in (
-        "GV ratio",
-        "GV ratio, at most (paper)",
-        "mended bound",
-        "pairs of users violated",
-    ):
-        axes.plot(users, [float(str(row[name])) for row in rows], marker="o", label=name)
-    axes.set_xlabel("users")
-    axes.set_ylabel("share")
-    axes.legend()
+def _draw(rows: list[dict[str, Cell]], shown: tuple[str, ...], what: str, axes: Axes) -> None:
+    users = numbers(rows, "users")
+    lines_of({name: (users, numbers(rows, name)) for name in shown}, "users", what, axes)

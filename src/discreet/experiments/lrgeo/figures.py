@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +12,9 @@ import numpy as np
 from discreet.core.errors import InfeasibleError, LimitReachedError
 from discreet.core.guarantee import MetricDP
 from discreet.core.randomness import SeededBits
+from discreet.experiments.drawing import bars, lines_of
 from discreet.experiments.lrgeo.instances import GRID_NOTE, batch, grid, places, users_of
-from discreet.experiments.record import Experiment
+from discreet.experiments.record import Experiment, numbers
 from discreet.lrgeo.benders import clr_geo_benders
 from discreet.lrgeo.cost_bounds import lower_bound, upper_bound
 from discreet.lrgeo.cost_table import CostTable
@@ -73,7 +76,7 @@ def figure6(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
             ),
         ),
         settings={"seed": seed, "quick": quick, "users": 2},
-        panels={"Bounds": lambda axes: _bounds(axes, rows)},
+        panels={"Bounds": partial(_bounds, rows)},
     )
 
 
@@ -116,6 +119,7 @@ def figure8(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
             ),
         ),
         settings={"seed": seed, "quick": quick, "side": side},
+        panels={"Entries that agree": partial(bars, rows, ("coefficient, km",), "entries")},
     )
 
 
@@ -166,6 +170,14 @@ def figure13(*, quick: bool, seed: int, data: Path | None, on_progress: Progress
             "Costs of an upload are rounded to what the table can be off by, and sorted; its distances are not used.",
         ),
         settings={"seed": seed, "quick": quick, "side": side},
+        panels={
+            "Rows that agree with a coefficient": partial(
+                bars, rows, ("cell, km",), "rows for a coefficient, mean"
+            ),
+            "Places that agree with an upload": partial(
+                bars, rows, ("cell, km",), "places for an upload, mean"
+            ),
+        },
     )
 
 
@@ -217,6 +229,10 @@ def figure9(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
             ),
         ),
         settings={"seed": seed, "quick": quick},
+        panels={
+            "By places": partial(_seconds, rows, "places", "users"),
+            "By users": partial(_seconds, rows, "users", "places"),
+        },
     )
 
 
@@ -262,6 +278,19 @@ def figure10(*, quick: bool, seed: int, data: Path | None, on_progress: Progress
             "The paper's ratio is the range of its text, 1.13 to 1.24, at its defaults.",
         ),
         settings={"seed": seed, "quick": quick, "side": side},
+        panels={
+            what: partial(
+                lines_of,
+                {
+                    name: (numbers(mine, "value"), numbers(mine, name))
+                    for name in ("objective, km", "lower bound, km", "cost of own rows, km")
+                },
+                what,
+                "km",
+            )
+            for what in dict.fromkeys(str(row["varied"]) for row in rows)
+            for mine in ([row for row in rows if row["varied"] == what],)
+        },
     )
 
 
@@ -279,16 +308,19 @@ def _ratio(
     }
 
 
-def _bounds(axes: Axes, rows: list[dict[str, Cell]]) -> None:
+def _bounds(rows: list[dict[str, Cell]], axes: Axes) -> None:
+    series = {}
     for variant in dict.fromkeys(str(row["variant"]) for row in rows):
+        mine = [row for row in rows if row["variant"] == variant]
         for side in ("lower", "upper"):
-            points = [
-                (float(str(row["iteration"])), float(str(row[side])))
-                for row in rows
-                if row["variant"] == variant and np.isfinite(float(str(row[side])))
-            ]
-            if points:
-                axes.plot(*zip(*points, strict=True), label=f"{variant}, {side}")
-    axes.set_xlabel("iteration")
-    axes.set_ylabel("km")
-    axes.legend()
+            series[f"{variant}, {side}"] = (numbers(mine, "iteration"), numbers(mine, side))
+    lines_of(series, "iteration", "km", axes)
+
+
+def _seconds(rows: list[dict[str, Cell]], across: str, held: str, axes: Axes) -> None:
+    """Draw the runs in which the other number does not change."""
+    most = Counter(row[held] for row in rows).most_common(1)[0][0]
+    mine = sorted((row for row in rows if row[held] == most), key=lambda row: int(str(row[across])))
+    names = [name for name in mine[0] if name not in {across, held}]
+    series = {name: (numbers(mine, across), numbers(mine, name)) for name in names}
+    lines_of(series, across, f"processor seconds, {most} {held}", axes, log="xy")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from discreet.core.errors import InfeasibleError, LimitReachedError
+from discreet.core.errors import InfeasibleError, LimitReachedError, SolverError
 from discreet.core.guarantee import MetricDP
 from discreet.experiments.lrgeo.instances import GRID_NOTE, places, users_of
 from discreet.experiments.record import Experiment
@@ -46,16 +47,29 @@ COSTS: dict[str, dict[int, str]] = {
     "lower bound": {100: "0.29 ± 0.08", 200: "0.30 ± 0.06", 300: "0.31 ± 0.08", 400: "0.30 ± 0.05"},
 }
 
-_NAMED = {"tight": "tight", "laplace": "Laplace", "exponential": "ExpMech", "constopt": "ConstOPT"}
+_NAMED = {
+    "tight": "tight",
+    "laplace": "Laplace",
+    "exponential": "ExpMech",
+    "constopt": "ConstOPT",
+    "lp": "LP",
+}
 _USERS = 4
 _LONGEST = {True: 20.0, False: 1800.0}
 
 
-def table1(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def table1(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Processor seconds of LR-Geo, LR-Geo-F and the baselines for 100 to 400 places (Table 1)."""
-    found = _runs(quick=quick, seed=seed, data=data, on_progress=on_progress)
+    found = _runs(quick=quick, seed=seed, data=data, on_progress=on_progress, limit=limit)
     rows = [row for row in found if row["seconds"] is not None]
-    columns = ("places", "epsilon x spacing", "method", "seconds", "seconds (paper)")
+    columns = ("places", "epsilon x spacing", "method", "seconds", "ended", "seconds (paper)")
     return Experiment(
         "lrgeo/table1",
         "Processor seconds",
@@ -73,14 +87,30 @@ def table1(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) 
                 "The paper's times are flat since its code takes 20 random members of the ball as rows "
                 "(D2): 'as released'."
             ),
+            (
+                "Too large: the linear program would not fit into memory, and was not built. A method that ended at "
+                "the time limit has no cost here, since what it would return is another method's channel."
+            ),
         ),
-        settings={"seed": seed, "quick": quick, "users": _USERS},
+        settings={
+            "seed": seed,
+            "quick": quick,
+            "users": _USERS,
+            "seconds at most": limit or _LONGEST[quick],
+        },
     )
 
 
-def table2(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def table2(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Expected cost in km of LR-Geo, LR-Geo-F and the baselines, with what privacy is left (Table 2)."""
-    found = _runs(quick=quick, seed=seed, data=data, on_progress=on_progress)
+    found = _runs(quick=quick, seed=seed, data=data, on_progress=on_progress, limit=limit)
     columns = (
         *("places", "epsilon x spacing", "method", "cost", "remapped", "share of pairs violated"),
         *("epsilon needed, times", "cost (paper)"),
@@ -107,29 +137,38 @@ def table2(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) 
                 "one row of each (A6)."
             ),
         ),
-        settings={"seed": seed, "quick": quick, "users": _USERS},
+        settings={
+            "seed": seed,
+            "quick": quick,
+            "users": _USERS,
+            "seconds at most": limit or _LONGEST[quick],
+        },
     )
 
 
 def _runs(
-    *, quick: bool, seed: int, data: Path | None, on_progress: Progress
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None,
 ) -> list[dict[str, Cell]]:
     rows: list[dict[str, Cell]] = []
     for side in (10,) if quick else tuple(SIZES):
-        made = places(side, seed=seed, data=data)
         for product in (1, 12) if quick else ("0.25", "0.5", 1, 2, 12):
-            on_progress(f"{made.label}, epsilon x spacing {product}")
-            for run in _methods(made, float(product), quick=quick, seed=seed):
+            on_progress(f"{side} x {side}, epsilon x spacing {product}")
+            for run in _point(side, float(product), quick=quick, seed=seed, data=data, limit=limit):
                 paper = SIZES.get(side, 0)
                 name = str(run["method"])
                 told = product == 12
                 rows.append(
                     {
-                        "places": made.instance.size,
                         "epsilon x spacing": float(product),
                         "share of pairs violated": None,
                         "epsilon needed, times": None,
                         "remapped": None,
+                        "cost": None,
                         "seconds (paper)": SECONDS.get(name, {}).get(paper) if told else None,
                         "cost (paper)": COSTS.get(name, {}).get(paper) if told else None,
                         **run,
@@ -138,8 +177,21 @@ def _runs(
     return rows
 
 
-def _methods(made: Places, product: float, *, quick: bool, seed: int) -> Iterator[dict[str, Cell]]:
+@lru_cache(maxsize=64)
+def _point(
+    side: int, product: float, *, quick: bool, seed: int, data: Path | None, limit: float | None
+) -> tuple[dict[str, Cell], ...]:
+    """Run all methods at one size and one epsilon; both tables are made of the same runs."""
+    made = places(side, seed=seed, data=data)
+    found = _methods(made, product, quick=quick, seed=seed, limit=limit)
+    return tuple({"places": made.instance.size, **run} for run in found)
+
+
+def _methods(
+    made: Places, product: float, *, quick: bool, seed: int, limit: float | None
+) -> Iterator[dict[str, Cell]]:
     instance, cell = made.instance, made.spacing
+    longest = limit or _LONGEST[quick]
     epsilon = round(product / cell, 6)
     users = users_of(instance.size, _USERS, seed=seed)
     radius = str(round(cell * 1.001, 6))
@@ -153,15 +205,14 @@ def _methods(made: Places, product: float, *, quick: bool, seed: int) -> Iterato
     ):
         start = time.process_time()
         try:
-            found = reproduce(
-                instance, claim, method, users=users, time_limit=_LONGEST[quick]
-            ).result
-        except (InfeasibleError, LimitReachedError):
+            found = reproduce(instance, claim, method, users=users, time_limit=longest).result
+        except (InfeasibleError, LimitReachedError) as error:
+            yield _without(name, start, _why(error))
             continue
-        seconds = time.process_time() - start
         yield {
             "method": name,
-            "seconds": seconds,
+            "seconds": time.process_time() - start,
+            "ended": "done",
             "cost": found.cost,
             "share of pairs violated": found.everywhere.pair_ratio,
             "epsilon needed, times": found.everywhere.effective / epsilon,
@@ -170,19 +221,37 @@ def _methods(made: Places, product: float, *, quick: bool, seed: int) -> Iterato
     start = time.process_time()
     bound = lower_bound(instance, graph, users, epsilon, reach=3 * cell) / len(users)
     seconds = time.process_time() - start
-    yield {"method": "lower bound", "seconds": seconds, "cost": bound}
-    names = [name for name in _NAMED if not (quick and name == "constopt")]
-    for name in names if quick else [*names, "lp"]:
+    yield {"method": "lower bound", "seconds": seconds, "ended": "done", "cost": bound}
+    for name, shown in _NAMED.items():
+        if quick and name in {"constopt", "lp"}:
+            continue
         start = time.process_time()
         try:
-            design = baseline(made.space, instance, whole, name, time_limit=_LONGEST[quick])
-        except (InfeasibleError, LimitReachedError):
+            design = baseline(made.space, instance, whole, name, time_limit=longest)
+        except (InfeasibleError, LimitReachedError, SolverError) as error:
+            yield _without(shown, start, _why(error))
+            continue
+        if name == "lp" and design.status == "limit reached":
+            # What a program gives up with is another method's channel.
+            yield _without(shown, start, "time limit")
             continue
         yield {
-            "method": _NAMED.get(name, "LP"),
+            "method": shown,
             "seconds": time.process_time() - start,
+            "ended": design.status if name == "lp" else "done",
             "cost": design.upper,
             "remapped": remapped_cost(design, instance),
             "share of pairs violated": 0.0,
             "epsilon needed, times": 1.0,
         }
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, SolverError):
+        return "too large" if "GiB" in str(error) else "the solver failed"
+    return "time limit" if isinstance(error, LimitReachedError) else "infeasible"
+
+
+def _without(name: str, start: float, why: str) -> dict[str, Cell]:
+    """Say that there is no answer, and what that took."""
+    return {"method": name, "seconds": time.process_time() - start, "ended": f"no answer: {why}"}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.experiments.drawing import lines_of
 from discreet.experiments.metricdp.instances import EPSILON, NOTES, RADIUS
 from discreet.experiments.metricdp.tracing import Size, trace
 from discreet.experiments.record import Experiment
@@ -46,9 +47,17 @@ _PRINTED = (
 )
 
 
-def figures8to9(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def figures8to9(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Iterations until a block is feasible, against its size and its boundary, k-m-DV (Figures 8 and 9)."""
     size, repeats = (_QUICK, 4) if quick else (_FULL, 10)
+    size = size.within(limit)
     rows: list[dict[str, Cell]] = []
     panels: dict[str, Panel] = {}
     for dataset in _DATA:
@@ -91,10 +100,15 @@ def figures8to9(*, quick: bool, seed: int, data: Path | None, on_progress: Progr
 
 
 def figures10to11(
-    *, quick: bool, seed: int, data: Path | None, on_progress: Progress
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
 ) -> Experiment:
     """Seconds of a solve of a block and of the master, four partitioners (Figures 10 and 11)."""
-    size = _QUICK if quick else _FULL
+    size = (_QUICK if quick else _FULL).within(limit)
     rows: list[dict[str, Cell]] = []
     panels: dict[str, Panel] = {}
     for dataset in _DATA:
@@ -137,10 +151,15 @@ def figures10to11(
 
 
 def figures17to20(
-    *, quick: bool, seed: int, data: Path | None, on_progress: Progress
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
 ) -> Experiment:
     """Bounds against iterations, as printed and corrected, four partitioners (Figures 17 to 20)."""
-    size = _QUICK if quick else _FULL
+    size = (_QUICK if quick else _FULL).within(limit)
     rows: list[dict[str, Cell]] = []
     panels: dict[str, Panel] = {}
     for dataset in _DATA:
@@ -236,27 +255,9 @@ def _boxes(seen: Sequence[Trace], kind: str, ax: Axes) -> None:
 
 
 def _curves(printed: Trace, sound: Trace, ax: Axes) -> None:
-    for one, color, style, name in (
-        (printed, "#c44e00", "--", "as printed"),
-        (sound, "#0b5cad", "-", "corrected"),
-    ):
+    series = {}
+    for name, one in (("as printed", printed), ("corrected", sound)):
         steps = [at for at, _, _ in one.steps]
-        # What is not finite leaves a hole in the line.
-        ax.plot(
-            steps, _holes([x for _, x, _ in one.steps]), style, color=color, label=f"{name}, lower"
-        )
-        ax.plot(
-            steps,
-            _holes([x for _, _, x in one.steps]),
-            style,
-            color=color,
-            alpha=0.5,
-            label=f"{name}, upper",
-        )
-    ax.set_xlabel("iterations")
-    ax.set_xscale("symlog")
-    ax.legend(frameon=False, fontsize="small")
-
-
-def _holes(values: Sequence[float]) -> list[float]:
-    return [value if np.isfinite(value) else float("nan") for value in values]
+        series[f"{name}, lower"] = (steps, [low for _, low, _ in one.steps])
+        series[f"{name}, upper"] = (steps, [high for _, _, high in one.steps])
+    lines_of(series, "iterations", "loss", ax, log="symlog x")

@@ -12,29 +12,26 @@ import numpy as np
 
 from discreet.core.errors import InfeasibleError, LimitReachedError, SolverError
 from discreet.core.exact import float_ceil
-from discreet.core.lp import LinearProgram, solve
+from discreet.core.lp import solve
 from discreet.core.lp.solution import LPSolution
+from discreet.experiments.metricdp.flat import excess, flat_program
 from discreet.experiments.metricdp.instances import EPSILON, NOTES, RADIUS, make_instance
 from discreet.experiments.metricdp.tracing import Size
 from discreet.experiments.record import Experiment
 from discreet.metricdp import Benders, design
 from discreet.metricdp.blocks import PARTITIONERS
-from discreet.metricdp.direct import LARGEST_EXPONENT, constraint_matrix
-from discreet.metricdp.part import Part
 from discreet.metricdp.published import as_published, as_released
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from discreet.core.outcome import Unproven
     from discreet.experiments.metricdp.instances import MetricInstance
     from discreet.experiments.record import Cell, Progress
     from discreet.metricdp.published import Published
 
-__all__ = ["Run", "excess", "flat_program", "run_flat", "table3", "table4"]
+__all__ = ["Run", "run_flat", "table3", "table4"]
 
 _DATA = {"road": "Road", "grid": "Grid", "strip": "Grid", "text": "Text", "synthetic": "Syn"}
 _GAP, _CAP = 0.01, 10_000
@@ -119,10 +116,17 @@ class Run:
     verified: bool = False
 
 
-def table3(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def table3(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Seconds of the decomposition with four partitioners, and of two classic solvers (Table 3)."""
     rows: list[dict[str, Cell]] = []
-    size = QUICK if quick else FULL
+    size = (QUICK if quick else FULL).within(limit)
     for dataset, kind in _DATA.items():
         printed = _TABLE_3[kind].split()
         for run, label in _all_runs(dataset, size, seed, data, on_progress, flat=True):
@@ -141,10 +145,17 @@ def table3(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) 
     )
 
 
-def table4(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def table4(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Iterations of the decomposition with four partitioners (Table 4)."""
     rows: list[dict[str, Cell]] = []
-    size = QUICK if quick else FULL
+    size = (QUICK if quick else FULL).within(limit)
     for dataset, kind in _DATA.items():
         printed = _TABLE_4[kind].split()
         found: dict[tuple[str, str], Run] = {}
@@ -364,36 +375,3 @@ def _said(error: Exception) -> str:
     """Shorten why a run has no answer, for a table."""
     said = str(error).replace(" before all subproblems were feasible at once", "")
     return f"no answer: {said.partition(' (')[0]}"
-
-
-def flat_program(instance: MetricInstance) -> tuple[LinearProgram, float]:
-    """Write the program down with all constraints, also implied ones; give what its costs were divided by."""
-    problem, graph = instance.problem, instance.constraints
-    part = Part(problem.cost, graph, instance.guarantee().epsilon, None)
-    edges = graph.subgraph(np.flatnonzero(part.nats(graph.lengths) <= LARGEST_EXPONENT))
-    matrix, upper = constraint_matrix(part, edges)
-    scale = float(problem.cost.max()) or 1.0
-    lower = np.where(upper == 0, -np.inf, 1.0)
-    costs = (problem.cost / scale).ravel()
-    return LinearProgram(costs, matrix, row_lower=lower, row_upper=upper), scale
-
-
-def excess(matrix: NDArray[np.float64], instance: MetricInstance) -> tuple[float, int]:
-    """Measure by how many nats the worst ratio passes its budget, and count the infinite ones.
-
-    Examples
-    --------
-    >>> from discreet.experiments.metricdp.instances import make_instance
-    >>> excess(np.full((20, 5), 0.2), make_instance("grid", 20, 5))
-    (0.0, 0)
-    """
-    graph, rate = instance.constraints, EPSILON * 2.0**-instance.space.scale_bits
-    i, j = np.concatenate([graph.pairs, graph.pairs[:, ::-1]]).T
-    budget = np.tile(rate * graph.lengths, 2)[:, None]
-    with np.errstate(divide="ignore"):
-        nats = np.log(matrix)
-    positive = matrix > 0
-    infinite = int((positive[i] & ~positive[j]).sum())
-    both = positive[i] & positive[j]
-    over = np.where(both, np.where(both, nats[i], 0.0) - np.where(both, nats[j], 0.0) - budget, 0.0)
-    return (math.inf if infinite else max(0.0, float(over.max(initial=0.0)))), infinite

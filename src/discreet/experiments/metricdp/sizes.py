@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.experiments.drawing import lines_of
 from discreet.experiments.metricdp.instances import NOTES, RADIUS, make_instance
 from discreet.experiments.record import Experiment, numbers
 from discreet.metricdp.blocks import PARTITIONERS, Partition, partition
@@ -271,8 +272,6 @@ def _dots(points: NDArray[np.float64], labels: NDArray[np.int64], ax: Axes) -> N
 
 def _lines(rows: Sequence[dict[str, Cell]], ax: Axes) -> None:
     blocks = numbers(rows, "blocks")
-    for column, style in (("internal records", "o-"), ("component", "s--")):
-        ax.plot(blocks, numbers(rows, column), style, label=column)
-    ax.set_xlabel("blocks")
+    shown = ("internal records", "component")
+    lines_of({name: (blocks, numbers(rows, name)) for name in shown}, "blocks", "records", ax)
     ax.set_ylim(bottom=0)
-    ax.legend(frameon=False)

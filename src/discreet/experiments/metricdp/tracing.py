@@ -53,6 +53,16 @@ class Size:
     iterations: int
     seconds: float
 
+    def within(self, limit: float | None) -> Size:
+        """Give the same size with another limit, where there is one.
+
+        Examples
+        --------
+        >>> Size(60, 10, 5, iterations=200, seconds=2).within(9.5).seconds
+        9.5
+        """
+        return self if limit is None else replace(self, seconds=limit)
+
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.guarantee import MetricDP
+from discreet.experiments.drawing import lines, lines_of
 from discreet.experiments.metricdp.instances import EPSILON, NOTES, RADIUS, make_instance
 from discreet.experiments.record import Experiment, numbers
 from discreet.metricdp import Benders, Exponential, design
@@ -40,10 +41,17 @@ _AT_1000 = {
 """[Qiu24]_, Section 4.3: seconds with k-m-DV at N = 1,000."""
 
 
-def figure6(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def figure6(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Seconds and iterations of the decomposition with k-m-DV against the number of records (Figure 6)."""
     counts = (40, 60, 80, 100) if quick else range(500, 1001, 100)
-    limit = 5.0 if quick else 1800.0
+    seconds = limit or (5.0 if quick else 1800.0)
     rows: list[dict[str, Cell]] = []
     panels: dict[str, Panel] = {}
     methods: dict[str, Method | None] = {"Benders, corrected": None, "discreet's choice": None}
@@ -60,7 +68,7 @@ def figure6(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
                     instance.guarantee(),
                     method=method,
                     gap=0.01,
-                    time_limit=limit,
+                    time_limit=seconds,
                     allow_unprotected=True,
                     throw=False,
                 )
@@ -80,7 +88,7 @@ def figure6(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
                     }
                 )
         rows += mine
-        panels[dataset] = partial(_against_n, mine)
+        panels[dataset] = partial(lines, mine, "N", "seconds", "method", log="y")
     return Experiment(
         "metricdp/figure6",
         "Processor seconds against the number of records",
@@ -93,14 +101,22 @@ def figure6(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
             "The paper's conclusion has up to 650 iterations, its cap is 500 (E22).",
             *NOTES.values(),
         ),
-        settings={"epsilon": EPSILON, "radius": RADIUS, "seconds at most": limit, "seed": seed},
+        settings={"epsilon": EPSILON, "radius": RADIUS, "seconds at most": seconds, "seed": seed},
         panels=panels,
     )
 
 
-def figure7(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -> Experiment:
+def figure7(
+    *,
+    quick: bool,
+    seed: int,
+    data: Path | None,
+    on_progress: Progress,
+    limit: float | None = None,
+) -> Experiment:
     """Expected loss of the optimum and of the exponential mechanism against epsilon (Figure 7)."""
-    n, k, limit = (100, 20, 20.0) if quick else (500, 100, 1800.0)
+    n, k, seconds = (100, 20, 20.0) if quick else (500, 100, 1800.0)
+    seconds = limit or seconds
     epsilons = (2, 6, 10) if quick else (2, 4, 6, 8, 10)
     rows: list[dict[str, Cell]] = []
     panels: dict[str, Panel] = {}
@@ -119,7 +135,7 @@ def figure7(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
                     guarantee,
                     method=method,
                     gap=0.01,
-                    time_limit=limit,
+                    time_limit=seconds,
                     allow_unprotected=True,
                     throw=False,
                 )
@@ -162,29 +178,15 @@ def figure7(*, quick: bool, seed: int, data: Path | None, on_progress: Progress)
             "The optimum is that of the stated program, verified; the paper's is one of a relaxed program (E15).",
             *NOTES.values(),
         ),
-        settings={"N": n, "K": k, "radius": RADIUS, "seconds at most": limit, "seed": seed},
+        settings={"N": n, "K": k, "radius": RADIUS, "seconds at most": seconds, "seed": seed},
         panels=panels,
     )
 
 
-def _against_n(rows: Sequence[dict[str, Cell]], ax: Axes) -> None:
-    for name, style in (("Benders, corrected", "o-"), ("discreet's choice", "s--")):
-        mine = [row for row in rows if row["method"] == name]
-        ax.plot(numbers(mine, "N"), numbers(mine, "seconds"), style, label=name)
-    ax.set_xlabel("records")
-    ax.set_ylabel("processor seconds")
-    ax.set_yscale("log")
-    ax.legend(frameon=False)
-
-
 def _against_epsilon(rows: Sequence[dict[str, Cell]], ax: Axes) -> None:
-    for column, style in (
-        ("exponential (Eq. 66)", "s--"),
-        ("optimum", "o-"),
-        ("loss without privacy", ":"),
-    ):
-        ax.plot(numbers(rows, "epsilon"), numbers(rows, column), style, label=column)
-    ax.set_xlabel("epsilon")
-    ax.set_ylabel("expected loss")
+    across = numbers(rows, "epsilon")
+    shown = ("optimum", "exponential (Eq. 66)", "exponential on paths", "loss without privacy")
+    lines_of(
+        {name: (across, numbers(rows, name)) for name in shown}, "epsilon", "expected loss", ax
+    )
     ax.set_ylim(bottom=0)
-    ax.legend(frameon=False)

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.core.guarantee import ApproxDP
 from discreet.datasets.leanings import made_features
+from discreet.experiments.drawing import lines_of
 from discreet.experiments.record import Experiment, numbers
 from discreet.experiments.submodular.running import mean_value
 from discreet.submodular import Algorithm3, MutualInformation, UniformMatroid
@@ -87,14 +88,6 @@ def _bundled() -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
 
 
 def _against(rows: Sequence[dict[str, Cell]], ax: Axes) -> None:
-    for column in ("private greedy", "random"):
-        ax.errorbar(
-            numbers(rows, "epsilon"),
-            numbers(rows, column),
-            yerr=numbers(rows, f"{column}, error"),
-            label=column,
-        )
-    ax.set_xscale("log")
-    ax.set_xlabel("epsilon")
-    ax.set_ylabel("share of the information")
-    ax.legend(fontsize=7)
+    across = numbers(rows, "epsilon")
+    series = {name: (across, numbers(rows, name)) for name in ("private greedy", "random")}
+    lines_of(series, "epsilon", "share of the information", ax, log="x")

@@ -16,6 +16,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.randomness import SeededBits
 from discreet.datasets import made_pickups
+from discreet.experiments.drawing import lines_of
 from discreet.experiments.record import Experiment, numbers
 from discreet.experiments.submodular.running import mean_value
 from discreet.submodular import (
@@ -186,17 +187,15 @@ def _experiment(
 
 
 def _against(rows: Sequence[dict[str, Cell]], first: str, ax: Axes) -> None:
-    """Draw ours as lines and the paper's as crosses."""
-    for number, name in enumerate(
-        ("greedy", "subsampled", "private greedy", "continuous", "random")
-    ):
-        color = f"C{number}"
-        ax.plot(numbers(rows, first), _means(rows, name), label=name, color=color)
-        if name in _COLUMNS:
-            ax.plot(numbers(rows, first), _means(rows, f"{name} (paper)"), "x", color=color)
-    ax.set_xlabel(first)
-    ax.set_ylabel("value; crosses: as reported")
-    ax.legend(fontsize=7)
+    """Draw ours, and the paper's beside it."""
+    across = numbers(rows, first)
+    series = {
+        name: (across, _means(rows, name))
+        for shown in ("greedy", "subsampled", "private greedy", "continuous", "random")
+        for name in (shown, f"{shown} (paper)")
+        if name in rows[0]
+    }
+    lines_of(series, first, "value", ax)
 
 
 def _means(rows: Sequence[dict[str, Cell]], name: str) -> list[float]:

@@ -10,7 +10,8 @@ import numpy as np
 from discreet.core.guarantee import PureDP
 from discreet.core.randomness import SeededBits
 from discreet.datasets.leanings import made_spread
-from discreet.experiments.record import Experiment, numbers
+from discreet.experiments.drawing import lines
+from discreet.experiments.record import Experiment
 from discreet.submodular import Algorithm3, TopicInfluence, UniformMatroid, release
 from discreet.submodular.algorithm_4 import Algorithm4
 from discreet.submodular.baselines import LazyGreedy
@@ -19,10 +20,7 @@ from discreet.submodular.reference import Blind
 from discreet.submodular.subsampled import Subsampled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
-
-    from matplotlib.axes import Axes
 
     from discreet.experiments.record import Cell, Progress
 
@@ -97,15 +95,9 @@ def topics(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) 
             "runs": runs,
             "seed": seed,
         },
-        panels={"Share of greedy choice without noise": partial(_against, rows, list(methods))},
+        panels={
+            "Share of greedy choice without noise": partial(
+                lines, rows, "epsilon", "share of greedy", "method", log="x"
+            )
+        },
     )
-
-
-def _against(rows: Sequence[dict[str, Cell]], methods: Sequence[str], ax: Axes) -> None:
-    for name in methods:
-        mine = [row for row in rows if row["method"] == name]
-        ax.plot(numbers(mine, "epsilon"), numbers(mine, "share of greedy"), "o-", label=name)
-    ax.set_xscale("log")
-    ax.set_xlabel("epsilon")
-    ax.set_ylabel("share of greedy")
-    ax.legend(fontsize=7)

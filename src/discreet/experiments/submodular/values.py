@@ -11,7 +11,8 @@ import numpy as np
 
 from discreet.core.guarantee import ApproxDP
 from discreet.core.randomness import SeededBits
-from discreet.experiments.record import Experiment, numbers
+from discreet.experiments.drawing import bars, lines
+from discreet.experiments.record import Experiment
 from discreet.experiments.submodular.instances import Instance, crowd, greedy_trap, topics
 from discreet.submodular import Algorithm3, BadanidiyuruVondrak, Subsampled, release, reproduce
 from discreet.submodular._method import Plan
@@ -28,8 +29,6 @@ from discreet.submodular.subsampled_rounds import SubsampledRounds
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from matplotlib.axes import Axes
 
     from discreet.core.guarantee import DPGuarantee, Neighbors
     from discreet.experiments.record import Cell, Progress
@@ -141,18 +140,18 @@ def value(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -
             ),
         ),
         settings={"seed": seed, "quick": quick, "draws": draws},
-        panels={label: partial(_against_epsilon, rows, label) for label, _, _ in cases},
+        panels={
+            f"{label}: {instance.name}": partial(
+                lines,
+                [row for row in rows if row["instance"] == label and "epsilon" in row],
+                "epsilon",
+                "share",
+                "method",
+                log="x",
+            )
+            for label, instance, _ in cases
+        },
     )
-
-
-def _against_epsilon(rows: list[Row], label: str, axes: Axes) -> None:
-    for name in _methods():
-        mine = [row for row in rows if row["instance"] == label and row["method"] == name]
-        axes.plot(numbers(mine, "epsilon"), numbers(mine, "share"), marker="o", label=name)
-    axes.set_xscale("log")
-    axes.set_xlabel("epsilon")
-    axes.set_ylabel("share of greedy's value")
-    axes.legend(fontsize="small")
 
 
 def _compare(
@@ -187,6 +186,9 @@ def steps(*, quick: bool, seed: int, data: Path | None, on_progress: Progress) -
             "Fractional methods pay where the signal is large: greedy, M = 1, is the default.",
         ),
         settings={"seed": seed, "quick": quick, "draws": draws},
+        panels={
+            "Share of greedy's value": partial(lines, rows, "epsilon", "share", "method", log="x")
+        },
     )
 
 
@@ -222,6 +224,9 @@ def greedy_loses(*, quick: bool, seed: int, data: Path | None, on_progress: Prog
             "epsilon 2, delta 1e-6, one record replaced. Greedy's worst tie has 0.55.",
         ),
         settings={"seed": seed, "quick": quick, "draws": draws},
+        panels={
+            "Share of the optimum": partial(bars, rows, ("users", "method"), "share", error="error")
+        },
     )
 
 
@@ -265,4 +270,5 @@ def sampling(*, quick: bool, seed: int, data: Path | None, on_progress: Progress
         rows=tuple(rows),
         notes=(_NO_PAPER, "Ten nats a draw: nearly no noise."),
         settings={"seed": seed, "quick": quick, "users": n_users, "sources": n_sources},
+        panels={"Evaluations": partial(bars, rows, ("rank", "method"), "evaluations")},
     )
