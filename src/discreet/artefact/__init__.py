@@ -36,35 +36,42 @@ which is also what a server sends; docs/theory/lrgeo-mechanism.md specifies it.
 A table of counts stays a CSV or Parquet file that any program reads; ``FILE.discreet.json`` beside it holds the
 guarantee, the certificate, the provenance, the regions, and the SHA-256 of the table. So do kept measurements; and so
 does an anonymized table, with how its cells are read.
+
+Names are loaded on first use.
 """
 
 from __future__ import annotations
 
-from discreet.artefact._anchored import (
-    AnchoredArtefact,
-    from_tails,
-    load_anchored,
-    save_anchored,
-)
-from discreet.artefact._anonymous import (
-    ANONYMOUS,
-    AnonymousTable,
-    describe_anonymous,
-    load_anonymous,
-    save_anonymous,
-)
-from discreet.artefact._counts import (
-    load_counts,
-    load_measurements,
-    save_counts,
-    save_measurements,
-)
-from discreet.artefact._format import different_labels
-from discreet.artefact._mechanism import MECHANISM, load_mechanism, save_mechanism
-from discreet.artefact._read import Artefact, load, read, zip_kind
-from discreet.artefact._sidecar import is_table, kind_of, sidecar_of
-from discreet.artefact._streams import FileDiagnostics, anonymize_file, audit_file
-from discreet.artefact._write import save
+from typing import TYPE_CHECKING
+
+from discreet.core.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from discreet.artefact._anchored import (
+        AnchoredArtefact,
+        from_tails,
+        load_anchored,
+        save_anchored,
+    )
+    from discreet.artefact._anonymous import (
+        ANONYMOUS,
+        AnonymousTable,
+        describe_anonymous,
+        load_anonymous,
+        save_anonymous,
+    )
+    from discreet.artefact._counts import (
+        load_counts,
+        load_measurements,
+        save_counts,
+        save_measurements,
+    )
+    from discreet.artefact._format import different_labels
+    from discreet.artefact._mechanism import MECHANISM, load_mechanism, save_mechanism
+    from discreet.artefact._read import Artefact, load, read, zip_kind
+    from discreet.artefact._sidecar import is_table, kind_of, sidecar_of
+    from discreet.artefact._streams import FileDiagnostics, anonymize_file, audit_file
+    from discreet.artefact._write import save
 
 __all__ = [
     "ANONYMOUS",
@@ -96,3 +103,42 @@ __all__ = [
     "sidecar_of",
     "zip_kind",
 ]
+
+_WHERE = {
+    "ANONYMOUS": "_anonymous",
+    "MECHANISM": "_mechanism",
+    "AnchoredArtefact": "_anchored",
+    "AnonymousTable": "_anonymous",
+    "Artefact": "_read",
+    "FileDiagnostics": "_streams",
+    "anonymize_file": "_streams",
+    "audit_file": "_streams",
+    "describe_anonymous": "_anonymous",
+    "different_labels": "_format",
+    "from_tails": "_anchored",
+    "is_table": "_sidecar",
+    "kind_of": "_sidecar",
+    "load": "_read",
+    "load_anchored": "_anchored",
+    "load_anonymous": "_anonymous",
+    "load_counts": "_counts",
+    "load_measurements": "_counts",
+    "load_mechanism": "_mechanism",
+    "read": "_read",
+    "save": "_write",
+    "save_anchored": "_anchored",
+    "save_anonymous": "_anonymous",
+    "save_counts": "_counts",
+    "save_measurements": "_counts",
+    "save_mechanism": "_mechanism",
+    "sidecar_of": "_sidecar",
+    "zip_kind": "_read",
+}
+"""Public name -> the module that defines it."""
+
+if not TYPE_CHECKING:
+    __getattr__ = on_first_use(globals(), _WHERE)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import secrets
+import shutil
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.metricdp.bound import Multipliers
     from discreet.metricdp.problem import Problem
 
-__all__ = ["encode", "pack", "replace_file", "save"]
+__all__ = ["encode", "pack", "put_file", "replace_file", "save"]
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The first date that a zip can hold."""
@@ -94,16 +95,32 @@ def replace_file(path: Path, data: bytes) -> None:
     InvalidProblemError
         When the system refuses; nothing is left behind.
     """
+    try:
+        put_file(path, data)
+    except OSError as error:
+        got = f"{path}: {error.strerror}"
+        raise InvalidProblemError("path", "a file that can be written", got) from None
+
+
+def put_file(path: Path, data: bytes) -> None:
+    """Write as :func:`replace_file` does, for callers with words of their own for what the system refuses.
+
+    A file that is replaced keeps its permissions: who had made it private finds it private.
+
+    Raises
+    ------
+    OSError
+        When the system refuses; nothing is left behind.
+    """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with beside.open("xb") as file:
+            if path.is_file():
+                shutil.copymode(path, beside)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-    except OSError as error:
-        got = f"{path}: {error.strerror}"
-        raise InvalidProblemError("path", "a file that can be written", got) from None
     finally:
         beside.unlink(missing_ok=True)
 

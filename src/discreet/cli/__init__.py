@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
+import io
 import os
 import sys
+import threading
+from pathlib import Path
 
 __all__ = ["main"]
 
@@ -15,8 +19,12 @@ def main() -> None:
     # Matrices are small, and threads of BLAS wait for each other in loops: on two shared cores the anchored program
     # for 900 secrets took 7 to 45 CPU seconds with them, 1.8 without. It counts only before NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _open_streams()
+    sys.unraisablehook = _again
     try:
         from discreet.cli.app import run
+    except KeyboardInterrupt:
+        sys.exit(130)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _EXTRA:
@@ -26,3 +34,23 @@ def main() -> None:
         )
         sys.exit(2)
     sys.exit(run(sys.argv[1:]))
+
+
+def _open_streams() -> None:
+    """Open what whoever started the process closed: else the next file would take its number, and what is printed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - for the whole run
+            setattr(sys, name, nowhere)
+    for stream in (sys.stdout, sys.stderr):
+        # A name of a place that a terminal cannot show is no reason to fail.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _again(lost: sys.UnraisableHookArgs) -> None:
+    """Press Ctrl-C again where it fell into a callback, such as those of a compiler, which drop what is raised."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        threading.Timer(0.05, _thread.interrupt_main).start()
+    else:
+        sys.__unraisablehook__(lost)

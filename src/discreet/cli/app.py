@@ -22,7 +22,7 @@ from discreet.cli import (
     showing,
     studying,
 )
-from discreet.cli.output import Status, fail
+from discreet.cli.output import Status, fail, stopped
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import versions
 
@@ -119,11 +119,14 @@ def run(arguments: Sequence[str]) -> int:
     try:
         status = command.main(args=list(arguments), prog_name="discreet", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
-        return Status.INTERRUPTED
+        return stopped(as_json=as_json)
     except _USAGE as error:
         return fail(_as_ours(error), as_json=as_json)
     except Exception as error:  # noqa: BLE001 - this is where every error becomes one line and a status
         return fail(error, as_json=as_json, grid=grid)
+    if status == Status.INTERRUPTED and not isinstance(status, Status):
+        # Typer makes this number of a Ctrl-C; a command that ended by itself has said what stands.
+        return stopped(as_json=as_json)
     return int(status or 0)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.files import check_writable
+from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at run time
     Epsilon,
     Json,
@@ -147,7 +147,7 @@ def attack(
     """
     from discreet.evaluate.attack.asked import AttackRequest
 
-    check_writable(report, "--report")
+    check_outputs({"--report": report}, what, original, others, population, again)
     asked = AttackRequest(
         what,
         method,
@@ -173,12 +173,11 @@ def attack(
     text = f"{found.target}\n\n{found}"
     if found.private:
         text += f"\n\nprivate: {found.private}"
-    emit(found.to_dict(), text, as_json=as_json, command="attack")
     if report is not None:
-        from discreet.report import write_report
         from discreet.report.attacked import chapter
 
-        write_report([chapter(found)], report, title=f"An attack on {found.target}")
+        write_page([chapter(found)], report, title=f"An attack on {found.target}")
+    emit(found.to_dict(), text, as_json=as_json, command="attack")
     return Status.CHECK_FAILED if found.kept is False else Status.DONE
 
 

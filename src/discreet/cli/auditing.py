@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from discreet.cli.files import check_writable
+from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at run time
     Epsilon,
     Json,
@@ -102,7 +102,7 @@ def audit(
     """
     from discreet.evaluate.asked import AuditRequest
 
-    check_writable(report, "--report")
+    check_outputs({"--report": report}, what)
     asked = AuditRequest(
         method,
         epsilon,
@@ -117,15 +117,14 @@ def audit(
     found = (
         find(AUDITS, what, "MECHANISM|FILE")(asked) if what in AUDITS else audit_file(what, asked)
     )
-    name = {"audited": what, "method": method}
-    emit({**name, **found.to_dict()}, str(found), as_json=as_json, command="audit")
     if report is not None:
-        from discreet.report import write_report
         from discreet.report.judged import audit_row, chapter
 
         title = f"{what}, {method}" if method else what
         page = chapter([audit_row(found)], notes=[str(found.guarantee)])
-        write_report([page], report, title=f"An audit of {title}")
+        write_page([page], report, title=f"An audit of {title}")
+    name = {"audited": what, "method": method}
+    emit({**name, **found.to_dict()}, str(found), as_json=as_json, command="audit")
     return Status.CHECK_FAILED if found.rejected else Status.DONE
 
 

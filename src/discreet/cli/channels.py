@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from discreet.artefact import MECHANISM, Artefact
 from discreet.cli.anchored import anchored_facts, anchored_text, draw_anchored
 from discreet.cli.describe import describe, info_text
 from discreet.cli.designing import Outputs, Search, run_design
@@ -215,6 +214,8 @@ def info(channel: Channel, *, as_json: Json = False) -> None:
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
+    from discreet.artefact import MECHANISM, Artefact
+
     if channel_kind(channel) == MECHANISM:
         mechanism = open_mechanism(channel)
         told = mechanism_facts(mechanism)
@@ -246,6 +247,8 @@ def sample(
 
     Each report of one secret spends epsilon again: n reports cost n epsilon. There is no seed.
     """
+    from discreet.artefact import Artefact
+
     stored = open_any(channel)
     typed = sys.stdin.readline() if secret == "-" else secret  # noqa: S105 - a place, no password
     made = stored.design if isinstance(stored, Artefact) else stored

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.files import check_writable
+from discreet.cli.files import check_outputs, write_page
 from discreet.cli.ground import ground_set, read_matroid, read_objective
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.cli.registry import find
@@ -70,9 +70,8 @@ def run_select(
     from discreet.submodular.counted import Counted
     from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 
-    check_writable(
-        report,
-        "--report",
+    check_outputs(
+        {"--report": report},
         asked.similarity,
         asked.coverage,
         asked.candidates,
@@ -109,10 +108,10 @@ def run_select(
     if counted is not None:
         _diagnose(objective, outcome.result, counted.evaluations, time.perf_counter() - started)
     if report is not None and isinstance(outcome, Release):
-        from discreet.report import make_chapter, write_report
+        from discreet.report import make_chapter
 
         chapter = make_chapter("submodular", outcome, names=names)
-        write_report([chapter], report, title="A private choice, with its proof")
+        write_page([chapter], report, title="A private choice, with its proof")
     data = _describe(outcome, names)
     emit(data, _text(outcome, data), as_json=as_json, command="select")
     return Status.DONE

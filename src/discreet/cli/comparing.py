@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.files import check_writable
+from discreet.cli.files import check_outputs, write_page
 from discreet.cli.inputs import parse_budget
 from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import progress
@@ -59,7 +59,7 @@ def run_compare(places: Places, aims: Aims, contest: Contest) -> Status:
     """Compare methods at some epsilons, print what they lose, and return the exit status."""
     from discreet.evaluate.comparison import compare_methods
 
-    check_writable(contest.report, "--report")
+    check_outputs({"--report": contest.report}, *places.read, *aims.read)
     methods = _methods(contest.methods)
     budgets = [parse_budget(one) for one in aims.epsilon.split(",")]
     epsilons = [epsilon for epsilon, _ in budgets]
@@ -182,7 +182,7 @@ def _row(entry: Entry, lower: float | None) -> tuple[str, ...]:
 
 
 def _report(stated: Statement, entries: Sequence[Entry], path: str) -> None:
-    from discreet.report import make_chapter, write_report
+    from discreet.report import make_chapter
 
     chapter = make_chapter("comparison", entries, unit=stated.guarantee.unit)
-    write_report([chapter], path, title="What privacy costs, by method")
+    write_page([chapter], path, title="What privacy costs, by method")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.describe import describe, design_text, unprotected
-from discreet.cli.files import check_writable, write_channel
+from discreet.cli.files import check_outputs, write_channel, write_page
 from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import progress
 from discreet.cli.registry import METHODS, find
@@ -71,8 +71,8 @@ class Outputs:
 
 def run_design(places: Places, aims: Aims, search: Search, outputs: Outputs) -> Status:
     """Design a channel, write it, and describe it; return the exit status."""
-    check_writable(outputs.output, "--output")
-    check_writable(outputs.report, "--report")
+    named = {"--output": outputs.output, "--report": outputs.report}
+    check_outputs(named, *places.read, *aims.read)
     stated = state(places, aims)
     started = time.perf_counter()
     worst = None
@@ -177,9 +177,9 @@ def _method(search: Search) -> Method:
 
 
 def _report(design: MetricDesign, path: str) -> None:
-    from discreet.report import make_chapter, write_report
+    from discreet.report import make_chapter
 
-    write_report([make_chapter("metricdp", design)], path)
+    write_page([make_chapter("metricdp", design)], path)
 
 
 def _data(

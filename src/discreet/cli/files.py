@@ -1,4 +1,4 @@
-"""Channels as files: where a command reads one, and where it will write."""
+"""Files: where a command reads a channel, and where it may write, which is never over what it reads."""
 
 from __future__ import annotations
 
@@ -6,21 +6,34 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.artefact import AnchoredArtefact, Artefact, load_anchored, read, save, zip_kind
+from discreet.artefact import sidecar_of
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from discreet.artefact import AnchoredArtefact, Artefact
     from discreet.core.outcome import Design
     from discreet.metricdp.bound import Multipliers
     from discreet.metricdp.problem import Problem
+    from discreet.report import Chapter
 
-__all__ = ["channel_kind", "check_writable", "open_any", "open_channel", "write_channel"]
+__all__ = [
+    "channel_kind",
+    "check_outputs",
+    "check_table_names",
+    "check_writable",
+    "open_any",
+    "open_channel",
+    "write_channel",
+    "write_page",
+]
 
 
 def open_channel(path: str) -> Artefact:
     """Read a channel; an error names the command's argument."""
+    from discreet.artefact import read
+
     try:
         return read(path)
     except InvalidProblemError as error:
@@ -29,6 +42,8 @@ def open_channel(path: str) -> Artefact:
 
 def channel_kind(path: str) -> str:
     """Say what kind of channel a file holds; an error names the command's argument."""
+    from discreet.artefact import zip_kind
+
     try:
         return zip_kind(path)
     except InvalidProblemError as error:
@@ -39,6 +54,8 @@ def open_any(path: str) -> Artefact | AnchoredArtefact:
     """Read a channel of either kind, with a table or without; an error names the command's argument."""
     if channel_kind(path) != "anchored":
         return open_channel(path)
+    from discreet.artefact import load_anchored
+
     try:
         return load_anchored(path)
     except InvalidProblemError as error:
@@ -51,6 +68,8 @@ def write_channel(
     """Write a channel where one was asked for."""
     if path is None:
         return
+    from discreet.artefact import save
+
     try:
         save(design, path, labels=labels)
     except InvalidProblemError as error:
@@ -58,12 +77,74 @@ def write_channel(
         raise InvalidProblemError(field, error.expected, error.got) from None
 
 
+def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
+    """Refuse outputs before the work, not after it.
+
+    What is read is never written over, nor what stands beside a table; and no two outputs go to one file. A file that
+    is there is replaced, whole or not at all.
+
+    Parameters
+    ----------
+    written
+        Options, and the files that they name.
+    read
+        What is read: files, or words that would be files if there were such.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be written, or must not be.
+    """
+    taken = {_identity(one) for path in read if path for one in _with_record(path)}
+    for option, path in written.items():
+        if path is None:
+            continue
+        where = Path(path)
+        folder = where.absolute().parent
+        odd = where.exists() and not (where.is_file() and os.access(where, os.W_OK))
+        if odd or not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise InvalidProblemError(option, "a file in a folder that can be written", repr(path))
+        mine = {_identity(one) for one in _with_record(path)}
+        if mine & taken:
+            raise InvalidProblemError(option, "a file of its own", repr(path))
+        taken |= mine
+
+
 def check_writable(path: str | None, argument: str, *read: str | None) -> None:
-    """Refuse an output before the work, not after it; also one that is a file that is read."""
+    """Refuse one output, as :func:`check_outputs` does."""
+    check_outputs({argument: path}, *read)
+
+
+def check_table_names(written: Mapping[str, str | None]) -> None:
+    """Refuse names of tables whose endings say nothing."""
+    for option, path in written.items():
+        if path is not None and Path(path).suffix.lower() not in (".csv", ".parquet"):
+            raise InvalidProblemError(option, "a file that ends in .csv or .parquet", repr(path))
+
+
+def write_page(chapters: Sequence[Chapter], path: str | None, *, title: str | None = None) -> None:
+    """Write a report where one was asked for."""
     if path is None:
         return
-    folder = Path(path).absolute().parent
-    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InvalidProblemError(argument, "a file in a folder that can be written", repr(path))
-    if Path(path).resolve() in {Path(one).resolve() for one in read if one is not None}:
-        raise InvalidProblemError(argument, "a file of its own", repr(path))
+    from discreet.report import write_report
+
+    heading = {} if title is None else {"title": title}
+    try:
+        write_report(chapters, path, **heading)
+    except OSError as error:
+        got = f"{path}: {error.strerror}"
+        raise InvalidProblemError("--report", "a file that can be written", got) from None
+
+
+def _with_record(path: str) -> tuple[Path, Path]:
+    """Name a file and what stands beside it if it is a table."""
+    return Path(path), sidecar_of(path)
+
+
+def _identity(path: Path) -> object:
+    """Tell a file from others, by whatever name: links, and letters whose size does not count on some systems."""
+    try:
+        found = path.stat()
+    except OSError:
+        return path.resolve()
+    return found.st_dev, found.st_ino

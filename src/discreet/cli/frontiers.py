@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.files import check_writable
+from discreet.cli.files import check_outputs, write_page
 from discreet.cli.output import Status, emit
 from discreet.cli.registry import FRONTIERS, find
 from discreet.core.errors import InvalidProblemError
@@ -45,7 +45,7 @@ def run_frontier(asked: Frontier) -> Status:
     """Measure methods at parameters, and return the exit status."""
     from discreet.evaluate.utility.frontier import frontier
 
-    check_writable(asked.report, "--report")
+    check_outputs({"--report": asked.report})
     lost = find(FRONTIERS, asked.mechanism, "PLACES")
     name = "k" if asked.mechanism == "kanonymity" else "epsilon"
     option, other = ("-k", "--epsilon") if name == "k" else ("--epsilon", "-k")
@@ -65,13 +65,12 @@ def run_frontier(asked: Frontier) -> Status:
         "data": _MADE,
         "points": [point.to_dict() for point in points],
     }
-    emit(data, _text(points, name), as_json=asked.as_json, command="compare")
     if asked.report is not None:
-        from discreet.report import write_report
         from discreet.report.frontier import chapter
 
         page = chapter(points, parameter=name, title=f"What {asked.mechanism} loses", note=_MADE)
-        write_report([page], asked.report, title=f"What a choice of {name} costs")
+        write_page([page], asked.report, title=f"What a choice of {name} costs")
+    emit(data, _text(points, name), as_json=asked.as_json, command="compare")
     return Status.DONE
 
 

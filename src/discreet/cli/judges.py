@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact import Artefact
 from discreet.cli.files import open_any, open_channel
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
@@ -63,6 +62,7 @@ def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[st
     facts : dict
         Whether the lower bound was asked for. The least epsilon of a channel without a table is not computed.
     """
+    from discreet.artefact import Artefact
     from discreet.core.check_anchored import verify_anchored
 
     stored = open_any(path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact import MECHANISM, Artefact, load_mechanism
 from discreet.cli.files import open_any
 from discreet.cli.output import facts
 from discreet.core.certificate import Certificate, Check
@@ -19,6 +18,8 @@ __all__ = ["judge_mechanism", "mechanism_facts", "mechanism_text", "open_mechani
 
 def open_mechanism(path: str) -> Mechanism:
     """Read a mechanism; an error names the command's argument."""
+    from discreet.artefact import load_mechanism
+
     try:
         return load_mechanism(path)
     except InvalidProblemError as error:
@@ -27,6 +28,8 @@ def open_mechanism(path: str) -> Mechanism:
 
 def open_placed(path: str, kind: str) -> AnchoredArtefact | Mechanism:
     """Read a channel without a table: one of a file of its own, or that of a mechanism."""
+    from discreet.artefact import MECHANISM, Artefact
+
     if kind == MECHANISM:
         return open_mechanism(path)
     stored = open_any(path)

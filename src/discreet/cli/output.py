@@ -3,11 +3,14 @@
 Data go to standard output: text for people, or with ``--json`` one JSON object and nothing else. Progress, warnings and
 errors go to standard error. An error is one line; with ``--json`` that line is an object ``{"error": {...}}``, and
 standard output stays empty.
+
+Whoever reads either of them may stop, as ``| head`` does: the work goes on to its end, and the status says how it went.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
 from enum import IntEnum
@@ -27,8 +30,9 @@ from discreet.core.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import TextIO
 
-__all__ = ["Status", "emit", "facts", "fail", "status_of", "warn"]
+__all__ = ["Status", "emit", "facts", "fail", "status_of", "stopped", "warn"]
 
 _ARGUMENTS = {
     "allow_unprotected": "--allow-unprotected",
@@ -119,7 +123,29 @@ def emit(data: Mapping[str, Any], text: str, *, as_json: bool, command: str) -> 
     if as_json:
         text = json.dumps({"command": command, **data}, indent=2, allow_nan=False, default=_plain)
     if text:
-        sys.stdout.write(text.rstrip("\n") + "\n")
+        _put(sys.stdout, text.rstrip("\n") + "\n")
+
+
+def _put(stream: TextIO, text: str) -> None:
+    """Write and flush; where nobody reads any more, go on without."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        _close(stream)
+    except OSError as error:
+        _close(stream)
+        if stream is sys.stdout:
+            raise InvalidProblemError(
+                "standard output", "a place with room for it", error.strerror
+            ) from None
+
+
+def _close(stream: TextIO) -> None:
+    """Lead a stream nowhere, so that what it still holds is no second error when the process ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _plain(value: object) -> object:
@@ -141,7 +167,7 @@ def facts(pairs: Iterable[tuple[str, object]]) -> str:
 def warn(message: str, *, quiet: bool = False) -> None:
     """Say something on standard error that is no error."""
     if not quiet:
-        sys.stderr.write(f"discreet: {message}\n")
+        _put(sys.stderr, f"discreet: {message}\n")
 
 
 def fail(error: Exception, *, as_json: bool, grid: bool = False) -> Status:
@@ -159,6 +185,20 @@ def fail(error: Exception, *, as_json: bool, grid: bool = False) -> Status:
         traceback.print_exception(error, file=sys.stderr)
         message = f"internal error, please report it: {type(error).__name__}: {message}"
     parts["message"] = " ".join(message.split())
+    return _told(parts, as_json=as_json)
+
+
+def stopped(*, as_json: bool) -> Status:
+    """Say on standard error that somebody ended the run, who might wonder what stands; return the status."""
+    parts = {
+        "status": int(Status.INTERRUPTED),
+        "kind": "Interrupted",
+        "message": "interrupted; what was written before is whole",
+    }
+    return _told(parts, as_json=as_json)
+
+
+def _told(parts: dict[str, Any], *, as_json: bool) -> Status:
     line = json.dumps({"error": parts}) if as_json else f"discreet: {parts['message']}"
-    sys.stderr.write(line + "\n")
-    return status
+    _put(sys.stderr, line + "\n")
+    return Status(parts["status"])

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.files import check_writable
+from discreet.cli.files import check_outputs, write_page
 from discreet.cli.output import emit
 from discreet.core.errors import InvalidProblemError
 
@@ -38,8 +38,7 @@ def run_query(
     """Answer a question, and print or write the answers."""
     from discreet.hierarchy import query
 
-    check_writable(output, "--output")
-    check_writable(report, "--report", asked.measurements, output)
+    check_outputs({"--output": output, "--report": report}, asked.measurements)
     kept = _open(asked.measurements)
     sizes = _all_sizes(kept.frame) if asked.sizes == "all" else parse_sizes(asked.sizes)
     weights = {size: size if asked.people else 1 for size in sizes}
@@ -57,10 +56,10 @@ def run_query(
         replace_file(Path(output), text.encode())
         text = f"wrote {output}"
     if report is not None:
-        from discreet.report import make_chapter, write_report
+        from discreet.report import make_chapter
 
         chapter = make_chapter("query", answers, measured=kept, people=asked.people)
-        write_report([chapter], report, title="Answers, with intervals")
+        write_page([chapter], report, title="Answers, with intervals")
     data: dict[str, Any] = {
         "guarantee": {**kept.guarantee.to_dict(), "sentence": str(kept.guarantee)},
         "kind": kept.kind,

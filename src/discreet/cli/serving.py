@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, final
 
 import typer
 
-from discreet.cli.files import check_writable
+from discreet.cli.files import check_outputs
 from discreet.cli.inputs import parse_budget, parse_grid, read_table
 from discreet.cli.options import Json, NoGuarantee, Quiet  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, warn
@@ -162,7 +162,7 @@ def serve(
     from discreet.service import Limits, bind, create_app
     from discreet.service import serve as run
 
-    check_writable(output, "--output")
+    check_outputs({"--output": output}, roads, nodes, mechanism)
     limits = Limits(rate=rate, burst=max(1, round(4 * rate)))
     future: Future[Mechanism] = Future()
     with bind(host, port, allow_remote=allow_remote) as bound:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
     from discreet.report.demo import Demo
 
 __all__ = ["demo", "register"]
+
+_TABLES = ("census.parquet", "patients.csv")
+_WRITTEN = frozenset(
+    {"index.html", "city.channel", "grid.channel", "city.mechanism", *_TABLES}
+    | {f"{name}.discreet.json" for name in _TABLES}
+)
+"""What the demo writes into its folder."""
+
+_MARK = '<p class="mark">discreet</p>'
+"""What a page of ours holds."""
 
 
 def demo(
@@ -47,6 +58,7 @@ def demo(
 def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
     from discreet.report.demo import build_demo
 
+    _check_folder(Path(folder))
     options = {} if seed is None else {"seed": seed}
     try:
         return build_demo(
@@ -55,6 +67,17 @@ def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
     except OSError as error:
         got = f"{folder}: {error.strerror}"
         raise InvalidProblemError("--output", "a folder that can be written", got) from None
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse to replace files that an earlier demo did not write: somebody's own patients, or a page."""
+    there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if not there & _WRITTEN or there <= _WRITTEN:
+        return
+    page = folder / "index.html"
+    if not page.is_file() or _MARK not in page.read_text(encoding="utf-8", errors="replace"):
+        expected = "a folder that is new, empty or of an earlier demo"
+        raise InvalidProblemError("--output", expected, f"{folder} with other files")
 
 
 def register(app: typer.Typer) -> None:

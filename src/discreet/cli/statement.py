@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.artefact import different_labels
 from discreet.cli.embeddings import read_embeddings
 from discreet.cli.inputs import (
     columns_of,
@@ -55,6 +54,11 @@ class Places:
     unit: str | None
     embeddings: str | None = None
 
+    @property
+    def read(self) -> tuple[str | None, ...]:
+        """What is read, if it is a file."""
+        return self.file, self.embeddings
+
 
 @final
 @dataclass(frozen=True)
@@ -67,6 +71,11 @@ class Aims:
     prior: str
     reports: str | None
     priors: str | None = None
+
+    @property
+    def read(self) -> tuple[str | None, ...]:
+        """What is read where it is a file and no name."""
+        return self.loss, self.prior, self.reports, *(self.priors or "").split(",")
 
 
 @final
@@ -103,6 +112,8 @@ def state(places: Places, aims: Aims) -> Statement:
     InvalidProblemError
         Naming the option or the argument.
     """
+    from discreet.artefact import different_labels
+
     epsilon, unit = parse_budget(aims.epsilon)
     unit = _unit(places, unit, aims.epsilon)
     table, words = None, None

@@ -169,7 +169,7 @@ def write_report(
     title: str = "A privacy mechanism, with its proof",
     lead: Sequence[str] = (),
 ) -> Path:
-    """Render a report and write it; parameters as in :func:`render_report`.
+    """Render a report and write it, whole or not at all; parameters as in :func:`render_report`.
 
     Returns
     -------
@@ -191,8 +191,10 @@ def write_report(
     ...     "No design." in write_report([chapter], f"{folder}/report.html").read_text(encoding="utf-8")
     True
     """
+    from discreet.artefact._write import put_file
+
     target = Path(path)
-    target.write_text(render_report(chapters, title=title, lead=lead), encoding="utf-8")
+    put_file(target, render_report(chapters, title=title, lead=lead).encode())
     return target
 
 
