@@ -362,3 +362,99 @@ def test_files_hold_no_pickle(tmp_path: Path) -> None:
     save_anchored(ball(), tmp_path / "a")
     _, arrays = unpack(tmp_path / "a")
     assert all(array.dtype.kind in "if" for array in arrays.values())
+
+
+def longer(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    """Tell distances twice as long as those of the points, and all else as it follows from them."""
+    space = AnchoredChannel(
+        MetricSpace(
+            meta["space"]["unit"],
+            meta["space"]["metric"],
+            meta["space"]["scale_bits"] - 1,
+            lengths.TableLengths(_square(arrays["distances"], meta["space"]["n"])),
+            arrays["points"],
+        ),
+        meta["rate"],
+        arrays["centers"],
+        arrays["anchors"],
+        lift=meta["lift"],
+        names=arrays["names"],
+        ball=Ball(*(arrays[f"ball_{part}"] for part in ("secrets", "reports", "weights"))),
+    )
+    meta["space"]["scale_bits"] -= 1
+    meta["space"]["digest"] = meta["guarantee"]["scope"]["space"] = space.space.digest
+    arrays["factors"], meta["channel"] = space.decay.tables, space.digest
+
+
+def _square(condensed: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
+    table = np.zeros((n, n), dtype=np.int64)
+    table[np.triu_indices(n, 1)] = condensed
+    return np.asarray(table + table.T)
+
+
+def test_distances_that_are_not_those_of_the_points_are_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the command and by the standalone program: the channel is private for a space twice as large."""
+    save_anchored(ball(), tmp_path / "a")
+    forge(tmp_path / "a", longer)
+    assert say(capsys, "verify", tmp_path / "a").status == 1
+    assert standalone.main([str(tmp_path / "a")]) == 1
+
+
+def meters(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    meta["space"]["per_unit"] = 1000
+
+
+def elsewhere(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    arrays["points"] = arrays["points"] * 2
+    _redigest(meta, arrays)
+
+
+def great_circles(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    meta["space"]["metric"] = "haversine"
+    _redigest(meta, arrays)
+
+
+def miles(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    meta["space"]["unit"] = meta["guarantee"]["unit"] = "mi"
+    _redigest(meta, arrays)
+
+
+def nowhere(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    meta["space"]["metric"] = "gr\N{CYRILLIC SMALL LETTER I}d"
+    _redigest(meta, arrays)
+
+
+def finer(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    meta["space"]["scale_bits"] = 401
+    _redigest(meta, arrays)
+
+
+def _redigest(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    """Make the digests of a large space right again."""
+    stated = meta["space"]
+    source: Any = lengths.TableLengths(np.zeros((stated["n"], stated["n"]), dtype=np.int8))
+    unit, metric, bits = (stated[name] for name in ("unit", "metric", "scale_bits"))
+    space = MetricSpace(unit, metric, bits, source, arrays["points"], tabled=False)
+    stated["digest"] = space.digest
+
+
+@pytest.mark.parametrize(
+    ("metric", "change", "message"),
+    [
+        ("haversine", meters, "per_unit: expected 1 for km"),
+        ("haversine", miles, "unit: expected km or m"),
+        ("grid", elsewhere, "points: expected the centers of the cells"),
+        ("grid", great_circles, "a positive side, and of a grid alone"),
+        ("grid", nowhere, "metric: expected one of"),
+        ("grid", finer, "scale_bits: expected an integer from 0 to 400"),
+    ],
+)
+def test_a_large_space_that_no_constructor_makes_is_refused(
+    tmp_path: Path, metric: str, change: Any, message: str
+) -> None:
+    """Its lengths are computed from points or places, so that nothing else would say what they are."""
+    save_anchored(many(metric), tmp_path / "a")
+    with pytest.raises(InvalidProblemError, match=message):
+        load_anchored(forge(tmp_path / "a", change))

@@ -273,6 +273,8 @@ SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no metadata": (lambda path: path.write_bytes(b"PK\x05\x06" + bytes(18)), "meta.json"),
     "metadata that are none": (meta_with(b"[" * 100_000), "a whole discreet artefact"),
     "not a number": (meta_with(b'{"upper": NaN}'), "finite numbers, got NaN"),
+    "a number beyond all": (meta_with(b'{"upper": 1e999}'), "finite numbers, got 1e999"),
+    "a key twice": (meta_with(b'{"upper": 1, "upper": 2}'), "one value for each key"),
     "metadata of something else": (meta_with(b"[1, 2]"), "a whole discreet artefact"),
     "array of another version": (
         lambda path: rewrite(path, "prior.npy", b"\x93NUMPY\x02\x00" + bytes(80)),
@@ -361,6 +363,11 @@ MISFITS: dict[str, tuple[Callable[[dict[str, Any], Arrays], object], str]] = {
     "negative prices": (shape("multipliers_value", lambda value: value - 1), "non-negative prices"),
     "pairs of nobody": (shape("binding", lambda pairs: pairs + 9), "secrets below 6"),
     "pairs of three": (shape("joined", lambda pairs: pairs[:, [0, 0, 0]]), "a table of pairs"),
+    "a bound beyond all": (put("upper", "inf"), "upper: expected a finite number"),
+    "a metric by another name": (
+        lambda meta, _: meta["space"].update(metric="grаph"),  # noqa: RUF001 - a Cyrillic letter a
+        "metric: expected one of",
+    ),
     "labels for some": (put("labels", ["a"]), "6 different names"),
 }
 

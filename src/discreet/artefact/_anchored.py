@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.artefact._format import FORMAT, SCHEMA_VERSION, TYPES, different_labels
 from discreet.artefact._read import is_whole, open_members, small_space
+from discreet.artefact._spaces import credible
 from discreet.artefact._write import encode, pack
 from discreet.core.anchored import AnchoredChannel, Ball
 from discreet.core.certificate import Certificate
@@ -294,7 +295,7 @@ def _space(stated: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Met
     space = MetricSpace(stated["unit"], stated["metric"], bits, source, points, tabled=False)
     if space.digest != stated["digest"]:
         raise InvalidProblemError("space", "the digest that is stated", "another one")
-    return space
+    return credible(space)
 
 
 def _lattice(places: NDArray[np.int64], cell: Fraction, bits: int) -> LatticeLengths:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import math
+from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FOREIGN", "FORMAT", "NEEDED", "PARTS", "SCHEMA_VERSION", "TYPES", "different_labels"]
+__all__ = [
+    "FOREIGN",
+    "FORMAT",
+    "NEEDED",
+    "PARTS",
+    "SCHEMA_VERSION",
+    "TYPES",
+    "different_labels",
+    "read_json",
+]
 
 FORMAT = "discreet.artefact"
 SCHEMA_VERSION = 1
@@ -46,6 +57,44 @@ NEEDED = ("limbs", "distances", "joined", "binding", "loss", "prior")
 
 FOREIGN = ("centers", "anchors", "names", "factors", "ball_secrets", "ball_reports", "ball_weights")
 """Members that it never has."""
+
+
+def read_json(text: bytes | str) -> dict[str, Any]:
+    """Read a mapping in which no key comes twice and every number is finite: one text, one meaning.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything else that is JSON.
+    ValueError
+        For what is not JSON.
+
+    Examples
+    --------
+    >>> read_json('{"epsilon": "1", "epsilon": "2"}')
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: epsilon: expected one value for each key, got two
+    """
+    read = json.loads(text, object_pairs_hook=_once, parse_constant=_float, parse_float=_float)
+    if not isinstance(read, dict):
+        raise InvalidProblemError("JSON", "a mapping", type(read).__name__)
+    return read
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in made:
+            raise InvalidProblemError(key, "one value for each key", "two")
+        made[key] = value
+    return made
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise InvalidProblemError("JSON", "finite numbers", text[:40])
+    return number
 
 
 def different_labels(labels: Sequence[str], n: int) -> tuple[str, ...]:

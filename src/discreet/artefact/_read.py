@@ -22,7 +22,9 @@ from discreet.artefact._format import (
     SCHEMA_VERSION,
     TYPES,
     different_labels,
+    read_json,
 )
+from discreet.artefact._spaces import credible
 from discreet.core.certificate import Certificate
 from discreet.core.channel import Channel
 from discreet.core.errors import DiscreetError, InvalidProblemError
@@ -163,7 +165,7 @@ def open_members(file: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDAr
         if sum(entry.file_size for entry in listed) > len(file):
             raise InvalidProblemError("members", "no more bytes than the file has", "more")
         data = {entry.filename: archive.read(entry) for entry in listed}
-    meta = json.loads(data.pop("meta.json"), parse_constant=_no_constant)
+    meta = read_json(data.pop("meta.json"))
     _known_version(meta, kind)
     stated = {name: entry["sha256"] for name, entry in meta["members"].items()}
     known = {f"{name}.npy" for name in TYPES}
@@ -173,10 +175,6 @@ def open_members(file: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDAr
         if hashlib.sha256(body).hexdigest() != stated[name]:
             raise InvalidProblemError(name, "the SHA-256 that meta.json states", "altered bytes")
     return meta, {name.removesuffix(".npy"): _decode(name, body) for name, body in data.items()}
-
-
-def _no_constant(name: str) -> float:
-    raise InvalidProblemError("meta.json", "finite numbers", name)
 
 
 def _known_version(meta: Mapping[str, Any], kind: str) -> None:
@@ -225,13 +223,13 @@ def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Ar
     for public in problem.assumed_public():
         if hashes.get(public.name, public.digest) != public.digest:
             raise InvalidProblemError(public.name, "the hash that is stated", "another")
-    lower = None if meta["lower"] is None else float(meta["lower"])
+    lower = None if meta["lower"] is None else _finite(meta, "lower")
     design = Design(
         channel=channel,
         guarantee=_guarantee(meta["guarantee"], space),
         certificate=Certificate.from_dict(meta["certificate"]),
         lower=lower,
-        upper=float(meta["upper"]),
+        upper=_finite(meta, "upper"),
         provenance=provenance,
         problem=problem,
         witness=_witness(arrays, lower),
@@ -244,6 +242,13 @@ def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Ar
         joined=_pairs("joined", arrays, space.n),
         binding=_pairs("binding", arrays, space.n),
     )
+
+
+def _finite(meta: Mapping[str, Any], name: str) -> float:
+    bound = float(meta[name])
+    if not np.isfinite(bound):
+        raise InvalidProblemError(name, "a finite number", bound)
+    return bound
 
 
 def _guarantee(stated: dict[str, Any], space: MetricSpace) -> MetricDP:
@@ -279,7 +284,7 @@ def small_space(
     space = MetricSpace(stated["unit"], stated["metric"], stated["scale_bits"], source, points)
     if space.digest != stated["digest"]:
         raise InvalidProblemError("distances", "the digest of the space", "another one")
-    return space
+    return credible(space)
 
 
 def _witness(arrays: Mapping[str, NDArray[Any]], lower: float | None) -> Multipliers | None:

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact._format import FORMAT
+from discreet.artefact._format import FORMAT, read_json
 from discreet.artefact._write import replace_file
 from discreet.core.errors import InvalidProblemError
 
@@ -207,21 +207,17 @@ def read_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     beside = sidecar_of(path)
     try:
-        meta = json.loads(beside.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        meta = read_json(beside.read_text(encoding="utf-8"))
     except OSError as error:
         got = f"{beside}: {error.strerror}"
         raise InvalidProblemError(
             "path", "a table with its .discreet.json beside it", got
         ) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidProblemError("path", "a whole .discreet.json", f"{beside}: {error}") from None
-    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+    if meta.get("format") != FORMAT:
         raise InvalidProblemError("path", "a discreet artefact", str(beside))
     if meta.get("schema_version") != _VERSION:
         expected = f"{_VERSION}; a newer discreet may read it"
         raise InvalidProblemError("schema_version", expected, repr(meta.get("schema_version")))
     return meta
-
-
-def _no_constant(name: str) -> float:
-    raise InvalidProblemError("path", "finite numbers", name)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.certificate import Certificate, Check
+from discreet.core.check_distances import distance_checks
 from discreet.core.decay import DECAY_BITS, DIGITS
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, exp_floor, to_fraction
@@ -77,7 +78,8 @@ def verify_anchored(
     Guarantee
     ---------
     By docs/theory/anchored.md. What it trusts: that the lengths which the space computes are distances rounded down by
-    no more than is stated in :func:`triangle_defect`; where there is a table of lengths it trusts nothing.
+    no more than is stated in :func:`triangle_defect`; where there is a table of lengths it trusts nothing, and
+    compares them with the points, where there are some.
 
     Complexity
     ----------
@@ -107,6 +109,7 @@ def verify_anchored(
     shortest = int(edges.lengths.min(initial=2**TOTAL_BITS))
     groups = int(edges.components.max()) + 1
     checks = [
+        *(distance_checks(space) if space.has_matrix else ()),
         Check("groups of secrets", groups, 1, exact=True, detail=f"{len(edges)} constrained pairs"),
         Check("pairs at distance 0", int((edges.lengths == 0).sum()), 0, exact=True),
         _table_check(channel),
