@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.artefact._format import FORMAT, SCHEMA_VERSION, TYPES, different_labels
-from discreet.artefact._read import is_whole, open_members, small_space
+from discreet.artefact._read import open_members, small_space
 from discreet.artefact._spaces import credible
+from discreet.artefact._whole import is_whole
 from discreet.artefact._write import encode, pack
 from discreet.core.anchored import AnchoredChannel, Ball
 from discreet.core.certificate import Certificate

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact._read import is_whole
+from discreet.artefact._whole import is_whole
 from discreet.artefact._write import replace_file
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.mechanism import FORM, Mechanism, canonical

@@ -6,10 +6,8 @@ import hashlib
 import io
 import json
 import zipfile
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -24,10 +22,12 @@ from discreet.artefact._format import (
     different_labels,
     read_json,
 )
+from discreet.artefact._mechanism import MECHANISM, is_mechanism
 from discreet.artefact._spaces import credible
+from discreet.artefact._whole import is_whole
 from discreet.core.certificate import Certificate
 from discreet.core.channel import Channel
-from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP, guarantee_from_dict
 from discreet.core.lattice import LatticeLengths
 from discreet.core.lengths import TableLengths
@@ -38,33 +38,18 @@ from discreet.metricdp.problem import Problem
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
 __all__ = [
-    "MALFORMED",
     "Artefact",
-    "is_whole",
     "load",
     "open_members",
     "read",
     "small_space",
     "zip_kind",
 ]
-
-MALFORMED = (
-    zipfile.BadZipFile,
-    DiscreetError,
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
-"""What the parts of a file that is no artefact may cause; RuntimeError: encrypted, or nested without end."""
 
 
 @final
@@ -117,23 +102,6 @@ def read(path: str | os.PathLike[str]) -> Artefact:
         return _artefact(*open_members(data, "channel"))
 
 
-@contextmanager
-def is_whole(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """Give the bytes of a file; whatever is wrong with them is said of the file."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        got = f"{path}: {error.strerror}"
-        raise InvalidProblemError("path", "a file that can be read", got) from None
-    try:
-        yield data
-    except MALFORMED as error:
-        detail = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise InvalidProblemError(
-            "path", "a whole discreet artefact", f"{path}: {detail}"
-        ) from None
-
-
 def zip_kind(path: str | os.PathLike[str]) -> str:
     """Read what kind of channel a file says that it is: ``"channel"`` with a table, else another name.
 
@@ -142,8 +110,6 @@ def zip_kind(path: str | os.PathLike[str]) -> str:
     InvalidProblemError
         When the file cannot be read, or is no artefact of this form.
     """
-    from discreet.artefact._mechanism import MECHANISM, is_mechanism
-
     with is_whole(path) as data:
         if is_mechanism(data):
             return MECHANISM

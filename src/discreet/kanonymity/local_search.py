@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -18,17 +17,19 @@ from discreet.kanonymity.candidate import (
     require_feasible,
 )
 from discreet.kanonymity.initial import initial_sizes
-from discreet.kanonymity.local.unions import Schedule, Union, unions_for
+from discreet.kanonymity.local.shared import LEAST_ROWS, search_shared
+from discreet.kanonymity.local.steps import state_of, work
+from discreet.kanonymity.local.unions import Union, unions_for
 from discreet.kanonymity.segmentation import Segmentation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.kanonymity._arrays import Arrays, Points
-    from discreet.kanonymity.local._kernels import State, Table
+    from discreet.kanonymity._arrays import Points
+    from discreet.kanonymity.local._kernels import Table
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["LocalSearch", "split_large", "state_of", "work"]
+__all__ = ["LocalSearch", "split_large"]
 
 MOST_EXACT = 14
 """Rows up to which a union may be partitioned exactly."""
@@ -37,9 +38,6 @@ NOTE = "Unions of near classes were partitioned anew."
 
 PAIR = 0.7e-9
 """Seconds for a pair of points and a column, as measured, when all pairs are looked at for the near ones."""
-
-MOST_AT_ONCE = 1e8
-"""Microseconds of estimated work between two looks at the clock, at most."""
 
 EVERY_PAIR = 10.0
 """Seconds that this may take, and at most a fifth of the time that is left."""
@@ -104,8 +102,6 @@ class LocalSearch:
         table = _table(problem, points, self.nearest, min(EVERY_PAIR, limits.left / 5))
         unions = unions_for(k) if self.unions is None else self.unions
         if self._is_shared(problem, limits):
-            from discreet.kanonymity.local.shared import search_shared
-
             labels = search_shared(problem, points, table, whole, unions, k, limits, self.seed)
             return Candidate("local-search", labels, note=NOTE)
         state = state_of(problem, whole, k, limits.suppress, self.seed)
@@ -125,60 +121,9 @@ class LocalSearch:
 
     def _is_shared(self, problem: Problem, limits: Limits) -> bool:
         """Whether to search in several threads: by the clock alone, and where there are many rows for each."""
-        from discreet.kanonymity.local.shared import LEAST_ROWS
-
         timed = self.rounds is None and limits.left < float("inf")
         enough = problem.n >= LEAST_ROWS * limits.threads
         return timed and enough and limits.threads > 1 and not limits.suppress
-
-
-def work(  # noqa: PLR0917 - the parts of one search
-    arrays: Arrays,
-    table: Table,
-    state: State,
-    unions: tuple[Union, ...],
-    k: int,
-    rounds: int | None,
-    limits: Limits,
-) -> None:
-    """Improve the state in place until rounds or time are over."""
-    from discreet.kanonymity.local._kernels import improve
-    from discreet.kanonymity.subsets._kernels import room_for
-
-    room = room_for(max([1, *(u.rows for u in unions if u.exact)]), arrays.codes.shape[1], k)
-    schedule = Schedule(unions)
-    if rounds is None and limits.left == float("inf"):
-        rounds = max(300, 20 * len(state.size))
-    # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
-    portion, done = 20_000.0, 0
-    while (rounds is None or done < rounds) and (done == 0 or limits.left > 0):
-        if not state.cost.any():
-            # Nothing is lost, so that nothing can be gained.
-            return
-        at = schedule.next()
-        union = unions[at]
-        here = max(1, int(portion / union.work))
-        if rounds is not None:
-            # So that each kind has its turn.
-            here = min(here, rounds - done, max(1, rounds // (2 * len(unions))))
-        began = time.monotonic()
-        gain = improve(
-            arrays,
-            table,
-            state,
-            room,
-            k,
-            union.rows if union.exact else 0,
-            union.rows,
-            union.classes,
-            union.samples,
-            here,
-        )
-        schedule.learn(at, gain, here)
-        done += here
-        if rounds is None:
-            took = max(time.monotonic() - began, 1e-6)
-            portion = min(2 * portion, MOST_AT_ONCE, max(1000.0, portion * 0.1 / took))
 
 
 def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[np.int32]:
@@ -199,29 +144,6 @@ def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[
     split = np.full(problem.n, -1, dtype=np.int32)
     split[order] = np.repeat(np.arange(len(cut), dtype=np.int32), cut)
     return split
-
-
-def state_of(
-    problem: Problem, labels: NDArray[np.int32], k: int, suppress: int, seed: int
-) -> State:
-    """Write a partition as the search wants it."""
-    from discreet.kanonymity.local._kernels import State
-
-    slots = problem.n // k
-    boxes = problem.boxes(labels)
-    size, cost = np.zeros(slots, dtype=np.int64), np.zeros(slots)
-    size[: len(boxes.sizes)] = boxes.sizes
-    cost[: len(boxes.sizes)] = boxes.sizes * boxes.costs.sum(axis=1)
-    members = np.full((slots, 2 * k - 1), -1, dtype=np.int64)
-    left_out = np.flatnonzero(labels < 0)
-    rows = np.argsort(labels, kind="stable")[len(left_out) :]
-    first = np.concatenate([[0], np.cumsum(size)])
-    members[labels[rows], np.arange(len(rows)) - first[labels[rows]]] = rows
-    outside = np.full(suppress, -1, dtype=np.int64)
-    outside[: len(left_out)] = left_out
-    draw = np.array([seed * 7919 % 2147483646 + 1], dtype=np.int64)
-    n_outside = np.array([len(left_out)], dtype=np.int64)
-    return State(labels.astype(np.int64), members, size, cost, outside, n_outside, draw)
 
 
 def _table(problem: Problem, points: Points, nearest: int, seconds: float) -> Table:

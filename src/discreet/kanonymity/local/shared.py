@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.kanonymity.candidate import Limits
-from discreet.kanonymity.local_search import state_of, work
+from discreet.kanonymity.local.steps import state_of, work
 from discreet.kanonymity.problem import Problem
 
 if TYPE_CHECKING:
