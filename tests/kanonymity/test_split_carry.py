@@ -155,6 +155,15 @@ def test_bubbles_end_with_all_rows_in_classes_of_k(n: int, k: int) -> None:
     assert found.labels.min() == 0
 
 
+@pytest.mark.parametrize("keep", [1, 2, 5])
+def test_bubbles_leave_no_fewer_than_k_rows_behind(keep: int) -> None:
+    """A block of 2k rows has two classes: were both kept, up to k - 1 rows would stand alone at the end."""
+    for n in range(3, 12):
+        problem = numeric(np.random.default_rng(n).integers(0, 50, (n, 2)).astype(float))
+        labels = BubbleCarry(rows=6, keep=keep).solve(problem, 3, Limits()).labels
+        assert np.bincount(labels).min() >= 3
+
+
 @pytest.mark.parametrize(
     "attempt",
     [

@@ -138,7 +138,7 @@ class BubbleCarry:
     rows
         P: rows of a block, at least 2k.
     keep
-        A: classes to keep from each block, those that lose least for each of their rows.
+        A: classes to keep from each block, those that lose least for each of their rows; all but one at most.
     solver
         As for :class:`SplitCarry`.
 
@@ -179,7 +179,9 @@ class BubbleCarry:
             classes = solve_rows(problem, start, k, _share(limits, blocks_left), self.solver)
             end = taken == problem.n
             widths = [_width(problem, rows) for rows in classes]
-            kept = range(len(classes)) if end else np.argsort(widths, kind="stable")[: self.keep]
+            # One class stays behind, so that the rows that come last are not fewer than k.
+            most = len(classes) if end else min(self.keep, len(classes) - 1)
+            kept = np.argsort(widths, kind="stable")[:most]
             for c in kept:
                 labels[classes[c]] = done
                 done += 1
