@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -96,4 +97,20 @@ def test_seconds_are_measured_for_every_method() -> None:
     for item in (times.figure7, times.figure8):
         found = of(item)
         assert len({row["method"] for row in found.rows}) >= 7
-        assert not any(row["error"] for row in found.rows)
+        late = [row for row in found.rows if row["error"]]
+        assert all(str(row["error"]).startswith("not ended in ") for row in late)
+        assert {row["method"] for row in late} <= times._ENDLESS
+
+
+def test_a_run_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """M_dp^OP has a program for each of thousands of entries, also in the windows of the small form."""
+    monkeypatch.setattr(times, "_ENDLESS", frozenset({"m_dp_op"}))
+    engine = times.MH()
+    monkeypatch.setattr(times, "MH", lambda *_: engine)
+    found = times.figure7(quick=True, seed=0, data=None, on_progress=print, limit=0.5)
+    (late,) = [row for row in found.rows if row["error"]]
+    assert (late["method"], late["seconds"]) == ("m_dp_op", None)
+    assert late["error"] == "not ended in 0.5 s"
+    (panel,) = found.panels.values()
+    assert isinstance(panel, partial)
+    assert late not in panel.args[0]
