@@ -180,8 +180,8 @@ class BubbleCarry:
             end = taken == problem.n
             widths = [_width(problem, rows) for rows in classes]
             # One class stays behind, so that the rows that come last are not fewer than k.
-            most = len(classes) if end else min(self.keep, len(classes) - 1)
-            kept = np.argsort(widths, kind="stable")[:most]
+            most = min(self.keep, len(classes) - 1)
+            kept = range(len(classes)) if end else np.argsort(widths, kind="stable")[:most]
             for c in kept:
                 labels[classes[c]] = done
                 done += 1
