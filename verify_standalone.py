@@ -47,6 +47,16 @@ BITS = 128  # fractional bits of every bracket of e^x
 FAR = 2000  # beyond this exponent, e^x outgrows every ratio of weights, and every ratio of floats
 UNIT = 1 << 1074  # every finite float is an integer multiple of 1 / UNIT
 TYPES = {"<u8": "Q", "<i8": "q", "<i4": "i", "<f8": "d"}
+METRICS = {
+    "euclidean",
+    "manhattan",
+    "haversine",
+    "angular",
+    "hyperbolic",
+    "grid",
+    "graph",
+    "matrix",
+}
 MULTIPLIERS = [f"multipliers_{part}" for part in ("report", "source", "target", "value")]
 
 
@@ -67,7 +77,8 @@ def read(path):
         size = sum(member.file_size for member in members)
         require(stored and size <= file.seek(0, 2), "members are not stored as they are")
         data = {member.filename: archive.read(member) for member in members}
-    meta = json.loads(data.pop("meta.json"))
+    require(len(data) == len(members), "a member comes twice")
+    meta = json.loads(data.pop("meta.json"), object_pairs_hook=once)
     version = meta["format"], meta["schema_version"], meta["kind"]
     known = [("discreet.artefact", 1, kind) for kind in ("channel", "anchored")]
     require(version in known, f"not a channel of version 1: {version}")
@@ -75,6 +86,12 @@ def read(path):
         digest = hashlib.sha256(data[name]).hexdigest()
         require(digest == meta["members"][name]["sha256"], f"{name} was altered")
     return meta, {name.removesuffix(".npy"): npy(name, data[name]) for name in data}
+
+
+def once(pairs):
+    """Take a mapping of JSON, and refuse a key that comes twice."""
+    require(len(dict(pairs)) == len(pairs), "a key comes twice in meta.json")
+    return dict(pairs)
 
 
 def npy(name, data):
@@ -101,6 +118,10 @@ class Artefact:
         self.meta, arrays = read(path)
         self.claim, self.scope = self.meta["guarantee"], self.meta["guarantee"]["scope"]
         self.anchored = self.meta["kind"] == "anchored"
+        space = self.meta["space"]
+        require(self.claim["kind"] == "metric-dp", "not a claim of metric privacy")
+        require(self.claim["unit"] == space["unit"], "epsilon per another unit than distances")
+        require(space["metric"] in METRICS and space["scale_bits"] >= 0, "not a metric space")
         self.epsilon, self.scale = Fraction(self.claim["epsilon"]), self.meta["space"]["scale_bits"]
         if self.anchored and "distances" not in arrays:
             raise NotCheckedError(f"{self.meta['space']['n']} secrets; use discreet verify")
@@ -130,6 +151,7 @@ class Artefact:
         require(arrays["loss"][0] == (n, k), f"loss has shape {arrays['loss'][0]}, not {(n, k)}")
         require(arrays["prior"][0] == (n,), f"prior has shape {arrays['prior'][0]}, not {(n,)}")
         loss, prior = arrays["loss"][1], arrays["prior"][1]
+        require(min(prior) >= 0 and abs(sum(prior) - 1) < 1e-8, "a prior that is none")
         values = [arrays[name][1] for name in MULTIPLIERS if self.lower is not None]
         self.multipliers = list(zip(*values, strict=True))
         self.cost = [[exact(prior[i] * one) for one in loss[i * k : (i + 1) * k]] for i in range(n)]
@@ -179,6 +201,7 @@ def anchored(a, arrays):
         for i in range(a.n)
     ]
     ball = [arrays.get(f"ball_{part}", ((0,), []))[1] for part in ("secrets", "reports", "weights")]
+    require(len(set(zip(*ball[:2]))) == len(ball[0]), "an explicit weight comes twice")
     for i, k, weight in zip(*ball, strict=True):
         require(min(i, k) >= 0, "an explicit weight outside the table")
         weights[i][k] = weight
@@ -295,7 +318,9 @@ def check_distances(a):
     metric, cell = a.meta["space"]["metric"], a.meta["space"]["cell"]
     # On a grid: rows and columns, in cells. Elsewhere: coordinates, in units of 1 / UNIT.
     (n, width), flat = a.places if cell else a.points
-    if n != a.n or not width or not (cell or metric in ("euclidean", "manhattan")):
+    plane = cell or metric in ("euclidean", "manhattan")
+    require(not plane or (n == a.n and width), "points for other secrets")
+    if not plane:
         return f"distances NOT CHECKED ({metric})", 0, "taken as the file states them"
     flat = list(flat) if cell else [exact(x) for x in flat]
     points = [flat[i * width : (i + 1) * width] for i in range(n)]

@@ -392,6 +392,23 @@ def _square(condensed: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
     return np.asarray(table + table.T)
 
 
+def entry_twice(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    for part in ("secrets", "reports", "weights"):
+        arrays[f"ball_{part}"] = arrays[f"ball_{part}"].repeat(2)
+
+
+def test_an_explicit_weight_has_one_value(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The library and the standalone program could take one each."""
+    save_anchored(ball(), tmp_path / "a")
+    forge(tmp_path / "a", entry_twice)
+    with pytest.raises(InvalidProblemError, match="each pair once"):
+        load_anchored(tmp_path / "a")
+    assert standalone.main([str(tmp_path / "a")]) == 2
+    assert "comes twice" in capsys.readouterr().err
+
+
 def test_distances_that_are_not_those_of_the_points_are_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -374,6 +374,20 @@ def added(path: Path) -> None:
         archive.writestr("more.npy", b"")
 
 
+def twice(path: Path) -> None:
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("prior.npy", archive.read("prior.npy"))
+
+
+def key_twice(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        data = {name: archive.read(name) for name in archive.namelist()}
+    data["meta.json"] = data["meta.json"].replace(b"{", b'{"upper": 9,', 1)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in data.items():
+            archive.writestr(name, content)
+
+
 def change(edit: Callable[[dict[str, Any], Arrays], object]) -> Callable[[Path], object]:
     return lambda path: forge(path, edit)  # type: ignore[arg-type]
 
@@ -406,6 +420,25 @@ UNREADABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a negative distance": (change(lambda _, a: a.update(distances=-a["distances"])), "negative"),
     "a link to nobody": (change(lambda _, a: a.update(binding=a["binding"] + 3)), "not there"),
+    "another unit": (
+        change(lambda meta, _: meta["guarantee"].update(unit="m")),
+        "epsilon per another unit",
+    ),
+    "another claim": (
+        change(lambda meta, _: meta["guarantee"].update(kind="pure-dp")),
+        "not a claim of metric privacy",
+    ),
+    "a metric by another name": (
+        change(lambda meta, _: meta["space"].update(metric="euclide\N{CYRILLIC SMALL LETTER A}n")),
+        "not a metric space",
+    ),
+    "no points": (change(lambda _, arrays: arrays.pop("points")), "points for other secrets"),
+    "no prior probabilities": (
+        change(lambda _, a: a.update(prior=a["prior"] / 2)),
+        "a prior that is none",
+    ),
+    "a member twice": (twice, "a member comes twice"),
+    "a key twice": (key_twice, "a key comes twice"),
     "an infinite price": (
         change(lambda _, a: a.update(multipliers_value=a["multipliers_value"] + np.inf)),
         "Error",
