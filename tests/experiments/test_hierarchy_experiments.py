@@ -11,6 +11,7 @@ from discreet.datasets.census import made_census
 from discreet.experiments.hierarchy import errors, examples, times
 from discreet.experiments.hierarchy.published import TABLE_7
 from discreet.experiments.hierarchy.running import counted, run
+from discreet.hierarchy.m_h import MH
 
 if TYPE_CHECKING:
     from discreet.experiments.record import Experiment
@@ -105,7 +106,7 @@ def test_seconds_are_measured_for_every_method() -> None:
 def test_a_run_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """M_dp^OP has a program for each of thousands of entries, also in the windows of the small form."""
     monkeypatch.setattr(times, "_ENDLESS", frozenset({"m_dp_op"}))
-    engine = times.MH()
+    engine = MH()
     monkeypatch.setattr(times, "MH", lambda *_: engine)
     found = times.figure7(quick=True, seed=0, data=None, on_progress=print, limit=0.5)
     (late,) = [row for row in found.rows if row["error"]]
