@@ -1,4 +1,4 @@
-"""``studio``: a page on this machine where a table is anonymized."""
+"""``studio``: pages on this machine where a table is anonymized or counts are published."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import secrets
 import sys
 import webbrowser
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,12 +23,17 @@ def studio(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,
+    ledger: Annotated[
+        str, typer.Option(metavar="FILE", help="The ledger that the page of counts proposes.")
+    ] = "discreet-ledger.db",
 ) -> int:
-    """Anonymize a table on a page in the browser, served by this machine to itself.
+    """Anonymize a table, or publish counts, on pages in the browser, served by this machine to itself.
 
     Choose a file, mark columns, see the risk, choose k, watch the search, see the risk after, download the table and
-    its certificate. Nothing leaves this machine. The address holds a secret of this run: whoever has it and sits at
-    this machine sees the page. What was loaded is deleted when the page is closed, and when this ends, on Ctrl-C.
+    its certificate. Or choose a file, say what is public, grant a budget, see what each epsilon costs, and publish
+    counts, charged to a ledger. Nothing leaves this machine. The address holds a secret of this run: whoever has it and
+    sits at this machine sees the pages. What was loaded is deleted when its page is closed, and when this ends, on
+    Ctrl-C; a ledger stays.
     """
     missing = [
         name for name in ("fastapi", "uvicorn", "httpx", "msgpack") if find_spec(name) is None
@@ -51,7 +57,8 @@ def studio(
                 if browser:
                     webbrowser.open(url)
 
-            run(create_studio(desks, host=host, token=token), bound, on_started=started)
+            app = create_studio(desks, host=host, token=token, ledger=Path(ledger))
+            run(app, bound, on_started=started)
     finally:
         desks.close()
     return 0

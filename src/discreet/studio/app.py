@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
@@ -16,6 +17,7 @@ from discreet.service.gate import HEADERS, Gate
 from discreet.service.guard import Guard
 from discreet.service.limits import Limits
 from discreet.studio.asked import ROLES, number_of, read_models, read_roles, whole_of
+from discreet.studio.counts_pages import add_counts
 from discreet.studio.jobs import Job, sentence
 from discreet.studio.outlines import group_numbers, write_outline
 from discreet.studio.parts import read_form, render, told
@@ -34,16 +36,22 @@ MOST_BYTES = 256 << 20
 
 MOST_SECONDS = 3_600.0
 
+LEDGER = Path("discreet-ledger.db")
+"""In the folder where the studio was started; the folders of its pages are deleted."""
+
 _LIMITS = Limits(body=MOST_BYTES, body_seconds=300.0, rate=100.0, burst=400)
 
 _STATIC = {
+    "counts.js": "text/javascript",
     "desk.js": "text/javascript",
     "studio.css": "text/css",
     "studio.js": "text/javascript",
 }
 
 
-def create_studio(desks: Desks, *, host: str, token: str, limits: Limits = _LIMITS) -> Gate:
+def create_studio(
+    desks: Desks, *, host: str, token: str, limits: Limits = _LIMITS, ledger: Path = LEDGER
+) -> Gate:
     """Make the application.
 
     Parameters
@@ -56,6 +64,8 @@ def create_studio(desks: Desks, *, host: str, token: str, limits: Limits = _LIMI
         What the path of each request begins with; nobody else may know it.
     limits
         Bounds on a request.
+    ledger
+        The ledger that the counts page proposes; it is made when a budget is granted.
 
     Returns
     -------
@@ -78,6 +88,7 @@ def create_studio(desks: Desks, *, host: str, token: str, limits: Limits = _LIMI
     _add_jobs(app, desks)
     _add_running(app, desks)
     _add_results(app, desks)
+    add_counts(app, desks, ledger, MOST_BYTES)
     return Gate(app, host, token)
 
 

@@ -1,0 +1,135 @@
+"""The ledger of the counts page: where it lies, what a data set may still give away, and a budget granted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from discreet.core.errors import BudgetError, InvalidProblemError
+from discreet.core.exact import decimal
+from discreet.ledger import Ledger
+from discreet.studio.counts_asked import titled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.core.guarantee import Guarantee
+
+__all__ = ["Book", "book_of", "grant", "look", "refuse_beyond"]
+
+
+@final
+@dataclass(frozen=True)
+class Book:
+    """What the page shows of a data set in a ledger.
+
+    Parameters
+    ----------
+    path
+        The file.
+    dataset
+        The name of the data set.
+    limit
+        The sentence of its limit; empty where no budget was granted.
+    spent, left
+        Numbers, in the order of the parameters of the limit.
+    charges
+        When, and for what.
+    others
+        Names of other data sets in the file.
+    """
+
+    path: str
+    dataset: str
+    limit: str
+    spent: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    charges: tuple[tuple[str, str], ...] = ()
+    others: tuple[str, ...] = ()
+
+
+def book_of(form: Mapping[str, str], folder: Path) -> tuple[Path, str]:
+    """Read which ledger and which data set are meant.
+
+    Parameters
+    ----------
+    form
+        With ``ledger``, a file, and ``dataset``.
+    folder
+        The page's own, which is deleted when it is closed.
+
+    Raises
+    ------
+    InvalidProblemError
+        When one is missing, or the file lies where it would be deleted.
+    """
+    named, dataset = form.get("ledger", "").strip(), form.get("dataset", "").strip()
+    if not named:
+        raise InvalidProblemError("Ledger", "the name of a file", "none")
+    if not dataset or len(dataset) > 200:
+        expected = "a name of the data set, the same each time it is published from"
+        raise InvalidProblemError("Data set", expected, "none" if not dataset else "a longer one")
+    path = Path(named).expanduser().absolute()
+    if path.resolve().is_relative_to(folder.parent.resolve()):
+        expected = "a file that stays when the studio ends"
+        raise InvalidProblemError("Ledger", expected, "one in the studio's own folder")
+    return path, dataset
+
+
+def look(path: Path, dataset: str) -> Book:
+    """See what is left. A file that is not there is an empty ledger; it is made when a budget is granted.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that is no ledger, or was damaged.
+    """
+    if not path.exists():
+        return Book(str(path), dataset, "")
+    ledger = Ledger(path)
+    known = ledger.datasets
+    others = tuple(name for name in known if name != dataset)
+    if dataset not in known:
+        return Book(str(path), dataset, "", others=others)
+    account = ledger.account(dataset)
+    return Book(
+        str(path),
+        dataset,
+        str(account.limit),
+        tuple(decimal(amount) for amount in account.spent),
+        tuple(decimal(amount) for amount in account.left),
+        tuple((charge.charged, _short(charge.guarantee)) for charge in ledger.history(dataset)),
+        others,
+    )
+
+
+def grant(path: Path, dataset: str, limit: Guarantee) -> Book:
+    """Grant a data set its budget, for ever."""
+    Ledger.create(path, dataset, limit)
+    return look(path, dataset)
+
+
+def refuse_beyond(path: Path, dataset: str, guarantee: Guarantee) -> None:
+    """Refuse what the ledger would, and charge nothing; the charge itself is refused again when it is made.
+
+    Raises
+    ------
+    BudgetError
+        When the data set has no budget, or not enough is left.
+    InvalidProblemError
+        When the promise cannot be added to the budget.
+    """
+    if not path.exists():
+        raise BudgetError(f"dataset {dataset!r} has no budget")
+    account = Ledger(path).account(dataset)
+    with titled():
+        account.charge(guarantee)
+
+
+def _short(guarantee: Guarantee) -> str:
+    return ", ".join(
+        f"{name} {value}"
+        for name, value in guarantee.to_dict().items()
+        if name in ("epsilon", "delta", "rho")
+    )

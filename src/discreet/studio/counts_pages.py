@@ -1,0 +1,256 @@
+"""The counts page: a private table and public ones come in, a ledger is charged, counts go out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import FileResponse
+
+from discreet.core.errors import InvalidProblemError
+from discreet.studio.asked import whole_of
+from discreet.studio.counts_asked import (
+    DEPTH,
+    KINDS,
+    NEIGHBORS,
+    PUBLIC,
+    method_names,
+    read_asked,
+    read_layout,
+    read_limit,
+)
+from discreet.studio.counts_costs import AMOUNTS, Costs
+from discreet.studio.counts_ledger import book_of, grant, look, refuse_beyond
+from discreet.studio.counts_public import FILES, PRIVATE, check_columns, frame_of, public_of
+from discreet.studio.counts_tasks import DOWNLOADS, Publish, rehearsed
+from discreet.studio.jobs import Job
+from discreet.studio.parts import read_form, render
+from discreet.studio.reading import DELIMITERS, ENCODINGS, read_upload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.studio.counts_asked import Layout
+    from discreet.studio.desks import Desk, Desks
+    from discreet.studio.reading import Upload
+
+__all__ = ["add_counts"]
+
+_PUBLISHING, _COMPARING = "counts", "counts-costs"
+
+
+def add_counts(app: FastAPI, desks: Desks, ledger: Path, most: int) -> None:
+    """Add the page and what it asks for.
+
+    Parameters
+    ----------
+    app
+        The studio.
+    desks
+        Where tables lie while a page is open.
+    ledger
+        The ledger that the page proposes.
+    most
+        Bytes of a file.
+    """
+
+    @app.get("/counts")
+    def counts() -> Response:
+        return render(
+            "counts.html",
+            desk=desks.open(),
+            kinds=KINDS,
+            delimiters=DELIMITERS,
+            encodings=ENCODINGS,
+            most=most,
+        )
+
+    _add_tables(app, desks, ledger)
+    _add_budget(app, desks)
+    _add_release(app, desks)
+
+
+def _add_tables(app: FastAPI, desks: Desks, ledger: Path) -> None:
+    @app.post("/{desk}/counts/table")
+    async def table(desk: str, request: Request) -> Response:
+        at, data, asked = desks.get(desk), await request.body(), request.query_params
+        return await run_in_threadpool(_load, at, data, dict(asked))
+
+    @app.post("/{desk}/counts/list")
+    async def listed(desk: str, request: Request) -> Response:
+        at, data, asked = desks.get(desk), await request.body(), request.query_params
+        text = await run_in_threadpool(_load_public, at, data, dict(asked))
+        return Response(text, media_type="text/plain; charset=utf-8")
+
+    @app.post("/{desk}/counts/public")
+    async def public(desk: str, request: Request) -> Response:
+        at, form = desks.get(desk), await read_form(request)
+        return await run_in_threadpool(_public, at, form, ledger)
+
+
+def _add_budget(app: FastAPI, desks: Desks) -> None:
+    @app.post("/{desk}/counts/budget")
+    async def budget(desk: str, request: Request) -> Response:
+        at, form = desks.get(desk), await read_form(request)
+        path, dataset = book_of(form, at.folder)
+        return render("counts_book.html", book=await run_in_threadpool(look, path, dataset))
+
+    @app.post("/{desk}/counts/grant")
+    async def granted(desk: str, request: Request) -> Response:
+        at, form = desks.get(desk), await read_form(request)
+        return await run_in_threadpool(_grant, at, form)
+
+
+def _add_release(app: FastAPI, desks: Desks) -> None:
+    @app.post("/{desk}/counts/costs")
+    async def costs(desk: str, request: Request) -> Response:
+        at, form = desks.get(desk), await read_form(request)
+        await run_in_threadpool(_compare, at, form)
+        return Response(status_code=202)
+
+    @app.post("/{desk}/counts/run")
+    async def run(desk: str, request: Request) -> Response:
+        at, form = desks.get(desk), await read_form(request)
+        await run_in_threadpool(_publish, at, form)
+        return Response(status_code=202)
+
+    @app.get("/{desk}/counts/result")
+    def result(desk: str) -> Response:
+        job = desks.get(desk).job
+        if job is None or job.result is None or job.kind not in (_PUBLISHING, _COMPARING):
+            raise InvalidProblemError("job", "one that is done", "none")
+        name = "counts_result.html" if job.kind == _PUBLISHING else "counts_costs.html"
+        return render(name, desk=desk, **job.result)
+
+    @app.get("/{desk}/counts/download/{name}")
+    def download(desk: str, name: str) -> Response:
+        path = desks.get(desk).folder / (name if name in DOWNLOADS else "none")
+        if not path.is_file():
+            raise InvalidProblemError("download", "a result that is there", "none")
+        return FileResponse(path, filename=name, media_type="application/octet-stream")
+
+
+def _load(desk: Desk, data: bytes, asked: Mapping[str, str]) -> Response:
+    """Take the private table, and show no more of it than how it is written and what its columns are called."""
+    name = asked.get("name", "table")[:200]
+    kind = asked.get("kind", "")
+    if kind not in KINDS:
+        raise InvalidProblemError("Rows", "a choice of what one stands for", "none")
+    _not_while_publishing(desk)
+    desk.clear()
+    upload = _read(data, asked)
+    upload.table.write_parquet(desk.folder / PRIVATE, compression="uncompressed")
+    return render(
+        "counts_columns.html",
+        name=name,
+        how=upload.how.partition(", ")[2],
+        notices=upload.notices,
+        columns=upload.table.columns,
+        kind=kind,
+        depth=DEPTH,
+        public=PUBLIC,
+        neighbors=NEIGHBORS,
+    )
+
+
+def _load_public(desk: Desk, data: bytes, asked: Mapping[str, str]) -> str:
+    """Take a public table; say what was read."""
+    which = asked.get("which", "")
+    if which not in FILES:
+        raise InvalidProblemError("What is public", "a list or a register", "another")
+    _columns(desk)
+    upload = _read(data, asked)
+    upload.table.write_parquet(desk.folder / FILES[which], compression="uncompressed")
+    return " ".join([upload.how, *upload.notices, f"Columns: {', '.join(upload.table.columns)}."])
+
+
+def _read(data: bytes, asked: Mapping[str, str]) -> Upload:
+    delimiter, encoding = asked.get("delimiter", ""), asked.get("encoding", "")
+    try:
+        return read_upload(data, asked.get("name", ""), delimiter=delimiter, encoding=encoding)
+    except InvalidProblemError as error:
+        # A table that is too large here is for another command than the other page's.
+        expected = re.sub(r"`discreet anonymize[^`]*`", "`discreet counts`", error.expected)
+        raise InvalidProblemError(error.field, expected, error.got) from None
+
+
+def _public(desk: Desk, form: Mapping[str, str], ledger: Path) -> Response:
+    layout = _layout(desk, form)
+    frame = frame_of(public_of(desk.folder, layout), layout)
+    check_columns(desk.folder, layout)
+    dataset = Path(form.get("name", "")).stem
+    return render(
+        "counts_budget.html",
+        frame=frame,
+        public=layout.public,
+        ledger=str(ledger.absolute()),
+        dataset=dataset,
+        book=look(ledger, dataset),
+        neighbors=NEIGHBORS[layout.neighbors],
+        methods=method_names(),
+        levels=frame.tree.depth + 1,
+    )
+
+
+def _grant(desk: Desk, form: Mapping[str, str]) -> Response:
+    path, dataset = book_of(form, desk.folder)
+    limit = read_limit(form, _layout(desk, form).neighbors)
+    return render("counts_book.html", book=grant(path, dataset, limit))
+
+
+def _compare(desk: Desk, form: Mapping[str, str]) -> None:
+    layout = _layout(desk, form)
+    _not_while_publishing(desk)
+    notion = form.get("notion", "")
+    if notion not in AMOUNTS:
+        raise InvalidProblemError("Privacy", "a choice of epsilon or rho", "none")
+    asked = read_asked({**form, "amount": AMOUNTS[notion][0]}, layout.neighbors)
+    frame, _ = rehearsed(desk.folder, layout, asked)
+    each = (
+        1
+        if frame.units == "public"
+        else whole_of(form, "each", "Units in a lowest region", least=1)
+    )
+    task = Costs(frame, layout.neighbors, notion, asked.method, asked.levels, each)
+    _start(desk, Job(task, _COMPARING))
+
+
+def _publish(desk: Desk, form: Mapping[str, str]) -> None:
+    layout = _layout(desk, form)
+    _not_while_publishing(desk)
+    asked = read_asked(form, layout.neighbors)
+    path, dataset = book_of(form, desk.folder)
+    rehearsed(desk.folder, layout, asked)
+    refuse_beyond(path, dataset, asked.guarantee)
+    for name in DOWNLOADS:
+        (desk.folder / name).unlink(missing_ok=True)
+    _start(desk, Job(Publish(str(desk.folder), layout, asked, str(path), dataset), _PUBLISHING))
+
+
+def _start(desk: Desk, job: Job) -> None:
+    if desk.job is not None:
+        desk.job.end()
+    desk.job = job
+
+
+def _not_while_publishing(desk: Desk) -> None:
+    """Keep a release that is paid for from being ended by another job."""
+    if desk.job is not None and desk.job.kind == _PUBLISHING and not desk.job.over:
+        expected = "nothing else while counts are published; wait, or cancel that"
+        raise InvalidProblemError("The studio", expected, "another job")
+
+
+def _layout(desk: Desk, form: Mapping[str, str]) -> Layout:
+    return read_layout(form, _columns(desk))
+
+
+def _columns(desk: Desk) -> list[str]:
+    import polars as pl
+
+    path = desk.folder / PRIVATE
+    if not path.is_file():
+        raise InvalidProblemError("File", "one that is loaded", "none")
+    return list(pl.read_parquet_schema(path))

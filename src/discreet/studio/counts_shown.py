@@ -1,0 +1,149 @@
+"""What the page shows of published counts: only what the guarantee covers, so that the page may be copied."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core.guarantee import PureDP
+from discreet.hierarchy import query
+from discreet.hierarchy.result import region_names
+from discreet.plot import plot_answers, plot_counts
+from discreet.report.figures import new_figure
+from discreet.report.words import guesses
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from discreet.core.certificate import Certificate
+    from discreet.core.outcome import Release
+    from discreet.hierarchy._query import Answers
+    from discreet.hierarchy.result import RegionCounts
+
+__all__ = ["describe_release"]
+
+MOST_REGIONS = 40
+"""Regions of one level that are drawn and listed: those with the greatest published counts."""
+
+_ROWS = 12
+
+_WHOLE_AND_SUMS = {"numbers that are not whole", "numbers below zero", "sums that do not hold"}
+"""Checks that a table passes whose numbers are counts that add up; some methods do not promise all of them."""
+
+
+def describe_release(release: Release[RegionCounts]) -> dict[str, Any]:
+    """Lay out a release for the page: plain values and drawings.
+
+    Parameters
+    ----------
+    release
+        What :func:`discreet.hierarchy.release` returned.
+
+    Returns
+    -------
+    dict
+        What the template ``counts_result.html`` names, but for files and the budget.
+    """
+    result, provenance, guarantee = release.result, release.provenance, release.guarantee
+    frame = result.frame
+    return {
+        "guarantee": f"{str(guarantee)[:1].upper()}{str(guarantee)[1:]}.",
+        "guesses": guesses(guarantee.epsilon) if isinstance(guarantee, PureDP) else None,
+        "replaced": getattr(guarantee, "neighbors", "") == "replace-person",
+        "method": provenance.method,
+        "public_units": frame.units == "public",
+        "max_size": frame.max_size,
+        "assumed": [(public.name, public.description) for public in provenance.assumed_public],
+        "declared": any(
+            public.name.startswith("declaration") for public in provenance.assumed_public
+        ),
+        "checks": _checks(release.certificate),
+        "adds_up": {check.name for check in release.certificate.checks} >= _WHOLE_AND_SUMS,
+        "levels": _levels(result),
+        "sizes": _sizes(result),
+        "measured": result.measurements is not None,
+        "rows": _sample(result),
+        "n_rows": frame.tree.n * frame.n_sizes,
+    }
+
+
+def _levels(result: RegionCounts) -> list[dict[str, Any]]:
+    """Give for each level how many units its regions have, and their intervals where measurements were kept."""
+    tree, names = result.frame.tree, region_names(result.frame.tree)
+    counted = result.counts[:, 1 - result.frame.first_size :].sum(axis=1)
+    found = []
+    for level in range(1, tree.depth + 2):
+        start, stop = tree.level_start[level - 1], tree.level_start[level]
+        nodes = np.arange(start, stop)
+        largest = np.sort(nodes[np.argsort(-counted[nodes], kind="stable")[:MOST_REGIONS]])
+        answers = _answers(result, largest)
+        low_high = [("", "")] * len(largest)
+        if answers is not None:
+            low, high = answers.values - answers.half_widths, answers.values + answers.half_widths
+            low_high = list(zip(low.tolist(), high.tolist(), strict=True))
+        listed = zip(largest.tolist(), low_high, strict=True)
+        found.append(
+            {
+                "level": level,
+                "regions": len(nodes),
+                "shown": len(largest),
+                "picture": None if answers is None else _draw_answers(answers),
+                "rows": [(names[node], counted[node].item(), *ends) for node, ends in listed],
+            }
+        )
+    return found
+
+
+def _checks(certificate: Certificate) -> list[tuple[str, str, str, str, bool]]:
+    return [
+        (
+            check.name,
+            check.detail,
+            f"{float(check.residual):g}",
+            f"{float(check.limit):g}",
+            check.passed,
+        )
+        for check in certificate.checks
+    ]
+
+
+def _answers(result: RegionCounts, nodes: NDArray[np.int64]) -> Answers | None:
+    if result.measurements is None:
+        return None
+    tree, most = result.frame.tree, result.frame.max_size
+    regions = [tree.path(node) for node in nodes.tolist()]
+    return query(result.measurements, sizes=range(1, most + 1), regions=regions)
+
+
+def _draw_answers(answers: Answers) -> str:
+    figure = new_figure(7.4, 0.24 * len(answers.nodes) + 0.8)
+    plot_answers(answers, ax=figure.add_subplot())
+    return _picture(figure)
+
+
+def _sizes(result: RegionCounts) -> str:
+    figure = new_figure(7.4, 2.6)
+    plot_counts(result, ax=figure.add_subplot())
+    return _picture(figure)
+
+
+def _picture(figure: Figure) -> str:
+    """Turn a figure into the address of an image: the page forbids styles of its own, an image has others."""
+    written = io.BytesIO()
+    figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
+    return f"data:image/svg+xml;base64,{base64.b64encode(written.getvalue()).decode()}"
+
+
+def _sample(result: RegionCounts) -> list[tuple[int, str, int, Any]]:
+    """Take the first sizes of the first region of each level."""
+    tree, names, sizes = result.frame.tree, region_names(result.frame.tree), result.frame.sizes
+    each = max(1, _ROWS // (tree.depth + 1))
+    return [
+        (level + 1, names[node], int(sizes[at]), result.counts[node, at].item())
+        for level, node in enumerate(tree.level_start[:-1].tolist())
+        for at in range(min(each, len(sizes)))
+    ]
