@@ -268,6 +268,25 @@ def select(a: NDArray[np.int64], start: int, stop: int, rank: int) -> None:
 
 
 @kernel
+def _pool(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
+    first: int,
+    stop: int,
+    low: NDArray[np.int64],
+    length: NDArray[np.int64],
+    table: NDArray[np.int64],
+    buffer: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Put the increments of some children side by side; give the sum of their least counts, and how many there are."""
+    least, m = 0, 0
+    for c in range(first, stop):
+        least += low[c]
+        for i in range(length[c]):
+            buffer[m] = table[c, i]
+            m += 1
+    return least, m
+
+
+@kernel
 def _grow(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     children: NDArray[np.int64],
     y: NDArray[np.int64],
@@ -288,12 +307,7 @@ def _grow(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
         if first == stop:
             least, count = max(0, center[r] - half), width
         else:
-            least, m = 0, 0
-            for c in range(first, stop):
-                least += low[c]
-                for i in range(length[c]):
-                    buffer[m] = table[c, i]
-                    m += 1
+            least, m = _pool(first, stop, low, length, table, buffer)
             skip = min(max(0, center[r] - half - least), m)
             count = min(width, m - skip)
             if count:
@@ -361,12 +375,8 @@ def settle(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
             first, stop = children[r], children[r + 1]
             if first == stop:
                 continue
-            take, m = x[r], 0
-            for c in range(first, stop):
-                take -= low[c]
-                for i in range(length[c]):
-                    buffer[m] = table[c, i]
-                    m += 1
+            least, m = _pool(first, stop, low, length, table, buffer)
+            take = x[r] - least
             if take == 0:
                 for c in range(first, stop):
                     x[c] = low[c]
