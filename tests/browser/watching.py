@@ -50,12 +50,12 @@ UNLABELLED = """() => [...document.querySelectorAll("input, select, textarea, bu
 
 
 @contextlib.contextmanager
-def served() -> Iterator[tuple[str, Desks]]:
+def served(**options: Any) -> Iterator[tuple[str, Desks]]:
     """Serve a studio in a thread."""
     token, desks = secrets.token_urlsafe(32), Desks()
     with bind("127.0.0.1", 0) as bound:
         host = f"127.0.0.1:{bound.getsockname()[1]}"
-        app = create_studio(desks, host=host, token=token)
+        app = create_studio(desks, host=host, token=token, **options)
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
         thread.start()
