@@ -11,8 +11,8 @@ for all. A report is drawn by one ``randrange`` of the row total :math:`S_i = \s
 .. math:: \Pr[k \mid i] = W_{ik} / S_i \quad\text{exactly.}
 
 K reports with balls of b secrets take ``K (b + 1)`` integers, where a table takes ``n K``. Totals differ from row to
-row; :func:`discreet.core.check_anchored.verify_anchored` says what must hold, and docs/theory/anchored.md proves that
-it is enough.
+row; :func:`discreet.core.check_anchored.verify_anchored` says what must hold, and
+docs/theory/metricdp/anchored-channels.md proves that it is enough.
 
 **Why no weight is skipped.** The lift makes every weight at least m, however far away the center is: a report that were
 left out far from its center would have an infinite ratio at the edge of what is left. The far reports all weigh exactly

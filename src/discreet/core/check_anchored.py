@@ -3,8 +3,8 @@ r"""The verifier of channels that are never written down.
 For an edge (i, j) of length d, ``p_ik / p_jk = (W_ik / W_jk) (S_j / S_i)``. A part :math:`\delta` of epsilon is for the
 row totals and the rest for the columns:
 
-1. *tails*: both secrets outside the ball of k. Nothing is compared; a theorem of four lines (docs/theory/anchored.md)
-   says that the lift, the rate and the shortest edge decide;
+1. *tails*: both secrets outside the ball of k. Nothing is compared; a theorem of four lines
+   (docs/theory/metricdp/anchored-channels.md) says that the lift, the rate and the shortest edge decide;
 2. *balls*: one of them inside. Both weights are computed and compared in integers;
 3. *totals*: :math:`S_i \le e^{\delta \epsilon d} S_j`, in integers. For :math:`\delta \ge 1/2` it follows from 1 and 2.
 
@@ -77,9 +77,9 @@ def verify_anchored(
 
     Guarantee
     ---------
-    By docs/theory/anchored.md. What it trusts: that the lengths which the space computes are distances rounded down by
-    no more than is stated in :func:`triangle_defect`; where there is a table of lengths it trusts nothing, and
-    compares them with the points, where there are some.
+    By docs/theory/metricdp/anchored-channels.md. What it trusts: that the lengths which the space computes are
+    distances rounded down by no more than is stated in :func:`triangle_defect`; where there is a table of lengths it
+    trusts nothing, and compares them with the points, where there are some.
 
     Complexity
     ----------

@@ -13,7 +13,7 @@ upper bound. It alternates with the Bayes remap [CEP17]_, which gives every colu
 costs change, privacy does not. One column is constant, so that the program is feasible whatever the ball.
 
 It gives no lower bound: its rows merge many stated constraints, and the equations of the tails have multipliers of
-either sign. See docs/theory/anchored.md.
+either sign. See docs/theory/metricdp/anchored.md.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def tail_channel(space: MetricSpace, guarantee: MetricDP, *, rounds: int = 150) 
 
     Guarantee
     ---------
-    As verified; see docs/theory/anchored.md.
+    As verified; see docs/theory/metricdp/anchored-channels.md.
 
     Complexity
     ----------
