@@ -378,7 +378,7 @@ def test_a_tree_deeper_than_the_columns_is_refused(tmp_path: Path) -> None:
         ({"regions": ["state", "household"]}, "regions"),
         (
             {"regions": ["state", "town"]},
-            r"town: expected a column of people \(household, state, county\)",
+            r"town: expected a column of people \(3 names in its first line\)",
         ),
         ({"unit": "home"}, "home: expected a column of people"),
         ({"quantity": "household"}, "different columns"),

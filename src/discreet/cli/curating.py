@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.demands import read_models
 from discreet.cli.files import check_writable
-from discreet.cli.microdata import Kinds, attributes_of, names_of, read_rows
+from discreet.cli.microdata import (
+    Kinds,
+    attributes_of,
+    names_of,
+    no_column,
+    prose_among,
+    read_rows,
+    refuse_prose,
+)
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.cli.registry import find
+from discreet.cli.table_files import look
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 
@@ -30,6 +39,9 @@ if TYPE_CHECKING:
     from discreet.kanonymity.search import Step
 
 __all__ = ["Asked", "Curated", "method_of", "run_anonymize", "run_risk"]
+
+MOST_ROWS = 2_000_000
+"""Rows that are searched without a time limit."""
 
 PRIVATE = "computed from the original: for the curator, not for publication"
 
@@ -80,6 +92,8 @@ def run_anonymize(path: str, asked: Asked, curated: Curated) -> Status:
 
         return run_stream(path, asked, curated, private=PRIVATE)
     table = read_rows(path, "TABLE")
+    _check_rows(table, asked)
+    refuse_prose(table, guarantee.quasi_identifiers, asked.kinds)
     attributes = attributes_of(table, guarantee.quasi_identifiers, asked.kinds)
     sensitive = _sensitive(table, asked.sensitive, guarantee)
     models = _models(table, asked, guarantee)
@@ -158,7 +172,11 @@ def run_risk(
         for name in (*names, *secret):
             if name not in table.columns:
                 option = "--quasi" if name in names else "--sensitive"
-                raise InvalidProblemError(option, "columns of the table", repr(name))
+                raise no_column(option, name, table.width)
+        for name in prose_among(table, names, kinds):
+            warn(
+                f"{name} holds free text, by which nearly every row differs; leave it out of --quasi"
+            )
         found[when] = risk(table, names, sensitive=secret, population=people)
     one = {when: shown.to_dict() for when, shown in found.items()}
     data = {
@@ -189,8 +207,7 @@ def method_of(name: str | None) -> Method | None:
 
 
 def _check_files(path: str, curated: Curated) -> None:
-    if not Path(path).is_file():
-        raise InvalidProblemError("TABLE", "a file that is there", repr(path))
+    look(path, "TABLE")
     for given, option in ((curated.output, "--output"), (curated.report, "--report")):
         check_writable(given, option)
         if given is not None and Path(given).resolve() == Path(path).resolve():
@@ -201,6 +218,15 @@ def _check_files(path: str, curated: Curated) -> None:
     ):
         expected = "a file that ends in .csv or .parquet"
         raise InvalidProblemError("--output", expected, repr(curated.output))
+
+
+def _check_rows(table: pl.DataFrame, asked: Asked) -> None:
+    if table.height > MOST_ROWS and asked.time_limit is None:
+        expected = (
+            f"{MOST_ROWS:,} rows or fewer at once; a larger table goes in parts with --stream, or as far as it comes "
+            "with --time-limit"
+        )
+        raise InvalidProblemError("TABLE", expected, f"{table.height:,}")
 
 
 def _sensitive(table: pl.DataFrame, given: Sequence[str], guarantee: KAnonymity) -> list[str]:

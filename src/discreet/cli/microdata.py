@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, final
 
+from discreet.cli.table_files import look, refuse_rows, why_unreadable
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
 
@@ -16,7 +15,19 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["Columns", "Kinds", "attributes_of", "names_of", "pairs_of", "read_rows", "separator_of"]
+__all__ = [
+    "Columns",
+    "Kinds",
+    "attributes_of",
+    "is_prose",
+    "names_of",
+    "no_column",
+    "pairs_of",
+    "prose_among",
+    "read_rows",
+    "refuse_nested",
+    "refuse_prose",
+]
 
 _NUMBER = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
 _CODE = r"^\s*[+-]?0\d"
@@ -72,48 +83,50 @@ def read_rows(path: str, argument: str) -> pl.DataFrame:
     Parameters
     ----------
     path
-        The file. CSV may be separated by commas, semicolons or tabs, and start with a byte-order mark.
+        The file. CSV may be separated by commas, semicolons, tabs or bars, and start with a byte-order mark.
     argument
         The argument that named it.
 
     Raises
     ------
     InvalidProblemError
-        For a file that cannot be read, of another kind, or without rows. The message holds nothing of the rows.
+        For a file that cannot be read, of another kind or encoding, without rows, or with rows of other lengths. The
+        message says what to do, and holds nothing of the rows.
     """
     import polars as pl
 
-    where = Path(path)
-    kind = where.suffix.lower()
-    if kind not in (".csv", ".tsv", ".parquet"):
-        raise InvalidProblemError(
-            argument, "a file that ends in .csv, .tsv or .parquet", repr(path)
-        )
+    mark = look(path, argument)
     try:
-        if kind == ".parquet":
-            table = pl.read_parquet(where)
+        if mark:
+            table = pl.read_csv(path, separator=mark, infer_schema=False, glob=False)
         else:
-            table = pl.read_csv(where, separator=separator_of(where), infer_schema=False)
-    except OSError as error:
-        got = f"{path}: {error.strerror or 'it cannot be opened'}"
-        raise InvalidProblemError(argument, "a file that can be read", got) from None
+            table = pl.read_parquet(path, glob=False)
     except pl.exceptions.NoDataError:
         raise InvalidProblemError(argument, "a table with rows", f"{path} without any") from None
-    except (pl.exceptions.PolarsError, UnicodeDecodeError, csv.Error):
+    except (pl.exceptions.PolarsError, OSError):
         # What the reader says may quote a row.
-        expected = "a table in UTF-8 with as many cells in each row as in the first"
-        raise InvalidProblemError(argument, expected, path) from None
+        raise why_unreadable(path, mark, argument) from None
     if not table.height:
         raise InvalidProblemError(argument, "a table with rows", f"{path} without any")
+    if mark and table.width > 1 and table[:, -1].has_nulls():
+        # A row that is too short, or empty, reads as one with missing values.
+        refuse_rows(path, mark, argument)
+    refuse_nested(table, argument)
     return table
 
 
-def separator_of(path: Path) -> str:
-    """Find what separates the names in the first line of a CSV file."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        head = file.readline()
-    marks = {mark: len(next(csv.reader([head], delimiter=mark), [])) for mark in ",;\t"}
-    return max(marks, key=lambda mark: marks[mark])
+def refuse_nested(table: pl.DataFrame, argument: str) -> None:
+    """Refuse columns of lists or of records, whose cells are no values.
+
+    Raises
+    ------
+    InvalidProblemError
+        With their names.
+    """
+    nested = [name for name, kind in table.schema.items() if kind.is_nested()]
+    if nested:
+        expected = "one value in each cell; unpack or drop its nested columns"
+        raise InvalidProblemError(argument, expected, ", ".join(nested[:5]))
 
 
 class Columns(Protocol):
@@ -161,7 +174,9 @@ def attributes_of(table: Columns, quasi: Sequence[str], kinds: Kinds) -> tuple[A
         told = [name in taxonomies, name in numeric or name in bounds, name in categorical]
         if sum(told) > 1:
             raise InvalidProblemError(name, "one of --taxonomy, --numeric and --categorical", "two")
-    _check_known("--quasi", quasi, table.columns)
+    for name in quasi:
+        if name not in table.columns:
+            raise no_column("--quasi", name, len(table.columns))
     made: list[Attribute] = []
     for name in quasi:
         weight = weights.get(name, 1.0)
@@ -179,8 +194,65 @@ def attributes_of(table: Columns, quasi: Sequence[str], kinds: Kinds) -> tuple[A
 def _check_known(option: str, given: Iterable[str], known: Sequence[str]) -> None:
     for name in given:
         if name not in known:
-            what = "columns of the table" if option == "--quasi" else "columns of --quasi"
-            raise InvalidProblemError(option, what, repr(name))
+            raise InvalidProblemError(option, "columns of --quasi", repr(name))
+
+
+def no_column(option: str, name: str, columns: int) -> InvalidProblemError:
+    """Say that a table of so many columns has none of a name, and what may be the cause."""
+    expected = "columns of the table, whose first line holds their names"
+    if columns == 1:
+        expected = "columns of the table; only one was found, so separate its cells by commas"
+    return InvalidProblemError(option, expected, repr(name))
+
+
+_SENTENCES = 20_000
+"""Rows by which free text is recognized."""
+
+
+def is_prose(cells: pl.Series) -> bool:
+    """Say whether most cells have three words or more and most values come once.
+
+    Parameters
+    ----------
+    cells
+        Text; missing and empty cells do not count.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> is_prose(pl.Series([f"came in at {hour} with a cough" for hour in range(9)]))
+    True
+    >>> is_prose(pl.Series(["New York City", "Salt Lake City"] * 9))
+    False
+    """
+    full = cells.head(_SENTENCES).drop_nulls().str.strip_chars()
+    full = full.filter(full != "")
+    if full.n_unique() < max(4, len(full) // 2):
+        return False
+    return bool((full.str.count_matches(r"\s+") >= 2).sum() > len(full) / 2)
+
+
+def prose_among(table: pl.DataFrame, quasi: Sequence[str], kinds: Kinds) -> list[str]:
+    """Name the quasi-identifiers that hold free text, and of which nothing was typed.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"note": [f"came in at {hour} with a cough" for hour in range(9)]})
+    >>> prose_among(table, ["note"], Kinds()), prose_among(table, ["note"], Kinds(categorical=["note"]))
+    (['note'], [])
+    """
+    import polars as pl
+
+    typed = {*names_of(kinds.categorical), *pairs_of(kinds.taxonomies, "--taxonomy")}
+    return [
+        name
+        for name in quasi
+        if name in table.columns
+        and name not in typed
+        and table.schema[name] == pl.String
+        and is_prose(table[name])
+    ]
 
 
 def _is_numeric(column: pl.Series) -> bool:
@@ -208,3 +280,19 @@ def _number(text: str, option: str) -> float:
         return float(text)
     except ValueError:
         raise InvalidProblemError(option, "a number", repr(text)) from None
+
+
+def refuse_prose(table: pl.DataFrame, quasi: Sequence[str], kinds: Kinds) -> None:
+    """Refuse free text among the quasi-identifiers, unless it was said what to make of it.
+
+    Raises
+    ------
+    InvalidProblemError
+        With its name.
+    """
+    for name in prose_among(table, quasi, kinds):
+        expected = (
+            f"values that persons share; leave {name} out of the file and of --quasi, or put its values into groups "
+            f"with --taxonomy {name}=FILE (or into one set with --categorical {name})"
+        )
+        raise InvalidProblemError("--quasi", expected, f"free text in {name}")

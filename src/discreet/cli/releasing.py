@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.cli.files import check_writable
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.cli.registry import COUNT_METHODS, find
+from discreet.cli.table_files import look, refuse_rows
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 
@@ -90,11 +91,11 @@ def run_counts(
     """Publish counts, and return the exit status.
 
     All that can be refused without the data is refused before the ledger is charged, and the ledger is charged before
-    the data are read.
+    the data are counted; only whether each row of a file can be divided into cells is seen before.
     """
     guarantee = _guarantee(claim)
     chosen = None if method is None else find(COUNT_METHODS, method, "--method")()
-    _check_files(data, written)
+    _check_files(data, places, written)
     _check_apart(data, places, written, claim.ledger)
     unproven = getattr(chosen, "unproven", "")
     if unproven and not claim.accept_no_guarantee:
@@ -149,7 +150,7 @@ def _guarantee(claim: Claim) -> PureDP | ZeroConcentratedDP:
     return ZeroConcentratedDP(claim.rho, neighbors)
 
 
-def _check_files(data: Tables, written: Written) -> None:
+def _check_files(data: Tables, places: Places, written: Written) -> None:
     if (data.people is None) == (data.units is None):
         got = "neither" if data.units is None else "both"
         raise InvalidProblemError("PEOPLE", "a file here, or with --units", got)
@@ -164,10 +165,7 @@ def _check_files(data: Tables, written: Written) -> None:
     ):
         if given is not None and fits is None:
             raise InvalidProblemError(option, "no such column with this kind of table", repr(given))
-    private = data.people or data.units or ""
-    if not Path(private).is_file():
-        option = "PEOPLE" if data.units is None else "--units"
-        raise InvalidProblemError(option, "a file that is there", repr(private))
+    _look(data, places)
     for path, option in (
         (written.output, "--output"),
         (written.measurements, "--measurements"),
@@ -177,6 +175,19 @@ def _check_files(data: Tables, written: Written) -> None:
         table = option != "--report"
         if path is not None and table and Path(path).suffix.lower() not in (".csv", ".parquet"):
             raise InvalidProblemError(option, "a file that ends in .csv or .parquet", repr(path))
+
+
+def _look(data: Tables, places: Places) -> None:
+    """Refuse a file that cannot be read before anything is charged for it."""
+    for given, option in (
+        (data.people, "PEOPLE"),
+        (data.units, "--units"),
+        (places.region_list, "--region-list"),
+        (places.public_units, "--public-units"),
+    ):
+        mark = "" if given is None else look(given, option, (".csv", ".tsv", ".txt", ".parquet"))
+        if given is not None and mark:
+            refuse_rows(given, mark, option)
 
 
 def _check_apart(data: Tables, places: Places, written: Written, ledger: str | None) -> None:

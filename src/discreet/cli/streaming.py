@@ -8,11 +8,11 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from multiprocessing import get_context
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.microdata import attributes_of, names_of, separator_of
+from discreet.cli.microdata import attributes_of, names_of, refuse_nested, refuse_prose
 from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.table_files import look, refuse_rows, why_unreadable
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 
@@ -20,26 +20,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Executor
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     import polars as pl
 
+    from discreet.artefact._streams import FileDiagnostics
     from discreet.cli.curating import Asked, Curated
+    from discreet.core.outcome import Anonymization
 
 __all__ = ["run_stream"]
+
+
+_SEEN = 20_000
+"""Rows by which free text is recognized."""
 
 
 class _Columns:
     """The different values of a file's columns, each read when it is asked for."""
 
-    def __init__(self, path: Path, separator: str) -> None:
+    def __init__(self, path: str, separator: str) -> None:
         import polars as pl
 
         self._lazy = (
-            pl.scan_parquet(path, glob=False)
-            if path.suffix.lower() == ".parquet"
-            else pl.scan_csv(path, separator=separator, infer_schema=False, glob=False)
+            pl.scan_csv(path, separator=separator, infer_schema=False, glob=False)
+            if separator
+            else pl.scan_parquet(path, glob=False)
         )
         self.columns = self._lazy.collect_schema().names()
+
+    def head(self) -> pl.DataFrame:
+        """Give the first rows."""
+        return self._lazy.head(_SEEN).collect()
 
     def __getitem__(self, name: str) -> pl.Series:
         import polars as pl
@@ -49,8 +60,7 @@ class _Columns:
 
 def run_stream(path: str, asked: Asked, curated: Curated, *, private: str) -> Status:
     """Anonymize a file part by part, and return the exit status."""
-    from discreet.artefact import anonymize_file
-    from discreet.cli.curating import method_of
+    import polars as pl
 
     if curated.output is None:
         raise InvalidProblemError("--output", "a file to write, with --stream", "none")
@@ -68,23 +78,14 @@ def run_stream(path: str, asked: Asked, curated: Curated, *, private: str) -> St
     if asked.method == "optimal":
         raise InvalidProblemError("--method", "a method for parts, with --stream", "'optimal'")
     guarantee = KAnonymity(asked.k, tuple(names_of(asked.quasi)))
-    where = Path(path)
-    separator = "," if where.suffix.lower() == ".parquet" else _separator(where)
-    attributes = attributes_of(_Columns(where, separator), guarantee.quasi_identifiers, asked.kinds)
-    quiet = curated.quiet or not sys.stderr.isatty()
-    with _removing(), _executor(asked.threads) as executor:
-        made = anonymize_file(
-            path,
-            curated.output,
-            guarantee,
-            attributes=attributes,
-            loss=asked.loss,
-            inner=method_of(asked.method),
-            executor=executor,
-            time_limit=asked.time_limit,
-            separator=separator,
-            on_progress=lambda sentence: warn(sentence, quiet=quiet),
-        )
+    mark = look(path, "TABLE")
+    if mark:
+        refuse_rows(path, mark, "TABLE")
+    try:
+        made = _made(path, mark, asked, curated, guarantee)
+    except pl.exceptions.PolarsError:
+        # What the reader says may quote a row.
+        raise why_unreadable(path, mark, "TABLE") from None
     found = made.diagnostics
     data: dict[str, Any] = {
         "information_loss": found.information_loss,
@@ -123,6 +124,35 @@ def run_stream(path: str, asked: Asked, curated: Curated, *, private: str) -> St
     return Status.DONE
 
 
+def _made(
+    path: str, mark: str, asked: Asked, curated: Curated, guarantee: KAnonymity
+) -> Anonymization[Path, FileDiagnostics]:
+    from discreet.artefact import anonymize_file
+    from discreet.cli.curating import method_of
+
+    columns = _Columns(path, mark)
+    head = columns.head()
+    if not head.height:
+        raise InvalidProblemError("TABLE", "a table with rows", f"{path} without any")
+    refuse_nested(head, "TABLE")
+    refuse_prose(head, guarantee.quasi_identifiers, asked.kinds)
+    attributes = attributes_of(columns, guarantee.quasi_identifiers, asked.kinds)
+    quiet = curated.quiet or not sys.stderr.isatty()
+    with _removing(), _executor(asked.threads) as executor:
+        return anonymize_file(
+            path,
+            curated.output or "",
+            guarantee,
+            attributes=attributes,
+            loss=asked.loss,
+            inner=method_of(asked.method),
+            executor=executor,
+            time_limit=asked.time_limit,
+            separator=mark or ",",
+            on_progress=lambda sentence: warn(sentence, quiet=quiet),
+        )
+
+
 @contextmanager
 def _removing() -> Iterator[None]:
     """End on SIGTERM as on Ctrl-C, so that private rows on their way are removed."""
@@ -139,13 +169,6 @@ def _removing() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _separator(path: Path) -> str:
-    try:
-        return separator_of(path)
-    except (OSError, UnicodeDecodeError):
-        raise InvalidProblemError("TABLE", "a CSV file in UTF-8", str(path)) from None
 
 
 def _executor(workers: int) -> AbstractContextManager[Executor | None]:

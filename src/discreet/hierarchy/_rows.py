@@ -39,7 +39,9 @@ ROW, LEAF, UNIT, SIZE, BAD, LISTED, GROUPS = (
 )
 """Columns of our own: position, lowest region, name of the unit, size, what is wrong, listed region, how many."""
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
+_SUFFIXES = (".csv", ".tsv", ".txt")
+_SEPARATORS = ",;\t|"
+_FIRST = 1 << 20
 _SHOWN = 10
 _DIGITS = r"^\s*-?[0-9]{1,15}(\.0*)?\s*$"
 _MOST = 10**15
@@ -80,18 +82,24 @@ def open_table(given: Any, argument: str, wanted: Sequence[str]) -> Table:  # no
         raise _unreadable(error, argument) from None
     for name in wanted:
         if name not in names:
-            known = ", ".join(known for known in names if known != ROW)
-            raise InvalidProblemError(
-                name, f"a column of {argument} ({known})", "none of this name"
-            )
+            expected = f"a column of {argument} ({_known(given, names)})"
+            raise InvalidProblemError(name, expected, "none of this name")
     opened: Table = table.select(ROW, *wanted)
     return opened
 
 
+def _known(given: object, names: Sequence[str]) -> str:
+    """Name the columns; of a file say only how many, since without a line of names these are cells of its first row."""
+    known = [name for name in names if name != ROW]
+    if not isinstance(given, str | Path):
+        return ", ".join(known)
+    return f"{len(known)} name{'' if len(known) == 1 else 's'} in its first line"
+
+
 def _scan(path: Path, argument: str) -> nw.LazyFrame[Any]:
     kind = path.suffix.lower()
-    if kind != ".parquet" and kind not in _SEPARATORS:
-        known = ", ".join([*_SEPARATORS, ".parquet"])
+    if kind != ".parquet" and kind not in _SUFFIXES:
+        known = ", ".join([*_SUFFIXES, ".parquet"])
         raise InvalidProblemError(argument, f"a file that ends in {known}", repr(str(path)))
     if not path.is_file():
         raise InvalidProblemError(argument, "a file that is there", repr(str(path)))
@@ -102,13 +110,22 @@ def _scan(path: Path, argument: str) -> nw.LazyFrame[Any]:
         return nw.scan_csv(
             str(path),
             backend="polars",
-            separator=_SEPARATORS[kind],
+            separator=_separator(path),
             infer_schema=False,
             row_index_name=ROW,
             glob=False,
         )
     except Exception as error:  # noqa: BLE001 - each library has errors of its own
         raise _unreadable(error, argument) from None
+
+
+def _separator(path: Path) -> str:
+    """Take the mark that comes most often between the names in the first line; a comma where none comes."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        line = file.readline(_FIRST)
+    # A mark within quotes separates nothing.
+    plain = "".join(line.split('"')[::2])
+    return max(_SEPARATORS, key=plain.count)
 
 
 def collect(table: Table, argument: str) -> nw.DataFrame[Any]:

@@ -45,9 +45,20 @@ def read_taxonomy(path: str | os.PathLike[str]) -> Tree:
     where = Path(path)
     try:
         text = where.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidProblemError("taxonomy", "a CSV file", f"{path}: {error}") from None
-    rows = max((_split(text, mark) for mark in ",;"), key=_width)
+    except OSError as error:
+        got = f"{path}: {error.strerror or 'it cannot be opened'}"
+        raise InvalidProblemError("taxonomy", "a CSV file that can be read", got) from None
+    except UnicodeDecodeError:
+        expected = "text in UTF-8; save it as “CSV UTF-8”"
+        raise InvalidProblemError("taxonomy", expected, f"{path} in another encoding") from None
+    if "\0" in text:
+        expected = "text in UTF-8; save it as “CSV UTF-8”"
+        raise InvalidProblemError("taxonomy", expected, f"{path} with zero bytes")
+    try:
+        rows = max((_split(text, mark) for mark in ",;"), key=_width)
+    except csv.Error:
+        expected = "a value and what stands for it on each line, separated by commas"
+        raise InvalidProblemError("taxonomy", expected, f"{path}, which is none") from None
     try:
         return taxonomy_of_columns(rows)
     except InvalidProblemError as error:

@@ -1,0 +1,246 @@
+"""Look at a file that should hold a table: what it is, and what is wrong with it, in a sentence that says what to do.
+
+Messages name the file, columns by position and lines by number; never a cell, nor the first line, which in a file
+without names is a row.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import mmap
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["MARKS", "SUFFIXES", "look", "refuse_rows", "separator_of", "why_unreadable"]
+
+MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+"""What may stand between cells."""
+
+SUFFIXES = (".csv", ".tsv", ".parquet")
+
+_SAVE = "save it as “CSV UTF-8”, or run `iconv -f {} -t UTF-8 FILE > NEW.csv`"
+"""What to do about an encoding."""
+
+_HEAD = 1 << 20
+"""Bytes in which the first line must end."""
+
+_PIECE = 1 << 20
+
+_FORMATS = {
+    b"PAR1": "a Parquet file; let its name end in .parquet",
+    b"PK\x03\x04": "a spreadsheet or an archive; save the sheet as “CSV UTF-8”",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet; save the sheet as “CSV UTF-8”",
+    b"\x1f\x8b": "a compressed file; unpack it first",
+    b"%PDF": "a PDF document; take the table out of it first",
+}
+"""How files begin that are no text."""
+
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def look(path: str, argument: str, suffixes: Sequence[str] = SUFFIXES) -> str:
+    """See whether a file may hold a table, by its name, its first line and its bytes; give what separates its cells.
+
+    Parameters
+    ----------
+    path
+        The file. It is read and never changed.
+    argument
+        The argument that named it.
+    suffixes
+        How its name may end.
+
+    Returns
+    -------
+    str
+        One of :data:`MARKS`; empty for a Parquet file.
+
+    Raises
+    ------
+    InvalidProblemError
+        For no file, one of another kind, an empty one, one in another encoding, or names that come twice.
+    """
+    where = Path(path)
+    kind = where.suffix.lower()
+    if kind not in suffixes:
+        expected = (
+            f"a file that ends in {', '.join(suffixes)}; save a spreadsheet as “CSV UTF-8” first"
+        )
+        raise InvalidProblemError(argument, expected, repr(path))
+    if where.is_dir():
+        raise InvalidProblemError(argument, "a file that is there", f"{path}, which is a folder")
+    try:
+        with where.open("rb") as file:
+            head = file.read(_HEAD)
+    except FileNotFoundError:
+        raise InvalidProblemError(argument, "a file that is there", repr(path)) from None
+    except OSError as error:
+        got = f"{path}: {error.strerror or 'it cannot be opened'}"
+        raise InvalidProblemError(argument, "a file that can be read", got) from None
+    if kind == ".parquet":
+        _check_parquet(head, path, argument)
+        return ""
+    _check_text(head, where, argument)
+    return _check_names(head, path, argument)
+
+
+def _check_parquet(head: bytes, path: str, argument: str) -> None:
+    if not head:
+        raise InvalidProblemError(argument, "a table with rows", f"{path}, which is empty")
+    if not head.startswith(b"PAR1"):
+        expected = "a Parquet file, as its name says; let the name of text end in .csv"
+        raise InvalidProblemError(argument, expected, f"{path}, which is none")
+
+
+def _check_text(head: bytes, where: Path, argument: str) -> None:
+    what = next((what for start, what in _FORMATS.items() if head.startswith(start)), None)
+    if what is not None:
+        raise InvalidProblemError(argument, "a CSV file, as its name says", f"{where}, {what}")
+    if head.startswith(_UTF16):
+        expected = f"text in UTF-8: {_SAVE.format('UTF-16')}"
+        raise InvalidProblemError(argument, expected, f"{where} in UTF-16")
+    if not head.removeprefix(codecs.BOM_UTF8).strip():
+        expected = "a table: a line of names, and rows below it"
+        raise InvalidProblemError(argument, expected, f"{where}, which is empty")
+    with where.open("rb") as file, closing(_mapped(file.fileno())) as data:
+        zero = data.find(b"\0")
+    if zero >= 0:
+        expected = f"text in UTF-8; if it is text in UTF-16, {_SAVE.format('UTF-16LE')}"
+        raise InvalidProblemError(argument, expected, f"{where}, which holds zero bytes")
+
+
+def _mapped(descriptor: int) -> mmap.mmap:
+    return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+
+
+def _check_names(head: bytes, path: str, argument: str) -> str:
+    """Read the first line; its names must be different, and rows must follow a line feed."""
+    first = head.partition(b"\n")[0]
+    if b"\n" not in head and b"\r" in head.strip():
+        expected = "lines that end in a line feed; open it in an editor and save it anew"
+        raise InvalidProblemError(argument, expected, f"{path} with carriage returns alone")
+    if b"\n" not in head and len(head) == _HEAD:
+        expected = "a first line of names, shorter than a mebibyte"
+        raise InvalidProblemError(argument, expected, f"{path} with a longer one")
+    try:
+        line = first.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _encoded(path, 1, argument) from None
+    if not line.strip():
+        expected = "a table whose first line holds the names of its columns"
+        raise InvalidProblemError(argument, expected, f"{path} with an empty first line")
+    mark = _mark(line)
+    names = _cells(line, mark)
+    seen: dict[str, int] = {}
+    for at, name in enumerate(names, start=1):
+        if name and seen.setdefault(name, at) != at:
+            expected = "different names in the first line; rename one"
+            got = f"{path}, where columns {seen[name]} and {at} have the same"
+            raise InvalidProblemError(argument, expected, got)
+    return mark
+
+
+def separator_of(path: Path) -> str:
+    """Find what separates the names in the first line of a CSV file."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return _mark(file.readline(_HEAD))
+
+
+def _mark(line: str) -> str:
+    marks = {mark: len(_cells(line, mark)) for mark in MARKS}
+    return max(marks, key=lambda mark: marks[mark])
+
+
+def _cells(line: str, mark: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=mark), [])
+    except csv.Error:
+        # A cell longer than a reader takes is one cell.
+        return [line]
+
+
+def why_unreadable(path: str, mark: str, argument: str) -> InvalidProblemError:
+    """Find out why a file cannot be read: a damaged Parquet file, another encoding, or a row of another length.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mark
+        What :func:`look` gave.
+    argument
+        The argument that named it.
+    """
+    if not mark:
+        got = f"{path}, which is cut off or damaged"
+        return InvalidProblemError(argument, "a whole Parquet file; copy or write it again", got)
+    try:
+        refuse_rows(path, mark, argument)
+    except InvalidProblemError as error:
+        return error
+    return InvalidProblemError(argument, "a CSV file that can be read", path)
+
+
+def refuse_rows(path: str, mark: str, argument: str) -> None:
+    """Refuse a CSV file with a row that has other than as many cells as the first line has names.
+
+    Raises
+    ------
+    InvalidProblemError
+        With the line in which the first such row begins.
+
+    Complexity
+    ----------
+    The whole file is divided into cells, about a second for a million rows.
+    """
+    line = 0
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.reader(file, delimiter=mark)
+        try:
+            width = len(next(rows, []))
+            line = rows.line_num
+            for row in rows:
+                # A line without anything is a missing value in the only column, and no row of several.
+                if len(row) != width and (row or width > 1):
+                    raise _ragged(path, line + 1, argument, f"{len(row)} of {width} cells", mark)
+                line = rows.line_num
+        except UnicodeDecodeError:
+            raise _encoded(path, _line_of_other_bytes(path) or 1, argument) from None
+        except csv.Error:
+            raise _ragged(path, line + 1, argument, "a cell without an end", mark) from None
+
+
+def _ragged(path: str, line: int, argument: str, found: str, mark: str) -> InvalidProblemError:
+    expected = (
+        f"as many cells in each row as in the first line, with {MARKS[mark]} between them; mend the row, or put a cell "
+        "with such a mark between quotes, and close each quote"
+    )
+    return InvalidProblemError(argument, expected, f"{path} with {found} in line {line}")
+
+
+def _line_of_other_bytes(path: str) -> int | None:
+    """Find the line of the first bytes that are no UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    before = 0
+    with Path(path).open("rb") as file:
+        while True:
+            piece = file.read(_PIECE)
+            try:
+                decoder.decode(piece, final=not piece)
+            except UnicodeDecodeError as error:
+                return before + error.object.count(b"\n", 0, error.start) + 1
+            if not piece:
+                return None
+            before += piece.count(b"\n")
+
+
+def _encoded(path: str, line: int, argument: str) -> InvalidProblemError:
+    expected = f"text in UTF-8: {_SAVE.format('WINDOWS-1252')}"
+    return InvalidProblemError(argument, expected, f"{path} with other bytes in line {line}")

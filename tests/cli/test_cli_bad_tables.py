@@ -1,0 +1,285 @@
+"""Files that are no tables, given to every command that reads rows: one sentence that says what to do, and no more."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from cli.commands import say
+from discreet.cli.microdata import Kinds, is_prose, prose_among, read_rows
+from discreet.cli.table_files import look, refuse_rows, separator_of, why_unreadable
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAME = "Schmidt"
+"""Stands in the rows; no message may hold it."""
+
+ROWS = [(20 + i % 40, "FM"[i % 2], f"{1000 + i % 7}", NAME) for i in range(30)]
+TEXT = "age,sex,zip,disease\n" + "".join(",".join(map(str, row)) + "\n" for row in ROWS)
+
+
+def _parquet(table: pl.DataFrame) -> bytes:
+    file = io.BytesIO()
+    table.write_parquet(file)
+    return file.getvalue()
+
+
+WHOLE = _parquet(pl.read_csv(io.StringIO(TEXT)))
+
+NESTED = _parquet(
+    pl.DataFrame({"age": [[1], [2]], "sex": ["F", "M"], "zip": ["a", "b"], "disease": ["", ""]})
+)
+
+BAD: dict[str, tuple[bytes, str]] = {
+    "empty.csv": (b"", "which is empty"),
+    "blank.csv": (b"\n\n  \n", "which is empty"),
+    "first-line-blank.csv": (f"\n{TEXT}".encode(), "an empty first line"),
+    "names-twice.csv": (TEXT.replace("zip", "sex", 1).encode(), "columns 2 and 3 have the same"),
+    "colons.csv": (TEXT.replace(",", ":").encode(), "separate its cells by commas"),
+    "more-cells.csv": (f"{TEXT}1,F,1000,{NAME},x\n".encode(), "5 of 4 cells in line 32"),
+    "fewer-cells.csv": (f"{TEXT}1,{NAME}\n".encode(), "2 of 4 cells in line 32"),
+    "blank-line.csv": (TEXT.replace("\n", "\n\n", 3).encode(), "an empty first line|cells in line"),
+    "last-lines-blank.csv": (f"{TEXT}\n\n".encode(), "0 of 4 cells in line 32"),
+    "open-quote.csv": (f'{TEXT}1,"F,1000,{NAME}\n'.encode(), "in line 32"),
+    "latin-1.csv": (TEXT.replace(NAME, "Müller", 9).encode("latin-1"), "other bytes in line 2"),
+    "latin-1-names.csv": (TEXT.replace("age", "größe").encode("latin-1"), "other bytes in line 1"),
+    "utf-16.csv": (TEXT.encode("utf-16"), "iconv -f UTF-16 "),
+    "utf-16-bare.csv": (TEXT.encode("utf-16-le"), "zero bytes"),
+    "zero.csv": (TEXT.replace(NAME, "a\0b", 1).encode(), "zero bytes"),
+    "returns.csv": (TEXT.replace("\n", "\r").encode(), "carriage returns alone"),
+    "long-line.csv": (b"x" * (1 << 20) + b",1\n1,2\n", "a longer one"),
+    "long-cell.csv": (f"{TEXT}1,F,{'x' * 200_000},y,z\n".encode(), "in line 32"),
+    "parquet.csv": (WHOLE, "let its name end in .parquet"),
+    "sheet.csv": (b"PK\x03\x04" + bytes(99), "save the sheet as “CSV UTF-8”"),
+    "old-sheet.csv": (b"\xd0\xcf\x11\xe0" + bytes(99), "save the sheet as “CSV UTF-8”"),
+    "packed.csv": (b"\x1f\x8b" + bytes(99), "unpack it first"),
+    "document.csv": (b"%PDF-1.7", "take the table out"),
+    "sheet.xlsx": (b"PK\x03\x04" + bytes(99), "a file that ends in .csv"),
+    "text.parquet": (TEXT.encode(), "let the name of text end in .csv"),
+    "empty.parquet": (b"", "which is empty"),
+    "folder.csv": (b"", "which is a folder"),
+    "missing.csv": (b"", "a file that is there"),
+}
+"""What is in a file -> what is said of it, by every command."""
+
+FEW = ("empty.csv", "more-cells.csv", "latin-1.csv", "zero.csv", "parquet.csv", "folder.csv")
+
+COMMANDS: dict[str, Callable[[str], list[str]]] = {
+    "anonymize": lambda file: ["anonymize", file, "-k", "3", "--quasi", "age,sex", "-o", "out.csv"],
+    "anonymize --stream": lambda file: [
+        *("anonymize", file, "-k", "3", "--quasi", "age,sex"),
+        *("--stream", "-o", "out.csv"),
+    ],
+    "risk": lambda file: ["risk", file, "--quasi", "age,sex"],
+    "risk --original": lambda file: ["risk", "fine.csv", "--quasi", "age,sex", "--original", file],
+    "verify": lambda file: ["verify", file, "-k", "3", "--quasi", "age,sex"],
+    "verify --against": lambda file: [
+        *("verify", "published.csv", "--against", file),
+    ],
+    "attack --original": lambda file: ["attack", "published.csv", "--original", file],
+    "counts": lambda file: _counts(file, "regions.csv"),
+    "counts --region-list": lambda file: _counts("fine.csv", file),
+}
+
+
+def _counts(people: str, regions: str) -> list[str]:
+    return [
+        *("counts", people, "--unit", "zip", "--regions", "sex", "--region-list", regions),
+        *("--max-size", "9", "--epsilon", "1", "--neighbors", "add-remove-person", "-o", "out.csv"),
+    ]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("fine.csv").write_text(TEXT, encoding="utf-8")
+    Path("regions.csv").write_text("sex\nF\nM\n", encoding="utf-8")
+
+
+@pytest.fixture
+def published(capsys: pytest.CaptureFixture[str]) -> None:
+    made = say(
+        capsys,
+        "anonymize",
+        "fine.csv",
+        "-k",
+        3,
+        "--quasi",
+        "age,sex",
+        "-o",
+        "published.csv",
+        "--method",
+        "mondrian",
+    )
+    assert made.status == 0, made.err
+
+
+def put(name: str) -> None:
+    """Write the file of the table above, or make what it is instead."""
+    if name == "folder.csv":
+        Path(name).mkdir()
+    elif name != "missing.csv":
+        Path(name).write_bytes(BAD[name][0])
+
+
+def held() -> dict[str, str]:
+    """Hash every file that is there."""
+    found = [path for path in Path().iterdir() if path.is_file()]
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_bad_file_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], published: None, command: str
+) -> None:
+    # All share one reader, which is tried whole on two.
+    for name in BAD if command in ("risk", "counts") else FEW:
+        words = BAD[name][1]
+        put(name)
+        before = held()
+        said = say(capsys, *COMMANDS[command](name))
+        assert said.status == 2, (name, said.err)
+        assert said.out == ""
+        (line,) = said.err.splitlines()
+        assert line.startswith("discreet: "), line
+        assert "expected " in line
+        assert not any(secret in line for secret in (NAME, "M\u00fcller", "Traceback", "\0")), line
+        if name != "colons.csv" or command in ("anonymize", "risk", "verify"):
+            assert any(one in line for one in words.split("|")), (name, line)
+        assert held() == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_names_alone_are_no_table_but_may_be_counted(
+    capsys: pytest.CaptureFixture[str], published: None, command: str
+) -> None:
+    """A count of nobody is a count: refusing it would say that there is nobody."""
+    Path("names.csv").write_text(TEXT.partition("\n")[0], encoding="utf-8")
+    said = say(capsys, *COMMANDS[command]("names.csv"))
+    assert said.status == (0 if command == "counts" else 2)
+    assert command.startswith("counts") or "a table with rows" in said.err
+
+
+@pytest.mark.parametrize("command", [one for one in COMMANDS if not one.startswith("counts")])
+def test_a_cut_off_or_nested_parquet_file(
+    capsys: pytest.CaptureFixture[str], published: None, command: str
+) -> None:
+    Path("cut.parquet").write_bytes(WHOLE[:-300])
+    said = say(capsys, *COMMANDS[command]("cut.parquet"))
+    assert said.status == 2
+    assert "which is cut off or damaged" in said.err
+    Path("nested.parquet").write_bytes(NESTED)
+    said = say(capsys, *COMMANDS[command]("nested.parquet"))
+    assert said.status == 2
+    assert "one value in each cell" in said.err
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_other_marks_are_recognized(capsys: pytest.CaptureFixture[str], mark: str) -> None:
+    Path("other.csv").write_text(TEXT.replace(",", mark), encoding="utf-8-sig")
+    Path("regions.txt").write_text(f"sex{mark}name\nF{mark}a\nM{mark}b\n", encoding="utf-8")
+    assert read_rows("other.csv", "TABLE").width == 4
+    assert say(capsys, "risk", "other.csv", "--quasi", "age,zip").status == 0
+    Path("people.csv").write_text(f"home{mark}sex\n1{mark}F\n2{mark}M\n", encoding="utf-8")
+    said = say(
+        capsys, *[one.replace("zip", "home") for one in _counts("people.csv", "regions.txt")]
+    )
+    assert said.status == 0, said.err
+
+
+def test_empty_last_cells_are_no_short_rows() -> None:
+    Path("last.csv").write_text('a,b\n1,\n2,""\n"x\ny",3\n', encoding="utf-8")
+    assert read_rows("last.csv", "TABLE").height == 3
+    Path("one.csv").write_text("a\n1\n\n2\n", encoding="utf-8")
+    assert read_rows("one.csv", "TABLE")["a"].to_list() == ["1", None, "2"]
+
+
+def test_the_mark_is_that_of_most_names() -> None:
+    Path("names.csv").write_text('"a;b;c",d\n1,2\n', encoding="utf-8")
+    assert separator_of(Path("names.csv")) == look("names.csv", "TABLE") == ","
+
+
+def test_a_reason_is_found_or_not_made_up() -> None:
+    assert "whole Parquet" in str(why_unreadable("fine.csv", "", "TABLE"))
+    assert "can be read, got fine.csv" in str(why_unreadable("fine.csv", ",", "TABLE"))
+    refuse_rows("fine.csv", ";", "TABLE")
+    Path("some.csv").write_text("a\nb;c\n", encoding="utf-8")
+    with pytest.raises(InvalidProblemError, match="with semicolons between them.*2 of 1 cells"):
+        refuse_rows("some.csv", ";", "TABLE")
+
+
+def notes() -> None:
+    Path("notes.csv").write_text(
+        "age,note\n" + "".join(f"{i},Mrs {NAME} came at {i}\n" for i in range(30)),
+        encoding="utf-8",
+    )
+
+
+@pytest.mark.parametrize("more", [[], ["--stream", "-o", "out.csv"]])
+def test_free_text_is_no_quasi_identifier(
+    capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    notes()
+    said = say(capsys, "anonymize", "notes.csv", "-k", 3, "--quasi", "age,note", *more)
+    assert said.status == 2
+    assert "free text in note" in said.err
+    assert "--taxonomy note=FILE" in said.err
+    assert NAME not in said.err
+    typed = ["-k", 3, "--quasi", "age,note", "--categorical", "note", "--method", "mondrian"]
+    assert say(capsys, "anonymize", "notes.csv", *typed, *more).status == 0
+
+
+def test_free_text_is_warned_of_where_nothing_is_made_of_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    notes()
+    said = say(capsys, "risk", "notes.csv", "--quasi", "age,note")
+    assert said.status == 0
+    assert "note holds free text" in said.err
+
+
+def test_what_prose_is() -> None:
+    assert not is_prose(pl.Series([""] * 9, dtype=pl.String))
+    assert not is_prose(pl.Series([f"number {i}" for i in range(9)]))
+    assert prose_among(pl.DataFrame({"age": range(9)}), ["age", "none"], Kinds()) == []
+
+
+def test_more_rows_than_are_searched_at_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.cli.curating.MOST_ROWS", 20)
+    asked = ["anonymize", "fine.csv", "-k", 3, "--quasi", "age,sex", "-o", "out.csv"]
+    said = say(capsys, *asked)
+    assert said.status == 2
+    assert "--stream" in said.err
+    assert say(capsys, *asked, "--time-limit", 1).status == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "a row for each value"),
+        ("F,Käse\n".encode("latin-1"), "save it as “CSV UTF-8”"),
+        (b"F\0,*\n", "save it as “CSV UTF-8”"),
+        (b"F," + b"x" * 200_000 + b"\n", "a value and what stands for it"),
+    ],
+    ids=["empty", "latin-1", "zero", "long"],
+)
+def test_a_bad_taxonomy_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], data: bytes, words: str
+) -> None:
+    Path("groups.csv").write_bytes(data)
+    asked = ["anonymize", "fine.csv", "-k", 3, "--quasi", "sex", "--taxonomy", "sex=groups.csv"]
+    said = say(capsys, *asked)
+    assert said.status == 2
+    assert words in said.err
+    assert len(said.err.splitlines()) == 1
+    missing = say(capsys, *asked[:-1], "sex=none.csv")
+    assert "No such file" in missing.err
