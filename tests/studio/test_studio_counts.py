@@ -108,7 +108,7 @@ def test_a_table_is_counted_all_the_way(browser: Browser, ledger: Path, tmp_path
     assert "guesses right more than 74 times in 100" in shown
     assert "Budget left for people: <strong>0.5</strong>" in shown
     assert "each region has exactly the sum of the regions below it" in shown
-    assert shown.count("<img") == 4
+    assert shown.count("<img") == 3
     out = tmp_path / "out"
     out.mkdir()
     for name in re.findall(r'download="([^"]+)"', shown):

@@ -167,7 +167,11 @@ def read_layout(form: Mapping[str, str], columns: Sequence[str]) -> Layout:
         raise InvalidProblemError("Columns", "a column for one use", "one for two")
     max_size = whole_of(form, "max_size", "Largest size", least=1)
     if max_size > MOST_SIZE:
-        raise InvalidProblemError("Largest size", f"{MOST_SIZE:,} or less", f"{max_size:,}")
+        raise InvalidProblemError(
+            "Largest size",
+            f"{MOST_SIZE:,} or less; larger ones go through `discreet counts`",
+            f"{max_size:,}",
+        )
     most = whole_of(form, "max_quantity", "Largest quantity", least=1) if quantity else 1
     root = form.get("root", "").strip() or "all"
     neighbors = _one(form, "neighbors", "Neighbors", NEIGHBORS)

@@ -120,8 +120,8 @@ def refuse_beyond(path: Path, dataset: str, guarantee: Guarantee) -> None:
     InvalidProblemError
         When the promise cannot be added to the budget.
     """
-    if not path.exists():
-        raise BudgetError(f"dataset {dataset!r} has no budget")
+    if not path.exists() or dataset not in Ledger(path).datasets:
+        raise BudgetError(f"{dataset} has no budget in this ledger; grant one first")
     account = Ledger(path).account(dataset)
     with titled():
         account.charge(guarantee)

@@ -91,7 +91,7 @@ def _levels(result: RegionCounts) -> list[dict[str, Any]]:
                 "level": level,
                 "regions": len(nodes),
                 "shown": len(largest),
-                "picture": None if answers is None else _draw_answers(answers),
+                "picture": None if answers is None or len(largest) < 2 else _draw_answers(answers),
                 "rows": [(names[node], counted[node].item(), *ends) for node, ends in listed],
             }
         )
@@ -120,13 +120,13 @@ def _answers(result: RegionCounts, nodes: NDArray[np.int64]) -> Answers | None:
 
 
 def _draw_answers(answers: Answers) -> str:
-    figure = new_figure(7.4, 0.24 * len(answers.nodes) + 0.8)
+    figure = new_figure(4.9, 0.22 * len(answers.nodes) + 0.7)
     plot_answers(answers, ax=figure.add_subplot())
     return _picture(figure)
 
 
 def _sizes(result: RegionCounts) -> str:
-    figure = new_figure(7.4, 2.6)
+    figure = new_figure(4.9, 2.0)
     plot_counts(result, ax=figure.add_subplot())
     return _picture(figure)
 
