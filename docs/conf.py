@@ -11,6 +11,7 @@ from typing import Any
 HERE = Path(__file__).parent
 SOURCE = HERE.parent / "src"
 sys.path.insert(0, str(SOURCE))
+sys.path.insert(0, str(HERE / "tools"))
 
 project = "discreet"
 author = "The discreet developers"
@@ -21,15 +22,20 @@ release = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf
 version = release
 
 extensions = [
+    "drawn",
+    "mathml",
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinxcontrib.bibtex",
 ]
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = project
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+# Browsers draw formulas by themselves: nothing is fetched from elsewhere, and no script is needed.
+html_math_renderer = "mathml"
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3

@@ -12,11 +12,14 @@ from matplotlib.collections import LineCollection
 from discreet import Tree
 from discreet.core.anchored import AnchoredChannel
 from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import PureDP
 from discreet.core.metric import MetricSpace
+from discreet.evaluate.audit import Audit
 from discreet.hierarchy import Frame, RegionCounts
 from discreet.hierarchy._query import Answers
 from discreet.plot import (
     plot_answers,
+    plot_audits,
     plot_bounds,
     plot_channel_row,
     plot_class_sizes,
@@ -142,3 +145,49 @@ def test_a_frontier_may_be_about_k_and_bounds_about_seconds() -> None:
     assert timed.get_xlabel() == "seconds"
     with pytest.raises(InvalidProblemError, match="^seconds: "):
         plot_bounds(steps, seconds=[1.0])
+
+
+def judged(claimed: str, lower: float, *, parameter: str = "epsilon") -> Audit:
+    return Audit(
+        PureDP(claimed, "replace-one"),
+        "exact",
+        parameter,
+        Fraction(claimed),
+        lower,
+        rejected=lower > Fraction(claimed),
+    )
+
+
+def test_an_audit_s_bar_ends_at_what_was_proved_and_its_stroke_at_the_claim() -> None:
+    ax = plot_audits({"kept": judged("2", 1.5), "false": judged("1", 1.5)})
+    widths = [float(bar.get_width()) for bar in ax.patches]  # type: ignore[attr-defined]
+    assert widths == [1.5, 1.5]
+    assert [np.asarray(line.get_xdata()).tolist() for line in ax.lines] == [[2, 2], [1, 1]]
+    assert [bar.get_hatch() for bar in ax.patches] == [None, "////"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["kept", "false: refused"]
+
+
+def test_what_is_infinite_ends_in_an_arrow_at_the_edge() -> None:
+    ax = plot_audits({"ruled out": judged("1", float("inf"))})
+    *_, arrow = ax.lines
+    assert arrow.get_marker() == ">"
+    assert np.asarray(arrow.get_xdata()).tolist() == [ax.get_xlim()[1]]
+
+
+@pytest.mark.parametrize(
+    "audits",
+    [
+        {},
+        {"one": judged("1", 0.5), "another": judged("1", 0.5, parameter="rho")},
+        {"rows": judged("5", 4, parameter="k")},
+    ],
+)
+def test_audits_of_several_parameters_or_of_none_are_refused(audits: dict[str, Audit]) -> None:
+    with pytest.raises(InvalidProblemError, match="^audits: "):
+        plot_audits(audits)
+
+
+def test_sizes_are_whole_numbers_and_the_label_of_k_is_above_the_bars() -> None:
+    ax = plot_class_sizes([5, 5, 5, 6], k=5)
+    assert all(float(tick).is_integer() for tick in ax.get_xticks())
+    assert ax.get_ylim()[1] >= 1.1 * max(float(bar.get_height()) for bar in ax.patches)  # type: ignore[attr-defined]

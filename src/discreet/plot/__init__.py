@@ -5,6 +5,7 @@ name at its end. Where no axes are given, new ones are made on a figure without 
 """
 
 from discreet.plot.attacks import plot_findings
+from discreet.plot.audits import plot_audits
 from discreet.plot.channels import plot_channel_row
 from discreet.plot.choices import plot_selection
 from discreet.plot.counts import plot_answers, plot_counts
@@ -16,6 +17,7 @@ __all__ = [
     "Bounded",
     "Curve",
     "plot_answers",
+    "plot_audits",
     "plot_bounds",
     "plot_channel_row",
     "plot_class_sizes",

@@ -78,6 +78,7 @@ def plot_channel_row(
     'km'
     """
     from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.patheffects import withStroke
 
     places = np.asarray(points, dtype=np.float64)
     if places.shape != (channel.n_secrets, 2):
@@ -132,17 +133,23 @@ def plot_channel_row(
         linewidths=1.8,
         zorder=4,
         label="true place",
+        path_effects=[withStroke(linewidth=4.5, foreground="white")],
     )
     ax.annotate(
         "true place",
         places[secret],
-        (7, 7),
+        (8, 8),
         textcoords="offset points",
         color=VERMILION,
         fontsize="small",
+        zorder=5,
+        # What lies below may be as dark as the letters.
+        path_effects=[withStroke(linewidth=3, foreground="white")],
     )
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_xlabel(unit)
     ax.set_ylabel(unit)
     plain(ax)
+    # On a map lines that are no roads mislead.
+    ax.grid(visible=False)
     return ax

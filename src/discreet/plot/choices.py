@@ -91,4 +91,6 @@ def plot_selection(
     ax.set_xlabel(unit)
     ax.set_ylabel(unit)
     plain(ax)
+    # On a map lines that are no roads mislead.
+    ax.grid(visible=False)
     return ax

@@ -108,6 +108,8 @@ def plot_class_sizes(sizes: ArrayLike, *, k: int, ax: Axes | None = None) -> Axe
     >>> [(round(bar.get_x() + bar.get_width() / 2), int(bar.get_height())) for bar in ax.patches]
     [(2, 2), (5, 10), (6, 6)]
     """
+    from matplotlib.ticker import MaxNLocator
+
     counted = np.asarray(sizes)
     if counted.ndim != 1 or not len(counted) or counted.min() < 1:
         raise InvalidProblemError("sizes", "classes of one row or more", f"shape {counted.shape}")
@@ -131,6 +133,8 @@ def plot_class_sizes(sizes: ArrayLike, *, k: int, ax: Axes | None = None) -> Axe
         color=INK,
         fontsize="small",
     )
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.margins(y=0.14)
     ax.set_xlabel("rows in the class")
     ax.set_ylabel("rows")
     plain(ax)
@@ -171,6 +175,8 @@ def plot_rows(
     >>> [cell.get_text().get_text() for _, cell in sorted(ax.tables[0].get_celld().items())]
     ['age', 'sex', 'age', 'sex', '34', 'f', '30 .. 39', 'f']
     """
+    from matplotlib.transforms import Bbox
+
     width = len(columns)
     if not before or len(before) != len(after):
         raise InvalidProblemError("after", f"{len(before)} rows, one or more", len(after))
@@ -179,7 +185,8 @@ def plot_rows(
     ax = axes_or_new(ax)
     ax.set_axis_off()
     text = [[str(cell) for cell in (*old, *new)] for old, new in zip(before, after, strict=True)]
-    table = ax.table(text, colLabels=[*columns, *columns], loc="upper center", cellLoc="left")
+    # Rows share the height of the axes, however large these are made later.
+    table = ax.table(text, colLabels=[*columns, *columns], bbox=Bbox.unit(), cellLoc="left")
     table.auto_set_font_size(value=False)
     table.set_fontsize(9)
     for (row, column), cell in table.get_celld().items():

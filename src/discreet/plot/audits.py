@@ -1,0 +1,94 @@
+"""The figure of audits: what was claimed, and what was shown to be the least that can be true."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.plot._ground import BLUE, FAINT, INK, VERMILION, axes_or_new, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+
+    from discreet.evaluate.audit import Audit
+
+__all__ = ["plot_audits"]
+
+_ROOM = 1.15
+"""Beyond the largest finite number, so that an arrow to infinity has somewhere to go."""
+
+
+def plot_audits(audits: Mapping[str, Audit], *, ax: Axes | None = None) -> Axes:
+    """Draw one row for each audit: a stroke at what was claimed, and a bar to what was proved to be the least.
+
+    A claim is false where the bar passes its stroke. A bar that ends before it proves nothing about the rest.
+
+    Parameters
+    ----------
+    audits
+        Name -> what :func:`discreet.evaluate.audit.audit` returned, all for one parameter, epsilon or rho.
+    ax
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes: the parameter to the right from 0, the first audit on top. Claims that are refused are hatched, and
+        the name says so. A bar to infinity ends in an arrow.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without audits, or with audits of several parameters or of k.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import PureDP
+    >>> from discreet.evaluate.audit import audit
+    >>> def answer(truth, bits):
+    ...     return truth ^ (bits.randrange(4) == 0)
+    >>> claims = {"1.1": PureDP("1.1", "replace-one"), "1": PureDP(1, "replace-one")}
+    >>> ax = plot_audits({name: audit(answer, [(0, 1)], claim, strength="exact") for name, claim in claims.items()})
+    >>> [label.get_text() for label in ax.get_yticklabels()], [f"{bar.get_width():.2f}" for bar in ax.patches]
+    (['1.1', '1: refused'], ['1.10', '1.10'])
+    """
+    parameters = {found.parameter for found in audits.values()}
+    if len(parameters) != 1 or "k" in parameters:
+        raise InvalidProblemError(
+            "audits", "one or more, all for epsilon or all for rho", ", ".join(sorted(parameters))
+        )
+    claimed = np.array([float(found.claimed) for found in audits.values()])
+    shown = np.array([found.lower for found in audits.values()])
+    finite = [*claimed.tolist(), *(value for value in shown.tolist() if math.isfinite(value))]
+    reach = _ROOM * max(finite)
+    drawn = axes_or_new(ax)
+    heights = np.arange(len(audits))[::-1]
+    for height, claim, least, found in zip(
+        heights.tolist(), claimed.tolist(), shown.tolist(), audits.values(), strict=True
+    ):
+        drawn.barh(
+            height,
+            min(least, reach),
+            height=0.5,
+            color="white" if found.rejected else BLUE,
+            edgecolor=VERMILION if found.rejected else BLUE,
+            hatch="////" if found.rejected else None,
+        )
+        drawn.plot([claim] * 2, [height - 0.36, height + 0.36], color=INK, linewidth=2)
+        if math.isinf(least):
+            drawn.plot(reach, height, marker=">", color=VERMILION, markersize=9, clip_on=False)
+    names = [name + (": refused" if found.rejected else "") for name, found in audits.items()]
+    drawn.set_yticks(heights, names)
+    drawn.set_ylim(-0.6, len(audits) - 0.4)
+    drawn.set_xlim(0, reach)
+    (parameter,) = parameters
+    drawn.set_xlabel(f"{parameter}: bar, at least this; stroke, claimed")
+    plain(drawn)
+    drawn.grid(visible=False, axis="y")
+    drawn.grid(visible=True, axis="x", color=FAINT, linewidth=0.5)
+    return drawn
