@@ -1,0 +1,45 @@
+"""The pages of tables and choices: one for each algorithm, each with what a page must hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.kanonymity.methods import METHODS as TABLES
+from discreet.kanonymity.methods import UNPROVEN as TABLES_UNPROVEN
+from meta.theory_pages import faults, pages_of, without_page
+
+REGISTRIES = {"kanonymity": [*TABLES, *TABLES_UNPROVEN]}
+PAGES = {folder: pages_of(folder) for folder in REGISTRIES}
+
+
+@pytest.mark.parametrize("folder", sorted(REGISTRIES))
+def test_every_method_of_a_registry_has_one_page(folder: str) -> None:
+    assert len(PAGES[folder]) > 10
+    assert without_page(REGISTRIES[folder], PAGES[folder]) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "page"), [(folder, page) for folder, pages in PAGES.items() for page in pages]
+)
+def test_a_page_has_its_sections_and_names_what_is_there(folder: str, page: str) -> None:
+    assert faults(PAGES[folder][page]) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("## Proof", "## Idea", "section 3 is 'Idea', not 'Proof' or 'Why it holds'"),
+        ("split_carry.SplitCarry`", "split_carry.Carry`", "nothing is discreet.kanonymity.split"),
+        ("kanonymity/test_split", "test_split", "no file tests/test_split_carry.py"),
+        ("`test_blocks_are", "`test_blocks_were", "no test test_blocks_were_at_most"),
+    ],
+)
+def test_a_page_of_tables_made_wrong_is_found_out(old: str, new: str, fault: str) -> None:
+    page = PAGES["kanonymity"]["split-carry"]
+    assert old in page
+    assert any(found.startswith(fault) for found in faults(page.replace(old, new)))
+
+
+def test_a_registered_method_without_a_page_is_found_out() -> None:
+    pages = {name: text for name, text in PAGES["kanonymity"].items() if name != "mondrian"}
+    assert without_page(REGISTRIES["kanonymity"], pages) == ["mondrian has no page"]
