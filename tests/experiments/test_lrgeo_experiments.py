@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from discreet.cli.registry import REPRODUCE, find
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InfeasibleError, InvalidProblemError, LimitReachedError
 from discreet.experiments.lrgeo import composite, figures
 from discreet.experiments.lrgeo.instances import grid, places
 from discreet.experiments.lrgeo.theorems import theorems
+from discreet.lrgeo.baselines import PrintedExponential
+from discreet.lrgeo.frozen_scales import FrozenScales
+from discreet.lrgeo.lr_omg import LROMG
+from discreet.lrgeo.published import reproduce
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +82,27 @@ def test_published_composites_are_broken_and_ours_is_not() -> None:
     ours = at["ours (lrgeo.design), verified exactly", "all"]
     assert ours["share of pairs"] == 0
     assert ours["epsilon needed, times"] <= 1  # type: ignore[operator]
+
+
+def test_a_form_without_a_solution_has_a_row_without_figures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A method whose program has no solution, or does not end, does not take the others with it."""
+    errors = {LROMG: InfeasibleError("none"), FrozenScales: LimitReachedError("frozen", "time")}
+
+    def tried(instance: Any, claim: Any, method: Any, **options: Any) -> Any:
+        if type(method) in errors:
+            raise errors[type(method)]
+        return reproduce(instance, claim, PrintedExponential(), **options)
+
+    monkeypatch.setattr(composite, "reproduce", tried)
+    made = run(composite.composite)
+    ended = {row["method"]: row["ended"] for row in made.rows}
+    assert ended["LR-OMG"] == "no answer: infeasible"
+    assert ended["frozen scales"] == "no answer: time limit"
+    (silent_row,) = [row for row in made.rows if row["method"] == "LR-OMG"]
+    assert "share of pairs" not in silent_row
+    assert sum(end == "done" for end in ended.values()) == 6
 
 
 def test_the_printed_bound_is_far_above_what_the_text_says_it_shows() -> None:
