@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from discreet.core.errors import BudgetError, InvalidProblemError
+from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.exact import decimal
 from discreet.ledger import Ledger
 from discreet.studio.counts_asked import titled
+from discreet.studio.jobs import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.core.guarantee import Guarantee
 
-__all__ = ["Book", "book_of", "grant", "look", "refuse_beyond"]
+__all__ = ["Book", "book_of", "grant", "look", "proposed", "refuse_beyond"]
 
 
 @final
@@ -38,6 +39,8 @@ class Book:
         When, and for what.
     others
         Names of other data sets in the file.
+    trouble
+        Why the file cannot be read, a sentence.
     """
 
     path: str
@@ -47,6 +50,7 @@ class Book:
     left: tuple[str, ...] = ()
     charges: tuple[tuple[str, str], ...] = ()
     others: tuple[str, ...] = ()
+    trouble: str = ""
 
 
 def book_of(form: Mapping[str, str], folder: Path) -> tuple[Path, str]:
@@ -70,8 +74,14 @@ def book_of(form: Mapping[str, str], folder: Path) -> tuple[Path, str]:
     if not dataset or len(dataset) > 200:
         expected = "a name of the data set, the same each time it is published from"
         raise InvalidProblemError("Data set", expected, "none" if not dataset else "a longer one")
-    path = Path(named).expanduser().absolute()
-    if path.resolve().is_relative_to(folder.parent.resolve()):
+    try:
+        path = Path(named).expanduser().absolute()
+        inside = path.resolve().is_relative_to(folder.parent.resolve())
+        # Asked here because it raises for names that are too long.
+        path.exists()
+    except (OSError, RuntimeError, ValueError):
+        raise InvalidProblemError("Ledger", "the name of a file", "none that can be one") from None
+    if inside:
         expected = "a file that stays when the studio ends"
         raise InvalidProblemError("Ledger", expected, "one in the studio's own folder")
     return path, dataset
@@ -102,6 +112,14 @@ def look(path: Path, dataset: str) -> Book:
         tuple((charge.charged, _short(charge.guarantee)) for charge in ledger.history(dataset)),
         others,
     )
+
+
+def proposed(path: Path, dataset: str) -> Book:
+    """See what is left by a ledger that nobody has chosen yet: one that cannot be read is said, not refused."""
+    try:
+        return look(path, dataset)
+    except DiscreetError as error:
+        return Book(str(path), dataset, "", trouble=sentence(error))
 
 
 def grant(path: Path, dataset: str, limit: Guarantee) -> Book:

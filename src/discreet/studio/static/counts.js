@@ -30,10 +30,17 @@ async function book(path) {
   $("book").innerHTML = await post(`counts/${path}`, entries());
 }
 
+/** Grant a budget; its button goes, so that the next field takes the focus. */
+async function grant() {
+  await book("grant");
+  $("amount").focus();
+}
+
 async function compare() {
   await post("counts/costs", entries());
   await follow((event) => ($("costs").textContent = event.text));
   $("costs").innerHTML = await get("counts/result");
+  $("costs-title").focus();
 }
 
 async function publish() {
@@ -55,7 +62,7 @@ document.addEventListener("click", (event) => {
   const id = target.closest("button")?.id;
   if (id === "compare") within("budget", compare);
   if (id === "look") within("budget", () => book("budget"));
-  if (id === "grant") within("budget", () => book("grant"));
+  if (id === "grant") within("budget", grant);
   if (id === "cancel") within("progress", () => post("cancel", ""));
 });
 
