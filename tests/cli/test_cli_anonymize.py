@@ -94,7 +94,7 @@ def test_patients(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(cell == "*" or len(cell) == 4 for cell in out["zip"])
     checked = say(capsys, "verify", "out.csv", "--against", "patients.csv", "--json")
     assert checked.status == 0
-    assert len(checked.data["checks"]) == 4
+    assert len(checked.data["checks"]) == 5
     aside = Path("out.csv.discreet.json").read_text(encoding="utf-8")
     for private in ("information_loss", "lower", 'classes"', "gap", "seconds"):
         assert private not in aside, "what is computed from the original is for the curator"
@@ -233,7 +233,33 @@ def test_the_wrong_original_is_found(capsys: pytest.CaptureFixture[str]) -> None
     table.with_columns(pl.col("age").reverse()).write_csv("other.csv")
     assert say(capsys, "verify", "out.csv", "--against", "other.csv").status == 1
     table.rename({"name": "who"}).write_csv("other.csv")
-    assert say(capsys, "verify", "out.csv", "--against", "other.csv").status == 2
+    assert say(capsys, "verify", "out.csv", "--against", "other.csv").status == 1
+    table.drop("age").write_csv("other.csv")
+    said = say(capsys, "verify", "out.csv", "--against", "other.csv")
+    assert said.status == 2
+    assert "--against: expected a table with the quasi-identifiers" in said.err
+    assert "got one without age" in said.err
+
+
+def test_an_original_with_more_columns_is_compared_in_those_that_were_published(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Names and numbers of persons are left out before anything is published."""
+    anonymize(capsys, "-o", "out.csv")
+    table = pl.read_csv("patients.csv", infer_schema=False)
+    more = table.with_row_index("number").with_columns(pl.lit("Rome").alias("town"))
+    more.write_csv("more.csv")
+    said = say(capsys, "verify", "out.csv", "--against", "more.csv", "--json")
+    assert said.status == 0
+    assert any("number, town" in sentence for sentence in said.data["not_checked"])
+    alone = say(capsys, "verify", "out.csv", "--json")
+    assert any("--against does" in sentence for sentence in alone.data["not_checked"])
+    named = ["--quasi", "age", "-k", "2", "--against", "more.csv"]
+    wrong = more.with_columns(pl.col("age").reverse())
+    wrong.write_csv("more.csv")
+    refused = say(capsys, "verify", "out.csv", *named, "--json")
+    assert refused.status == 1
+    assert "private" in refused.data
 
 
 def test_risks_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,7 +88,7 @@ MUTANTS = (
     Mutant(
         "other columns may be changed",
         "kanonymity/verify.py",
-        find=("        if name not in names:\n            both"),
+        find=("        if name not in names and name in published:\n            both"),
         replace=("        if name in names[:0]:\n            both"),
         breaks="sensitive values that are not the original's pass",
         tests=("tests/kanonymity/test_verify_tables.py::test_one_altered_cell_is_rejected",),
@@ -96,8 +96,8 @@ MUTANTS = (
     Mutant(
         "suppressed rows go uncounted",
         "kanonymity/verify.py",
-        find="missing = problem.n - n",
-        replace="missing = min(problem.n - n, suppressed or 0)",
+        find='"rows suppressed", problem.n - n, suppressed',
+        replace='"rows suppressed", min(problem.n - n, suppressed), suppressed',
         breaks="more rows are suppressed than is said",
         tests=(
             "tests/kanonymity/test_verify_tables.py::test_suppressed_rows_are_a_class_like_others",

@@ -136,8 +136,7 @@ def audit_file(path: str, asked: AuditRequest) -> Audit:
     InvalidProblemError
         For a file that nothing is known of, or a claim beside the file's own.
     """
-    from discreet.artefact import Artefact
-    from discreet.cli.files import open_any, open_channel
+    from discreet.cli.files import open_channel
     from discreet.cli.judging import artefact_kind
     from discreet.cli.mechanisms import open_placed
     from discreet.core.guarantee import guarantee_from_dict
@@ -168,11 +167,7 @@ def audit_file(path: str, asked: AuditRequest) -> Audit:
 
         placed = open_placed(path, kind)
         return audit_anchored(placed.channel, placed.guarantee, certificate, asked)
-    if "guarantee" in facts:
-        return certified(certificate, guarantee_from_dict(facts["guarantee"]))
-    stored = open_any(path)
-    kept = stored.design if isinstance(stored, Artefact) else stored
-    return certified(certificate, kept.guarantee)
+    return certified(certificate, guarantee_from_dict(facts["guarantee"]))
 
 
 def register(app: typer.Typer) -> None:

@@ -10,9 +10,14 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import float_ceil
 
 if TYPE_CHECKING:
-    from discreet.artefact import AnchoredArtefact
+    from collections.abc import Sequence
 
-__all__ = ["judge_anchored", "judge_channel"]
+    from discreet.artefact import AnchoredArtefact
+    from discreet.core.guarantee import Guarantee
+    from discreet.core.metric import MetricSpace
+    from discreet.core.outcome import Provenance
+
+__all__ = ["claim_facts", "judge_anchored", "judge_channel"]
 
 
 def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
@@ -30,6 +35,7 @@ def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str
     certificate : Certificate
         All checks.
     facts : dict
+        Those of :func:`claim_facts`.
         ``achieved_epsilon``: the least epsilon, per unit of distance, that the channel has on the pairs within the
         radius, rounded up; ``None`` where it has none.
     """
@@ -42,7 +48,34 @@ def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str
         "made with a seed, hence not private", int(design.provenance.seeded), 0, exact=True
     )
     checks = (*verify(design, optimality=optimality).checks, seeded)
-    return Certificate(checks), {"achieved_epsilon": achieved, "optimality": optimality}
+    unchecked = []
+    if not optimality:
+        unchecked.append("that no channel loses less: --optimality does")
+    unchecked += _taken(design.problem.space)
+    found = claim_facts("channel", design.guarantee, design.provenance, unchecked)
+    return Certificate(checks), {**found, "achieved_epsilon": achieved, "optimality": optimality}
+
+
+def claim_facts(
+    kind: str,
+    guarantee: Guarantee,
+    provenance: Provenance | None,
+    unchecked: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Say what is claimed, what is taken to be public, and what was not checked this time."""
+    return {
+        "kind": kind,
+        "guarantee": guarantee.to_dict(),
+        "assumed_public": [] if provenance is None else provenance.to_dict()["assumed_public"],
+        "not_checked": list(unchecked),
+    }
+
+
+def _taken(space: MetricSpace) -> list[str]:
+    """Say that distances were taken as they are, where no points can tell whether they are true."""
+    if space.metric not in {"graph", "matrix"}:
+        return []
+    return ["that the distances are true: they were given as they are, without points"]
 
 
 def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
@@ -60,7 +93,8 @@ def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[st
     certificate : Certificate
         All checks.
     facts : dict
-        Whether the lower bound was asked for. The least epsilon of a channel without a table is not computed.
+        Those of :func:`claim_facts`, and whether the lower bound was asked for.
+        The least epsilon of a channel without a table is not computed.
     """
     from discreet.artefact import Artefact
     from discreet.core.check_anchored import verify_anchored
@@ -78,7 +112,9 @@ def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[st
     checks.append(Check("made with a seed, hence not private", seeded, 0, exact=True))
     if optimality:
         checks.append(Check("lower bound not proved", 0, 0, exact=True, detail="none stated"))
-    return Certificate(tuple(checks)), {"optimality": optimality}
+    unchecked = _taken(stored.channel.space)
+    found = claim_facts("anchored", stored.guarantee, stored.provenance, unchecked)
+    return Certificate(tuple(checks)), {**found, "optimality": optimality}
 
 
 def _scope_check(stored: AnchoredArtefact) -> Check:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import hashlib
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,8 +15,8 @@ from discreet.cli.anonymizing import (  # noqa: TC001 - Typer reads annotations 
     Numerics,
     Taxonomies,
 )
-from discreet.cli.files import channel_kind
-from discreet.cli.microdata import Kinds
+from discreet.cli.files import channel_kind, check_outputs, write_page
+from discreet.cli.microdata import Kinds, pairs_of
 from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, facts
 from discreet.cli.registry import JUDGES, find
@@ -21,9 +24,11 @@ from discreet.cli.row_judges import Rows, judge_rows
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from discreet.core.certificate import Certificate
 
-__all__ = ["artefact_kind", "register", "verify"]
+__all__ = ["artefact_kind", "register", "verify", "write_verified"]
 
 _ROWS = "Tables of rows"
 
@@ -35,6 +40,8 @@ discreet verify c.channel --optimality
 discreet verify out.parquet --json
 
 discreet verify out.csv --quasi age,sex,zip -k 5 --against patients.csv
+
+discreet verify c.channel --optimality --report verified.html
 
 python verify_standalone.py c.channel
 ```
@@ -115,6 +122,13 @@ def verify(
     taxonomy: Taxonomies = None,
     numeric: Numerics = None,
     categorical: Categoricals = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="Write a page: what was checked, what it means, what is not claimed.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Check what an artefact claims, with code that did not make it.
@@ -123,6 +137,8 @@ def verify(
     its own numbers, and its guarantee by the arithmetic of its noise; an anonymized table by counting rows that look
     alike. The exit status is 1 when a check fails, and for anything that was made with a seed.
     """
+    taxonomies = pairs_of(taxonomy, "--taxonomy").values()
+    check_outputs({"--report": report}, file, against, population, *taxonomies)
     certificate: Certificate
     kinds = Kinds(numeric or (), categorical or (), taxonomy or ())
     rows = Rows(
@@ -141,6 +157,23 @@ def verify(
         certificate, found = judge_rows(file, rows, optimality=optimality)
     else:
         certificate, found = find(JUDGES, artefact_kind(file), "FILE")(file, optimality=optimality)
+    if report is not None:
+        options: list[tuple[str, object]] = [
+            ("--optimality", optimality),
+            ("-k", k),
+            ("--quasi", quasi),
+            ("--against", against),
+            ("--diverse", diverse),
+            ("--close", close),
+            ("--require", require),
+            ("--presence", presence),
+            ("--population", population),
+            ("--person", person),
+            ("--taxonomy", taxonomy),
+            ("--numeric", numeric),
+            ("--categorical", categorical),
+        ]
+        write_verified(certificate, found, file, _typed(file, options), report)
     data = {**certificate.to_dict(), **found}
     lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
     if "achieved_epsilon" in found:
@@ -148,6 +181,48 @@ def verify(
     summary = facts(lines)
     emit(data, f"{certificate}\n\n{summary}", as_json=as_json, command="verify")
     return Status.DONE if certificate.passed else Status.CHECK_FAILED
+
+
+def _typed(file: str, options: Iterable[tuple[str, object]]) -> str:
+    """Give the command again, as one would type it.
+
+    Examples
+    --------
+    >>> _typed("my table.csv", [("--optimality", False), ("-k", 5), ("--quasi", ["age", "sex"]), ("--json", True)])
+    "discreet verify 'my table.csv' -k 5 --quasi age --quasi sex --json"
+    """
+    words = ["discreet", "verify", file]
+    for option, given in options:
+        for value in given if isinstance(given, list) else [given]:
+            if value is True:
+                words.append(option)
+            elif value not in (None, False):
+                words += [option, str(value)]
+    return shlex.join(words)
+
+
+def write_verified(
+    certificate: Certificate, found: Mapping[str, Any], file: str, command: str, report: str
+) -> None:
+    """Write the page of a verification."""
+    from discreet.core.guarantee import guarantee_from_dict
+    from discreet.report import make_chapter
+
+    with Path(file).open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    chapter = make_chapter(
+        "verified",
+        certificate,
+        kind=found["kind"],
+        guarantee=guarantee_from_dict(found["guarantee"]),
+        file=Path(file).name,
+        command=command,
+        sha256=digest,
+        private=found.get("private", ""),
+        limits=found["not_checked"],
+        public=found["assumed_public"],
+    )
+    write_page([chapter], report, title="A claim, checked anew")
 
 
 def artefact_kind(path: str) -> str:

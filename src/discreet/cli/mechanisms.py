@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.files import open_any
+from discreet.cli.judges import claim_facts
 from discreet.cli.output import facts
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
@@ -53,7 +54,8 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
     certificate : Certificate
         All checks.
     facts : dict
-        The digest of the mechanism, and whether the lower bound was asked for.
+        Those of :func:`~discreet.cli.judges.claim_facts`, the digest of the mechanism, and whether the
+        lower bound was asked for.
     """
     from discreet.lrgeo import verify
 
@@ -75,7 +77,8 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
     if optimality:
         told = int(mechanism.lower is not None)
         checks.append(Check("lower bound not proved", told, 0, exact=True))
-    found = {"digest": mechanism.digest, "optimality": optimality}
+    found = claim_facts("mechanism", guarantee, mechanism.provenance)
+    found |= {"digest": mechanism.digest, "optimality": optimality}
     return Certificate(tuple(checks)), found
 
 

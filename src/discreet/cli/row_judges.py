@@ -9,7 +9,8 @@ import narwhals as nw
 
 from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
 from discreet.cli.demands import read_models, read_presence
-from discreet.cli.microdata import Kinds, attributes_of, names_of, pairs_of, read_rows
+from discreet.cli.judges import claim_facts
+from discreet.cli.microdata import Kinds, attributes_of, names_of, no_column, pairs_of, read_rows
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
@@ -63,7 +64,7 @@ def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
     certificate : Certificate
         All checks.
     facts : dict
-        ``kind`` of the artefact, ``guarantee``, ``classes``, ``smallest_class``.
+        Those of :func:`~discreet.cli.judges.claim_facts`, ``rows``, ``classes``, ``smallest_class``.
     """
     return judge_rows(path, Rows(), optimality=optimality)
 
@@ -83,14 +84,17 @@ def judge_rows(path: str, asked: Rows, *, optimality: bool) -> tuple[Certificate
     for name in (*guarantee.quasi_identifiers, *([asked.person] if asked.person else [])):
         if name not in table.columns:
             option = "--person" if name == asked.person else "--quasi"
-            raise InvalidProblemError(option, "columns of the table", repr(name))
+            raise no_column(option, name, table.width)
     attributes: tuple[Attribute, ...] = ()
+    left_out: list[str] = []
     original = people = presence = None
     if asked.against is not None:
         before = read_rows(asked.against, "--against")
-        missing = sorted(set(before.columns) ^ set(table.columns))
-        if missing:
-            raise InvalidProblemError("--against", "a table with the same columns", missing[0])
+        unread = [name for name in guarantee.quasi_identifiers if name not in before.columns]
+        if unread:
+            expected = "a table with the quasi-identifiers of the published one"
+            raise InvalidProblemError("--against", expected, f"one without {', '.join(unread)}")
+        left_out = [name for name in before.columns if name not in table.columns]
         attributes = _attributes(before, guarantee, asked.kinds, kept)
         original = _read(before, attributes)
     if (asked.presence is None) != (asked.population is None):
@@ -120,13 +124,34 @@ def judge_rows(path: str, asked: Rows, *, optimality: bool) -> tuple[Certificate
         checks.append(Check("made with a seed, hence not private", seeded, 0, exact=True))
     classes = classes_of(table, guarantee.quasi_identifiers)
     found = {
-        "kind": ANONYMOUS,
-        "guarantee": guarantee.to_dict(),
+        **claim_facts(
+            ANONYMOUS,
+            guarantee,
+            None if kept is None else kept.provenance,
+            _unchecked(asked, kept, left_out),
+        ),
         "rows": table.height,
         "classes": len(classes.sizes),
         "smallest_class": int(classes.sizes.min()),
     }
+    if asked.against is not None and not all(check.passed for check in checks):
+        found["private"] = "What failed was counted with the original, which is private."
     return Certificate(tuple(checks)), found
+
+
+def _unchecked(asked: Rows, kept: AnonymousTable | None, left_out: Sequence[str]) -> list[str]:
+    """Say what was not checked this time."""
+    said = []
+    if kept is None:
+        said.append("that these are the bytes that somebody wrote: no record stands beside them")
+    if asked.against is None:
+        said.append("that rows are those of an original, generalized: --against does")
+    if left_out:
+        names = ", ".join(left_out)
+        said.append(
+            f"columns of the original that were not published, and are not compared: {names}"
+        )
+    return said
 
 
 def _recorded(kept: AnonymousTable | None) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.cli.judges import claim_facts
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 
@@ -31,7 +32,7 @@ def judge_counts(path: str, *, optimality: bool) -> tuple[Certificate, dict[str,
     certificate : Certificate
         All checks.
     facts : dict
-        ``kind`` of the artefact, ``guarantee`` and ``method``.
+        Those of :func:`~discreet.cli.judges.claim_facts`, and ``method``.
     """
     from discreet.artefact import load_counts
     from discreet.hierarchy.verify import verify
@@ -39,11 +40,8 @@ def judge_counts(path: str, *, optimality: bool) -> tuple[Certificate, dict[str,
     _no_bound(optimality)
     kept = load_counts(path)
     seeded = _seeded(kept.provenance.seeded)
-    found = {
-        "kind": "region-counts",
-        "guarantee": kept.guarantee.to_dict(),
-        "method": kept.provenance.method,
-    }
+    found = claim_facts("region-counts", kept.guarantee, kept.provenance)
+    found |= {"method": kept.provenance.method}
     return Certificate((*verify(kept).checks, seeded)), found
 
 
@@ -59,7 +57,7 @@ def judge_measurements(path: str, *, optimality: bool) -> tuple[Certificate, dic
     kept = load_measurements(path)
     stated = kept.parameters()
     spent = verify_guarantee(kept.frame, kept.guarantee, stated)
-    found = {"kind": "measurements", "guarantee": kept.guarantee.to_dict(), "method": None}
+    found = claim_facts("measurements", kept.guarantee, None) | {"method": None}
     return Certificate((*spent.checks, _apart(kept, stated), _seeded(kept.seeded))), found
 
 

@@ -105,7 +105,8 @@ def verify(
         published, and those that are; see :class:`discreet.kanonymity.models.DeltaPresence`.
     against
         The original table. Each published row must then be a row of it, generalized, and each row at most once; columns
-        that are not quasi-identifiers must be as they were. Rows may stand in any order.
+        that are not quasi-identifiers must be as they were. Rows may stand in any order. Columns of it that were not
+        published are not compared, which the check names; published columns that it lacks are rejected.
     attributes
         Kinds of quasi-identifiers, which say how their cells are read. Columns of numbers in `against` are numeric by
         default, others sets of values.
@@ -298,8 +299,10 @@ def _original(
     problem = _coded(against, names, attributes)
     n = len(cells(table, names[0]))
     keys = np.zeros(n + problem.n, np.int64)
-    for name in names_in(against):
-        if name not in names:
+    published, known = names_in(table), names_in(against)
+    strange = [name for name in published if name not in known]
+    for name in known:
+        if name not in names and name in published:
             both = _numbered([*cells(table, name), *cells(against, name)])
             keys = _joined([keys, both])
     sources, amounts, targets = [], [], []
@@ -310,17 +313,16 @@ def _original(
         sources.append(np.full(len(targets[-1]), at))
         amounts.append(len(rows))
     sent = transport(amounts, np.bincount(same), np.concatenate(sources), np.concatenate(targets))
-    missing = problem.n - n
+    lost = ", ".join(name for name in known if name not in published)
+    told = f"not published, not compared: {lost}" if lost else ""
+    orphans = "published rows that no row of the original explains"
+    strangers = "published columns that are not in the original"
     checks = [
-        Check(
-            "published rows that no row of the original explains",
-            n - int(sent.sum()),
-            0,
-            exact=True,
-        ),
+        Check(orphans, n - int(sent.sum()), 0, exact=True, detail=told),
+        Check(strangers, len(strange), 0, exact=True, detail=", ".join(strange)),
     ]
     if suppressed is not None:
-        checks.append(Check("rows suppressed", missing, suppressed, exact=True))
+        checks.append(Check("rows suppressed", problem.n - n, suppressed, exact=True))
     return checks
 
 

@@ -44,6 +44,7 @@ CHAPTERS: Mapping[str, str] = {
     "query": "discreet.report.answers:chapter",
     "risk": "discreet.report.risk:chapter",
     "submodular": "discreet.report.submodular:chapter",
+    "verified": "discreet.report.verified:chapter",
 }
 """What can stand in a report: mechanism -> the function that makes its chapter."""
 

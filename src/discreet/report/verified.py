@@ -1,0 +1,253 @@
+"""The chapter of a verification: what a file claims, what was checked of it, and what no check can tell.
+
+The page states a guarantee only beside the verdict, and only the checks that were made just now: a certificate that a
+file brings along is not shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import decimal_up
+from discreet.core.guarantee import MetricDP
+from discreet.report.check_words import meaning
+from discreet.report.page import Chapter, render_template
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.core.certificate import Certificate
+    from discreet.core.guarantee import Guarantee
+
+__all__ = ["KINDS", "chapter"]
+
+Limit = tuple[str, str]
+"""What is not claimed, in a few words, and the reason."""
+
+_ALONE = (
+    "verify_standalone.py is one file of plain Python from the repository of discreet. It needs nothing but Python "
+    "3.11, shares no code with the package, and can be read in ten minutes."
+)
+_HAND = "A table needs no tool of ours: group its rows by these columns in any program, and count."
+_SAMPLED: Limit = (
+    "That reports are drawn from these numbers.",
+    "The file says with which chances. Whoever draws otherwise keeps another promise, or none.",
+)
+_ONCE: Limit = (
+    "Anything about two reports.",
+    "Each fresh report of one secret costs epsilon again.",
+)
+_PUBLIC: Limit = (
+    "That what is listed as public is public.",
+    "Whoever took one of the inputs below from private data has told it.",
+)
+_DRAWN: Limit = (
+    "That chance was drawn as stated.",
+    "No table shows how it was made. What was checked is that the noise of its record pays for the guarantee.",
+)
+_OTHERS: Limit = (
+    "Other releases from the same people.",
+    "Each has a guarantee of its own, and all of them together only the sum. A ledger keeps count.",
+)
+_RADIUS: Limit = (
+    "The stated epsilon beyond the radius.",
+    "Secrets farther apart are protected by the epsilon for all pairs, which the guarantee names, or not at all.",
+)
+_SERVED: Limit = (
+    "That a server sends this file.",
+    "Clients name the SHA-256 of what they got; --max-epsilon of discreet locate refuses what is too weak.",
+)
+_SNAPPED: Limit = (
+    "The way to the nearest place.",
+    "A point is first moved to it: two points on two sides of a border are as far apart as their places are.",
+)
+_INFERRED: Limit = (
+    "That nothing can be inferred.",
+    "Rows that look alike may share what nobody should learn. k-anonymity is no differential privacy.",
+)
+_COLUMNS: Limit = (
+    "Anything about other columns.",
+    "Whoever knows a cell of a column that is not listed knows more than was reckoned with.",
+)
+
+
+@final
+@dataclass(frozen=True)
+class _Kind:
+    """What to say of a kind of file: what it is, what was checked, what was not, and how to check it without us."""
+
+    noun: str
+    checked: str
+    unclaimed: tuple[Limit, ...]
+    alone: str = ""
+
+
+KINDS: Mapping[str, _Kind] = {
+    "channel": _Kind(
+        "a channel: a table of chances, secrets by reports",
+        "A channel says with which chance each secret gives each report. For each two secrets that the guarantee "
+        "binds, and each report, the two chances were compared as the whole numbers that are stored and drawn from. "
+        "Nothing was rounded in favor of the claim.",
+        (_SAMPLED, _ONCE, _PUBLIC),
+        _ALONE,
+    ),
+    "anchored": _Kind(
+        "a channel that is never written down: each chance follows from a few whole numbers",
+        "The weights of this channel follow from a few stored integers. It was checked that the factors of which they "
+        "are made are right, that what rounding could spoil is made good, and that weights written one by one, and the "
+        "totals of rows, keep what is promised.",
+        (
+            ("That little is lost.", "Such a file states no loss and no bound."),
+            _SAMPLED,
+            _ONCE,
+            _PUBLIC,
+        ),
+        f"{_ALONE} Beyond 5120 secrets it says that it does not check this kind.",
+    ),
+    "mechanism": _Kind(
+        "the mechanism of a location service",
+        "A client computes from this file with which chance it reports each place. For each two places that the "
+        "guarantee binds, and each report, these chances were compared as whole numbers, the same that a client draws "
+        "from.",
+        (
+            _SERVED,
+            _SNAPPED,
+            ("That little is lost.", "A lower bound is stated without its proof."),
+            _SAMPLED,
+            _ONCE,
+            _PUBLIC,
+        ),
+    ),
+    "region-counts": _Kind(
+        "counts by region and size",
+        "The numbers were checked against each other: whole, not below zero, and adding up from the lowest regions to "
+        "the whole. The noise that the record states was added up along each path from the root to a lowest region, "
+        "for that is where one person counts; it has to pay for the guarantee.",
+        (
+            _DRAWN,
+            _OTHERS,
+            ("How near the numbers are to the truth.", "Nothing in the table tells."),
+            _PUBLIC,
+        ),
+    ),
+    "measurements": _Kind(
+        "kept measurements: noisy counts that can be asked",
+        "The noise of each region was compared with that of its level, and added up along each path from the root to a "
+        "lowest region, for that is where one person counts; it has to pay for the guarantee.",
+        (_DRAWN, _OTHERS, _PUBLIC),
+    ),
+    "anonymous-table": _Kind(
+        "a table of rows, generalized so that they look alike",
+        "The rows of the table were put into groups by the cells that somebody may know, as they are printed, and "
+        "counted. What a group hides is what counts: the original was not needed for that.",
+        (
+            _INFERRED,
+            _COLUMNS,
+            ("Anything about a second table.", "Two tables of the same people can be intersected."),
+            ("How much was lost.", "Only a comparison with the original tells, which is private."),
+        ),
+        _HAND,
+    ),
+}
+"""Kind of a file -> what to say about it."""
+
+
+def chapter(
+    certificate: Certificate,
+    *,
+    kind: str,
+    guarantee: Guarantee,
+    file: str,
+    command: str,
+    sha256: str = "",
+    private: str = "",
+    limits: Sequence[str] = (),
+    public: Sequence[Mapping[str, str]] = (),
+    title: str = "",
+    anchor: str = "verified",
+) -> Chapter:
+    """Make the chapter of a verification.
+
+    Parameters
+    ----------
+    certificate
+        The checks that were made.
+    kind
+        A key of :data:`KINDS`.
+    guarantee
+        What the file claims.
+    file
+        Its name.
+    command
+        What repeats the checks.
+    sha256
+        The digest of the bytes that were checked.
+    private
+        Why the page is not for everybody, if so.
+    limits
+        What was not checked this time, plain text.
+    public
+        What the file assumes to be public: ``name``, ``description``, ``digest``.
+    title, anchor
+        Heading of the chapter, and its name in links.
+
+    Returns
+    -------
+    Chapter
+        For :func:`discreet.report.write_report`.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an unknown kind.
+
+    Examples
+    --------
+    >>> from discreet.core.certificate import Check, Certificate
+    >>> from discreet.core.guarantee import KAnonymity
+    >>> small = Certificate((Check("classes smaller than k", 1, 0, exact=True),))
+    >>> claim = {"kind": "anonymous-table", "guarantee": KAnonymity(2, ("age",)), "command": "discreet verify out.csv"}
+    >>> "1 of 1 checks failed" in chapter(small, file="out.csv", **claim).body
+    True
+    """
+    if kind not in KINDS:
+        raise InvalidProblemError("kind", f"one of {', '.join(sorted(KINDS))}", repr(kind))
+    words = KINDS[kind]
+    failed = sum(not check.passed for check in certificate.checks)
+    near = isinstance(guarantee, MetricDP) and guarantee.radius is not None
+    heading = title or f"{file}: what was checked"
+    lead = f"{file} is {words.noun}."
+    body = render_template(
+        "verified.html",
+        title=heading,
+        anchor=anchor,
+        lead=lead,
+        file=file,
+        guarantee=f"{guarantee}.",
+        failed=failed,
+        total=len(certificate.checks),
+        exact=all(check.exact for check in certificate.checks),
+        checked=words.checked,
+        checks=[
+            {**check.to_dict(), "meaning": meaning(check.name)} for check in certificate.checks
+        ],
+        unclaimed=[*([_RADIUS] if near else []), *words.unclaimed],
+        limits=limits,
+        private=private,
+        command=command,
+        alone=words.alone,
+        standalone=f"python verify_standalone.py {file}" if words.alone.startswith(_ALONE) else "",
+        sha256=sha256,
+        public=public,
+    )
+    return Chapter(heading, anchor, body, lead)
+
+
+def _shown(value: float | Fraction) -> str:
+    """Print a number of a check: fractions that are long are rounded up."""
+    if isinstance(value, Fraction):
+        return decimal_up(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

@@ -1,0 +1,254 @@
+"""``verify --report``: for each kind of file a page of what was checked, what it means, and what is not claimed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cli.commands import Said, say
+from discreet.artefact import save_mechanism
+from discreet.cli import registry
+from discreet.core.certificate import Certificate
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import PureDP
+from discreet.report import make_chapter
+from discreet.report.check_words import MEANINGS, meaning
+from discreet.report.verified import KINDS
+from service.running import mechanism
+
+DATA = Path(__file__).parents[1] / "data"
+SOURCE = Path(__file__).parents[2] / "src" / "discreet"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def channel(capsys: pytest.CaptureFixture[str], *more: str) -> str:
+    line = "design --grid 3x3 --unit km --epsilon 1 -q -o c.channel"
+    assert say(capsys, *line.split(), *more).status == 0
+    return "c.channel"
+
+
+def anchored(capsys: pytest.CaptureFixture[str]) -> str:
+    assert capsys is not None
+    shutil.copy(DATA / "anchored-1.channel", "tails.channel")
+    return "tails.channel"
+
+
+def placed(capsys: pytest.CaptureFixture[str]) -> str:
+    assert capsys is not None
+    save_mechanism(mechanism(), "city.mechanism")
+    return "city.mechanism"
+
+
+def counts(capsys: pytest.CaptureFixture[str]) -> str:
+    Path("people.csv").write_text("h,s\na,GA\na,GA\nb,NY\n", encoding="utf-8")
+    Path("regions.csv").write_text("s\nGA\nNY\n", encoding="utf-8")
+    line = "counts people.csv --unit h --regions s --region-list regions.csv --max-size 3 --epsilon 1 -q"
+    more = "--neighbors add-remove-person --method m_c_dp --measurements nm.parquet -o out.csv"
+    said = say(capsys, *line.split(), *more.split())
+    assert said.status == 0, said.err
+    return "out.csv"
+
+
+def kept(capsys: pytest.CaptureFixture[str]) -> str:
+    counts(capsys)
+    return "nm.parquet"
+
+
+def rows(capsys: pytest.CaptureFixture[str]) -> str:
+    ages = [str(20 + n) for n in range(8)]
+    pl.DataFrame({"age": ages, "ill": ["yes", "no"] * 4}).write_csv("patients.csv")
+    said = say(
+        capsys, "anonymize", "patients.csv", "-k", 2, "--quasi", "age", "-q", "-o", "rows.csv"
+    )
+    assert said.status == 0, said.err
+    return "rows.csv"
+
+
+MAKERS = {
+    "channel": channel,
+    "anchored": anchored,
+    "mechanism": placed,
+    "region-counts": counts,
+    "measurements": kept,
+    "anonymous-table": rows,
+}
+
+
+def test_there_is_a_page_for_each_kind_that_is_judged() -> None:
+    assert set(MAKERS) == set(KINDS) == set(registry.JUDGES)
+
+
+def page(said: Said, path: str = "page.html") -> str:
+    """Read a page; what it says and what is printed are of one verdict."""
+    text = Path(path).read_text(encoding="utf-8")
+    assert not re.search(r"(?:src|href)=\"(?!#)", text)
+    assert ("FAILED" in text) == (said.status == 1)
+    return unescape(text)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_each_kind_of_file_has_a_page(capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    path = MAKERS[kind](capsys)
+    said = say(capsys, "verify", path, "--report", "page.html", "--json")
+    assert (said.status, said.data["kind"]) == (0, kind)
+    text = page(said)
+    assert f"Every check of what {path} claims <b>passed</b>" in text
+    assert f"discreet verify {path}</code>" in text or f"discreet verify {path}\n" in text
+    assert ("verify_standalone.py" in text) == (kind in {"channel", "anchored"})
+    assert hashlib.sha256(Path(path).read_bytes()).hexdigest() in text
+    assert "What is not claimed" in text
+    for check in said.data["checks"]:
+        assert check["name"] in text
+        assert meaning(check["name"]) in text
+    for sentence in said.data["not_checked"]:
+        assert sentence in text
+    for entry in said.data["assumed_public"]:
+        assert entry["digest"] in text
+    # It was read, and not changed.
+    assert say(capsys, "verify", path).status == 0
+
+
+def test_a_file_that_is_not_what_it_claims_has_a_page_that_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = rows(capsys)
+    said = say(capsys, "verify", path, "--quasi", "age", "-k", 5, "--report", "page.html")
+    assert said.status == 1
+    text = page(said)
+    assert "Not what it claims to be." in text
+    assert "claims what <b>is not so</b>" in text
+    assert "passed</b>" not in text
+    assert f"discreet verify {path} -k 5 --quasi age" in text
+
+
+def test_a_page_with_the_original_is_for_the_curator_only_when_it_failed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = rows(capsys)
+    compare = ["verify", path, "--report", "page.html", "--against"]
+    assert "For the curator alone" not in page(say(capsys, *compare, "patients.csv"))
+    before = pl.read_csv("patients.csv", infer_schema=False)
+    before.with_columns(pl.lit("yes").alias("ill"), pl.lit("x").alias("name")).write_csv(
+        "other.csv"
+    )
+    text = page(say(capsys, *compare, "other.csv"))
+    assert "For the curator alone" in text
+    assert "are not compared: name" in text
+
+
+def test_a_seeded_or_altered_file_has_a_page_that_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = rows(capsys)
+    Path(path).write_text(Path(path).read_text(encoding="utf-8") + "*,no\n*,no\n", encoding="utf-8")
+    said = say(capsys, "verify", path, "--report", "page.html", "--json")
+    assert said.status == 1
+    assert "bytes that differ from those written" in page(said)
+
+
+def test_a_radius_and_given_distances_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    path = channel(capsys, "--radius", "1")
+    text = page(say(capsys, "verify", path, "--optimality", "--report", "page.html"))
+    assert "The stated epsilon beyond the radius" in text
+    assert "discreet verify c.channel --optimality" in text
+    assert "--optimality does" not in text
+
+
+def test_a_page_does_not_replace_what_is_verified(capsys: pytest.CaptureFixture[str]) -> None:
+    path = rows(capsys)
+    before = {name: Path(name).read_bytes() for name in (path, f"{path}.discreet.json")}
+    Path("ages.csv").write_text("20;*\n", encoding="utf-8")
+    more = ["--against", "patients.csv", "--taxonomy", "age=ages.csv"]
+    for over in (path, f"{path}.discreet.json", "patients.csv", "ages.csv"):
+        said = say(capsys, "verify", path, *more, "--report", over)
+        assert said.status == 2
+        assert "--report: expected a file of its own" in said.err
+    assert before == {name: Path(name).read_bytes() for name in before}
+
+
+def test_names_are_shown_and_not_run() -> None:
+    chapter = make_chapter(
+        "verified",
+        Certificate(()),
+        kind="region-counts",
+        guarantee=PureDP(1, "add-remove-person"),
+        file="<script>.csv",
+        command="discreet verify '<script>.csv'",
+        limits=["<b>nothing</b>"],
+    )
+    assert "<script>" not in chapter.body
+    assert "<b>nothing" not in chapter.body
+    assert "Not what it claims to be" in chapter.body
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(InvalidProblemError, match="kind: expected one of anchored, "):
+        make_chapter(
+            "verified",
+            Certificate(()),
+            kind="sheep",
+            guarantee=PureDP(1, "replace-one"),
+            file="x",
+            command="y",
+        )
+
+
+def named_checks() -> set[str]:
+    """Find the names of checks in the source of the verifiers and the judges."""
+    files = [*SOURCE.glob("*/verify.py"), *SOURCE.glob("core/check_*.py")]
+    files += [*SOURCE.glob("cli/*judges.py"), SOURCE / "cli" / "mechanisms.py"]
+    files.append(SOURCE / "kanonymity" / "models.py")
+    found = set()
+    for file in files:
+        for name in re.findall(r"\bCheck\(\s*f?\"([^\"]+)\"", file.read_text(encoding="utf-8")):
+            found.add(re.sub(r"\{[^}]*\}", "7", name))
+    return found
+
+
+def test_every_check_has_a_meaning_and_every_meaning_a_check() -> None:
+    names = named_checks()
+    assert len(names) > 30
+    unknown = {name for name in names if not meaning(name)}
+    assert unknown - CHOICES == {"7 spent on the worst path"}
+    assert meaning("epsilon spent on the worst path")
+    source = "".join(
+        file.read_text(encoding="utf-8")
+        for folder in ("core", "cli", "metricdp", "lrgeo", "hierarchy", "kanonymity")
+        for file in (SOURCE / folder).glob("*.py")
+    )
+    for pattern in MEANINGS:
+        start = re.split(r"\\|\.\+", pattern)[0].removeprefix("epsilon ").removeprefix("rho ")
+        assert start in source, pattern
+
+
+CHOICES = {
+    "statement off the matroid",
+    "unknown elements",
+    "elements chosen twice",
+    "unknown kinds",
+    "sets that may not be chosen",
+    "elements short of a base",
+    "accountant's lines unproved",
+    "guarantees that no line implies",
+}
+"""Checks of choices, which are no files: the page of ``select`` has them."""
+
+
+def test_answers_to_a_matrix_say_that_distances_were_taken_as_they_are() -> None:
+    from discreet.cli.judges import _taken
+    from discreet.core.metric import MetricSpace
+
+    given = MetricSpace.from_matrix(1.0 - np.eye(3), unit="edit")
+    assert "given as they are" in _taken(given)[0]
+    assert _taken(MetricSpace.grid(2, 2, cell=1, unit="km")) == []
