@@ -18,7 +18,17 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MARKS", "SUFFIXES", "look", "refuse_rows", "separator_of", "why_unreadable"]
+__all__ = [
+    "MARKS",
+    "SUFFIXES",
+    "first_ragged",
+    "foreign",
+    "look",
+    "refuse_rows",
+    "repeated",
+    "separator_of",
+    "why_unreadable",
+]
 
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """What may stand between cells."""
@@ -99,9 +109,20 @@ def _check_parquet(head: bytes, path: str, argument: str) -> None:
         raise InvalidProblemError(argument, expected, f"{path}, which is none")
 
 
+def foreign(head: bytes) -> str:
+    """Say what a file is that is no text, and what to do, by its first bytes; nothing for text.
+
+    Examples
+    --------
+    >>> foreign(b"%PDF-1.7"), foreign(b"age,sex")
+    ('a PDF document; take the table out of it first', '')
+    """
+    return next((what for start, what in _FORMATS.items() if head.startswith(start)), "")
+
+
 def _check_text(head: bytes, where: Path, argument: str) -> None:
-    what = next((what for start, what in _FORMATS.items() if head.startswith(start)), None)
-    if what is not None:
+    what = foreign(head)
+    if what:
         raise InvalidProblemError(argument, "a CSV file, as its name says", f"{where}, {what}")
     if head.startswith(_UTF16):
         expected = f"text in UTF-8: {_SAVE.format('UTF-16')}"
@@ -137,14 +158,26 @@ def _check_names(head: bytes, path: str, argument: str) -> str:
         expected = "a table whose first line holds the names of its columns"
         raise InvalidProblemError(argument, expected, f"{path} with an empty first line")
     mark = _mark(line)
-    names = _cells(line, mark)
+    again = repeated(_cells(line, mark))
+    if again:
+        expected = "different names in the first line; rename one"
+        raise InvalidProblemError(argument, expected, f"{path}, where {again}")
+    return mark
+
+
+def repeated(names: Sequence[str]) -> str:
+    """Say which columns have one name, by their places; nothing where names differ.
+
+    Examples
+    --------
+    >>> repeated(["age", "sex", "age"]), repeated(["age", "", ""])
+    ('columns 1 and 3 have the same', '')
+    """
     seen: dict[str, int] = {}
     for at, name in enumerate(names, start=1):
         if name and seen.setdefault(name, at) != at:
-            expected = "different names in the first line; rename one"
-            got = f"{path}, where columns {seen[name]} and {at} have the same"
-            raise InvalidProblemError(argument, expected, got)
-    return mark
+            return f"columns {seen[name]} and {at} have the same"
+    return ""
 
 
 def separator_of(path: Path) -> str:
@@ -200,6 +233,26 @@ def refuse_rows(path: str, mark: str, argument: str) -> None:
     ----------
     The whole file is divided into cells, about a second for a million rows.
     """
+    try:
+        found = first_ragged(path, mark)
+    except UnicodeDecodeError:
+        raise _encoded(path, _line_of_other_bytes(path) or 1, argument) from None
+    if found:
+        expected = (
+            f"as many cells in each row as in the first line, with {MARKS[mark]} between them; mend the row, or put a "
+            "cell with such a mark between quotes, and close each quote"
+        )
+        raise InvalidProblemError(argument, expected, f"{path} with {found}")
+
+
+def first_ragged(path: str, mark: str) -> str:
+    """Say which row is the first that has other than as many cells as there are names; nothing where none has.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        For a file that is not in UTF-8.
+    """
     line = 0
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         rows = csv.reader(file, delimiter=mark)
@@ -209,20 +262,11 @@ def refuse_rows(path: str, mark: str, argument: str) -> None:
             for row in rows:
                 # A line without anything is a missing value in the only column, and no row of several.
                 if len(row) != width and (row or width > 1):
-                    raise _ragged(path, line + 1, argument, f"{len(row)} of {width} cells", mark)
+                    return f"{len(row)} of {width} cells in line {line + 1}"
                 line = rows.line_num
-        except UnicodeDecodeError:
-            raise _encoded(path, _line_of_other_bytes(path) or 1, argument) from None
         except csv.Error:
-            raise _ragged(path, line + 1, argument, "a cell without an end", mark) from None
-
-
-def _ragged(path: str, line: int, argument: str, found: str, mark: str) -> InvalidProblemError:
-    expected = (
-        f"as many cells in each row as in the first line, with {MARKS[mark]} between them; mend the row, or put a cell "
-        "with such a mark between quotes, and close each quote"
-    )
-    return InvalidProblemError(argument, expected, f"{path} with {found} in line {line}")
+            return f"a cell without an end in line {line + 1}"
+    return ""
 
 
 def _line_of_other_bytes(path: str) -> int | None:

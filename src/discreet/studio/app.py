@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.service.gate import HEADERS, Gate
 from discreet.service.guard import Guard
 from discreet.service.limits import Limits
+from discreet.studio.arriving import Arrivals, arrived
 from discreet.studio.asked import ROLES, number_of, read_models, read_roles, whole_of
 from discreet.studio.counts_pages import add_counts
 from discreet.studio.jobs import Job, sentence
@@ -31,8 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["create_studio"]
 
-MOST_BYTES = 256 << 20
+MOST_BYTES = 512 << 20
 """Bytes of a file."""
+
+MOST_FORM = 16 << 20
+"""Bytes of all that the page's forms say; a taxonomy is the longest of it."""
 
 MOST_SECONDS = 3_600.0
 
@@ -81,7 +86,8 @@ def create_studio(
         await run_in_threadpool(desks.close)
 
     app = FastAPI(title="discreet studio", openapi_url=None, lifespan=lifespan)
-    app.add_middleware(Guard, limits=limits, headers=HEADERS)
+    forms = replace(limits, body=min(limits.body, MOST_FORM))
+    app.add_middleware(Guard, limits=forms, headers=HEADERS)
     app.add_exception_handler(DiscreetError, _refused)
     _add_page(app, desks)
     _add_table(app, desks)
@@ -89,7 +95,7 @@ def create_studio(
     _add_running(app, desks)
     _add_results(app, desks)
     add_counts(app, desks, ledger, MOST_BYTES)
-    return Gate(app, host, token)
+    return Gate(Arrivals(app, desks, limits), host, token)
 
 
 async def _sweep(desks: Desks) -> None:
@@ -135,8 +141,8 @@ def _add_page(app: FastAPI, desks: Desks) -> None:
 def _add_table(app: FastAPI, desks: Desks) -> None:
     @app.post("/{desk}/table")
     async def table(desk: str, request: Request) -> Response:
-        at, data, asked = desks.get(desk), await request.body(), request.query_params
-        return await run_in_threadpool(_load, at, data, dict(asked))
+        at, path, asked = desks.get(desk), arrived(request), request.query_params
+        return await run_in_threadpool(_load, at, path, dict(asked))
 
     @app.post("/{desk}/outline")
     async def outline(desk: str, request: Request) -> Response:
@@ -150,11 +156,11 @@ def _add_table(app: FastAPI, desks: Desks) -> None:
         return await run_in_threadpool(_risk, at, form)
 
 
-def _load(desk: Desk, data: bytes, asked: dict[str, str]) -> Response:
+def _load(desk: Desk, path: Path, asked: dict[str, str]) -> Response:
     name = asked.get("name", "table")[:200]
     delimiter, encoding = asked.get("delimiter", ""), asked.get("encoding", "")
     desk.clear()
-    desk.upload = read_upload(data, name, delimiter=delimiter, encoding=encoding)
+    desk.upload = read_upload(path, name, delimiter=delimiter, encoding=encoding)
     desk.name, desk.columns = name, describe(desk.upload.table)
     return render("columns.html", name=name, upload=desk.upload, columns=desk.columns, roles=ROLES)
 

@@ -11,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
 from discreet.core.errors import InvalidProblemError
+from discreet.studio.arriving import arrived
 from discreet.studio.asked import whole_of
 from discreet.studio.counts_asked import (
     DEPTH,
@@ -23,7 +24,7 @@ from discreet.studio.counts_asked import (
     read_limit,
 )
 from discreet.studio.counts_costs import AMOUNTS, Costs
-from discreet.studio.counts_ledger import book_of, grant, look, refuse_beyond
+from discreet.studio.counts_ledger import book_of, grant, look, proposed, refuse_beyond
 from discreet.studio.counts_public import FILES, PRIVATE, check_columns, frame_of, public_of
 from discreet.studio.counts_tasks import DOWNLOADS, Publish, rehearsed
 from discreet.studio.jobs import Job
@@ -76,13 +77,13 @@ def add_counts(app: FastAPI, desks: Desks, ledger: Path, most: int) -> None:
 def _add_tables(app: FastAPI, desks: Desks, ledger: Path) -> None:
     @app.post("/{desk}/counts/table")
     async def table(desk: str, request: Request) -> Response:
-        at, data, asked = desks.get(desk), await request.body(), request.query_params
-        return await run_in_threadpool(_load, at, data, dict(asked))
+        at, path, asked = desks.get(desk), arrived(request), request.query_params
+        return await run_in_threadpool(_load, at, path, dict(asked))
 
     @app.post("/{desk}/counts/list")
     async def listed(desk: str, request: Request) -> Response:
-        at, data, asked = desks.get(desk), await request.body(), request.query_params
-        text = await run_in_threadpool(_load_public, at, data, dict(asked))
+        at, path, asked = desks.get(desk), arrived(request), request.query_params
+        text = await run_in_threadpool(_load_public, at, path, dict(asked))
         return Response(text, media_type="text/plain; charset=utf-8")
 
     @app.post("/{desk}/counts/public")
@@ -133,7 +134,7 @@ def _add_release(app: FastAPI, desks: Desks) -> None:
         return FileResponse(path, filename=name, media_type="application/octet-stream")
 
 
-def _load(desk: Desk, data: bytes, asked: Mapping[str, str]) -> Response:
+def _load(desk: Desk, file: Path, asked: Mapping[str, str]) -> Response:
     """Take the private table, and show no more of it than how it is written and what its columns are called."""
     name = asked.get("name", "table")[:200]
     kind = asked.get("kind", "")
@@ -141,7 +142,7 @@ def _load(desk: Desk, data: bytes, asked: Mapping[str, str]) -> Response:
         raise InvalidProblemError("Rows", "a choice of what one stands for", "none")
     _not_while_publishing(desk)
     desk.clear()
-    upload = _read(data, asked)
+    upload = _read(file, asked)
     upload.table.write_parquet(desk.folder / PRIVATE, compression="uncompressed")
     return render(
         "counts_columns.html",
@@ -156,21 +157,21 @@ def _load(desk: Desk, data: bytes, asked: Mapping[str, str]) -> Response:
     )
 
 
-def _load_public(desk: Desk, data: bytes, asked: Mapping[str, str]) -> str:
+def _load_public(desk: Desk, file: Path, asked: Mapping[str, str]) -> str:
     """Take a public table; say what was read."""
     which = asked.get("which", "")
     if which not in FILES:
         raise InvalidProblemError("What is public", "a list or a register", "another")
     _columns(desk)
-    upload = _read(data, asked)
+    upload = _read(file, asked)
     upload.table.write_parquet(desk.folder / FILES[which], compression="uncompressed")
     return " ".join([upload.how, *upload.notices, f"Columns: {', '.join(upload.table.columns)}."])
 
 
-def _read(data: bytes, asked: Mapping[str, str]) -> Upload:
+def _read(file: Path, asked: Mapping[str, str]) -> Upload:
     delimiter, encoding = asked.get("delimiter", ""), asked.get("encoding", "")
     try:
-        return read_upload(data, asked.get("name", ""), delimiter=delimiter, encoding=encoding)
+        return read_upload(file, asked.get("name", ""), delimiter=delimiter, encoding=encoding)
     except InvalidProblemError as error:
         # A table that is too large here is for another command than the other page's.
         expected = re.sub(r"`discreet anonymize[^`]*`", "`discreet counts`", error.expected)
@@ -188,7 +189,7 @@ def _public(desk: Desk, form: Mapping[str, str], ledger: Path) -> Response:
         public=layout.public,
         ledger=str(ledger.absolute()),
         dataset=dataset,
-        book=look(ledger, dataset),
+        book=proposed(ledger, dataset),
         neighbors=NEIGHBORS[layout.neighbors],
         methods=method_names(),
         levels=frame.tree.depth + 1,

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from discreet.studio.jobs import Job
     from discreet.studio.reading import Column, Upload
 
-__all__ = ["Desk", "Desks"]
+__all__ = ["ARRIVING", "Desk", "Desks"]
 
 SILENT = 180.0
 """Seconds after which a silent page counts as closed; an open one speaks every ten, a hidden one every sixty."""
+
+ARRIVING = "arriving-"
+"""How the names of files begin that are on their way in."""
 
 MOST = 8
 """Pages that may be open at once."""
@@ -46,12 +49,13 @@ class Desk:
         self.heard = 0.0
 
     def clear(self) -> None:
-        """End the job and forget the table and every file."""
+        """End the job and forget the table and every file, but for one that has just come."""
         if self.job is not None:
             self.job.end()
         self.job, self.upload, self.columns = None, None, []
         for path in self.folder.iterdir():
-            path.unlink(missing_ok=True)
+            if not path.name.startswith(ARRIVING):
+                path.unlink(missing_ok=True)
 
 
 @final

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import codecs
 import csv
-import io
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from discreet.cli.microdata import Kinds, attributes_of
+from discreet.cli.microdata import Kinds, attributes_of, is_prose, refuse_nested
+from discreet.cli.table_files import first_ragged, foreign, repeated
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem import Numeric
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
 __all__ = ["DELIMITERS", "ENCODINGS", "MOST_ROWS", "Column", "Upload", "describe", "read_upload"]
@@ -40,6 +43,7 @@ _LARGE = (
     "-o OUT` on the command line"
 )
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_PIECE = 1 << 20
 _HEAD = 20
 """Lines by which a delimiter is recognized."""
 
@@ -91,15 +95,15 @@ class Column:
     free_text: bool
 
 
-def read_upload(data: bytes, name: str, *, delimiter: str = "", encoding: str = "") -> Upload:
-    r"""Read the bytes of a CSV or Parquet file.
+def read_upload(path: Path, name: str, *, delimiter: str = "", encoding: str = "") -> Upload:
+    r"""Read a CSV or Parquet file.
 
     Parameters
     ----------
-    data
-        The file.
+    path
+        The file, in a private folder: where it is not in UTF-8, a copy of it that is stands there for a while.
     name
-        Its name; ``.parquet`` at its end says what it is.
+        What it is called; ``.parquet`` at its end says what it is.
     delimiter, encoding
         Keys of :data:`DELIMITERS` and :data:`ENCODINGS`; empty to recognize them.
 
@@ -110,28 +114,46 @@ def read_upload(data: bytes, name: str, *, delimiter: str = "", encoding: str = 
 
     Examples
     --------
-    >>> read = read_upload(b"age;zip\n30;00100\n40;00100\n", "a.csv")
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a")
+    ...     _ = path.write_bytes(b"age;zip\n30;00100\n40;00100\n")
+    ...     read = read_upload(path, "a.csv")
     >>> read.how, read.table.shape
     ('2 rows and 2 columns, in UTF-8, separated by semicolon.', (2, 2))
     """
-    if not data.strip():
+    with path.open("rb") as file:
+        head = file.read(_PIECE)
+    if not head.removeprefix(codecs.BOM_UTF8).strip():
         raise InvalidProblemError(_FILE, "a table with a line of names and rows", "an empty file")
-    if name.lower().endswith(".parquet") or data[:4] == b"PAR1":
-        return _parquet(data)
-    text, used = _decoded(data, encoding)
-    if text.count("\n") > MOST_ROWS + 1:
-        raise InvalidProblemError(_FILE, _LARGE, "a larger one")
-    mark = delimiter or _recognized(text)
+    parquet = head.startswith(b"PAR1")
+    if parquet or name.lower().endswith(".parquet"):
+        return _parquet(path)
+    what = foreign(head)
+    if what:
+        raise InvalidProblemError(_FILE, "a CSV or Parquet file", what)
+    copy = path.with_name(f"{path.name}-text")
+    try:
+        text, used = _decoded(path, copy, encoding)
+        return _text(text, used, delimiter, chosen=bool(encoding))
+    finally:
+        copy.unlink(missing_ok=True)
+
+
+def _text(path: Path, used: str, delimiter: str, *, chosen: bool) -> Upload:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        mark = delimiter or _recognized(file.read(200_000))
     if mark not in DELIMITERS:
         raise InvalidProblemError("Delimiter", "one of the list", "another")
-    table = _csv(text, mark)
+    table = _csv(path, mark)
     notices = []
     if table.width == 1:
         notices.append(
             f"Only one column was found with {DELIMITERS[mark]} as the delimiter. If the file has more, choose its "
             "delimiter above and load it again."
         )
-    if used not in ("utf-8-sig", "utf-16") and not encoding:
+    if used not in ("utf-8-sig", "utf-16") and not chosen:
         notices.append(
             f"The file is not in UTF-8; it was read as {ENCODINGS[used]}. If letters look wrong, choose its encoding "
             "above and load it again."
@@ -167,53 +189,66 @@ def _column(table: pl.DataFrame, name: str) -> Column:
         different,
         len(cells) - len(full),
         tuple(value[:24] for value in full.head(200).unique(maintain_order=True).head(3).to_list()),
-        not numeric and _is_prose(full, different),
+        not numeric and is_prose(full),
     )
 
 
-def _is_prose(cells: pl.Series, different: int) -> bool:
-    """Say whether most cells have three words or more and most values come once."""
-    if different < max(4, len(cells) // 2):
-        return False
-    sample = cells.head(2_000)
-    spaces = sample.str.strip_chars().str.count_matches(r"\s+")
-    return bool((spaces >= 2).sum() > len(sample) / 2)
-
-
-def _parquet(data: bytes) -> Upload:
+def _parquet(path: Path) -> Upload:
     import polars as pl
 
     try:
-        rows = pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item()
+        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
         if rows > MOST_ROWS:
             raise InvalidProblemError(_FILE, _LARGE, "a larger one")
-        table = pl.read_parquet(io.BytesIO(data))
+        table = pl.read_parquet(path, glob=False)
     except (pl.exceptions.PolarsError, OSError):
-        expected = "a whole Parquet file, or a CSV file"
+        expected = "a whole Parquet file, or a CSV file whose name ends in .csv"
         raise InvalidProblemError(_FILE, expected, "one that cannot be read as Parquet") from None
-    nested = [name for name, kind in table.schema.items() if kind.is_nested()]
-    if nested:
-        expected = "one value in each cell; unpack or drop its nested columns"
-        raise InvalidProblemError(_FILE, expected, ", ".join(nested[:5]))
+    refuse_nested(table, _FILE)
     _check_shape(table)
     return Upload(table, f"{_shape(table)}, Parquet.", ())
 
 
-def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
+def _decoded(path: Path, copy: Path, encoding: str) -> tuple[Path, str]:
+    """Give a file in UTF-8, which may be the one that came, and the encoding of the one that came."""
     if encoding and encoding not in ENCODINGS:
         raise InvalidProblemError("Encoding", "one of the list", "another")
-    tried = (
-        [encoding] if encoding else ["utf-16"] if data[:2] in _MARKS else ["utf-8-sig", "cp1252"]
-    )
+    with path.open("rb") as file:
+        marked = file.read(2) in _MARKS
+    tried = [encoding] if encoding else ["utf-16"] if marked else ["utf-8-sig", "cp1252"]
     for one in tried:
         try:
-            text = data.decode(one)
+            _copy_text(path, copy if one != "utf-8-sig" else None, one)
         except UnicodeError:
             continue
-        if "\0" not in text:
-            return text, one
+        return (path if one == "utf-8-sig" else copy), one
     expected = "text in the encoding that is chosen; choose another one above, or save the table as CSV in UTF-8"
     raise InvalidProblemError(_FILE, expected, "bytes that are no such text")
+
+
+def _copy_text(path: Path, copy: Path | None, encoding: str) -> None:
+    """Decode a file piece by piece, into another one if it is named; refuse what holds no lines, or too many."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    lines = returns = 0
+    with (
+        path.open("rb") as file,
+        nullcontext() if copy is None else copy.open("wb") as out,
+    ):
+        while True:
+            piece = file.read(_PIECE)
+            text = decoder.decode(piece, final=not piece)
+            if "\0" in text:
+                raise UnicodeError("a zero byte")
+            lines, returns = lines + text.count("\n"), returns + text.count("\r")
+            if lines > MOST_ROWS + 1:
+                raise InvalidProblemError(_FILE, _LARGE, "a larger one")
+            if out is not None:
+                out.write(text.encode())
+            if not piece:
+                break
+    if returns and not lines:
+        expected = "lines that end in a line feed; open it in an editor and save it anew"
+        raise InvalidProblemError(_FILE, expected, "carriage returns alone")
 
 
 def _recognized(text: str) -> str:
@@ -232,23 +267,36 @@ def _recognized(text: str) -> str:
     return best
 
 
-def _csv(text: str, mark: str) -> pl.DataFrame:
+def _csv(path: Path, mark: str) -> pl.DataFrame:
     import polars as pl
 
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        first = file.readline(_PIECE)
+    if not first.strip():
+        raise InvalidProblemError(_FILE, "the names of the columns in its first line", "none")
     try:
-        table = pl.read_csv(text.encode(), separator=mark, infer_schema=False)
-    except pl.exceptions.NoDataError:
-        expected = "a table with a line of names and rows"
-        raise InvalidProblemError(_FILE, expected, "one without any") from None
-    except pl.exceptions.PolarsError:
+        again = repeated(next(csv.reader([first], delimiter=mark), []))
+        table = pl.read_csv(path, separator=mark, infer_schema=False, glob=False)
+    except (pl.exceptions.PolarsError, csv.Error):
         # What the reader says may quote a row.
-        expected = (
-            f"as many cells in each row as in the first, with {DELIMITERS[mark]} as the delimiter; choose another "
-            "delimiter above, or mend the rows"
-        )
-        raise InvalidProblemError(_FILE, expected, "a row with more") from None
+        raise _ragged(first_ragged(str(path), mark), mark) from None
+    if again:
+        raise InvalidProblemError(_FILE, "different names in its first line; rename one", again)
     _check_shape(table)
+    if table.width > 1 and table[:, -1].has_nulls():
+        # A row that is too short, or empty, reads as one with missing values.
+        found = first_ragged(str(path), mark)
+        if found:
+            raise _ragged(found, mark)
     return table
+
+
+def _ragged(found: str, mark: str) -> InvalidProblemError:
+    expected = (
+        f"as many cells in each row as in the first line, with {DELIMITERS[mark]} as the delimiter; choose another "
+        "delimiter above, or mend the row and close each quote"
+    )
+    return InvalidProblemError(_FILE, expected, found or "a row that cannot be divided into cells")
 
 
 def _check_shape(table: pl.DataFrame) -> None:

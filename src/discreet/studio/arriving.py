@@ -1,0 +1,150 @@
+"""Files on their way in: written to the desk's folder as they come, bounded in bytes and in time, never held in memory.
+
+What stands behind sees a request without a body, and the path of the file in its scope. The file is deleted when the
+request is answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import secrets
+from typing import TYPE_CHECKING, Any, final
+
+from fastapi.concurrency import run_in_threadpool
+
+from discreet.core.errors import InvalidProblemError
+from discreet.service.gate import HEADERS
+from discreet.studio.desks import ARRIVING
+from discreet.studio.jobs import sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+    from pathlib import Path
+
+    from fastapi import Request
+
+    from discreet.service.limits import Limits
+    from discreet.studio.desks import Desks
+
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+    Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+__all__ = ["Arrivals", "arrived"]
+
+_FILES = re.compile(r"/(?P<desk>[^/]+)/(table|counts/table|counts/list)")
+"""Paths that take a file."""
+
+_PLACE = "discreet.file"
+_PIECE = 1 << 20
+
+
+def arrived(request: Request) -> Path:
+    """Give the file that came with a request."""
+    path: Path = request.scope[_PLACE]
+    return path
+
+
+@final
+class Arrivals:
+    """ASGI middleware that takes files.
+
+    Parameters
+    ----------
+    app
+        What is behind it.
+    desks
+        Where files go.
+    limits
+        Bytes and seconds of a file.
+    """
+
+    def __init__(self, app: Application, desks: Desks, limits: Limits) -> None:
+        self._app = app
+        self._desks = desks
+        self._limits = limits
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Handle one connection's request."""
+        found = _FILES.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        if found is None or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        try:
+            folder = self._desks.get(found["desk"]).folder
+        except InvalidProblemError as error:
+            await _answer(send, 400, sentence(error))
+            return
+        path = folder / f"{ARRIVING}{secrets.token_hex(8)}"
+        try:
+            refused = await self._take(scope, receive, path)
+            if refused is not None:
+                await _answer(send, *refused)
+                return
+            headers = [(name, value) for name, value in scope["headers"] if name not in _BODY]
+            await self._app({**scope, "headers": headers, _PLACE: path}, _nothing(receive), send)
+        finally:
+            path.unlink(missing_ok=True)
+
+    async def _take(
+        self, scope: MutableMapping[str, Any], receive: Receive, path: Path
+    ) -> tuple[int, str] | None:
+        most, seconds = self._limits.body, self._limits.body_seconds
+        too_large = 413, f"The file has more than {most / 2**20:,.0f} MiB."
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > most:
+            return too_large
+        try:
+            # Others must not read it, whatever the folder's mode is.
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(handle, "wb", buffering=_PIECE) as file:  # noqa: ASYNC230, PTH123 - it is made at once
+                size, more = 0, True
+                async with asyncio.timeout(seconds):
+                    while more:
+                        message = await receive()
+                        if message["type"] == "http.disconnect":
+                            return 400, "The file was cut off on its way; load it again."
+                        piece = message.get("body", b"")
+                        size += len(piece)
+                        if size > most:
+                            return too_large
+                        await run_in_threadpool(file.write, piece)
+                        more = message.get("more_body", False)
+        except TimeoutError:
+            return 400, f"The file did not arrive within {seconds:g} seconds; load it again."
+        except OSError:
+            expected = "there is no room for a copy of the file in the folder for temporary files"
+            return 400, f"The file could not be kept: {expected}; make some, or set TMPDIR."
+        return None
+
+
+_BODY = (b"content-length", b"transfer-encoding", b"content-type")
+
+
+def _nothing(receive: Receive) -> Receive:
+    """Give an empty body, and then what comes."""
+    given = False
+
+    async def replay() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    return replay
+
+
+async def _answer(send: Send, status: int, text: str) -> None:
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(text.encode())).encode()),
+        # What is left of the body is not read.
+        (b"connection", b"close"),
+        *HEADERS,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text.encode()})

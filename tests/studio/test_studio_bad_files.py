@@ -1,0 +1,111 @@
+"""Files that are no tables, dropped on the page: one sentence that says what to do, and never a value."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from studio.asking import Browser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAME = "Schmidt"
+"""Stands in the rows; no sentence may hold it."""
+
+ROWS = [(20 + i % 40, "FM"[i % 2], f"{1000 + i % 7}", NAME) for i in range(30)]
+TEXT = "age,sex,zip,disease\n" + "".join(",".join(map(str, row)) + "\n" for row in ROWS)
+
+
+def _parquet(table: pl.DataFrame) -> bytes:
+    file = io.BytesIO()
+    table.write_parquet(file)
+    return file.getvalue()
+
+
+WHOLE = _parquet(pl.read_csv(io.StringIO(TEXT)))
+
+BAD: dict[str, tuple[bytes, str]] = {
+    "empty.csv": (b"", "an empty file"),
+    "blank.csv": (b"\xef\xbb\xbf \n\n", "an empty file"),
+    "names.csv": (b"age,zip\n", "rows below the line of names"),
+    "first-line-blank.csv": (f"\n{TEXT}".encode(), "the names of the columns in its first line"),
+    "names-twice.csv": (TEXT.replace("zip", "sex", 1).encode(), "columns 2 and 3 have the same"),
+    "more-cells.csv": (f"{TEXT}1,F,1000,{NAME},x\n".encode(), "5 of 4 cells in line 32"),
+    "fewer-cells.csv": (f"{TEXT}1,{NAME}\n".encode(), "2 of 4 cells in line 32"),
+    "last-lines-blank.csv": (f"{TEXT}\n".encode(), "0 of 4 cells in line 32"),
+    "open-quote.csv": (f'{TEXT}1,"F,1000,{NAME}\n'.encode(), "close each quote"),
+    "long-cell.csv": (f"{TEXT}1,F,{'x' * 200_000},y,z\n".encode(), "in line 32"),
+    "zero.csv": (TEXT.replace(NAME, "a\0b", 1).encode(), "save the table as CSV in UTF-8"),
+    "utf-16-bare.csv": (TEXT.encode("utf-16-le"), "choose another one above"),
+    "returns.csv": (TEXT.replace("\n", "\r").encode(), "lines that end in a line feed"),
+    "binary.csv": (b"a,b\n\x81\x8d,1\n", "save the table as CSV in UTF-8"),
+    "sheet.csv": (b"PK\x03\x04" + bytes(99), "save the sheet as “CSV UTF-8”"),
+    "sheet.xlsx": (b"PK\x03\x04" + bytes(99), "save the sheet as “CSV UTF-8”"),
+    "packed.csv": (b"\x1f\x8b" + bytes(99), "unpack it first"),
+    "document.csv": (b"%PDF-1.7", "take the table out"),
+    "cut.parquet": (WHOLE[:-300], "a whole Parquet file"),
+    "text.parquet": (TEXT.encode(), "whose name ends in .csv"),
+    "rows.csv": (b"a\n" + b"1\n" * 1_000_002, "--stream"),
+    "columns.csv": (",".join(map(str, range(201))).encode() + b"\n1\n", "200 columns or fewer"),
+}
+"""What is dropped -> what is said."""
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    made = Browser()
+    with contextlib.closing(made.desks):
+        made.open()
+        yield made
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_one_sentence(browser: Browser, name: str) -> None:
+    data, words = BAD[name]
+    said = browser.at(f"table?name={name}", data)
+    assert said.status_code == 400
+    assert words in said.text
+    assert said.text.startswith("The file: expected ")
+    assert said.text.count("\n") == 0
+    assert not any(secret in said.text for secret in (NAME, "Traceback", "arriving", "\0"))
+    assert not list(browser.desks.get(browser.desk).folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "words"),
+    [
+        ("parquet.csv", "", "30 rows and 4 columns, Parquet."),
+        ("utf-16.csv", "", "in UTF-16, separated by comma"),
+        ("utf-16-bare.csv", "&encoding=utf-16-le", "one of the list"),
+        ("latin-1.csv", "", "it was read as Windows-1252 (Western)"),
+        ("latin-1.csv", "&encoding=iso-8859-2", "in ISO 8859-2 (Central European)"),
+        ("semicolons.csv", "", "separated by semicolon"),
+        ("semicolons.csv", "&delimiter=%2C", "Only one column was found with comma"),
+        ("bars.csv", "", "separated by bar"),
+    ],
+)
+def test_what_can_be_read_is_read_and_said(
+    browser: Browser, name: str, query: str, words: str
+) -> None:
+    data = {
+        "parquet.csv": WHOLE,
+        "utf-16.csv": TEXT.encode("utf-16"),
+        "utf-16-bare.csv": TEXT.encode("utf-16-le"),
+        "latin-1.csv": TEXT.replace(NAME, "Müller").encode("latin-1"),
+        "semicolons.csv": TEXT.replace(",", ";").encode(),
+        "bars.csv": TEXT.replace(",", "|").encode("utf-8-sig"),
+    }[name]
+    assert words in browser.at(f"table?name={name}{query}", data).text
+
+
+def test_a_bad_file_after_a_good_one_leaves_no_table(browser: Browser) -> None:
+    """What is shown and what would be published must not differ."""
+    assert browser.at("table?name=a.csv", TEXT.encode()).status_code == 200
+    assert browser.at("table?name=b.csv", b"").status_code == 400
+    said = browser.at("risk", {"role-0": "quasi", "kind-0": "numeric"})
+    assert "one that is loaded" in said.text
