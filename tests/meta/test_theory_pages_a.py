@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from meta.theory_pages import faults, pages_of, without_page
 
 from discreet.metricdp.methods import METHODS as CHANNELS
+from meta.theory_pages import faults, pages_of, without_page
 
 REGISTRIES = {"metricdp": CHANNELS}
 PAGES = {folder: pages_of(folder) for folder in REGISTRIES}
