@@ -121,7 +121,7 @@ class Artefact:
         space = self.meta["space"]
         require(self.claim["kind"] == "metric-dp", "not a claim of metric privacy")
         require(self.claim["unit"] == space["unit"], "epsilon per another unit than distances")
-        require(space["metric"] in METRICS and space["scale_bits"] >= 0, "not a metric space")
+        require(space["metric"] in METRICS and 0 <= space["scale_bits"] < 1000, "no metric space")
         self.epsilon, self.scale = Fraction(self.claim["epsilon"]), self.meta["space"]["scale_bits"]
         if self.anchored and "distances" not in arrays:
             raise NotCheckedError(f"{self.meta['space']['n']} secrets; use discreet verify")

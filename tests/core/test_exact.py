@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -143,3 +144,34 @@ def test_fractions_print_exactly_or_rounded_up() -> None:
     assert Fraction(decimal_up(Fraction(123456789012345, 7 * 10**12))) >= Fraction(
         123456789012345, 7 * 10**12
     )
+
+
+@pytest.mark.parametrize(
+    "value", ["1e10001", "1E-99999999999", Decimal("1e999999999"), "2e" + "9" * 5000]
+)
+def test_a_number_that_would_fill_the_memory_is_refused(value: str | Decimal) -> None:
+    """It is written in a few letters, and may stand in a file of somebody else."""
+    with pytest.raises(InvalidProblemError, match="epsilon: expected a finite number"):
+        to_fraction(value, "epsilon")
+
+
+def test_beyond_the_floats_rounding_keeps_its_direction() -> None:
+    huge = Fraction(10) ** 400
+    assert (float_floor(huge), float_ceil(huge)) == (sys.float_info.max, math.inf)
+    assert (float_floor(-huge), float_ceil(-huge)) == (-math.inf, -sys.float_info.max)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Fraction(7, 10**324),
+        Fraction(1, 3 * 10**320),
+        Fraction(1, 3**900),
+        Fraction(10**401, 3),
+        Fraction(1, 3),
+    ],
+)
+def test_a_printed_budget_is_never_less_than_the_budget(value: Fraction) -> None:
+    """Floats near the least of all have few digits, and rounding to one of them went down."""
+    shown = Fraction(decimal_up(value))
+    assert 0 <= shown / value - 1 < Fraction(1, 10**6)

@@ -121,3 +121,11 @@ def test_sentences_name_neighbors_unit_radius_and_what_is_not_protected() -> Non
     assert "nothing is promised between 3 separate groups" in texts[5]
     assert "2 are isolated" in texts[5]
     assert "5-anonymous in age, zip" in texts[6]
+
+
+@pytest.mark.parametrize("name", ["n_secrets", "components", "joined"])
+def test_a_scope_counts_in_integers(name: str) -> None:
+    stated = Scope("ab", 3, Fraction(1)).to_dict()
+    assert Scope.from_dict(stated) == Scope("ab", 3, Fraction(1))
+    with pytest.raises(InvalidProblemError, match="scope: expected counts"):
+        Scope.from_dict(stated | {name: "1"})

@@ -102,3 +102,10 @@ def test_an_anonymization_shows_neither_its_table_nor_its_diagnostics() -> None:
     assert repr(made) == "Anonymization(2-anonymous in age, certified)"
     broken = Anonymization([30, 31], claim, Certificate(()), WHERE, None)
     assert repr(broken) == "Anonymization(2-anonymous in age, NOT CERTIFIED)"
+
+
+@pytest.mark.parametrize("told", [-1, 0, 0.0, "false", None, []])
+def test_only_false_says_that_there_was_no_seed(told: object) -> None:
+    """A seed of -1 is less than one, and once passed for none."""
+    with pytest.raises(InvalidProblemError, match="seeded: expected true or false"):
+        Provenance.from_dict(WHERE.to_dict() | {"seeded": told})

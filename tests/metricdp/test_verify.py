@@ -400,3 +400,16 @@ def test_a_problem_of_another_shape_is_refused() -> None:
     other = Problem(GRID, utility_loss=np.ones((9, 2)))
     with pytest.raises(InvalidProblemError):
         verify(whole_design(problem=other))
+
+
+def test_a_price_that_no_float_could_pay_proves_nothing_and_takes_no_time() -> None:
+    """An exponential of 10^300 has more digits than there are atoms. Without a price it is not computed either."""
+    design = whole_design()
+    strong = dataclasses.replace(
+        design,
+        guarantee=MetricDP("1e300", unit="km"),
+        upper=10.0,
+        witness=one_price(),
+    )
+    assert failed(verify(strong, optimality=True)) == ["multipliers of unconstrained pairs"]
+    assert verify(dataclasses.replace(strong, witness=one_price(0.0)), optimality=True).passed

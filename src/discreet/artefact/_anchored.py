@@ -18,6 +18,7 @@ from discreet.artefact._write import encode, pack
 from discreet.core.anchored import AnchoredChannel, Ball
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
 from discreet.core.guarantee import MetricDP, Scope, guarantee_from_dict
 from discreet.core.inputs import point_table
 from discreet.core.lattice import LatticeLengths
@@ -249,7 +250,7 @@ def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> An
         raise InvalidProblemError("ball", "its three parts", f"{len(explicit)} of them")
     channel = AnchoredChannel(
         space,
-        Fraction(meta["rate"]),
+        to_fraction(meta["rate"], "rate"),
         arrays["centers"],
         arrays["anchors"],
         lift=meta["lift"],
@@ -267,7 +268,7 @@ def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> An
     return AnchoredArtefact(
         channel,
         guarantee,
-        Fraction(meta["totals_share"]),
+        to_fraction(meta["totals_share"], "totals_share"),
         Certificate.from_dict(meta["certificate"]),
         Provenance.from_dict(meta["provenance"]),
         None if labels is None else tuple(labels),
@@ -288,7 +289,7 @@ def _space(stated: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Met
     bits = int(stated["scale_bits"])
     source: LatticeLengths | PointLengths
     if stated["cell"] is not None:
-        source = _lattice(arrays["places"], Fraction(stated["cell"]), bits)
+        source = _lattice(arrays["places"], to_fraction(stated["cell"], "cell"), bits)
     else:
         points = point_table(arrays["points"], stated["metric"])
         source = PointLengths(points, stated["metric"], bits, int(stated["per_unit"]))

@@ -7,7 +7,6 @@ import io
 import json
 import zipfile
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -28,6 +27,7 @@ from discreet.artefact._whole import is_whole
 from discreet.core.certificate import Certificate
 from discreet.core.channel import Channel
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
 from discreet.core.guarantee import MetricDP, guarantee_from_dict
 from discreet.core.lattice import LatticeLengths
 from discreet.core.lengths import TableLengths
@@ -244,7 +244,9 @@ def small_space(
             array.setflags(write=False)
     source: TableLengths | LatticeLengths = TableLengths(table)
     if stated["cell"] is not None:
-        source = LatticeLengths(arrays["places"], Fraction(stated["cell"]), stated["scale_bits"])
+        source = LatticeLengths(
+            arrays["places"], to_fraction(stated["cell"], "cell"), stated["scale_bits"]
+        )
         if source.places.shape != (n, 2) or not np.array_equal(source.dense(), table):
             raise InvalidProblemError("distances", "those of the grid", "others")
     space = MetricSpace(stated["unit"], stated["metric"], stated["scale_bits"], source, points)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core.errors import CertificateError
+from discreet.core.exact import to_fraction
 
 __all__ = ["Certificate", "Check"]
 
@@ -160,5 +161,5 @@ def _plain(value: Number) -> int | float | str:
 
 def _number(value: float | str) -> Number:
     if isinstance(value, str):
-        return Fraction(value) if value not in {"inf", "-inf", "nan"} else float(value)
+        return float(value) if value in {"inf", "-inf", "nan"} else to_fraction(value, "residual")
     return value

@@ -8,7 +8,8 @@ in units of ``2^-bits``. The brackets are rigorous; how tight they are is stated
 from __future__ import annotations
 
 import math
-from decimal import Decimal, InvalidOperation
+import sys
+from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -30,6 +31,13 @@ __all__ = [
 
 Exact = int | float | str | Decimal | Fraction
 """What a caller may write for an exact parameter."""
+
+_SEVEN_UP = Context(prec=7, rounding=ROUND_CEILING)
+
+_MOST_DIGITS = 10_000
+"""The largest power of ten that a number may be written with."""
+
+_LARGEST_FLOAT = Fraction(sys.float_info.max)
 
 _GUARD = 24
 """Bits kept beyond those asked for; each squaring and each series term loses less than one unit of them."""
@@ -53,7 +61,7 @@ def to_fraction(value: Exact, field: str) -> Fraction:
     Raises
     ------
     InvalidProblemError
-        For booleans, NaN, infinities and anything that is not a number.
+        For booleans, NaN, infinities, powers of ten beyond 10,000 and anything that is not a number.
 
     Examples
     --------
@@ -67,11 +75,11 @@ def to_fraction(value: Exact, field: str) -> Fraction:
         if isinstance(anything, Fraction | int):
             return Fraction(anything)
         if isinstance(anything, Decimal):
-            return Fraction(anything)
+            return Fraction(_of_bounded_size(anything, anything.adjusted()))
         if isinstance(anything, float):
             return Fraction(repr(float(anything)))
         if isinstance(anything, str):
-            return Fraction(anything.strip())
+            return Fraction(_of_bounded_size(anything.strip(), anything.lower().partition("e")[2]))
         # NumPy scalars and the like say what they are through item().
         return Fraction(repr(anything.item()))
     except (
@@ -84,6 +92,13 @@ def to_fraction(value: Exact, field: str) -> Fraction:
     ):
         shown = anything if isinstance(anything, str | float | Decimal) else type(anything).__name__
         raise InvalidProblemError(field, "a finite number", repr(shown)) from None
+
+
+def _of_bounded_size(value: Any, exponent: str | int) -> Any:  # noqa: ANN401 - text or a Decimal, as it came
+    """Refuse a power of ten that would fill the memory: 1e999999999 is short, and its integer is not."""
+    if abs(int(exponent or 0)) > _MOST_DIGITS:
+        raise OverflowError
+    return value
 
 
 @lru_cache(maxsize=65_536)
@@ -267,6 +282,8 @@ def float_floor(x: Fraction) -> float:
     >>> Fraction(float_floor(Fraction(1, 3))) <= Fraction(1, 3)
     True
     """
+    if abs(x) > _LARGEST_FLOAT:
+        return float(_LARGEST_FLOAT) if x > 0 else -math.inf
     nearest = float(x)
     return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)
 
@@ -279,13 +296,12 @@ def float_ceil(x: Fraction) -> float:
     >>> Fraction(float_ceil(Fraction(1, 3))) >= Fraction(1, 3)
     True
     """
-    nearest = float(x)
-    return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
+    return -float_floor(-x)
 
 
 def decimal(value: Fraction) -> str:
     """Print a fraction exactly: as a decimal where a short one exists, else as a quotient."""
-    shown = f"{float(value):.12g}"
+    shown = f"{float_floor(value):.12g}"
     return shown if Fraction(shown) == value else str(value)
 
 
@@ -294,6 +310,9 @@ def decimal_up(value: Fraction) -> str:
     exact = decimal(value)
     if len(exact) <= 12:
         return exact
+    if not Fraction(1, 10**300) < value < 10**300:
+        # Beyond the floats, and where they have fewer digits.
+        return str(_SEVEN_UP.divide(Decimal(value.numerator), Decimal(value.denominator)))
     digits = 6 - math.floor(math.log10(value))
     return (
         f"{float(Fraction(math.ceil(value * Fraction(10) ** digits)) / Fraction(10) ** digits):.7g}"

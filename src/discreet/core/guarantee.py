@@ -203,8 +203,9 @@ class Scope:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scope:
         """Read what :meth:`to_dict` wrote."""
-        whole = data["all_pairs_epsilon"]
-        epsilon = None if whole is None else Fraction(whole)
+        epsilon = (whole := data["all_pairs_epsilon"]) and to_fraction(whole, "epsilon")
+        if {type(data[name]) for name in ("n_secrets", "components", "joined")} != {int}:
+            raise InvalidProblemError("scope", "counts", "others")
         return cls(**(data | {"all_pairs_epsilon": epsilon, "isolated": tuple(data["isolated"])}))
 
 

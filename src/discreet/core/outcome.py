@@ -123,6 +123,9 @@ class Provenance:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Provenance:
         """Read what :meth:`to_dict` wrote."""
+        # Only False says that there was no seed: -1 and 0.5 are no answers.
+        if not isinstance(data["seeded"], bool):
+            raise InvalidProblemError("seeded", "true or false", type(data["seeded"]).__name__)
         return cls(
             method=data["method"],
             parameters=dict(data["parameters"]),

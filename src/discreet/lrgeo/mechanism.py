@@ -10,7 +10,6 @@ import base64
 import hashlib
 import json
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -19,6 +18,7 @@ import numpy as np
 from discreet.core.anchored import AnchoredChannel, Ball
 from discreet.core.certificate import Certificate
 from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.core.exact import to_fraction
 from discreet.core.guarantee import MetricDP, guarantee_from_dict
 from discreet.core.lattice import LatticeLengths
 from discreet.core.outcome import Provenance
@@ -27,6 +27,7 @@ from discreet.lrgeo.region import Region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -211,7 +212,7 @@ class Mechanism:
         explicit = [_unpack(data[f"ball_{part}"]) for part in ("secrets", "reports", "weights")]
         channel = AnchoredChannel(
             region.space,
-            Fraction(data["rate"]),
+            to_fraction(data["rate"], "rate"),
             _unpack(data["centers"]),
             _unpack(data["anchors"]),
             lift=data["lift"],
@@ -225,7 +226,7 @@ class Mechanism:
             region,
             channel,
             guarantee,
-            Fraction(data["totals_share"]),
+            to_fraction(data["totals_share"], "totals_share"),
             Certificate.from_dict(data["certificate"]),
             None if data["lower"] is None else float(data["lower"]),
             None if data["upper"] is None else float(data["upper"]),

@@ -34,6 +34,9 @@ __all__ = ["verify", "verify_channel"]
 _BITS = 128
 """Fractional bits of an exponential."""
 
+_FAR = Fraction(2000)
+"""Nats beyond which an exponential outgrows every ratio of floats; it is not computed."""
+
 
 def verify(design: Design[Any, Any], *, optimality: bool = False) -> Certificate:
     r"""Check a design: its channel against its guarantee, and on request its loss and its lower bound.
@@ -298,12 +301,18 @@ def _lower_bound(
         columns = (witness.report, source, target, lengths)
         prices = _units(witness.value[right], bits)
         growth: dict[int, int] = {}
+        far: dict[int, bool] = {}
         for price, k, s, t, length in zip(
             prices, *(c[right].tolist() for c in columns), strict=True
         ):
             if length not in growth:
                 x = epsilon * Fraction(length, 2**bound.scale_bits)
-                growth[length] = exp_ceil(x, _BITS)
+                growth[length] = exp_ceil(min(x, _FAR), _BITS)
+                far[length] = x > _FAR
+            if price and far[length]:
+                # No float could pay for it, and no multiplier needs it.
+                strange += 1
+                continue
             # A price rounded down is a price as good as any: only what it costs is rounded up.
             rows[labels[s]][k] += price
             rows[labels[t]][k] += -price * growth[length] >> _BITS
