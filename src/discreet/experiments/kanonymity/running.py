@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from discreet.experiments.drawing import lines
+from discreet.experiments.kanonymity.instances import fars
 from discreet.kanonymity.as_published import reproduce
 from discreet.kanonymity.candidate import Limits, audit
 from discreet.kanonymity.doka import DokaGreedy, DokaHungarian, DokaSortGreedy
@@ -18,7 +19,7 @@ from discreet.kanonymity.segmentation import Segmentation
 from discreet.kanonymity.split_carry import SplitCarry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.candidate import Method
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["FREEFORM", "OURS", "PAPER", "draw", "measured"]
+__all__ = ["FREEFORM", "OURS", "PAPER", "draw", "measured", "warm"]
 
 PAPER: dict[str, Method] = {
     "initial": Initial(),
@@ -49,6 +50,12 @@ FREEFORM: dict[str, DokaGreedy | DokaSortGreedy | DokaHungarian] = {
 
 OURS = ("segmentation", "discreet")
 """One method of this library, and what it does by itself within a time limit."""
+
+
+def warm(names: Iterable[str]) -> None:
+    """Run methods once on twenty rows, so that no run that is measured holds their compilation."""
+    for name in names:
+        measured(fars(), 3, name, 0.2)
 
 
 def measured(problem: Problem, k: int, name: str, seconds: float) -> dict[str, Cell]:

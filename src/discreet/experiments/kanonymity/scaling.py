@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet.experiments.kanonymity.instances import census, crashes, health_insurance
 from discreet.experiments.kanonymity.published import EXTRACT
-from discreet.experiments.kanonymity.running import FREEFORM, draw, measured
+from discreet.experiments.kanonymity.running import FREEFORM, draw, measured, warm
 from discreet.experiments.record import Experiment
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def _run(  # noqa: PLR0917 - one part of a figure
     problem = table.numeric()
     n, m = table.values.shape
     rows: list[dict[str, Cell]] = []
+    warm(methods)
     for k in ks:
         for name in methods:
             on_progress(f"{n} rows, {m} columns, k = {k}: {name}")

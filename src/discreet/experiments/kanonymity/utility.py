@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.experiments.kanonymity.instances import census
 from discreet.experiments.kanonymity.published import EXTRACT_GCP
-from discreet.experiments.kanonymity.running import FREEFORM, draw, measured
+from discreet.experiments.kanonymity.running import FREEFORM, draw, measured, warm
 from discreet.experiments.record import Experiment
 from discreet.kanonymity.candidate import Limits
 from discreet.kanonymity.greedy_search import GreedySearch
@@ -37,6 +37,7 @@ def figures3to4(
     seconds = limit or (3.0 if quick else 60.0)
     rows: list[dict[str, Cell]] = []
     sources = set()
+    warm(_METHODS)
     for n in sizes:
         table = census(n, 8, seed=seed, data=data)
         sources.add(table.source)

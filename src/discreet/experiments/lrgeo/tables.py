@@ -248,7 +248,7 @@ def _methods(
 
 def _why(error: Exception) -> str:
     if isinstance(error, SolverError):
-        return "too large" if "GiB" in str(error) else "the solver failed"
+        return "too large" if "GiB" in str(error) else "no such channel"
     return "time limit" if isinstance(error, LimitReachedError) else "infeasible"
 
 
