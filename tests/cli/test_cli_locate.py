@@ -48,7 +48,7 @@ def test_a_place_on_standard_input_is_located_and_not_repeated(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    files = ["--state", tmp_path / "s", "--cache", tmp_path / "c"]
+    files = ["--state", tmp_path / "s", "--cache", tmp_path / "c", "--max-epsilon", "2/km"]
     typed(monkeypatch, f"{HERE}\n")
     said = say(capsys, "locate", "-", "--server", url, "--json", *files)
     assert (said.status, said.err) == (0, "")
@@ -91,6 +91,26 @@ def test_places_in_the_south_and_west_begin_with_a_minus(
 @pytest.mark.parametrize(
     ("options", "complaint"),
     {
+        "accepted of nothing": (
+            ["--server", "http://127.0.0.1:9", "--max-epsilon", 2],
+            "--max-epsilon: expected a number per km or m",
+        ),
+        "accepted of another unit": (
+            ["--server", "http://127.0.0.1:9", "--max-epsilon", "2/mile"],
+            "--max-epsilon: expected a number per km or m",
+        ),
+        "nothing accepted": (
+            ["--server", "http://127.0.0.1:9", "--max-epsilon", "0/km"],
+            "--max-epsilon: expected a positive number",
+        ),
+        "no number": (
+            ["--server", "http://127.0.0.1:9", "--max-epsilon", "x/km"],
+            "--max-epsilon: expected",
+        ),
+        "plain HTTP without a limit": (
+            ["--server", "http://192.0.2.1", "--plain-http"],
+            "--max-epsilon: expected the weakest guarantee that you accept",
+        ),
         "no TLS": (["--server", "http://192.0.2.1"], "--server: expected https"),
         "no address": (["--server", "here"], "--server: expected an address"),
         "odd epochs": (["--server", "http://127.0.0.1:9", "--epoch", 7], "--epoch: expected"),

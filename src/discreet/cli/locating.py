@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.inputs import parse_budget
 from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts, warn
 from discreet.cli.serving import need_service
 from discreet.core.errors import InvalidProblemError, LimitReachedError
-from discreet.core.exact import float_ceil
+from discreet.core.exact import decimal_up, float_ceil
+from discreet.core.guarantee import MetricDP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +35,7 @@ _EXAMPLES = """Examples:
 ```
 echo '41.8986 12.4769' | discreet locate - --server http://127.0.0.1:8080 --json
 
-echo '41.8986 12.4769' | discreet locate - --server https://places.example.org --epoch 86400 --for-life 500
+echo '41.8986 12.4769' | discreet locate - --server https://places.example.org --max-epsilon 2/km --for-life 500
 
 discreet locate --page --server http://127.0.0.1:8080
 ```
@@ -64,6 +66,16 @@ def locate(
             rich_help_panel=_WIRE,
         ),
     ] = False,
+    max_epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="E/km",
+            help="The most that you accept, such as 2/km, for any two places: what is weaker is refused before a place "
+            "is read. Without it, whatever the server publishes first, and later nothing weaker than that. Needed with "
+            "--plain-http.",
+            rich_help_panel=_WIRE,
+        ),
+    ] = None,
     wait: Annotated[
         float,
         typer.Option(help="Seconds to wait for a server that is away.", rich_help_panel=_WIRE),
@@ -132,7 +144,12 @@ def locate(
         ),
     ] = False,
     accept_no_guarantee: Annotated[
-        bool, typer.Option("--accept-no-guarantee", rich_help_panel=_PAPER)
+        bool,
+        typer.Option(
+            "--accept-no-guarantee",
+            help="Say that you know what --published gives away.",
+            rich_help_panel=_PAPER,
+        ),
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -159,6 +176,7 @@ def locate(
             "arguments show in the list of processes; `-` reads the place from standard input",
             quiet=quiet,
         )
+    accepts = _accepted(max_epsilon)
     epochs = Epochs(epoch, per_day=per_day, for_life=for_life)
     recorder = _recorder() if page else None
     asked = Asked(server, patience=wait, allow_plain=plain_http, transport=recorder)
@@ -167,10 +185,12 @@ def locate(
         state=None if state is None else Path(state).absolute(),
         cache=None if cache is None else Path(cache).absolute(),
         epochs=epochs,
+        accepts=accepts,
         refresh=refresh,
     ) as client:
         # First all that is fetched, then the place.
-        client.prepared()
+        if client.is_first:
+            warn(_taken(client), quiet=quiet)
         if recorder is not None:
             paper = _paper(server, plain_http=plain_http, wait=wait) if published else None
             _show(client, asked, recorder, port, paper=paper, as_json=as_json, quiet=quiet)
@@ -182,6 +202,27 @@ def locate(
             client.pin(point)
         _say(client, client.locate(point), as_json=as_json)
     return 0
+
+
+def _accepted(text: str | None) -> MetricDP | None:
+    """Read the weakest guarantee that is accepted."""
+    if text is None:
+        return None
+    try:
+        epsilon, unit = parse_budget(text)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("--max-epsilon", error.expected, error.got) from None
+    if unit not in ("km", "m"):
+        raise InvalidProblemError("--max-epsilon", "a number per km or m, such as 2/km", repr(text))
+    return MetricDP(epsilon, unit)
+
+
+def _taken(client: Client) -> str:
+    guarantee = client.mechanism.guarantee
+    return (
+        f"the server chose epsilon: {decimal_up(guarantee.epsilon)} per {guarantee.unit}; later nothing weaker is "
+        "taken from it, and --max-epsilon says what you accept"
+    )
 
 
 def _recorder() -> Recorder:
@@ -266,6 +307,10 @@ def _say(client: Client, found: Located, *, as_json: bool) -> None:
         "spent_in_all": in_all,
         "unit": found.unit,
         "mechanism": client.mechanism.digest,
+        "guarantee": {
+            **client.mechanism.guarantee.to_dict(),
+            "sentence": str(client.mechanism.guarantee),
+        },
     }
     rows = [
         ("report", f"{found.report[0]:.7g} {found.report[1]:.7g}"),

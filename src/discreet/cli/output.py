@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Status", "emit", "facts", "fail", "status_of", "stopped", "warn"]
 
 _ARGUMENTS = {
+    "accepts": "--max-epsilon",
     "allow_unprotected": "--allow-unprotected",
     "cell": "--cell",
     "dataset": "--dataset",

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.certificate import Certificate, Check
+from discreet.core.errors import CertificateError, InvalidProblemError
+from discreet.core.exact import decimal, decimal_up
+from discreet.core.guarantee import MetricDP
 from discreet.core.randomness.bits import SystemBits
+from discreet.lrgeo._space import per_unit
 from discreet.lrgeo.verify import verify
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.randomness.bits import RandomBits
     from discreet.lrgeo.mechanism import Mechanism
 
-__all__ = ["Client"]
+__all__ = ["Client", "held_everywhere"]
 
 
 @final
@@ -29,13 +35,17 @@ class Client:
     verified_digest
         The digest of a mechanism that was verified before: with it, the mechanism must be that one, and is not verified
         again. By default it is verified now, which takes seconds for a thousand places.
+    accepts
+        The weakest guarantee that its user accepts, without a radius: a mechanism with a larger epsilon between any two
+        places is refused, however well it keeps what it claims. By default every epsilon is accepted.
 
     Raises
     ------
     InvalidProblemError
-        For another mechanism than the one that was verified.
+        For another mechanism than the one that was verified, or an acceptance with a radius or of another unit than
+        kilometers and meters.
     CertificateError
-        For a mechanism that does not keep what it claims.
+        For a mechanism that does not keep what it claims, or claims less than is accepted.
 
     Guarantee
     ---------
@@ -53,7 +63,15 @@ class Client:
     True
     """
 
-    def __init__(self, mechanism: Mechanism, *, verified_digest: str | None = None) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        verified_digest: str | None = None,
+        accepts: MetricDP | None = None,
+    ) -> None:
+        if accepts is not None:
+            _refuse_weaker(mechanism, accepts)
         if verified_digest is None:
             share = mechanism.totals_share
             verify(mechanism.channel, mechanism.guarantee, totals_share=share).raise_for_failure()
@@ -105,3 +123,41 @@ class Client:
         return self._mechanism.region.where(
             self._mechanism.channel.report(place, bits or SystemBits())
         )
+
+
+def held_everywhere(mechanism: Mechanism) -> MetricDP | None:
+    """Give the guarantee that a mechanism claims for any two places, however far apart; nothing where it claims none.
+
+    A radius protects pairs beyond it by chains of nearer ones: how much longer these are is computed here, and not
+    taken from what the mechanism says.
+
+    Examples
+    --------
+    >>> from discreet.lrgeo import Mechanism, Region, design
+    >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    >>> near = Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5))
+    >>> held = held_everywhere(near)
+    >>> held is not None and round(float(held.epsilon), 3)
+    2.828
+    """
+    claimed, space = mechanism.guarantee, mechanism.region.space
+    if claimed.radius is None:
+        return MetricDP(claimed.epsilon, claimed.unit)
+    stretch = space.adjacency(claimed.radius).stretch(space)
+    return None if stretch is None else MetricDP(claimed.epsilon * stretch, claimed.unit)
+
+
+def _refuse_weaker(mechanism: Mechanism, accepts: MetricDP) -> None:
+    if accepts.radius is not None:
+        raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)
+    held = held_everywhere(mechanism)
+    found = float("inf") if held is None else _per_kilometer(held)
+    told = "no epsilon" if held is None else f"{decimal_up(held.epsilon)} per {held.unit}"
+    name = f"{told} between any two places, where {decimal(accepts.epsilon)} per {accepts.unit} is accepted"
+    check = Check(name, found, _per_kilometer(accepts), exact=True)
+    if not check.passed:
+        raise CertificateError(Certificate((check,)))
+
+
+def _per_kilometer(guarantee: MetricDP) -> Fraction:
+    return guarantee.epsilon * per_unit("km") / per_unit(guarantee.unit)

@@ -91,6 +91,12 @@ class Server:
             transport=transport,
         )
 
+    @property
+    def is_exposed(self) -> bool:
+        """Whether whoever is on the way may change what it says: another machine, over plain HTTP."""
+        parts = httpx.URL(self.url)
+        return parts.scheme == "http" and not _is_here(parts.host)
+
     def close(self) -> None:
         """Close the connections."""
         self._http.close()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, final
 from discreet import lrgeo
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo import Epochs, Mechanism
+from discreet.lrgeo.client import held_everywhere
 from discreet.lrgeo.epochs import keep, pin, reserve
 from discreet.lrgeo.messages import Published
 from discreet.service.asking import Server
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from discreet.core.guarantee import MetricDP
     from discreet.core.randomness import RandomBits
     from discreet.lrgeo import State
 
@@ -88,6 +90,11 @@ class Client:
         The folder of mechanisms; one of this user's by default.
     epochs
         The public clock, and the budgets.
+    accepts
+        The weakest guarantee that its user accepts, for all pairs of places. Whoever chooses the mechanism chooses its
+        epsilon, and a mechanism that gives the place away keeps what it claims. By default the first that a server
+        publishes is taken, and none that is weaker than the last one; over plain HTTP from another machine, where
+        anybody on the way could choose, this must be given.
     refresh
         Seconds for which a mechanism is used before the server is asked whether it still is the one. Asking says
         that somebody is here, and when.
@@ -97,7 +104,7 @@ class Client:
     Raises
     ------
     InvalidProblemError
-        For an address that is none, or one that needs HTTPS.
+        For an address that is none, or one that needs HTTPS or `accepts`.
 
     Guarantee
     ---------
@@ -112,10 +119,16 @@ class Client:
         state: Path | None = None,
         cache: Path | None = None,
         epochs: Epochs | None = None,
+        accepts: MetricDP | None = None,
         refresh: float = _DAY,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._server = Server(server) if isinstance(server, str) else server
+        if accepts is None and self._server.is_exposed:
+            expected = "the weakest guarantee that you accept, since anybody on the way could offer another"
+            raise InvalidProblemError("accepts", expected, "none, over plain HTTP")
+        self._accepts = accepts
+        self._unknown = False
         self._cache = MechanismCache(cache or default_folder("cache"), self._server.url)
         self._state = StateFile(state or default_folder("state") / "locate.json")
         self._epochs = epochs or Epochs()
@@ -159,11 +172,17 @@ class Client:
         InvalidProblemError
             For what is no whole mechanism.
         CertificateError
-            For a mechanism that does not keep what it claims.
+            For a mechanism that does not keep what it claims, or is weaker than what is accepted.
         LimitReachedError
             When the server does not answer.
         """
         return self.prepared().mechanism
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing was known of the server and nothing was said, so that whatever it published was taken."""
+        self.prepared()
+        return self._unknown and self._accepts is None
 
     def prepared(self) -> lrgeo.Client:
         """Fetch and verify what is needed before a place is: from here on nothing is sent."""
@@ -173,8 +192,9 @@ class Client:
 
     def _fetched(self) -> lrgeo.Client:
         kept, now = self._cache.read(), self._now()
+        self._unknown = kept is None
         if kept is not None and 0 <= now - kept.fetched < self._refresh:
-            return _trusted(kept.mechanism)
+            return self._trusted(kept.mechanism)
         known = None if kept is None else kept.mechanism.digest
         said = self._server.get("/v1/mechanism", Published, known=known)
         if said is None:
@@ -183,12 +203,15 @@ class Client:
                     "server", "a mechanism", "nothing new, though none is known"
                 )
             self._cache.write(kept.mechanism, now)
-            return _trusted(kept.mechanism)
+            return self._trusted(kept.mechanism)
         mechanism = Mechanism.from_dict(said.mechanism)
         if mechanism.digest != said.digest:
             raise InvalidProblemError("server", "the mechanism that it names", "another")
+        accepts = self._accepts
+        if accepts is None and kept is not None:
+            accepts = held_everywhere(kept.mechanism)
         # Seconds, once for each mechanism: every pair of places, in integers.
-        client = lrgeo.Client(mechanism)
+        client = lrgeo.Client(mechanism, accepts=accepts)
         self._cache.write(mechanism, now)
         return client
 
@@ -281,6 +304,6 @@ class Client:
     def _today(self, state: State, now: float) -> Fraction:
         return state.spent_today if state.day == self._epochs.day(now) else Fraction(0)
 
-
-def _trusted(mechanism: Mechanism) -> lrgeo.Client:
-    return lrgeo.Client(mechanism, verified_digest=mechanism.digest)
+    def _trusted(self, mechanism: Mechanism) -> lrgeo.Client:
+        digest = mechanism.digest
+        return lrgeo.Client(mechanism, verified_digest=digest, accepts=self._accepts)
