@@ -244,6 +244,7 @@ def test_a_record_alone_is_refused(tmp_path: Path) -> None:
         lambda m: m["measurement"].update(scales=["1"]),
         lambda m: m["measurement"].update(shares=["1"]),
         lambda m: m["measurement"].update(scales=["-1"] * 5),
+        lambda m: m["measurement"].update(seeded=-1),
         lambda m: m.update(guarantee={"kind": "k-anonymity", "k": 2, "quasi_identifiers": ["a"]}),
     ],
 )
@@ -292,3 +293,11 @@ def test_the_record_holds_no_private_value(tmp_path: Path) -> None:
         "labels", "parents", "max_size", "units", "max_quantity", "group_totals", "digest",
     }  # fmt: skip
     assert meta["frame"]["group_totals"] is None
+
+
+def test_a_record_of_no_kind_is_none_of_ours(tmp_path: Path) -> None:
+    """What a table is was asked of the record before anything else, and it must say it."""
+    save_counts(made(), tmp_path / "out.csv")
+    alter(tmp_path / "out.csv", lambda meta: meta.pop("kind"))
+    with pytest.raises(InvalidProblemError, match="a discreet artefact"):
+        kind_of(tmp_path / "out.csv")

@@ -161,6 +161,8 @@ def load_measurements(path: str | os.PathLike[str]) -> Measured:
         guarantee = guarantee_from_dict(meta["guarantee"])
         if not isinstance(guarantee, PureDP | ZeroConcentratedDP):
             raise InvalidProblemError("guarantee", "pure or zero-concentrated", "another")
+        if not isinstance(made["seeded"], bool):
+            raise InvalidProblemError("seeded", "true or false", type(made["seeded"]).__name__)
         return Measured(
             frame,
             made["kind"],

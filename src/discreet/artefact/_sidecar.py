@@ -215,7 +215,7 @@ def read_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
         ) from None
     except (ValueError, RecursionError) as error:
         raise InvalidProblemError("path", "a whole .discreet.json", f"{beside}: {error}") from None
-    if meta.get("format") != FORMAT:
+    if meta.get("format") != FORMAT or not isinstance(meta.get("kind"), str):
         raise InvalidProblemError("path", "a discreet artefact", str(beside))
     if meta.get("schema_version") != _VERSION:
         expected = f"{_VERSION}; a newer discreet may read it"
