@@ -124,7 +124,7 @@ def one_pass(loss: Fraction, delta: Fraction, neighbors: str) -> ApproxDP:
     References
     ----------
     [GLMRT10]_, Section 7, with :math:`e^c - 1` in place of :math:`(e - 1) c`, and proved for every :math:`c > 0`, every
-    matroid and k-submodular functions on the page *Accounting for a choice*.
+    matroid and k-submodular functions on the page *One pass over a sum*.
 
     Examples
     --------

@@ -40,7 +40,7 @@ class Algorithm3:
     ---------
     Theorem 5.4 of [RY20]_ with its constant: each of the r draws is c w-DP, w the width of a score, since the common
     constant F(s) drops out of the law. The coefficient is the largest that some valid rule of composition allows.
-    With probability at least :math:`1 - r\beta`, :math:`F \ge OPT/2 - (r/c) \ln(k n/\beta)` (Theorem 5.3, where the
+    With probability at least :math:`1 - r\beta`, :math:`F \ge OPT/2 - (r/2c) \ln(k n/\beta)` (Theorem 5.3, where the
     paper's logarithm lacks k).
 
     Complexity

@@ -164,7 +164,7 @@ class PartSampled:
     ---------
     Privacy as Algorithm 3. Ratio 1/2 with probability :math:`1 - 2\gamma`: the chosen element of part p exchanges with
     *any* unused element of the optimum in p, and the candidates hold one with probability at least
-    :math:`1 - \gamma/r`; see the page *Greedy choices*.
+    :math:`1 - \gamma/r`; see the page *Sampling inside parts*.
 
     Complexity
     ----------

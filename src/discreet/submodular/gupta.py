@@ -42,7 +42,7 @@ class Gupta:
 
     References
     ----------
-    [GLMRT10]_, Section 7, for a cardinality bound; the proof on the page *Accounting for a choice* is for any matroid.
+    [GLMRT10]_, Section 7, for a cardinality bound; the proof on the page *One pass over a sum* is for any matroid.
 
     Examples
     --------

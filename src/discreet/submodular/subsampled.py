@@ -61,8 +61,8 @@ class Subsampled:
 
     References
     ----------
-    [GKKMS24]_ for the idea; the proof, also for k-submodular functions and any matroid, stands on the page *Accounting
-    for a choice*.
+    [GKKMS24]_ for the idea; the proof, also for k-submodular functions and any matroid, stands on the page *The secret
+    subsample*.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class SubsampledRounds:
 
     References
     ----------
-    [BV14]_ and [GKKMS24]_; the proof stands on the page *Draws of bases, and continuous greedy*.
+    [BV14]_ and [GKKMS24]_; the proof stands on the page *Rounds on a secret subsample*.
 
     Examples
     --------
