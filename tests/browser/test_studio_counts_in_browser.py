@@ -90,12 +90,12 @@ def fund(watched: Watched) -> None:
     page.wait_for_selector("#book strong")
     assert "4 left for people" in page.inner_text("#book")
     page.wait_for_selector("#compare:enabled")
-    page.focus("#amount")
+    assert page.evaluate("document.activeElement.id") == "amount"
     watched.tab_to("#compare")
     keys.press("Enter")
     page.wait_for_selector(".choice")
     page.wait_for_selector("#compare:enabled")
-    page.focus("#levels")
+    assert page.evaluate("document.activeElement.id") == "costs-title"
     watched.tab_to(".choice")
     keys.press("Space")
     for _ in range(3):
@@ -191,6 +191,9 @@ def test_refusals_are_sentences_at_the_width_of_a_phone(
         page.wait_for_selector("#said-list:not(:empty)")
         page.click("#layout button.main")
         page.wait_for_selector("#release")
+        page.check("#public-table")
+        page.click("#layout button.main")
+        page.wait_for_selector("#budget .notice")
         page.fill("#amount", "1")
         page.click("#release button.main")
         page.wait_for_selector("#budget-alert:not(:empty)")

@@ -244,17 +244,28 @@ def test_a_register_of_units_makes_their_number_exact(browser: Browser, ledger: 
     # Sizes above the largest count as the largest: 5, 6, 7 and 8 of 0 to 8.
     assert out.counts[0].tolist() == [7, 7, 7, 7, 7, 28 - 3]
     assert shown["public_units"]
-    assert shown["levels"][0]["rows"] == [("all", 53, 53, 53)]
+    assert shown["levels"][0]["rows"] == [("all", "53", "53 to 53")]
 
 
-def test_a_method_of_sorted_sizes_has_no_intervals(browser: Browser, ledger: Path) -> None:
-    loaded(browser, UNITS, "units")
-    browser.at("counts/list?which=units&name=units.csv", csv(UNITS))
-    form = {"kind": "units", "size": "size", "public": "units", "method": "hay_sorted"}
+@pytest.mark.parametrize("method", ["hay_sorted", "m_c_ch_calibrated"])
+def test_a_method_without_counts_by_size_has_no_intervals(
+    browser: Browser, ledger: Path, method: str
+) -> None:
+    deep = UNITS.filter(pl.col("county") != "")
+    loaded(browser, deep, "units")
+    browser.at("counts/list?which=units&name=units.csv", csv(deep))
+    form = {"kind": "units", "size": "size", "public": "units", "method": method}
     shown = released(browser, ledger, **form)
     assert not shown["measured"]
     assert [name for name, _ in shown["files"]] == [n for n in DOWNLOADS if "measure" not in n]
     assert [level["picture"] for level in shown["levels"]] == [None, None, None]
+
+
+def test_fractional_counts_are_shown_with_one_digit(browser: Browser, ledger: Path) -> None:
+    loaded(browser)
+    shown = released(browser, ledger, method="hay_tree")
+    assert all(re.fullmatch(r"-?[0-9]+\.[0-9]", row[1]) for row in shown["sizes"]["rows"])
+    assert not shown["adds_up"]
 
 
 def test_many_regions_are_shown_in_part(browser: Browser, ledger: Path) -> None:
@@ -437,6 +448,29 @@ def test_the_ledger_stays_and_is_no_other_file(
     assert browser.at("leave", b"").status_code == 204
     assert not folder.exists()
     assert left(ledger) == ["1"]
+
+
+def test_a_proposed_ledger_that_is_none_is_said_and_another_may_be_named(
+    browser: Browser, ledger: Path, tmp_path: Path
+) -> None:
+    loaded(browser)
+    ledger.write_text("not a ledger at all\n" * 100, encoding="utf-8")
+    said = browser.at("counts/public", LAYOUT)
+    assert said.status_code == 200
+    assert "a whole ledger" in said.text
+    assert "Name another file" in said.text
+    form = {**LAYOUT, **ASKED}
+    assert browser.at("counts/budget", {**form, "ledger": str(ledger)}).status_code == 400
+    other = browser.at("counts/budget", {**form, "ledger": str(tmp_path / "other.db")})
+    assert "people has no budget in this ledger" in other.text
+
+
+@pytest.mark.parametrize("name", ["a\0b", "~nobody-of-this-name/l.db", "x" * 5000])
+def test_a_name_that_can_be_no_ledger_is_refused(browser: Browser, name: str) -> None:
+    loaded(browser)
+    grant = {**LAYOUT, **ASKED, "limit-notion": "epsilon", "limit-amount": "1", "ledger": name}
+    for path in ("counts/grant", "counts/budget", "counts/run"):
+        assert browser.at(path, grant).status_code == 400
 
 
 def test_a_release_that_is_paid_for_is_not_ended_by_another_job(

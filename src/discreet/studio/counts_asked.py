@@ -56,6 +56,7 @@ NEIGHBORS = {
 _TITLES = {
     "epsilon": "Epsilon",
     "guarantee": "The promise",
+    "kind": "Method",
     "levels": "Parts of the budget",
     "max_quantity": "Largest quantity",
     "max_size": "Largest size",
@@ -66,6 +67,7 @@ _TITLES = {
     "region_list": "The list of regions",
     "regions": "Regions",
     "rho": "Rho",
+    "tree": "Regions",
     "units": "The units",
     "unit, quantity, person": "Unit, quantity, person",
 }

@@ -139,7 +139,7 @@ def refuse_beyond(path: Path, dataset: str, guarantee: Guarantee) -> None:
         When the promise cannot be added to the budget.
     """
     if not path.exists() or dataset not in Ledger(path).datasets:
-        raise BudgetError(f"{dataset} has no budget in this ledger; grant one first")
+        raise BudgetError(f"data set {dataset!r} has no budget in this ledger; grant one first")
     account = Ledger(path).account(dataset)
     with titled():
         account.charge(guarantee)

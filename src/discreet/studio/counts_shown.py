@@ -12,6 +12,7 @@ from discreet.core.guarantee import PureDP
 from discreet.hierarchy import query
 from discreet.hierarchy.result import region_names
 from discreet.plot import plot_answers, plot_counts
+from discreet.plot._ground import INK
 from discreet.report.figures import new_figure
 from discreet.report.words import guesses
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["describe_release"]
 
 MOST_REGIONS = 40
-"""Regions of one level that are drawn and listed: those with the greatest published counts."""
+"""Regions of one level that are drawn and listed, those with the greatest published counts; and sizes of the whole."""
 
 _ROWS = 12
 
@@ -81,18 +82,14 @@ def _levels(result: RegionCounts) -> list[dict[str, Any]]:
         nodes = np.arange(start, stop)
         largest = np.sort(nodes[np.argsort(-counted[nodes], kind="stable")[:MOST_REGIONS]])
         answers = _answers(result, largest)
-        low_high = [("", "")] * len(largest)
-        if answers is not None:
-            low, high = answers.values - answers.half_widths, answers.values + answers.half_widths
-            low_high = list(zip(low.tolist(), high.tolist(), strict=True))
-        listed = zip(largest.tolist(), low_high, strict=True)
+        listed = zip(largest.tolist(), _ends(answers, len(largest)), strict=True)
         found.append(
             {
                 "level": level,
                 "regions": len(nodes),
                 "shown": len(largest),
                 "picture": None if answers is None or len(largest) < 2 else _draw_answers(answers),
-                "rows": [(names[node], counted[node].item(), *ends) for node, ends in listed],
+                "rows": [(names[node], _text(counted[node].item()), ends) for node, ends in listed],
             }
         )
     return found
@@ -111,6 +108,20 @@ def _checks(certificate: Certificate) -> list[tuple[str, str, str, str, bool]]:
     ]
 
 
+def _ends(answers: Answers | None, many: int) -> list[str]:
+    """Write intervals; nothing where there are none."""
+    if answers is None:
+        return [""] * many
+    low, high = answers.values - answers.half_widths, answers.values + answers.half_widths
+    ends = zip(low.tolist(), high.tolist(), strict=True)
+    return [f"{least:,} to {most:,}" for least, most in ends]
+
+
+def _text(count: float) -> str:
+    """Write a count, which some methods leave fractional."""
+    return f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"
+
+
 def _answers(result: RegionCounts, nodes: NDArray[np.int64]) -> Answers | None:
     if result.measurements is None:
         return None
@@ -125,10 +136,19 @@ def _draw_answers(answers: Answers) -> str:
     return _picture(figure)
 
 
-def _sizes(result: RegionCounts) -> str:
-    figure = new_figure(4.9, 2.0)
-    plot_counts(result, ax=figure.add_subplot())
-    return _picture(figure)
+def _sizes(result: RegionCounts) -> dict[str, Any]:
+    """Give the whole by size: published, and by measurements with their intervals where they were kept."""
+    figure, measured = new_figure(4.9, 2.4), result.measurements
+    axes = plot_counts(result, ax=figure.add_subplot())
+    shown = min(len(axes.patches), MOST_REGIONS)
+    sizes, rows = result.frame.sizes[:shown].tolist(), []
+    for at, size in enumerate(sizes):
+        answer = None if measured is None else query(measured, sizes=[size], level=1)
+        if answer is not None:
+            whiskers: dict[str, Any] = {"fmt": "none", "ecolor": INK, "capsize": 3, "lw": 1}
+            axes.errorbar([size], answer.values, yerr=answer.half_widths, **whiskers)
+        rows.append((f"{size:,}", _text(result.counts[0, at].item()), *_ends(answer, 1)))
+    return {"picture": _picture(figure), "rows": rows, "more": shown < result.frame.n_sizes}
 
 
 def _picture(figure: Figure) -> str:
@@ -138,12 +158,12 @@ def _picture(figure: Figure) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(written.getvalue()).decode()}"
 
 
-def _sample(result: RegionCounts) -> list[tuple[int, str, int, Any]]:
+def _sample(result: RegionCounts) -> list[tuple[int, str, int, str]]:
     """Take the first sizes of the first region of each level."""
     tree, names, sizes = result.frame.tree, region_names(result.frame.tree), result.frame.sizes
     each = max(1, _ROWS // (tree.depth + 1))
     return [
-        (level + 1, names[node], int(sizes[at]), result.counts[node, at].item())
+        (level + 1, names[node], int(sizes[at]), _text(result.counts[node, at].item()))
         for level, node in enumerate(tree.level_start[:-1].tolist())
         for at in range(min(each, len(sizes)))
     ]

@@ -105,7 +105,8 @@ class Publish:
             asked.guarantee,
             method=asked.method,
             levels=asked.levels,
-            keep_measurements=kind != "sorted",
+            # Others cannot be asked one size at a time.
+            keep_measurements=kind in ("survival", "direct"),
             on_progress=lambda text: tell({"text": text}),
         )
         public = (*made.provenance.assumed_public, *declared(frame, self.layout))
