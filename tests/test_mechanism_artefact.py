@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 
 from discreet.artefact import MECHANISM, load_mechanism, save_mechanism, zip_kind
 from discreet.cli.app import app
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import CertificateError, InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.lrgeo import Client, Mechanism, Region, design, verify
 
@@ -102,3 +103,28 @@ def test_a_mechanism_of_another_region_is_refused() -> None:
     assert Mechanism.from_design(made, region).region.K == 9
     with pytest.raises(InvalidProblemError, match="region"):
         Mechanism.from_design(made, Region.from_grid(3, 4, cell="0.5", unit="km"))
+
+
+def test_what_is_told_of_places_far_apart_is_checked_before_it_is_shown(tmp_path: Path) -> None:
+    """Each pair keeps its inequality; what the sentence says of all of them is a lie."""
+    from dataclasses import replace
+
+    region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    mechanism = Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5))
+    scope = mechanism.guarantee.scope
+    assert scope is not None
+    for lie in (
+        replace(scope, all_pairs_epsilon=Fraction(2)),
+        replace(scope, all_pairs_epsilon=None),
+        replace(scope, n_secrets=10**6),
+        replace(scope, joined=3),
+        replace(scope, space="0" * 64),
+    ):
+        told = replace(mechanism, guarantee=MetricDP(2, "km", "0.5", scope=lie))
+        save_mechanism(told, tmp_path / "told")
+        with pytest.raises(CertificateError, match="facts misstated in the scope"):
+            Client(load_mechanism(tmp_path / "told"))
+        said = CliRunner().invoke(app, ["verify", str(tmp_path / "told"), "--json"])
+        assert not json.loads(said.stdout)["passed"]
+    silent = replace(mechanism, guarantee=MetricDP(2, "km", "0.5"))
+    assert Client(silent).mechanism is silent

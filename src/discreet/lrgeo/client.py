@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.core.randomness.bits import RandomBits
     from discreet.lrgeo.mechanism import Mechanism
 
-__all__ = ["Client", "held_everywhere"]
+__all__ = ["Client", "held_everywhere", "scope_check"]
 
 
 @final
@@ -74,7 +74,8 @@ class Client:
             _refuse_weaker(mechanism, accepts)
         if verified_digest is None:
             share = mechanism.totals_share
-            verify(mechanism.channel, mechanism.guarantee, totals_share=share).raise_for_failure()
+            made = verify(mechanism.channel, mechanism.guarantee, totals_share=share)
+            Certificate((*made.checks, scope_check(mechanism))).raise_for_failure()
         elif verified_digest != mechanism.digest:
             raise InvalidProblemError("mechanism", "the one that was verified", "another")
         self._mechanism = mechanism
@@ -145,6 +146,28 @@ def held_everywhere(mechanism: Mechanism) -> MetricDP | None:
         return MetricDP(claimed.epsilon, claimed.unit)
     stretch = space.adjacency(claimed.radius).stretch(space)
     return None if stretch is None else MetricDP(claimed.epsilon * stretch, claimed.unit)
+
+
+def scope_check(mechanism: Mechanism) -> Check:
+    """Compare what a mechanism says of places far apart, which its guarantee tells people, with what holds.
+
+    A mechanism may say nothing of them.
+
+    Examples
+    --------
+    >>> from discreet.lrgeo import Mechanism, Region, design
+    >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    >>> scope_check(Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5))).passed
+    True
+    """
+    scope, space = mechanism.guarantee.scope, mechanism.region.space
+    wrong = False
+    if scope is not None:
+        held, told = held_everywhere(mechanism), scope.all_pairs_epsilon
+        facts = (scope.space, scope.n_secrets, scope.components, scope.isolated, scope.joined)
+        wrong = facts != (space.digest, space.n, 1, (), 0)
+        wrong |= held is None or told is None or told < held.epsilon
+    return Check("facts misstated in the scope", int(wrong), 0, exact=True)
 
 
 def _refuse_weaker(mechanism: Mechanism, accepts: MetricDP) -> None:
