@@ -259,6 +259,26 @@ def test_limits_end_it_with_what_there_is(anchor: Any) -> None:
     assert wide.status == "gap reached"
 
 
+@pytest.mark.parametrize("limit", [None, 600.0])
+def test_proofs_of_infeasibility_keep_to_the_limit(
+    monkeypatch: pytest.MonkeyPatch, limit: float | None
+) -> None:
+    """A ray may take as long as a solve; it has the time that the decomposition has left."""
+    asked: list[float | None] = []
+    find = Model.farkas_ray
+
+    def noted(model: Model, *, time_limit: float | None = None) -> Any:
+        asked.append(time_limit)
+        return find(model, time_limit=time_limit)
+
+    monkeypatch.setattr(Model, "farkas_ray", noted)
+    program, blocks = needs_feasibility()
+    benders(program, blocks, options=BendersOptions(time_limit=limit))
+    assert asked
+    assert all((time is None) == (limit is None) for time in asked)
+    assert all(time is None or 0 < time < 600 for time in asked)
+
+
 def test_an_absolute_gap_ends_it_too() -> None:
     found = benders(*needs_feasibility(), options=BendersOptions(gap=0.0, absolute_gap=1e-3))
     assert found.upper - found.lower <= 1e-3

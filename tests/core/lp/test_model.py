@@ -249,6 +249,16 @@ def test_multipliers_of_infinite_sides_are_cleared_from_a_ray() -> None:
     assert y.tolist() == [1, -1, 0]
 
 
+def test_a_ray_is_not_sought_beyond_its_time() -> None:
+    """The elastic program is as large as the program: a decomposition with a limit may not wait for it."""
+    matrix = np.random.default_rng(0).random((80, 60))
+    program = LinearProgram(np.ones(60), matrix, row_lower=1, row_upper=1)
+    with pytest.raises(LimitReachedError):
+        Model(program).farkas_ray(time_limit=0)
+    y = Model(program).farkas_ray(time_limit=600)
+    assert infeasibility(program, y, tolerance=1e-9) > 1e-9
+
+
 def test_a_feasible_program_has_no_ray() -> None:
     model = Model(LinearProgram([1, 1], [[1, 1]], row_lower=1))
     with pytest.raises(SolverError, match="no verified ray.*violation of 0"):

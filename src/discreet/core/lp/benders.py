@@ -269,7 +269,8 @@ class _Loop:
                 break
             except InfeasibleError:
                 try:
-                    cut = block.cut("feasibility", model.farkas_ray())
+                    ray = model.farkas_ray(time_limit=self._how()["time_limit"])
+                    cut = block.cut("feasibility", ray)
                 except SolverError:
                     continue
                 if cut.constant > 0 and not cut.gradient.any():

@@ -171,7 +171,7 @@ class Model:
         )
         return run(self._highs, self._program, options)
 
-    def farkas_ray(self) -> NDArray[np.float64]:
+    def farkas_ray(self, *, time_limit: float | None = None) -> NDArray[np.float64]:
         r"""Prove that no point is feasible, by multipliers of the rows.
 
         .. math::
@@ -182,6 +182,11 @@ class Model:
         Every feasible point would have to be between the two. With r the right-hand side of rows :math:`A x \ge r`
         and :math:`x \ge 0` this is :math:`y \ge 0,\ A^\top y \le 0,\ r^\top y > 0`, the feasibility cut of Benders
         decomposition.
+
+        Parameters
+        ----------
+        time_limit
+            Wall-clock seconds for the elastic program, which may take as long as a solve.
 
         Returns
         -------
@@ -194,6 +199,8 @@ class Model:
         ------
         SolverError
             When no ray passes, as for a program that is feasible or nearly so.
+        LimitReachedError
+            When the time was not enough.
         InvalidProblemError
             For a mixed-integer program, which may be infeasible without a ray.
 
@@ -218,7 +225,7 @@ class Model:
             if proof is not None:
                 return proof
         program = _elastic(self._program)
-        elastic = run(load(program), program, Options(tolerance=_NOISE))
+        elastic = run(load(program), program, Options(tolerance=_NOISE, time_limit=time_limit))
         y = None if elastic.row_duals is None else self._verified(elastic.row_duals)
         if y is None:
             detail = f"the rows can be met up to a total violation of {elastic.objective:.3g}"
