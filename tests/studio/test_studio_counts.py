@@ -9,8 +9,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from discreet.artefact import load_counts, load_measurements
 from discreet.cli.app import run
@@ -21,6 +24,7 @@ from discreet.hierarchy import Frame
 from discreet.ledger import Ledger
 from discreet.studio.counts_asked import KINDS, NEIGHBORS, PUBLIC, read_asked, read_layout
 from discreet.studio.counts_costs import AMOUNTS, Costs, made_sizes
+from discreet.studio.counts_public import frame_of, public_of
 from discreet.studio.counts_tasks import DOWNLOADS, Publish
 from discreet.studio.jobs import Job
 from studio.asking import Browser
@@ -164,9 +168,26 @@ def test_a_made_table_has_the_public_number_of_units() -> None:
         made_sizes(Frame(tree, 3, "private"), 2**45)
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    units=st.lists(st.integers(0, 10**6), min_size=1, max_size=4),
+    max_size=st.integers(1, 40),
+    public=st.booleans(),
+)
+def test_a_made_table_counts_every_unit_once(
+    *, units: list[int], max_size: int, public: bool
+) -> None:
+    tree = Tree.from_paths([(str(at),) for at in range(len(units))])
+    totals = tree.totals(units) if public else None
+    frame = Frame(tree, max_size, "public" if public else "private", group_totals=totals)
+    made = made_sizes(frame, units[0]).counts
+    assert made.sum(axis=1).tolist() == (units if public else [units[0]] * len(units))
+    assert (np.diff(made, axis=1) <= 0).all()
+
+
 def test_of_the_private_table_only_names_of_columns_are_shown(browser: Browser) -> None:
     said = browser.at("counts/table?kind=persons&name=people.csv", csv(PEOPLE))
-    assert "read in UTF-8, separated by comma." in said.text
+    assert "<strong>people.csv</strong>, in UTF-8, separated by comma." in said.text
     assert str(PEOPLE.height) not in said.text
     assert "home-1" not in said.text
     assert "Fulton" not in said.text
@@ -188,6 +209,16 @@ def test_declared_regions_stand_in_the_record(browser: Browser, ledger: Path) ->
     assert stated["declaration about regions"].digest == stated["regions"].digest
     assert "declared by the publisher" in (folder / "report.html").read_text(encoding="utf-8")
     assert run(["verify", str(folder / "counts.csv")]) == 0
+
+
+def test_declared_regions_say_nothing_of_the_order_and_number_of_rows(browser: Browser) -> None:
+    form = {**LAYOUT, "public": "table"}
+    layout, seen = read_layout(form, PEOPLE.columns), set()
+    for table in (PEOPLE, PEOPLE.reverse(), PEOPLE.head(9), PEOPLE.vstack(PEOPLE)):
+        loaded(browser, table)
+        folder = browser.desks.get(browser.desk).folder
+        seen.add(frame_of(public_of(folder, layout), layout).digest)
+    assert len(seen) == 1
 
 
 def test_a_list_needs_no_declaration(browser: Browser, ledger: Path) -> None:
