@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,13 @@ import pytest
 import discreet.service
 from cli.commands import say
 from discreet.core.errors import BudgetError, InvalidProblemError
+from discreet.core.guarantee import MetricDP
 from discreet.lrgeo import Client as Plain
 from discreet.lrgeo import Epochs, State
 from discreet.lrgeo.epochs import keep, reserve
 from discreet.service import Client, PaperClient
 from discreet.service.asking import Server
-from discreet.service.page import Page, Published, Recorder, _dump
+from discreet.service.page import Page, Published, Recorder, _dump, _promise
 from service.running import ask, closed, in_thread, mechanism, paper_app, quick, region, sound_app
 
 if TYPE_CHECKING:
@@ -297,3 +299,14 @@ def test_a_long_body_is_shown_in_part() -> None:
     assert _dump(b"") == []
     assert _dump(bytes(range(18))) == [bytes(range(16)).hex(" "), "10 11"]
     assert _dump(bytes(5000))[-1] == "... and 904 more"
+
+
+def test_a_promise_is_never_printed_smaller_than_it_is() -> None:
+    """To six digits it was 2, which was not verified on anybody's machine."""
+    made = mechanism()
+    told = replace(made, guarantee=MetricDP("2.0000004", "km", "0.50000049"))
+    assert "e^(2.0000004 d)" in _promise(told)
+    assert "within 0.50000049 km" in _promise(told)
+    assert "2.0000004 per km" in repr(told)
+    long = replace(made, guarantee=MetricDP(Fraction(20000000001, 10**10), "km"))
+    assert "e^(2.000001 d)" in _promise(long)

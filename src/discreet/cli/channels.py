@@ -18,6 +18,7 @@ from discreet.cli.output import emit, warn
 from discreet.cli.registry import METHODS
 from discreet.cli.sampling import draw, find_secret
 from discreet.cli.statement import Aims, Places
+from discreet.core.exact import decimal_up
 
 __all__ = ["design", "info", "register", "sample"]
 
@@ -254,7 +255,7 @@ def sample(
     made = stored.design if isinstance(stored, Artefact) else stored
     place = find_secret(typed, made.channel.n_secrets, stored.labels)
     if n > 1:
-        cost = f"{float(n * made.guarantee.epsilon):g} per {made.guarantee.unit}"
+        cost = f"{decimal_up(n * made.guarantee.epsilon)} per {made.guarantee.unit}"
         warn(f"{n} reports of one secret cost {n} times epsilon: {cost}")
     data, text = (
         draw(stored, place, n) if isinstance(stored, Artefact) else draw_anchored(stored, place, n)

@@ -18,6 +18,7 @@ from discreet.core.guarantee import MetricDP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from discreet.lrgeo import Region
     from discreet.service import Client, Located
@@ -315,11 +316,15 @@ def _say(client: Client, found: Located, *, as_json: bool) -> None:
     rows = [
         ("report", f"{found.report[0]:.7g} {found.report[1]:.7g}"),
         ("epoch", found.epoch),
-        ("spent today", f"{today:g} per {found.unit}"),
-        ("spent in all", f"{in_all:g} per {found.unit}"),
+        ("spent today", f"{_up(found.spent_today)} per {found.unit}"),
+        ("spent in all", f"{_up(found.spent_in_all)} per {found.unit}"),
         ("guarantee", client.mechanism.guarantee),
     ]
     emit(data, facts(rows), as_json=as_json, command="locate")
+
+
+def _up(spent: Fraction) -> str:
+    return decimal_up(spent) if spent else "0"
 
 
 def read_place(words: Sequence[str]) -> tuple[float, float]:

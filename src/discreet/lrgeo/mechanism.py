@@ -18,7 +18,7 @@ import numpy as np
 from discreet.core.anchored import AnchoredChannel, Ball
 from discreet.core.certificate import Certificate
 from discreet.core.errors import DiscreetError, InvalidProblemError
-from discreet.core.exact import to_fraction
+from discreet.core.exact import decimal_up, to_fraction
 from discreet.core.guarantee import MetricDP, guarantee_from_dict
 from discreet.core.lattice import LatticeLengths
 from discreet.core.outcome import Provenance
@@ -131,7 +131,7 @@ class Mechanism:
     def __repr__(self) -> str:
         near = self.guarantee.radius
         pairs = "all pairs" if near is None else f"pairs within {float(near):g} {self.region.unit}"
-        epsilon = f"{float(self.guarantee.epsilon):g} per {self.region.unit}"
+        epsilon = f"{decimal_up(self.guarantee.epsilon)} per {self.region.unit}"
         return f"Mechanism({self.region.K} places, {epsilon}, {pairs})"
 
     @cached_property

@@ -19,7 +19,7 @@ import httpx
 import numpy as np
 
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
-from discreet.core.exact import float_ceil
+from discreet.core.exact import decimal, decimal_up, float_ceil
 from discreet.service.gate import HEADERS, refused
 from discreet.service.wire import JSON, decode
 
@@ -265,9 +265,9 @@ class Page:
 def _promise(mechanism: Mechanism) -> str:
     """Say what holds, for a person who looks at a map."""
     guarantee, unit = mechanism.guarantee, mechanism.region.unit
-    near = "" if guarantee.radius is None else f" within {float(guarantee.radius):g} {unit}"
+    near = "" if guarantee.radius is None else f" within {decimal(guarantee.radius)} {unit}"
     return (
-        f"No report is more than e^({float(guarantee.epsilon):g} d) times likelier from one place than from another"
+        f"No report is more than e^({decimal_up(guarantee.epsilon)} d) times likelier from one place than from another"
         f" d {unit} away, for any two of the {mechanism.region.K} places{near}. This was verified on your machine. A"
         " point counts as the place nearest to it."
     )
