@@ -51,6 +51,11 @@ def test_a_choice_has_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     for name in said.data["chosen"]:
         assert name in page
     assert "Attacked" not in page
+    panel = page.partition("Audited</h3>")[2].partition("</section>")[0]
+    assert "the verifier" in panel
+    assert "every draw replayed" in panel
+    assert panel.count("epsilon 1<") == 2
+    assert "<strong>" not in panel
 
 
 def test_a_choice_without_a_guarantee_has_no_page(capsys: pytest.CaptureFixture[str]) -> None:

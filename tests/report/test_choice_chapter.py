@@ -18,7 +18,10 @@ from discreet.plot import Curve
 from discreet.report import make_chapter, render_report
 from discreet.report.choosing import values
 from discreet.report.submodular import Ground, chapter
+from discreet.report.trying import audit_choice
 from discreet.submodular import Coverage, FacilityLocation, TopicInfluence, UniformMatroid, release
+from discreet.submodular.algorithm_1 import Algorithm1
+from discreet.submodular.permute_and_flip import PermuteAndFlip
 from discreet.submodular.problem import Selection
 
 MARKUP = "<b>&</b>"
@@ -52,6 +55,46 @@ def test_the_chapter_does_not_depend_on_records_beyond_the_choice() -> None:
     same = replace(other, result=outcome.result, certificate=outcome.certificate)
     assert chapter(outcome) == chapter(same)
     assert "37" not in re.sub(r"[0-9a-f]{64}|[\d.]+\d", "", chapter(outcome).body)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        PureDP(1, "add-remove-one"),
+        ApproxDP(1, "1e-6", "add-remove-one"),
+        ZeroConcentratedDP(1, "replace-one"),
+    ],
+)
+def test_a_choice_is_audited_by_the_verifier_and_by_every_draw_of_its_method(
+    claim: PureDP | ApproxDP | ZeroConcentratedDP,
+) -> None:
+    """Other records with the same choice have the same audits, for none is read."""
+    matroid = UniformMatroid(5, 2)
+    outcome = release(Coverage(TABLE), matroid, claim, method=PermuteAndFlip())
+    verifier, replay = audit_choice(outcome, matroid)
+    assert (verifier.strength, replay.strength) == ("certified", "exact")
+    assert not verifier.rejected
+    assert not replay.rejected
+    other = release(Coverage(TABLE[:20]), matroid, claim, method=PermuteAndFlip())
+    same = replace(other, result=outcome.result, certificate=outcome.certificate)
+    assert audit_choice(same, matroid) == (verifier, replay)
+    assert "Audited" in chapter(outcome, audits=(verifier, replay)).body
+
+
+def test_a_choice_that_may_not_be_chosen_is_rejected_by_its_audit() -> None:
+    """The verifier is asked anew: a certificate that the release brings along is not believed."""
+    verifier, *_ = audit_choice(made(), UniformMatroid(5, 1))
+    assert verifier.rejected
+    body = chapter(made(), audits=(verifier,)).body
+    assert "<strong>" in body.partition("Audited")[2]
+
+
+def test_a_method_whose_draws_take_long_is_verified_only() -> None:
+    matroid = UniformMatroid(5, 2)
+    outcome = release(
+        Coverage(TABLE), matroid, ApproxDP(1, "1e-6", "add-remove-one"), method=Algorithm1(rho=1)
+    )
+    assert [audit.strength for audit in audit_choice(outcome, matroid)] == ["certified"]
 
 
 def test_a_seeded_or_failed_choice_is_marked() -> None:

@@ -109,8 +109,10 @@ def run_select(
         _diagnose(objective, outcome.result, counted.evaluations, time.perf_counter() - started)
     if report is not None and isinstance(outcome, Release):
         from discreet.report import make_chapter
+        from discreet.report.trying import audit_choice
 
-        chapter = make_chapter("submodular", outcome, names=names)
+        audits = audit_choice(outcome, matroid)
+        chapter = make_chapter("submodular", outcome, names=names, audits=audits)
         write_page([chapter], report, title="A private choice, with its proof")
     data = _describe(outcome, names)
     emit(data, _text(outcome, data), as_json=as_json, command="select")

@@ -13,7 +13,7 @@ from discreet.datasets import made_pickups
 from discreet.plot import Curve
 from discreet.report.page import make_chapter
 from discreet.report.submodular import Ground
-from discreet.report.trying import try_choice
+from discreet.report.trying import audit_choice, try_choice
 from discreet.submodular import FacilityLocation, UniformMatroid, release
 from discreet.submodular.baselines import LazyGreedy
 from discreet.submodular.methods import METHODS
@@ -116,6 +116,7 @@ def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int =
         curves_note=_NOTE.format(people=people, quick=repeats, slow=slow_repeats),
         value_name="share of the value without privacy",
         attacked=try_choice(f, without, matroid, promise),
+        audits=audit_choice(made, matroid),
     )
 
 

@@ -36,6 +36,12 @@ __all__ = ["Ground", "chapter"]
 _WIDTH = 1000
 _MARGIN = 45
 
+_AUDITED = (
+    "The verifier went over this choice. Its method was replayed, every draw of it, on a few made records and all "
+    "their neighbors, in search of an event that the promise does not allow: nothing private was read for that. That a "
+    "promise was not broken proves nothing."
+)
+
 _WORDS = {
     "add-remove-one": "one person is in the data",
     "replace-one": "one person's record is this or that",
@@ -118,7 +124,7 @@ def chapter(
     value_name
         What the axis of values is called.
     attacked, audits
-        What was tried against it, on made data: attacks that know the records are private.
+        What was tried against it: attacks on made data, since they know the records, and audits, which know none.
 
     Returns
     -------
@@ -163,7 +169,11 @@ def chapter(
         seeded=release.provenance.seeded,
         versions=release.provenance.versions,
     )
-    body += section(attacked, audits, anchor=f"{anchor}-attacked")
+    if attacked is None:
+        told = {"title": "Audited", "lead": _AUDITED}
+        body += section(None, audits, anchor=f"{anchor}-attacked", **told)
+    else:
+        body += section(attacked, audits, anchor=f"{anchor}-attacked")
     return Chapter(title, anchor, body, lead[0] if lead else "")
 
 

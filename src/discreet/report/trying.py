@@ -20,21 +20,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.guarantee import PureDP
-    from discreet.core.outcome import Anonymization, Design
+    from discreet.core.outcome import Anonymization, Design, Release
     from discreet.core.randomness import UniformSource
     from discreet.evaluate.audit import Audit
     from discreet.hierarchy import GroupSizes
     from discreet.kanonymity.problem import Attribute
     from discreet.metricdp.bound import Multipliers
     from discreet.metricdp.problem import Problem
-    from discreet.submodular import FacilityLocation, Matroid
+    from discreet.submodular import FacilityLocation, Matroid, Selection
 
-__all__ = ["QUICK", "try_choice", "try_counts", "try_design", "try_table"]
+__all__ = ["QUICK", "audit_choice", "try_choice", "try_counts", "try_design", "try_table"]
 
 QUICK = 128
 """Secrets up to which a design is attacked without being told to."""
 
 _TRIALS = 2_000
+
+_SLOW_REPLAYS = frozenset({"algorithm-1"})
+"""Methods whose draws take more than a few seconds to replay."""
 
 
 def try_design(
@@ -100,6 +103,39 @@ def try_choice(
 
     found = attack_membership(choose, (f, without), guarantee, trials=trials)
     return Attacked("choice", (found,))
+
+
+def audit_choice(made: Release[Selection], matroid: Matroid) -> tuple[Audit, ...]:
+    """Audit a choice by the verifier, and its method by every draw on a few made records and all their neighbors.
+
+    Parameters
+    ----------
+    made
+        The release. No record is needed, and none is read.
+    matroid
+        What could be chosen.
+
+    Returns
+    -------
+    tuple of Audit
+        The verifier's, and the replay where the method is one that replays in seconds.
+    """
+    from discreet.evaluate.audit_submodular import audit_choices
+    from discreet.evaluate.certified import certified
+    from discreet.submodular import verify
+    from discreet.submodular.methods import METHODS
+
+    guarantee, name = made.guarantee, made.provenance.method
+    audits = [certified(verify(made, matroid), guarantee)]
+    if name in METHODS and name not in _SLOW_REPLAYS:
+        claim: dict[str, Any] = {
+            parameter: str(getattr(guarantee, parameter))
+            for parameter in ("epsilon", "delta", "rho")
+            if hasattr(guarantee, parameter)
+        }
+        asked = AuditRequest(name, neighbors=getattr(guarantee, "neighbors", None), **claim)
+        audits.append(audit_choices(asked))
+    return tuple(audits)
 
 
 def try_counts(data: GroupSizes, guarantee: PureDP, *, trials: int = 80) -> Attacked:
