@@ -308,5 +308,5 @@ def test_a_promise_is_never_printed_smaller_than_it_is() -> None:
     assert "e^(2.0000004 d)" in _promise(told)
     assert "within 0.50000049 km" in _promise(told)
     assert "2.0000004 per km" in repr(told)
-    long = replace(made, guarantee=MetricDP(Fraction(20000000001, 10**10), "km"))
+    long = replace(made, guarantee=MetricDP(Fraction(20000000000001, 10**13), "km"))
     assert "e^(2.000001 d)" in _promise(long)
