@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from discreet.artefact import load_counts, load_measurements
 from discreet.cli.app import run
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import PureDP
 from discreet.core.tree import Tree
 from discreet.hierarchy import Frame
@@ -339,6 +339,19 @@ def test_rows_that_are_refused_are_paid_for_and_not_quoted(
     for value in ("secret-land", "home-4", "p0-0", "-3", "Fulton"):
         assert value not in said
     assert left(ledger) == ["999"]
+
+
+def test_without_a_budget_no_row_is_read(browser: Browser, ledger: Path) -> None:
+    """The rows are bad, and that is not what is said: another process spent the budget in the meantime."""
+    loaded(browser, changed(state="secret-land"))
+    folder = browser.desks.get(browser.desk).folder
+    Ledger.create(ledger, "people", PureDP("0.5", neighbors="add-remove-person"))
+    layout = read_layout(LAYOUT, PEOPLE.columns)
+    told: list[dict[str, Any]] = []
+    task = Publish(str(folder), layout, read_asked(ASKED, layout.neighbors), str(ledger), "people")
+    with pytest.raises(BudgetError, match="1 asked, 0.5 left"):
+        task.run(told.append)
+    assert told == [{"text": "Reading what is public."}]
 
 
 @pytest.mark.parametrize(
