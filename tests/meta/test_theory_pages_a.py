@@ -1,13 +1,14 @@
-"""The pages of metric differential privacy: one for each algorithm, each with what a page must hold."""
+"""The pages of channels and of hierarchical counts: one for each algorithm, each with what a page must hold."""
 
 from __future__ import annotations
 
 import pytest
 
+from discreet.hierarchy.methods import METHODS as COUNTS
 from discreet.metricdp.methods import METHODS as CHANNELS
 from meta.theory_pages import faults, pages_of, without_page
 
-REGISTRIES = {"metricdp": CHANNELS}
+REGISTRIES = {"hierarchy": COUNTS, "metricdp": CHANNELS}
 PAGES = {folder: pages_of(folder) for folder in REGISTRIES}
 
 

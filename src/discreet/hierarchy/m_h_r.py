@@ -3,7 +3,7 @@ r"""M_H^r: Model 1 of [FVZ21]_ without integrality, rounded cell by cell: what t
 The relaxed program is solved in closed form. Given to an interior-point solver in the variables x, as it is printed, it
 goes wrong in silence: the objective is then :math:`\sum x^2 - 2 \tilde n x`, whose value is that of squares of a
 hundred million, and a relative gap of 1e-8 of that is a large distance. The printed figures of this method have the
-marks of it. Centered, in the variables :math:`x - \tilde n`, it does not happen (theory page *Model 1*).
+marks of it. Centered, in the variables :math:`x - \tilde n`, it does not happen (theory page *M_H^r*).
 """
 
 from __future__ import annotations
