@@ -1,16 +1,38 @@
-"""The pages of tables and choices: one for each algorithm, each with what a page must hold."""
+"""The pages of tables, choices and places: one for each algorithm, each with what a page must hold."""
 
 from __future__ import annotations
 
+import pkgutil
+from importlib import import_module
+
 import pytest
 
+from discreet import MetricDP, lrgeo
+from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.methods import METHODS as TABLES
 from discreet.kanonymity.methods import UNPROVEN as TABLES_UNPROVEN
+from discreet.lrgeo.baselines import BASELINES
 from discreet.submodular.methods import METHODS as CHOICES
 from discreet.submodular.methods import WITHOUT_GUARANTEE as CHOICES_WITHOUT
 from meta.theory_pages import faults, pages_of, without_page
 
+DESIGNS = ("closed form", "one step", "two steps", "three steps", "tails")
+"""What ``lrgeo.design`` takes as its method."""
+
+
+def published() -> set[str]:
+    """Find what ``lrgeo.reproduce`` runs: the classes of the package that give rows and a reason."""
+    found = set()
+    for module in pkgutil.iter_modules(lrgeo.__path__, "discreet.lrgeo."):
+        for name, kind in vars(import_module(module.name)).items():
+            protocol = getattr(kind, "_is_protocol", False)
+            if isinstance(kind, type) and hasattr(kind, "reason") and not protocol:
+                found.add(name)
+    return found
+
+
 REGISTRIES = {
+    "lrgeo": [*DESIGNS, *BASELINES, *published()],
     "kanonymity": [*TABLES, *TABLES_UNPROVEN],
     "submodular": [*CHOICES, *CHOICES_WITHOUT],
 }
@@ -48,3 +70,10 @@ def test_a_page_of_tables_made_wrong_is_found_out(old: str, new: str, fault: str
 def test_a_registered_method_without_a_page_is_found_out() -> None:
     pages = {name: text for name, text in PAGES["kanonymity"].items() if name != "mondrian"}
     assert without_page(REGISTRIES["kanonymity"], pages) == ["mondrian has no page"]
+
+
+def test_methods_of_places_are_found_and_refused_by_name() -> None:
+    assert published() == {"AsReleased", "FrozenScales", "LRGeo", "LROMG", "PrintedExponential"}
+    region = lrgeo.Region.from_grid(2, 2, cell=1, unit="km")
+    with pytest.raises(InvalidProblemError, match=", ".join(DESIGNS)):
+        lrgeo.design(region, MetricDP(1, "km"), method="another")
