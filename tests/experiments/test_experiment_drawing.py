@@ -47,6 +47,7 @@ def test_a_line_for_each_name_with_holes(ax: Any) -> None:
     assert math.isnan(first[1])
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "c"]
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["2", "4", "6"]
 
 
 def test_nothing_to_draw_is_no_error(ax: Any) -> None:

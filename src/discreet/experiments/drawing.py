@@ -20,6 +20,9 @@ __all__ = ["bars", "lines", "lines_of", "styles"]
 _SCALES = {"": ("linear", "linear"), "x": ("log", "linear"), "y": ("linear", "log")}
 _SCALES |= {"xy": ("log", "log"), "symlog x": ("symlog", "linear")}
 
+_MOST_TICKS = 8
+"""Up to which number of abscissas each has its tick on a logarithmic axis, whose own ticks would overlap."""
+
 
 def styles() -> Iterable[dict[str, Any]]:
     """Give colors, marks and dashes for one line after another, without end.
@@ -109,6 +112,10 @@ def lines_of(
     across_scale, up_scale = _SCALES[log]
     ax.set_xscale(across_scale)
     ax.set_yscale(up_scale)
+    ticks = sorted({float(value) for x, _ in series.values() for value in x})
+    if across_scale == "log" and len(ticks) <= _MOST_TICKS:
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.xaxis.minorticks_off()
     ax.set_xlabel(across)
     ax.set_ylabel(up)
     plain(ax)

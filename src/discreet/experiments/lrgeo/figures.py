@@ -320,7 +320,9 @@ def _bounds(rows: list[dict[str, Cell]], axes: Axes) -> None:
 def _seconds(rows: list[dict[str, Cell]], across: str, held: str, axes: Axes) -> None:
     """Draw the runs in which the other number does not change."""
     most = Counter(row[held] for row in rows).most_common(1)[0][0]
-    mine = sorted((row for row in rows if row[held] == most), key=lambda row: int(str(row[across])))
+    # One point was run twice, once for each axis.
+    single = {int(str(row[across])): row for row in rows if row[held] == most}
+    mine = [single[at] for at in sorted(single)]
     names = [name for name in mine[0] if name not in {across, held}]
     series = {name: (numbers(mine, across), numbers(mine, name)) for name in names}
     lines_of(series, across, f"processor seconds, {most} {held}", axes, log="xy")
