@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import fields
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo import messages
+from discreet.lrgeo._fields import Number
 from discreet.lrgeo.messages import PROTOCOL, read, schema, write
 from meta.canary import SENTINEL, leaks
 
@@ -222,3 +224,12 @@ def test_the_schema_says_what_is_read() -> None:
     assert form["properties"]["columns"]["uniqueItems"] is True
     assert schema(messages.Health)["properties"]["mechanism"]["anyOf"][1] == {"type": "null"}
     assert json.loads(json.dumps(form)) == form
+
+
+@pytest.mark.parametrize(
+    "value", [10**400, -(10**400), math.nan, math.inf], ids=["large", "negative", "nan", "inf"]
+)
+def test_a_number_that_fits_no_float_is_refused(value: float) -> None:
+    """Not by another error, which a server would answer with 500."""
+    with pytest.raises(InvalidProblemError, match="x: expected a finite number"):
+        Number(-1.0, 1.0).read(value, "x")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import os
 import signal
@@ -10,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +21,9 @@ import pytest
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.outcome import Unproven
 from discreet.lrgeo import Epochs
-from discreet.service import Client, PaperClient, bind
+from discreet.service import Client, PaperClient, bind, running, serve
 from discreet.service.asking import Server
-from service.running import in_thread, paper_app, region
+from service.running import in_thread, paper_app, region, sound_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -246,3 +249,34 @@ def test_a_port_that_is_taken_or_none_is_refused() -> None:
     for port in (-1, 65_536):
         with pytest.raises(InvalidProblemError, match="port: expected a number from 0 to 65535"):
             bind("127.0.0.1", port)
+
+
+def test_a_request_whose_headers_never_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some thousand such connections would be all that a server takes. One that asks again and again stays."""
+    monkeypatch.setattr(running, "_HEADERS_WITHIN", 1.0)
+    stop: Future[None] = Future()
+    started: Future[str] = Future()
+    bound = bind("127.0.0.1", 0)
+    server = threading.Thread(
+        target=lambda: serve(sound_app(), bound, until=stop, on_started=started.set_result)
+    )
+    server.start()
+    try:
+        started.result(30)
+        host, port = bound.getsockname()
+        with (
+            socket.create_connection((host, port), timeout=30) as half,
+            contextlib.closing(http.client.HTTPConnection(host, port, timeout=30)) as steady,
+        ):
+            half.sendall(b"GET /v1/healthz HTTP/1.1\r\nHost: a\r\n")
+            for _ in range(9):
+                steady.request("GET", "/v1/healthz")
+                with steady.getresponse() as answer:
+                    assert answer.status == 200
+                    answer.read()
+                time.sleep(0.4)
+            assert half.recv(1) == b""
+    finally:
+        stop.set_exception(RuntimeError())
+        server.join(30)
+        bound.close()

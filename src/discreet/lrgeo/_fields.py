@@ -81,7 +81,8 @@ class Number:
         """Take a number."""
         if isinstance(value, bool) or not isinstance(value, _NUMBER):
             raise InvalidProblemError(name, "a number", type(value).__name__)
-        if not math.isfinite(value) or not self.low <= value <= self.high:
+        # Compared first: an integer may be too large for a float.
+        if not self.low <= value <= self.high or not math.isfinite(value):
             expected = f"a finite number from {self.low:g} to {self.high:g}"
             raise InvalidProblemError(name, expected, "another")
         return float(value)

@@ -6,6 +6,7 @@ import ipaddress
 import signal
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -22,6 +23,12 @@ __all__ = ["bind", "serve"]
 
 _GRACE = 10
 """Seconds that requests under way are given when the server is to stop."""
+
+_HEADERS_WITHIN = 30.0
+"""Seconds within which the headers of a request must have come."""
+
+_TICKS = 10
+"""Ticks of uvicorn, tenths of a second, between two looks at the connections that wait."""
 
 _BACKLOG = 2048
 _CONNECTIONS = 4096
@@ -135,6 +142,26 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._bound = bound
         self._on_started = on_started
+        self._waits: dict[Any, tuple[Any, float]] = {}
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _TICKS == 0:
+            self._close_waiting(time.monotonic())
+        return await super().on_tick(counter)
+
+    def _close_waiting(self, now: float) -> None:
+        """Close connections on which no request becomes whole: uvicorn would wait for its headers without end."""
+        before, self._waits = self._waits, {}
+        connections: set[Any] = self.server_state.connections
+        for connection in connections:
+            cycle = connection.cycle
+            if cycle is not None and not cycle.response_complete:
+                continue
+            last, since = before.get(connection, (cycle, now))
+            # Another cycle is another request that was answered since.
+            self._waits[connection] = (cycle, since if last is cycle else now)
+            if now - self._waits[connection][1] > _HEADERS_WITHIN:
+                connection.transport.close()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
