@@ -5,6 +5,7 @@ Run by ``make test-browser``. With ``DISCREET_SCREENSHOTS`` set to a folder the 
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from discreet.datasets import made_patients
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+expect = pytest.importorskip("playwright.sync_api").expect
 
 pytestmark = pytest.mark.browser
 
@@ -48,25 +51,46 @@ def mark(watched: Watched, file: Path) -> None:
     watched.choose("#role-0", "somebody")
     watched.choose("#role-1", "somebody")
     watched.choose("#kind-1", "by groups")
-    watched.tab_to("[data-column='1'] .values")
-    keys.press("Enter")
-    page.wait_for_selector("[data-column='1'] textarea:focus")
+    page.wait_for_selector("#loose-1 option")
     assert page.input_value("#outline-1") == "F\nM"
+    draw(watched)
     watched.choose("#role-2", "left")
     watched.choose("#role-3", "nobody")
     watched.judge()
     watched.shot("columns-desk")
+    page.set_viewport_size({"width": 390, "height": 844})
+    watched.judge()
+    watched.shot("columns-phone")
+    page.set_viewport_size({"width": 1280, "height": 900})
     watched.tab_to("#roles button.main")
     keys.press("Enter")
     page.wait_for_selector("#promise")
 
 
+def draw(watched: Watched) -> None:
+    """Put both values into a group, by keyboard, and see that a group needs a name."""
+    page, keys = watched.page, watched.page.keyboard
+    watched.tab_to("[data-column='1'] .group")
+    keys.press("Enter")
+    page.wait_for_selector("#columns-alert:not(:empty)")
+    assert "give the group a name" in page.inner_text("#columns-alert")
+    page.focus("#columns-title")
+    watched.tab_to("#loose-1")
+    keys.press("Home")
+    keys.press("Shift+ArrowDown")
+    keys.press("Tab")
+    keys.type("person")
+    keys.press("Tab")
+    keys.press("Enter")
+    expect(page.locator("#outline-1")).to_have_value(re.compile("^person"))
+    assert page.input_value("#outline-1") == "person\n  F\n  M"
+    assert page.inner_text("#loose-1").strip() == "person (2)"
+    page.focus("#columns-title")
+
+
 def promise(watched: Watched) -> None:
     """Compare what each k costs, choose one, and run."""
     page, keys = watched.page, watched.page.keyboard
-    watched.tab_to("#seconds")
-    keys.press("Control+A")
-    keys.type("2")
     watched.tab_to("#compare")
     keys.press("Enter")
     page.wait_for_selector(".choice")
@@ -77,12 +101,32 @@ def promise(watched: Watched) -> None:
     keys.press("ArrowDown")
     keys.press("ArrowDown")
     assert page.input_value("#k") == "5"
+    assert (
+        page.locator(".pick.picked").evaluate_all("all => all.map((e) => e.dataset.k)") == ["5"] * 2
+    )
+    page.locator(".panel").first.locator("[data-k='10']").click()
+    assert page.input_value("#k") == "10"
+    assert page.is_checked("#choice-10")
+    page.locator(".panel").first.locator("[data-k='5']").click()
+    watched.tab_to("#seconds")
+    keys.press("Control+A")
+    keys.type("2")
+    watched.tab_to("#distinct-3")
+    keys.type("2")
     watched.judge()
     watched.shot("risk-desk")
+    page.set_viewport_size({"width": 390, "height": 844})
+    watched.judge()
+    watched.shot("risk-phone")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.focus("#risk-title")
     watched.tab_to("#promise button.main")
     keys.press("Enter")
     page.wait_for_selector("#result-title")
-    assert "5-anonymous in age, sex" in page.inner_text("#result")
+    said = page.inner_text("#result")
+    assert "5-anonymous in age, sex" in said
+    assert "disease: different values in each class, at least 2" in said
+    assert "homogeneity" in said
 
 
 def take(watched: Watched, out: Path) -> None:
@@ -122,17 +166,71 @@ def test_the_whole_way_by_keyboard(chromium: Any, file: Path, tmp_path: Path) ->
     assert file.read_bytes() == original
 
 
-def test_a_bad_file_is_a_sentence(chromium: Any, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.csv"
-    empty.touch()
+def test_taxonomies_are_drawn_and_loaded(chromium: Any, file: Path, tmp_path: Path) -> None:
+    """Numbers by intervals within wider ones, text by a file; what was drawn is what is published."""
+    loaded = tmp_path / "sex.csv"
+    loaded.write_text("F,person,*\nM,person,*\n", encoding="utf-8")
+    with served() as (url, _):
+        watched = Watched(chromium, url)
+        page = watched.page
+        page.set_input_files("#table", file)
+        page.click("#load button")
+        page.wait_for_selector("#roles")
+        for at in (0, 1):
+            page.select_option(f"#role-{at}", "quasi")
+            page.select_option(f"#kind-{at}", "taxonomy")
+            page.wait_for_selector(f"#loose-{at} option", state="attached")
+        page.fill("#width-0", "10, 50")
+        page.click("[data-column='0'] .intervals")
+        expect(page.locator("#outline-0")).to_have_value(re.compile(r"^\[0, 50\)"))
+        assert page.inner_text("#loose-0").split("\n")[0].startswith("[0, 50) (")
+        page.set_input_files("#file-1", loaded)
+        expect(page.locator("#outline-1")).to_have_value(re.compile("^person"))
+        page.select_option("#role-2", "drop")
+        watched.judge()
+        watched.shot("taxonomies-desk")
+        page.click("#roles button.main")
+        page.wait_for_selector("#promise")
+        page.fill("#k", "10")
+        page.fill("#seconds", "1")
+        page.click("#promise button.main")
+        page.wait_for_selector("#result-title")
+        cells = page.locator(".rows .after td:nth-child(2)").all_inner_texts()
+        assert any(cell in ("[0, 50)", "[50, 100)") or cell.startswith("[") for cell in cells)
+        assert not any("|" in cell for cell in cells)
+        assert watched.complaints == []
+        watched.context.close()
+
+
+BAD = {
+    "empty.csv": (b"", "an empty file"),
+    "ragged.csv": (b"age,sex\n30,F\n40\n", "1 of 2 cells in line 3"),
+    "sheet.xlsx": (b"PK\x03\x04", "save the sheet as"),
+    "folder.csv": (b"PAR1", "a whole Parquet file"),
+}
+
+
+def test_bad_files_are_sentences_and_the_page_lives(chromium: Any, tmp_path: Path) -> None:
     with served() as (url, _):
         watched = Watched(chromium, url, WIDTHS["phone"])
-        watched.page.set_input_files("#table", empty)
-        watched.page.click("#load button")
-        watched.page.wait_for_selector("#file-alert:not(:empty)")
-        assert "an empty file" in watched.page.inner_text("#file-alert")
+        page = watched.page
+        for name, (data, words) in BAD.items():
+            path = tmp_path / name
+            path.write_bytes(data)
+            page.set_input_files("#table", path)
+            page.click("#load button")
+            expect(page.locator("#file-alert")).to_contain_text(words)
+            assert path.read_bytes() == data
         watched.judge()
-        watched.shot("empty-phone")
+        watched.shot("bad-phone")
+        good = tmp_path / "latin.csv"
+        good.write_bytes("name;age\nJörg;30\nÅsa;40\n".encode("latin-1"))
+        page.set_input_files("#table", good)
+        page.click("#load button")
+        page.wait_for_selector("#roles")
+        assert "it was read as Windows-1252" in page.inner_text("#columns")
+        assert page.inner_text("#file-alert") == ""
+        watched.judge()
         watched.context.close()
 
 

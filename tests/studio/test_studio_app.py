@@ -13,17 +13,22 @@ import polars as pl
 import pytest
 
 from discreet.artefact import load_anonymous
+from discreet.cli.app import run
+from discreet.core.guarantee import KAnonymity
 from discreet.datasets import made_patients
+from discreet.kanonymity import Numeric
 from discreet.kanonymity.risk import risk
 from discreet.service import Limits
 from discreet.studio import Desks
 from discreet.studio.desks import MOST, SILENT
+from discreet.studio.tasks import attack
 from studio.asking import HOST, Browser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PATIENTS = pl.DataFrame(made_patients(120)).write_csv().encode()
+DEMANDED = {"distinct-3": "2", "alpha-3": "2/3"}
 ROLES = {
     "role-0": "quasi",
     "kind-0": "numeric",
@@ -50,15 +55,19 @@ def test_a_table_goes_all_the_way(browser: Browser, tmp_path: Path) -> None:
     assert "age, sex" in before.text
     assert browser.at("frontier", ROLES).status_code == 202
     assert browser.events()[-1] == {"type": "done"}
-    assert 'value="5" class="choice"' in browser.at("result").text
+    drawn = browser.at("result").text
+    assert 'value="5" class="choice"' in drawn
+    assert drawn.count("<polyline") == 5
     assert browser.at("download/table").status_code == 400
-    assert browser.at("run", {**ROLES, "k": "5", "l": "2", "seconds": "1"}).status_code == 202
+    assert browser.at("run", {**ROLES, "k": "5", **DEMANDED, "seconds": "1"}).status_code == 202
     steps = browser.events()
     assert steps[-1] == {"type": "done"}
     assert any("loss" in step for step in steps)
     said = browser.at("result")
     assert "5-anonymous in age, sex" in said.text
-    assert "a copy without zip" in said.text
+    assert "verify anonymized.csv --against YOUR-FILE" in said.text
+    for words in ("Before", "After", "prosecutor", "homogeneity", "Distance of disease"):
+        assert words in said.text
     file = tmp_path / "anonymized.csv"
     for part, path in (("table", file), ("certificate", Path(f"{file}.discreet.json"))):
         path.write_bytes(browser.at(f"download/{part}").content)
@@ -69,6 +78,11 @@ def test_a_table_goes_all_the_way(browser: Browser, tmp_path: Path) -> None:
     found = risk(table, ["age", "sex"], sensitive=["disease"])
     assert found.k >= 5
     assert found.diversity["disease"] >= 2
+    # The record states what was demanded, so that the command checks it, too.
+    assert kept.provenance.parameters["models"] == ["disease=distinct:2", "disease=alpha:2/3"]
+    original = tmp_path / "patients.csv"
+    original.write_bytes(PATIENTS)
+    assert run(["verify", str(file), "--against", str(original)]) == 0
 
 
 def test_a_page_that_is_left_leaves_nothing(browser: Browser) -> None:
@@ -168,7 +182,11 @@ def test_free_text_is_no_quasi_identifier(browser: Browser) -> None:
         ({"k": "1"}, "K: expected a whole number of 2 or more"),
         ({"k": "999"}, "at most 120"),
         ({"k": "5", "seconds": "1e9"}, "up to 3600"),
-        ({"k": "5", "l": "2", "role-3": "keep"}, "a column marked"),
+        ({"k": "5", "distinct-3": "2", "role-3": "keep"}, "a column marked"),
+        ({"k": "5", "distinct-3": "1"}, "a whole number of 2 or more"),
+        ({"k": "5", "entropy-3": "x"}, "a number above 1, such as 2.5"),
+        ({"k": "5", "recursive-3": "3"}, "such as 3,2"),
+        ({"k": "5", "alpha-3": "1=2"}, "such as 1/2"),
     ],
 )
 def test_wrong_entries_are_named(browser: Browser, form: dict[str, str], words: str) -> None:
@@ -184,6 +202,13 @@ def test_taxonomies_are_drawn_and_loaded(browser: Browser) -> None:
     assert browser.at("outline", {"column": "1", "how": "values"}).text == "F\nM"
     tens = browser.at("outline", {"column": "0", "how": "intervals", "width": "10"}).text
     assert "[20, 30)\n  2" in tens
+    both = browser.at("outline", {"column": "0", "how": "intervals", "width": "10, 20"}).text
+    assert "[20, 40)\n  [20, 30)\n    2" in both
+    for width, words in (("10, 15", "a multiple"), ("0", "positive widths"), ("x", "Width")):
+        asked = {"column": "0", "how": "intervals", "width": width}
+        said = browser.at("outline", asked)
+        assert said.status_code == 400
+        assert words in said.text
     file = "F;person;*\nM;person;*\n"
     loaded = browser.at("outline", {"column": "1", "how": "file", "text": file})
     assert loaded.text == "person\n  F\n  M"
@@ -192,6 +217,38 @@ def test_taxonomies_are_drawn_and_loaded(browser: Browser) -> None:
     assert "each value once" in broken.text
     form = {**ROLES, "kind-1": "taxonomy", "outline-1": loaded.text}
     assert browser.at("risk", form).status_code == 200
+
+
+@pytest.mark.jit
+def test_a_drawn_and_a_loaded_taxonomy_are_what_is_published(
+    browser: Browser, tmp_path: Path
+) -> None:
+    browser.at("table?name=a.csv", PATIENTS)
+    decades = browser.at("outline", {"column": "0", "how": "intervals", "width": "10, 50"}).text
+    loaded = browser.at("outline", {"column": "1", "how": "file", "text": "F;all\nM;all\n"}).text
+    kinds = {"kind-0": "taxonomy", "kind-1": "taxonomy", "outline-0": decades, "outline-1": loaded}
+    form = {**ROLES, **kinds, "k": "5", "seconds": "1"}
+    assert browser.at("run", form).status_code == 202
+    assert browser.events()[-1] == {"type": "done"}
+    file = tmp_path / "anonymized.csv"
+    for part, path in (("table", file), ("certificate", Path(f"{file}.discreet.json"))):
+        path.write_bytes(browser.at(f"download/{part}").content)
+    table = pl.read_csv(file, infer_schema=False)
+    groups = {line.strip() for line in f"{decades}\n{loaded}".splitlines()} | {"*"}
+    assert set(table["age"]) <= groups
+    assert set(table["sex"]) <= {"F", "M", "all"}
+    assert any(cell.startswith("[") for cell in table["age"])
+    assert run(["verify", str(file)]) == 0
+
+
+def test_a_table_that_is_too_large_is_not_attacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = pl.DataFrame({"age": ["20", "21"]})
+    after = pl.DataFrame({"age": ["[20, 21]", "[20, 21]"]})
+    kinds = (Numeric("age"),)
+    found = attack(before, after, KAnonymity(2, ("age",)), kinds, ())
+    assert [one.attack for one in found][:2] == ["prosecutor, worst case", "prosecutor"]
+    monkeypatch.setattr("discreet.studio.tasks.MOST_PAIRS", 1)
+    assert attack(before, after, KAnonymity(2, ("age",)), kinds, ()) == []
 
 
 def test_a_job_is_cancelled(browser: Browser) -> None:

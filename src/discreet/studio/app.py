@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import replace
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from discreet.service.gate import HEADERS, Gate
 from discreet.service.guard import Guard
 from discreet.service.limits import Limits
 from discreet.studio.arriving import Arrivals, arrived
-from discreet.studio.asked import ROLES, number_of, read_models, read_roles, whole_of
+from discreet.studio.asked import DEMANDS, ROLES, number_of, read_demands, read_roles, whole_of
 from discreet.studio.counts_pages import add_counts
 from discreet.studio.jobs import Job, sentence
 from discreet.studio.outlines import group_numbers, write_outline
@@ -189,10 +190,19 @@ def _outline(desk: Desk, form: dict[str, str]) -> str:
     cells = upload.table[name].drop_nulls().cast(str).unique().sort().to_list()
     values = [value.strip() for value in cells if value.strip()]
     if form.get("how") == "intervals":
-        return group_numbers(values, number_of(form, "width", "Width"), name)
+        return group_numbers(values, _widths(form.get("width", "")), name)
     if len(values) > 5_000:
         raise InvalidProblemError(name, "at most 5,000 values in a list; load a file", "more")
     return "\n".join(values)
+
+
+def _widths(text: str) -> list[Fraction]:
+    try:
+        return [Fraction(part.strip()) for part in text[:200].split(",")]
+    except (ValueError, ZeroDivisionError):
+        raise InvalidProblemError(
+            "Width", "numbers such as 10, or 10, 50 for two levels", repr(text[:20])
+        ) from None
 
 
 def _risk(desk: Desk, form: dict[str, str]) -> Response:
@@ -214,7 +224,12 @@ def _risk(desk: Desk, form: dict[str, str]) -> Response:
         },
         unique=[name for name in near_unique(table, roles.names) if name not in gone],
         names=roles.names,
-        sensitive=roles.sensitive,
+        secret=[
+            (at, column.name)
+            for at, column in enumerate(desk.columns)
+            if column.name in roles.sensitive
+        ],
+        demands=DEMANDS,
         most_k=table.height,
     )
 
@@ -284,6 +299,7 @@ def _start(desk: Desk, form: dict[str, str], kind: str) -> None:
         k = whole_of(form, "k", "k", least=2)
         if k > table.height:
             raise InvalidProblemError("k", f"at most {table.height:,}, the rows of the table", k)
+        models, require = read_demands(form, desk.columns, roles.sensitive)
         share = number_of(form, "suppress", "Left out", default=0.0, most=100.0) / 100
         task = Anonymize(
             str(desk.folder),
@@ -291,7 +307,8 @@ def _start(desk: Desk, form: dict[str, str], kind: str) -> None:
             roles.sensitive,
             roles.dropped,
             k,
-            read_models(form, roles.sensitive),
+            models,
+            require,
             number_of(form, "seconds", "Seconds", default=30.0, most=MOST_SECONDS),
             share,
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from discreet.cli.demands import read_models
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity.models import AlphaFrequency, DistinctDiversity
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.studio.outlines import read_outline
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Attribute
     from discreet.studio.reading import Column
 
-__all__ = ["ROLES", "Roles", "number_of", "read_models", "read_roles"]
+__all__ = ["DEMANDS", "ROLES", "Roles", "number_of", "read_demands", "read_roles", "whole_of"]
 
 ROLES = {
     "keep": "published as it is",
@@ -105,23 +106,57 @@ def _attribute(form: Mapping[str, str], at: int, column: Column, table: pl.DataF
     return Taxonomy(name, tree, weight)
 
 
-def read_models(form: Mapping[str, str], sensitive: Sequence[str]) -> dict[str, list[Model]]:
-    """Read ``l`` and ``alpha``, which hold for each sensitive column; empty for none.
+DEMANDS = {
+    "distinct": ("Different values in each class, at least", "a whole number of 2 or more", "3"),
+    "alpha": ("Largest share of one value in a class", "a share above 0 and up to 1", "1/2"),
+    "entropy": ("Entropy l-diversity", "a number above 1", "2.5"),
+    "recursive": ("Recursive (c, l)-diversity", "c and l, with a comma between them", "3,2"),
+}
+"""What classes may have to hold in a sensitive column: its title, what is expected, and an example."""
+
+_NUMBERS = re.compile(r"[0-9./ ]+(,[0-9 ]+)?")
+
+
+def read_demands(
+    form: Mapping[str, str], columns: Sequence[Column], sensitive: Sequence[str]
+) -> tuple[dict[str, list[Model]], tuple[str, ...]]:
+    """Read what each class must hold: ``distinct-3`` for the fourth column, and so on; empty for nothing.
+
+    Returns
+    -------
+    models : dict
+        Models by sensitive column.
+    texts : tuple of str
+        The same as ``discreet anonymize --require`` reads it, for the record.
 
     Raises
     ------
     InvalidProblemError
-        For numbers that make no sense, or when there are no sensitive columns.
+        For numbers that make no sense, or a column that is not sensitive.
     """
-    asked: list[Model] = []
-    if form.get("l", "").strip():
-        asked.append(DistinctDiversity(whole_of(form, "l", "Different values", least=2)))
-    if form.get("alpha", "").strip():
-        asked.append(AlphaFrequency(form["alpha"].strip()))
-    if asked and not sensitive:
-        expected = f"a column marked “{ROLES['sensitive']}”"
-        raise InvalidProblemError("Different values, largest share", expected, "none")
-    return dict.fromkeys(sensitive, asked) if asked else {}
+    models: dict[str, list[Model]] = {}
+    texts: list[str] = []
+    for at, column in enumerate(columns):
+        for kind, (title, expected, example) in DEMANDS.items():
+            text = form.get(f"{kind}-{at}", "").strip()
+            if not text:
+                continue
+            field = f"{title} ({column.name})"
+            if column.name not in sensitive:
+                raise InvalidProblemError(field, f"a column marked “{ROLES['sensitive']}”", "none")
+            try:
+                # Read as the command reads it, so that a record means the same.
+                (model,) = read_models([f"x={kind}:{text}" if _NUMBERS.fullmatch(text) else ""])[
+                    "x"
+                ]
+            except InvalidProblemError:
+                wanted = f"{expected}, such as {example}"
+                raise InvalidProblemError(field, wanted, repr(text[:20])) from None
+            if kind == "distinct" and int(text) < 2:
+                raise InvalidProblemError(field, expected, repr(text[:20]))
+            models.setdefault(column.name, []).append(model)
+            texts.append(f"{column.name}={kind}:{text}")
+    return models, tuple(texts)
 
 
 def whole_of(form: Mapping[str, str], field: str, title: str, *, least: int) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from discreet.core.errors import InvalidProblemError
@@ -77,44 +79,58 @@ def write_outline(tree: Tree) -> str:
     return "\n".join(lines)
 
 
-def group_numbers(values: Sequence[str], width: float, name: str) -> str:
-    r"""Put numbers into intervals of one width, as a nested list.
+def group_numbers(values: Sequence[str], widths: Sequence[Fraction], name: str) -> str:
+    r"""Put numbers into intervals, and these into wider ones, as a nested list.
 
     Parameters
     ----------
     values
         Different values, as text.
-    width
-        Length of an interval; the first begins at a multiple of it.
+    widths
+        Lengths of intervals, each a multiple of the one before; the first interval begins at a multiple of its length.
     name
         The column, for messages.
 
     Raises
     ------
     InvalidProblemError
-        For values that are no numbers, too many of them, or a width that is not positive.
+        For values that are no numbers, too many of them, or widths that are not positive or would cut each other.
 
     Examples
     --------
-    >>> group_numbers(["21", "35", "27"], 10, "age")
+    >>> group_numbers(["21", "35", "27"], [Fraction(10)], "age")
     '[20, 30)\n  21\n  27\n[30, 40)\n  35'
+    >>> group_numbers(["21", "35"], [Fraction(10), Fraction(20)], "age")
+    '[20, 40)\n  [20, 30)\n    21\n  [30, 40)\n    35'
     """
-    if not (math.isfinite(width) and width > 0):
-        raise InvalidProblemError(name, "a positive width of intervals", width)
+    if not widths or min(widths) <= 0:
+        raise InvalidProblemError(name, "positive widths of intervals, such as 10, 50", "others")
+    for narrow, wide in pairwise(widths):
+        if wide <= narrow or (wide / narrow).denominator != 1:
+            expected = "widths each a multiple of the one before, such as 10, 50"
+            raise InvalidProblemError(name, expected, f"{_plain(narrow)}, {_plain(wide)}")
     if len(values) > MOST_VALUES:
         expected = (
             f"at most {MOST_VALUES:,} values in a list; publish it as a number, which needs no list"
         )
         raise InvalidProblemError(name, expected, "more")
     try:
-        ordered = sorted(values, key=float)
+        # Exactly: three tenths divided by a tenth are three.
+        ordered = sorted((Fraction(value.strip()), value) for value in values)
     except ValueError:
         raise InvalidProblemError(name, "numbers, to be put into intervals", "other text") from None
-    groups: dict[int, list[str]] = {}
-    for value in ordered:
-        groups.setdefault(math.floor(float(value) / width), []).append(value)
-    lines = []
-    for at, members in groups.items():
-        lines.append(f"[{at * width:g}, {(at + 1) * width:g})")
-        lines += [f"  {member}" for member in members]
+    lines: list[str] = []
+    within: list[int | None] = [None] * len(widths)
+    for number, value in ordered:
+        for depth, width in enumerate(reversed(widths)):
+            at = math.floor(number / width)
+            if within[depth] != at:
+                within[depth:] = [at] + [None] * (len(widths) - depth - 1)
+                low, high = _plain(at * width), _plain((at + 1) * width)
+                lines.append(f"{'  ' * depth}[{low}, {high})")
+        lines.append("  " * len(widths) + value)
     return "\n".join(lines)
+
+
+def _plain(number: Fraction) -> str:
+    return str(number.numerator) if number.denominator == 1 else repr(float(number))

@@ -6,23 +6,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from discreet.core.guarantee import KAnonymity
+from discreet.studio.asked import DEMANDS
+from discreet.studio.drawn import draw_frontier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-    from discreet.core.outcome import Anonymization
+    from discreet.core.outcome import Anonymization, Provenance
+    from discreet.evaluate.attack.finding import Finding
     from discreet.kanonymity.models import Model
     from discreet.kanonymity.problem import Attribute
     from discreet.kanonymity.search import Step
 
     Tell = Callable[[dict[str, Any]], None]
 
-__all__ = ["KS", "TABLE", "WRITTEN", "Anonymize", "Frontier", "sizes_of"]
+__all__ = ["KS", "TABLE", "WRITTEN", "Anonymize", "Frontier", "attack", "sizes_of"]
 
 TABLE = "table.parquet"
 """The table in the private folder, as it was read."""
@@ -71,14 +75,21 @@ class Frontier:
             if k > problem.n or limits.left <= 0:
                 break
             labels = Mondrian().solve(problem, k, limits).labels
-            row = {"k": k, "loss": mean_loss(problem, labels), "classes": int(labels.max()) + 1}
+            sizes = np.bincount(labels)
+            row = {
+                "k": k,
+                "loss": mean_loss(problem, labels),
+                "classes": len(sizes),
+                "highest": 1 / int(sizes.min()),
+                "average": len(sizes) / problem.n,
+            }
             rows.append(row)
             tell(
                 {
                     "text": f"k = {k}: mean loss {row['loss']:.1%} of a cell, {row['classes']:,} classes"
                 }
             )
-        return {"rows": rows}
+        return {"rows": rows, "panels": draw_frontier(rows)}
 
 
 @final
@@ -100,6 +111,8 @@ class Anonymize:
         Rows that must look alike.
     models
         What classes must hold besides.
+    require
+        The same as text, for the record.
     seconds
         For the search.
     suppress
@@ -112,6 +125,7 @@ class Anonymize:
     dropped: tuple[str, ...]
     k: int
     models: Mapping[str, Sequence[Model]]
+    require: tuple[str, ...]
     seconds: float
     suppress: float = 0.0
 
@@ -152,15 +166,15 @@ class Anonymize:
         tell({"text": "Counting the published cells, and writing."})
         places = made.table[mark].to_list()
         # Which row became which is for the page alone; it must not be in what is published.
-        made = replace(made, table=made.table.drop(mark))
+        made = replace(made, table=made.table.drop(mark), provenance=self._stated(made.provenance))
         save_anonymous(made, Path(self.folder, WRITTEN), self.attributes)
+        tell({"text": "Attacking it with the rows that it was made of."})
         found, shown = made.diagnostics, risk(made.table, names, sensitive=self.sensitive)
         rows = sorted(range(len(places)), key=places.__getitem__)[:_SHOWN]
         columns = [name for name in table.columns if name in (*names, *self.sensitive)]
         before, after = table.select(columns), made.table.select(columns)
         return {
             "stopped": stopped,
-            "dropped": self.dropped,
             "guarantee": str(made.guarantee),
             "checks": [check.to_dict() for check in made.certificate.checks],
             "mean_loss": found.mean_loss,
@@ -172,10 +186,71 @@ class Anonymize:
             "suppressed": found.suppressed,
             "seconds": found.seconds,
             "risk": shown,
+            "was": risk(table, names, sensitive=self.sensitive),
             "sizes": sizes_of(classes_of(made.table, names).sizes),
+            "were": sizes_of(classes_of(table, names).sizes),
+            "k": self.k,
+            "besides": [_besides(text) for text in self.require],
+            "attacked": attack(table, made.table, made.guarantee, self.attributes, self.sensitive),
             "columns": columns,
+            "columns_known": names,
             "rows": [(before.row(places[at]), after.row(at)) for at in rows],
         }
+
+    def _stated(self, provenance: Provenance) -> Provenance:
+        """State models as text that can be read back, so that the table is verified by them."""
+        stated = {**provenance.parameters, "rows": "shuffled"}
+        if self.require:
+            stated["models"] = list(self.require)
+        return replace(provenance, parameters=stated)
+
+
+def _besides(text: str) -> str:
+    """Say a demand in words.
+
+    Examples
+    --------
+    >>> _besides("disease=distinct:3")
+    'disease: different values in each class, at least 3'
+    """
+    name, _, demand = text.rpartition("=")
+    kind, _, value = demand.partition(":")
+    title = DEMANDS[kind][0]
+    return f"{name}: {title[:1].lower()}{title[1:]} {value}"
+
+
+MOST_PAIRS = 20_000_000
+"""Rows of the original times classes that are compared when the table is attacked."""
+
+
+def attack(
+    original: pl.DataFrame,
+    published: pl.DataFrame,
+    guarantee: KAnonymity,
+    attributes: Sequence[Attribute],
+    sensitive: Sequence[str],
+) -> list[Finding]:
+    """Look for the people of the original in the published table, and guess what is sensitive of them.
+
+    Returns
+    -------
+    list of Finding
+        Nothing where there would be too much to compare.
+    """
+    from discreet.evaluate.attack.inference import attack_inference
+    from discreet.evaluate.attack.linkage import attack_linkage
+    from discreet.evaluate.attack.people import people_of
+    from discreet.kanonymity.verify import classes_of
+
+    classes = len(classes_of(published, guarantee.quasi_identifiers).sizes)
+    if original.height * classes > MOST_PAIRS:
+        return []
+    found = attack_linkage(published, guarantee, people_of(original, attributes))
+    for name in sensitive:
+        known = people_of(original, attributes, name)
+        for one in attack_inference(published, name, known):
+            found.append(replace(one, attack=f"{name}: {one.attack}"))
+    return found
 
 
 _BINS = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, None))

@@ -1,4 +1,4 @@
-import { $, chosen, droppable, follow, get, hide, post, said, show, stayOpen, watch, within } from "./desk.js";
+import { $, Refused, chosen, droppable, follow, get, hide, post, said, show, stayOpen, watch, within } from "./desk.js";
 
 async function load() {
   const file = chosen($("table"));
@@ -17,10 +17,56 @@ function fit(set) {
   set.querySelector(".if-taxonomy").hidden = !grouped;
 }
 
-async function outline(set, asked) {
-  const text = await post("outline", JSON.stringify({ column: set.dataset.column, ...asked }));
-  set.querySelector("textarea").value = text;
-  set.querySelector("textarea").focus();
+async function outline(set, asked, look = true) {
+  const area = set.querySelector("textarea");
+  area.value = await post("outline", JSON.stringify({ column: set.dataset.column, ...asked }));
+  offer(set);
+  if (look) area.focus();
+}
+
+/** Divide a nested list at the lines that are not indented. */
+function blocks(text) {
+  const found = [];
+  for (const line of text.split("\n").filter((line) => line.trim()))
+    if (/^\s/.test(line) && found.length) found.at(-1).push(line);
+    else found.push([line]);
+  return found;
+}
+
+/** Offer what stands in no group yet. */
+function offer(set) {
+  const options = blocks(set.querySelector("textarea").value).map(([name, ...below], at) => {
+    const text = below.length ? `${name.trim()} (${below.length})` : name.trim();
+    return Object.assign(document.createElement("option"), { value: at, textContent: text });
+  });
+  set.querySelector(".loose").replaceChildren(...options);
+}
+
+/** Put what was chosen into a group, which may be there. */
+function group(set) {
+  const [area, input] = [set.querySelector("textarea"), set.querySelector(".group-name")];
+  const chosenOnes = new Set([...set.querySelector(".loose").selectedOptions].map((option) => Number(option.value)));
+  const name = input.value.trim();
+  if (!name || !chosenOnes.size) throw new Refused("Choose what belongs together, and give the group a name.");
+  const all = blocks(area.value);
+  if (all.some((block, at) => chosenOnes.has(at) && block[0].trim() === name))
+    throw new Refused("A group cannot be put into itself; give another name.");
+  const inside = all.filter((_, at) => chosenOnes.has(at)).flat().map((line) => `  ${line}`);
+  const rest = all.filter((_, at) => !chosenOnes.has(at));
+  const there = rest.find((block) => block.length > 1 && block[0].trim() === name);
+  if (there) there.push(...inside);
+  else rest.unshift([name, ...inside]);
+  area.value = rest.flat().join("\n");
+  input.value = "";
+  offer(set);
+  set.querySelector(".loose").focus();
+}
+
+/** Mark a k in the drawing and in the table. */
+function pick(k) {
+  for (const place of document.querySelectorAll("#frontier [data-k], #frontier [data-row]"))
+    place.classList.toggle("picked", (place.dataset.k ?? place.dataset.row) === k);
+  for (const choice of document.querySelectorAll("#frontier .choice")) choice.checked = choice.value === k;
 }
 
 const entries = () => said("roles", "promise");
@@ -29,6 +75,7 @@ async function compare() {
   await post("frontier", entries());
   await follow((event) => ($("frontier").textContent = event.text));
   $("frontier").innerHTML = await get("result");
+  pick($("k").value);
 }
 
 async function run() {
@@ -44,11 +91,17 @@ document.addEventListener("submit", (event) => {
 });
 
 document.addEventListener("click", (event) => {
+  const place = event.target.closest("[data-k]");
+  if (place) {
+    $("k").value = place.dataset.k;
+    pick(place.dataset.k);
+  }
   const button = event.target.closest("button");
   if (!button) return;
   const set = button.closest("fieldset");
   if (button.id === "compare") within("risk", compare);
   if (button.id === "stop" || button.id === "cancel") within("progress", () => post(button.id, ""));
+  if (button.classList.contains("group")) within("columns", async () => group(set));
   if (button.classList.contains("values")) within("columns", () => outline(set, { how: "values" }));
   if (button.classList.contains("intervals"))
     within("columns", () => outline(set, { how: "intervals", width: set.querySelector(".width").value }));
@@ -58,7 +111,11 @@ document.addEventListener("change", (event) => {
   const { target } = event;
   const set = target.closest("fieldset[data-column]");
   if (target.classList.contains("choice")) $("k").value = target.value;
+  if (target.classList.contains("choice") || target.id === "k") pick($("k").value);
   if (target.classList.contains("role") || target.classList.contains("kind")) fit(set);
+  if (target.value === "taxonomy" && !set.querySelector("textarea").value)
+    within("columns", () => outline(set, { how: "values" }, false));
+  if (target.tagName === "TEXTAREA") offer(set);
   if (target.classList.contains("taxonomy-file") && target.files[0])
     within("columns", async () => outline(set, { how: "file", text: await target.files[0].text() }));
   if (set && !$("risk").hidden) hide("risk", "progress", "result");
