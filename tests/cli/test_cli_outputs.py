@@ -45,6 +45,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 CHOOSE = ["select", "--coverage", "edges.csv", "--candidates", "candidates.csv"]
 CHOOSE += ["--matroid", "uniform:1", "--epsilon", "1", "--neighbors", "add-remove-one"]
 
+COUNTS = ["counts", "edges.csv", "--unit", "client", "--regions", "candidate", "--max-size", "3"]
+COUNTS += ["--region-list", "candidates.csv", "--epsilon", "1", "--neighbors", "add-remove-person"]
+
 OVER = {
     "places": ([*DESIGN, "-o"], "places.csv", "--output"),
     "places by another name": ([*DESIGN, "-o"], "./places.csv", "--output"),
@@ -70,6 +73,38 @@ OVER = {
     "a second table": (
         ["attack", "out.csv", "--again", "places.csv", "--report"],
         "places.csv",
+        "--report",
+    ),
+    "a table": (
+        ["anonymize", "places.csv", "-k", "2", "--quasi", "x", "-o"],
+        "places.csv",
+        "--output",
+    ),
+    "a page over a table": (
+        ["anonymize", "places.csv", "-k", "2", "--quasi", "x", "--report"],
+        "places.csv",
+        "--report",
+    ),
+    "a stream": (
+        ["anonymize", "places.csv", "-k", "2", "--quasi", "x", "--stream", "-o"],
+        "./places.csv",
+        "--output",
+    ),
+    "a taxonomy": (
+        ["anonymize", "places.csv", "-k", "2", "--quasi", "x", "--taxonomy", "x=prior.csv", "-o"],
+        "prior.csv",
+        "--output",
+    ),
+    "a taxonomy of risks": (
+        ["risk", "places.csv", "--quasi", "x", "--taxonomy", "x=prior.csv", "--report"],
+        "prior.csv",
+        "--report",
+    ),
+    "regions": ([*COUNTS, "-o"], "candidates.csv", "--output"),
+    "people": ([*COUNTS, "--measurements"], "edges.csv", "--measurements"),
+    "a ledger": (
+        [*COUNTS, "--ledger", "prior.csv", "--dataset", "d", "--report"],
+        "prior.csv",
         "--report",
     ),
     "a mechanism": (

@@ -257,6 +257,7 @@ def risk(
         str | None, typer.Option(metavar="FILE.html", help="Write a page about it.")
     ] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Tell how likely people are found in a table: prosecutor, journalist and marketer risk, class sizes, k, l, t.
 
@@ -274,6 +275,7 @@ def risk(
         kinds=kinds,
         report=report,
         as_json=as_json,
+        quiet=quiet,
     )
 
 

@@ -243,6 +243,7 @@ def sample(
     ],
     n: Annotated[int, typer.Option("-n", help="How many reports.", min=1)] = 1,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draw reports for a secret, with the operating system's randomness.
 
@@ -256,7 +257,7 @@ def sample(
     place = find_secret(typed, made.channel.n_secrets, stored.labels)
     if n > 1:
         cost = f"{decimal_up(n * made.guarantee.epsilon)} per {made.guarantee.unit}"
-        warn(f"{n} reports of one secret cost {n} times epsilon: {cost}")
+        warn(f"{n} reports of one secret cost {n} times epsilon: {cost}", quiet=quiet)
     data, text = (
         draw(stored, place, n) if isinstance(stored, Artefact) else draw_anchored(stored, place, n)
     )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.demands import read_models
-from discreet.cli.files import check_writable
+from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.microdata import (
     Kinds,
     attributes_of,
@@ -86,7 +85,9 @@ def run_anonymize(path: str, asked: Asked, curated: Curated) -> Status:
 
     guarantee = KAnonymity(asked.k, tuple(names_of(asked.quasi)))
     method = method_of(asked.method)
-    _check_files(path, curated)
+    look(path, "TABLE")
+    check_outputs({"--output": curated.output, "--report": curated.report}, path, *asked.kinds.read)
+    check_table_names({"--output": curated.output})
     if asked.stream:
         from discreet.cli.streaming import run_stream
 
@@ -131,10 +132,10 @@ def run_anonymize(path: str, asked: Asked, curated: Curated) -> Status:
     else:
         save_anonymous(made, curated.output, attributes)
     if curated.report is not None:
-        from discreet.report import make_chapter, write_report
+        from discreet.report import make_chapter
 
         chapter = make_chapter("kanonymity", made, attributes=attributes)
-        write_report([chapter], curated.report, title="An anonymized table, with its proof")
+        write_page([chapter], curated.report, title="An anonymized table, with its proof")
     data, text = _told(made, asked, curated, sensitive)
     emit(data, text, as_json=curated.as_json, command="anonymize")
     missed = asked.method == "optimal" and not made.diagnostics.optimal
@@ -154,12 +155,13 @@ def run_risk(
     population: str | None,
     kinds: Kinds,
     as_json: bool,
+    quiet: bool = False,
     report: str | None = None,
 ) -> Status:
     """Tell the risks of a file, and of the original beside it."""
     from discreet.kanonymity.risk import risk
 
-    check_writable(report, "--report", path, original, population)
+    check_outputs({"--report": report}, path, original, population, *kinds.read)
     names, secret = names_of(quasi), names_of(sensitive)
     if not names:
         raise InvalidProblemError("--quasi", "columns of the table", "none")
@@ -174,9 +176,8 @@ def run_risk(
                 option = "--quasi" if name in names else "--sensitive"
                 raise no_column(option, name, table.width)
         for name in prose_among(table, names, kinds):
-            warn(
-                f"{name} holds free text, by which nearly every row differs; leave it out of --quasi"
-            )
+            told = f"{name} holds free text, by which nearly every row differs; leave it out of --quasi"
+            warn(told, quiet=quiet)
         found[when] = risk(table, names, sensitive=secret, population=people)
     one = {when: shown.to_dict() for when, shown in found.items()}
     data = {
@@ -186,9 +187,9 @@ def run_risk(
         "private": "sizes of classes of a table that is not published are private",
     }
     if report is not None:
-        from discreet.report import make_chapter, write_report
+        from discreet.report import make_chapter
 
-        write_report([make_chapter("risk", found, names=names)], report, title="Who could be found")
+        write_page([make_chapter("risk", found, names=names)], report, title="Who could be found")
     emit(data, _risk_text(found), as_json=as_json, command="risk")
     return Status.DONE
 
@@ -204,20 +205,6 @@ def method_of(name: str | None) -> Method | None:
         raise InvalidProblemError("--method", expected, repr(name))
     made: Method = find(METHODS, name, "--method")()
     return made
-
-
-def _check_files(path: str, curated: Curated) -> None:
-    look(path, "TABLE")
-    for given, option in ((curated.output, "--output"), (curated.report, "--report")):
-        check_writable(given, option)
-        if given is not None and Path(given).resolve() == Path(path).resolve():
-            raise InvalidProblemError(option, "a file of its own", repr(given))
-    if curated.output is not None and Path(curated.output).suffix.lower() not in (
-        ".csv",
-        ".parquet",
-    ):
-        expected = "a file that ends in .csv or .parquet"
-        raise InvalidProblemError("--output", expected, repr(curated.output))
 
 
 def _check_rows(table: pl.DataFrame, asked: Asked) -> None:

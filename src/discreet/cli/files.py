@@ -22,7 +22,6 @@ __all__ = [
     "channel_kind",
     "check_outputs",
     "check_table_names",
-    "check_writable",
     "open_any",
     "open_channel",
     "write_channel",
@@ -108,11 +107,6 @@ def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
         if mine & taken:
             raise InvalidProblemError(option, "a file of its own", repr(path))
         taken |= mine
-
-
-def check_writable(path: str | None, argument: str, *read: str | None) -> None:
-    """Refuse one output, as :func:`check_outputs` does."""
-    check_outputs({argument: path}, *read)
 
 
 def check_table_names(written: Mapping[str, str | None]) -> None:

@@ -16,7 +16,7 @@ from discreet.cli.anonymizing import (  # noqa: TC001 - Typer reads annotations 
     Taxonomies,
 )
 from discreet.cli.files import channel_kind, check_outputs, write_page
-from discreet.cli.microdata import Kinds, pairs_of
+from discreet.cli.microdata import Kinds
 from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, facts
 from discreet.cli.registry import JUDGES, find
@@ -137,10 +137,9 @@ def verify(
     its own numbers, and its guarantee by the arithmetic of its noise; an anonymized table by counting rows that look
     alike. The exit status is 1 when a check fails, and for anything that was made with a seed.
     """
-    taxonomies = pairs_of(taxonomy, "--taxonomy").values()
-    check_outputs({"--report": report}, file, against, population, *taxonomies)
     certificate: Certificate
     kinds = Kinds(numeric or (), categorical or (), taxonomy or ())
+    check_outputs({"--report": report}, file, against, population, *kinds.read)
     rows = Rows(
         k,
         quasi or (),

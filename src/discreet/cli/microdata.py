@@ -47,6 +47,11 @@ class Kinds:
     weights: Sequence[str] = ()
     bounds: Sequence[str] = ()
 
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Files that are read."""
+        return tuple(pairs_of(self.taxonomies, "--taxonomy").values())
+
 
 def names_of(given: Sequence[str] | str | None) -> list[str]:
     """Split names at commas; an option may be given again.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.files import check_writable
+from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.cli.registry import COUNT_METHODS, find
 from discreet.cli.table_files import look, refuse_rows
@@ -95,8 +96,17 @@ def run_counts(
     """
     guarantee = _guarantee(claim)
     chosen = None if method is None else find(COUNT_METHODS, method, "--method")()
-    _check_files(data, places, written)
-    _check_apart(data, places, written, claim.ledger)
+    _check_files(data, places)
+    tables = {"--output": written.output, "--measurements": written.measurements}
+    check_outputs(
+        {**tables, "--report": written.report},
+        data.people,
+        data.units,
+        places.region_list,
+        places.public_units,
+        claim.ledger,
+    )
+    check_table_names(tables)
     unproven = getattr(chosen, "unproven", "")
     if unproven and not claim.accept_no_guarantee:
         expected = "one with a guarantee, or --accept-no-guarantee"
@@ -150,7 +160,7 @@ def _guarantee(claim: Claim) -> PureDP | ZeroConcentratedDP:
     return ZeroConcentratedDP(claim.rho, neighbors)
 
 
-def _check_files(data: Tables, places: Places, written: Written) -> None:
+def _check_files(data: Tables, places: Places) -> None:
     if (data.people is None) == (data.units is None):
         got = "neither" if data.units is None else "both"
         raise InvalidProblemError("PEOPLE", "a file here, or with --units", got)
@@ -165,44 +175,16 @@ def _check_files(data: Tables, places: Places, written: Written) -> None:
     ):
         if given is not None and fits is None:
             raise InvalidProblemError(option, "no such column with this kind of table", repr(given))
-    _look(data, places)
+    # Before anything is charged for a file that cannot be read.
     for path, option in (
-        (written.output, "--output"),
-        (written.measurements, "--measurements"),
-        (written.report, "--report"),
-    ):
-        check_writable(path, option)
-        table = option != "--report"
-        if path is not None and table and Path(path).suffix.lower() not in (".csv", ".parquet"):
-            raise InvalidProblemError(option, "a file that ends in .csv or .parquet", repr(path))
-
-
-def _look(data: Tables, places: Places) -> None:
-    """Refuse a file that cannot be read before anything is charged for it."""
-    for given, option in (
         (data.people, "PEOPLE"),
         (data.units, "--units"),
         (places.region_list, "--region-list"),
         (places.public_units, "--public-units"),
     ):
-        mark = "" if given is None else look(given, option, (".csv", ".tsv", ".txt", ".parquet"))
-        if given is not None and mark:
-            refuse_rows(given, mark, option)
-
-
-def _check_apart(data: Tables, places: Places, written: Written, ledger: str | None) -> None:
-    """Refuse to write over what is read, or twice to one file."""
-    inputs = (data.people, data.units, places.region_list, places.public_units, ledger)
-    taken = {Path(path).resolve() for path in inputs if path is not None}
-    for path, option in (
-        (written.output, "--output"),
-        (written.measurements, "--measurements"),
-        (written.report, "--report"),
-    ):
-        if path is not None:
-            if Path(path).resolve() in taken:
-                raise InvalidProblemError(option, "a file of its own", repr(path))
-            taken.add(Path(path).resolve())
+        mark = "" if path is None else look(path, option, (".csv", ".tsv", ".txt", ".parquet"))
+        if path is not None and mark:
+            refuse_rows(path, mark, option)
 
 
 def _open_ledger(claim: Claim, *, refuse: bool) -> Ledger | None:
@@ -286,16 +268,19 @@ def _write(outcome: Outcome, written: Written) -> None:
     if written.measurements is not None and kept is not None:
         save_measurements(kept, written.measurements)
     if written.report is not None:
-        from discreet.report import make_chapter, write_report
+        from discreet.report import make_chapter
 
         title = "Counts by region and size, with their proof"
-        write_report([make_chapter("hierarchy", outcome)], written.report, title=title)
+        write_page([make_chapter("hierarchy", outcome)], written.report, title=title)
 
 
 def _write_bare(counts: RegionCounts, path: str) -> None:
-    table = counts.to_frame("polars")
+    from discreet.artefact._write import replace_file
+
+    table, buffer = counts.to_frame("polars"), BytesIO()
     write = table.write_csv if Path(path).suffix.lower() == ".csv" else table.write_parquet
-    write(path)
+    write(buffer)
+    replace_file(Path(path), buffer.getvalue())
 
 
 def _diagnose(counted: GroupSizes, outcome: Outcome) -> None:
