@@ -148,11 +148,10 @@ def test_counts_are_published_by_keyboard(
             watched.page.set_viewport_size({"width": size[0], "height": size[1]})
             watched.judge()
             watched.shot(f"counts-whole-{name}")
-        asked: list[str] = []
-        watched.page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
-        watched.page.evaluate("() => location.reload()")
-        watched.page.wait_for_timeout(500)
-        assert asked == ["beforeunload"]
+        with watched.page.expect_event("dialog") as asked:
+            watched.page.evaluate("() => void setTimeout(() => location.reload())")
+        assert asked.value.type == "beforeunload"
+        asked.value.dismiss()
         take(watched, out)
         assert run(["verify", str(out / "counts.csv")]) == 0
         assert run(["verify", str(out / "counts.parquet")]) == 0
