@@ -181,6 +181,17 @@ def test_a_cut_off_or_nested_parquet_file(
     assert "one value in each cell" in said.err
 
 
+def test_an_original_without_the_columns_is_named(
+    capsys: pytest.CaptureFixture[str], published: None
+) -> None:
+    put("colons.csv")
+    for command in ("attack --original", "verify --against"):
+        said = say(capsys, *COMMANDS[command]("colons.csv"))
+        assert said.status == 2
+        assert command.partition(" ")[2] in said.err
+        assert NAME not in said.err
+
+
 @pytest.mark.parametrize("mark", [";", "\t", "|"])
 def test_other_marks_are_recognized(capsys: pytest.CaptureFixture[str], mark: str) -> None:
     Path("other.csv").write_text(TEXT.replace(",", mark), encoding="utf-8-sig")

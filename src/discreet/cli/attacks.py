@@ -99,7 +99,7 @@ def attack_grid(asked: AttackRequest) -> Attacked:
 def attack_table_file(asked: AttackRequest) -> Attacked:
     """Attack a published table, with the original to know people from."""
     from discreet.artefact import load_anonymous
-    from discreet.cli.microdata import read_rows
+    from discreet.cli.microdata import no_column, read_rows
 
     asked.only(("original", "others", "population", "again", "sensitive"))
     kept = load_anonymous(asked.target)
@@ -112,6 +112,9 @@ def attack_table_file(asked: AttackRequest) -> Attacked:
     }
     if "original" not in files:
         asked.need("original")
+    for name, column in ((name, column) for name in files if name != "again" for column in names):
+        if column not in files[name].columns:
+            raise no_column(f"--{name}", column, files[name].width)
     published = read_rows(asked.target, "FILE")
     again: tuple[Any, Sequence[Attribute]] | None = None
     if asked.again is not None:

@@ -219,7 +219,7 @@ def _besides(text: str) -> str:
     return f"{name}: {title[:1].lower()}{title[1:]} {value}"
 
 
-MOST_PAIRS = 20_000_000
+MOST_PAIRS = 100_000_000
 """Rows of the original times classes that are compared when the table is attacked."""
 
 
