@@ -254,3 +254,8 @@ def test_the_curator_sees_each_kind_of_error() -> None:
     assert seen.to_dict()["private"] is True
     with pytest.raises(InvalidProblemError, match="frame"):
         diagnose(sample(TREES[0]), RegionCounts(data.frame, counts))
+
+
+def test_a_dataset_without_a_ledger_is_not_taken_for_charged() -> None:
+    with pytest.raises(InvalidProblemError, match="dataset: expected a budget with it"):
+        release(sample(TREES[0]), PERSON, dataset="census")

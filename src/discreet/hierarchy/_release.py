@@ -114,6 +114,8 @@ def release(
     reason = getattr(chosen, "unproven", "")
     if reason:
         raise InvalidProblemError("method", "one with a guarantee", f"{chosen}: {reason}")
+    if budget is None and dataset is not None:
+        raise InvalidProblemError("dataset", "a budget with it", repr(dataset))
     if budget is not None and not dataset:
         raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
     shares = rehearse(
