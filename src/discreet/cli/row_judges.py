@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-import narwhals as nw
-
-from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
 from discreet.cli.demands import read_models, read_presence
 from discreet.cli.judges import claim_facts
 from discreet.cli.microdata import Kinds, attributes_of, names_of, no_column, pairs_of, read_rows
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
-from discreet.kanonymity._tables import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,6 +70,7 @@ def judge_rows(path: str, asked: Rows, *, optimality: bool) -> tuple[Certificate
 
     Parameters and results are those of :func:`judge_anonymous`.
     """
+    from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
     from discreet.kanonymity.verify import classes_of, verify
 
     if optimality:
@@ -190,6 +187,10 @@ def _attributes(
 
 def _read(table: pl.DataFrame, attributes: Sequence[Attribute]) -> dict[str, list[Any]]:
     """Take columns as their attributes need them, and the others as they are."""
+    import narwhals as nw
+
+    from discreet.kanonymity._tables import values_of
+
     frame = nw.from_native(table, eager_only=True)
     read = {one.name: values_of(frame[one.name], one) for one in attributes}
     return {name: read[name] if name in read else table[name].to_list() for name in table.columns}

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit
 from discreet.core.errors import InvalidProblemError
 
@@ -26,6 +27,7 @@ def studio(
     ledger: Annotated[
         str, typer.Option(metavar="FILE", help="The ledger that the page of counts proposes.")
     ] = "discreet-ledger.db",
+    as_json: Json = False,
 ) -> int:
     """Anonymize a table, or publish counts, on pages in the browser, served by this machine to itself.
 
@@ -52,7 +54,7 @@ def studio(
             url = f"http://{host}/{token}/"
 
             def started(_: str) -> None:
-                emit({"url": url}, f"{url}\nCtrl-C ends it.", as_json=False, command="studio")
+                emit({"url": url}, f"{url}\nCtrl-C ends it.", as_json=as_json, command="studio")
                 sys.stdout.flush()
                 if browser:
                     webbrowser.open(url)
