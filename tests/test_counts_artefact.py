@@ -127,9 +127,10 @@ def rewrite(path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
     """Change the table and its hash, as a forger would."""
     import hashlib
 
-    change(pl.read_parquet(path)).write_parquet(path)
+    table = change(pl.read_parquet(path))
+    table.write_parquet(path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    alter(path, lambda meta: meta["table"].update(sha256=digest))
+    alter(path, lambda meta: meta["table"].update(sha256=digest, rows=table.height))
 
 
 @pytest.mark.parametrize(
@@ -141,6 +142,7 @@ def rewrite(path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
         (lambda m: m.pop("frame"), "no 'frame'"),
         (lambda m: m.pop("guarantee"), "no 'guarantee'"),
         (lambda m: m["table"].update(sha256="0" * 64), "altered bytes"),
+        (lambda m: m["table"].update(rows=3), "as many as stand beside the table"),
         (lambda m: m["table"]["columns"].pop("size"), "columns"),
         (lambda m: m["table"]["columns"].update(size="Float64"), "Int64"),
         (lambda m: m["table"]["columns"].update(count="Float64"), "those that stand beside"),

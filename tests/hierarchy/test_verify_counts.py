@@ -287,3 +287,38 @@ def test_sums_that_wrap_do_not_hold(promise: str) -> None:
     frame = Frame(flat, 1, "public", group_totals=np.array([0, 0, 0, 0, 0]))
     forged = np.array([[0, 0], *([0, 2**62] for _ in "abcd")])
     assert not verify_counts(frame, forged, promises=(promise,)).passed
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sensitivity": [1, 1, 2]},
+        {"sensitivity": "1"},
+        {"epsilon_by_level": ["1/4", "1/3", "1/3"]},
+        {"epsilon_by_level": ["1/3", "1/3", "1/4"]},
+        {"epsilon_by_level": ["1/3", "1/3"]},
+        {"epsilon_by_level": ["1/3", "1/3", "x"]},
+        {"epsilon_by_level": 1},
+    ],
+)
+def test_what_a_record_says_of_levels_is_checked(changes: dict[str, Any]) -> None:
+    """The worst path costs what it claims each time; it is what people read of the levels that is wrong."""
+    said = {"sensitivity": [1, 1, 1], "epsilon_by_level": ["1/3", "1/3", "1/3"]}
+    assert verify_guarantee(PUBLIC, ONE, record(**said)).passed
+    certificate = verify_guarantee(PUBLIC, ONE, record(**(said | changes)))
+    assert [check.name for check in certificate.checks if not check.passed] == ["facts that differ"]
+
+
+@pytest.mark.parametrize("changes", [{"neighbors": []}, {"kind": {}}, {"noise": ["laplace"]}])
+def test_a_record_of_other_types_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidProblemError, match="that have a proof"):
+        verify_guarantee(PUBLIC, ONE, record(**changes))
+
+
+@pytest.mark.parametrize("promises", ["integral", "xyz", [["integral"]], [1, "integral"]])
+def test_promises_are_names(promises: Any) -> None:
+    if promises == "integral":
+        assert len(verify_counts(PUBLIC, GOOD, promises=promises).checks) == 1
+        return
+    with pytest.raises(InvalidProblemError, match="promises: expected of integral"):
+        verify_counts(PUBLIC, GOOD, promises=promises)

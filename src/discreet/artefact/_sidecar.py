@@ -194,6 +194,8 @@ def read_table(
     if dict(table.schema) != types:
         found = ", ".join(f"{name} {dtype}" for name, dtype in table.schema.items())
         raise InvalidProblemError("columns", "those that stand beside the table", found)
+    if meta["table"]["rows"] != table.height:
+        raise InvalidProblemError("rows", "as many as stand beside the table", table.height)
     return table, meta
 
 

@@ -130,9 +130,9 @@ def verify_counts(
     if whole and int(np.abs(table.astype(np.float64)).max(initial=0)) * table.size >= 1 << 62:
         # Sums of 64 bits could wrap, and then hold though they do not.
         table = table.astype(object)
-    wanted = set(promises)
-    if not wanted <= set(PROMISES):
-        raise InvalidProblemError("promises", f"of {', '.join(PROMISES)}", sorted(wanted))
+    wanted = [promises] if isinstance(promises, str) else list(promises)
+    if not all(promise in PROMISES for promise in wanted):
+        raise InvalidProblemError("promises", f"of {', '.join(PROMISES)}", wanted)
     checks = []
     if "integral" in wanted:
         broken = 0 if whole else int((table != np.floor(table)).sum())
@@ -231,13 +231,12 @@ def verify_guarantee(
     if missing:
         raise InvalidProblemError("parameters", f"also {', '.join(sorted(missing))}", "none")
     kind, noise = parameters["kind"], parameters["noise"]
+    named = (noise, kind, parameters["neighbors"])
     claims = {"laplace": PureDP, "gaussian": ZeroConcentratedDP}
-    if noise not in claims or kind not in _KINDS or parameters["neighbors"] not in _RELATIONS:
-        raise InvalidProblemError(
-            "parameters",
-            "a noise, a kind and a neighbor relation that have a proof",
-            [noise, kind, parameters["neighbors"]],
-        )
+    known = (list(claims), _KINDS, list(_RELATIONS))
+    if not all(name in names for name, names in zip(named, known, strict=True)):
+        expected = "a noise, a kind and a neighbor relation that have a proof"
+        raise InvalidProblemError("parameters", expected, list(named))
     claimed = Fraction(0)
     differ = [
         parameters["neighbors"] != getattr(guarantee, "neighbors", None),
@@ -246,6 +245,7 @@ def verify_guarantee(
         parameters["units"] != frame.units,
         parameters["max_quantity"] != frame.max_quantity,
         kind in ("sorted", "chain") and frame.units != "public",
+        _misstated(frame, parameters),
     ]
     if isinstance(guarantee, PureDP):
         claimed = guarantee.epsilon
@@ -293,22 +293,60 @@ def _paths(frame: Frame, parameters: Mapping[str, Any]) -> list[Fraction]:
     tree, levels = frame.tree, frame.tree.depth + 1
     inner = _scales(parameters, "scale_by_level", levels)
     leaf = _scales(parameters, "scale_of_leaves_by_level", levels)
-    squared = parameters["noise"] == "gaussian"
 
     def cost(scale: Fraction | None, level: int) -> Fraction:
-        if scale is None:
-            return Fraction(0)
-        width = int((tree.levels == level).sum())
-        moved = _moved(parameters["kind"], frame, width, squared=squared)
-        if parameters["neighbors"] == "replace-person":
-            moved = 6 if squared and parameters["kind"] == "direct" else 2 * moved
-        return moved / (2 * scale if squared else scale)
+        return _cost(frame, parameters, scale, level)
 
     ends = np.unique(tree.levels[tree.leaves]).tolist()
     return [
         sum((cost(inner[level], level) for level in range(end)), cost(leaf[end], end))
         for end in ends
     ]
+
+
+def _cost(
+    frame: Frame, parameters: Mapping[str, Any], scale: Fraction | None, level: int
+) -> Fraction:
+    """Compute what a level costs with noise of a scale."""
+    if scale is None:
+        return Fraction(0)
+    moved = _sensitivity(frame, parameters, level)
+    return moved / (2 * scale if parameters["noise"] == "gaussian" else scale)
+
+
+def _sensitivity(frame: Frame, parameters: Mapping[str, Any], level: int) -> int:
+    """Bound what one neighbor changes on a level: the sum of changes, or of their squares for Gaussian noise."""
+    squared, width = parameters["noise"] == "gaussian", int((frame.tree.levels == level).sum())
+    moved = _moved(parameters["kind"], frame, width, squared=squared)
+    if parameters["neighbors"] != "replace-person":
+        return moved
+    return 6 if squared and parameters["kind"] == "direct" else 2 * moved
+
+
+def _misstated(frame: Frame, parameters: Mapping[str, Any]) -> bool:
+    """Tell whether the record says other sensitivities than there are, or less than a level of regions costs."""
+    levels = range(frame.tree.depth + 1)
+    moved = [_sensitivity(frame, parameters, level) for level in levels]
+    if parameters.get("sensitivity", moved) != moved:
+        return True
+    name = "rho" if parameters["noise"] == "gaussian" else "epsilon"
+    told = parameters.get(f"{name}_by_level")
+    if told is None:
+        return False
+    try:
+        parts = [Fraction(str(text)) for text in told]
+    except (TypeError, ValueError, ZeroDivisionError):
+        return True
+    # A leaf may have had the parts of the levels below it, too.
+    allowed = {
+        "scale_by_level": parts,
+        "scale_of_leaves_by_level": [sum(parts[level:], Fraction(0)) for level in levels],
+    }
+    return len(parts) != len(levels) or any(
+        _cost(frame, parameters, scale, level) > allowed[kind][level]
+        for kind in allowed
+        for level, scale in enumerate(_scales(parameters, kind, len(levels)))
+    )
 
 
 def _moved(kind: str, frame: Frame, width: int, *, squared: bool) -> int:
