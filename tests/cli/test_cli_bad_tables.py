@@ -48,6 +48,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "blank-line.csv": (TEXT.replace("\n", "\n\n", 3).encode(), "an empty first line|cells in line"),
     "last-lines-blank.csv": (f"{TEXT}\n\n".encode(), "0 of 4 cells in line 32"),
     "open-quote.csv": (f'{TEXT}1,"F,1000,{NAME}\n'.encode(), "in line 32"),
+    "last-quote.csv": (f'{TEXT}1,F,1000,"{NAME}\n'.encode(), "in line 32"),
     "latin-1.csv": (TEXT.replace(NAME, "Müller", 9).encode("latin-1"), "other bytes in line 2"),
     "latin-1-names.csv": (TEXT.replace("age", "größe").encode("latin-1"), "other bytes in line 1"),
     "utf-16.csv": (TEXT.encode("utf-16"), "iconv -f UTF-16 "),
@@ -219,7 +220,7 @@ def test_the_mark_is_that_of_most_names() -> None:
 
 def test_a_reason_is_found_or_not_made_up() -> None:
     assert "whole Parquet" in str(why_unreadable("fine.csv", "", "TABLE"))
-    assert "can be read, got fine.csv" in str(why_unreadable("fine.csv", ",", "TABLE"))
+    assert "the quote is doubled, got fine.csv" in str(why_unreadable("fine.csv", ",", "TABLE"))
     refuse_rows("fine.csv", ";", "TABLE")
     Path("some.csv").write_text("a\nb;c\n", encoding="utf-8")
     with pytest.raises(InvalidProblemError, match="with semicolons between them.*2 of 1 cells"):

@@ -227,6 +227,30 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("20,F\n\n30,F\n", "0 of 2 cells in line 3"),
+        ("20,F\n30\n", "1 of 2 cells in line 3"),
+        ("20,F\n30,F\n\n", "0 of 2 cells in line 4"),
+        ("20,M\xe4nnlich\n", "text in UTF-8"),
+    ],
+    ids=["empty line", "too few", "empty last line", "latin-1"],
+)
+def test_nobody_is_no_person(tmp_path: Path, rows: str, words: str) -> None:
+    """An empty line read as missing values would make a class of k rows one of fewer people."""
+    source = tmp_path / "in.csv"
+    source.write_bytes(f"age,sex\n{rows}".encode("latin-1"))
+    with pytest.raises(InvalidProblemError, match=words):
+        anonymize_file(
+            source,
+            tmp_path / "out.csv",
+            KAnonymity(2, ("age", "sex")),
+            attributes=[Numeric("age"), Categorical("sex")],
+        )
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_a_file_that_fails_its_audit_is_not_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

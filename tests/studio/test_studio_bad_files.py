@@ -39,6 +39,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "fewer-cells.csv": (f"{TEXT}1,{NAME}\n".encode(), "2 of 4 cells in line 32"),
     "last-lines-blank.csv": (f"{TEXT}\n".encode(), "0 of 4 cells in line 32"),
     "open-quote.csv": (f'{TEXT}1,"F,1000,{NAME}\n'.encode(), "close each quote"),
+    "last-quote.csv": (f'{TEXT}1,F,1000,"{NAME}\n'.encode(), "in line 32"),
     "long-cell.csv": (f"{TEXT}1,F,{'x' * 200_000},y,z\n".encode(), "in line 32"),
     "zero.csv": (TEXT.replace(NAME, "a\0b", 1).encode(), "save the table as CSV in UTF-8"),
     "utf-16-bare.csv": (TEXT.encode("utf-16-le"), "choose another one above"),

@@ -19,6 +19,7 @@ import narwhals as nw
 import numpy as np
 
 from discreet.artefact._anonymous import describe_anonymous
+from discreet.artefact._cells import first_ragged
 from discreet.artefact._spill import spill_room
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
@@ -134,7 +135,8 @@ def anonymize_file(
     Raises
     ------
     InvalidProblemError
-        For files or columns that cannot be read, or values that do not fit their attributes.
+        For files or columns that cannot be read, rows with other than as many cells as there are names, or values that
+        do not fit their attributes.
     InfeasibleError
         When there are fewer than k rows.
     CertificateError
@@ -157,6 +159,7 @@ def anonymize_file(
         )
     if sorted(attribute.name for attribute in attributes) != sorted(names):
         raise InvalidProblemError("attributes", "one for each quasi-identifier", len(attributes))
+    _check_rows(source, separator)
     told("Reading codes")
     problem = _coded(_scan(source, separator), names, attributes, loss)
     told(f"Solving parts of {rows_of_part} rows")
@@ -245,6 +248,19 @@ def audit_file(
     )
     classes, least, rows = counted.row(0)
     return int(classes), int(least or 0), int(rows), schema
+
+
+def _check_rows(source: str | os.PathLike[str], separator: str) -> None:
+    where = Path(source)
+    if where.suffix.lower() == ".parquet" or not where.is_file():
+        return
+    try:
+        found = first_ragged(where, separator)
+    except UnicodeDecodeError:
+        raise InvalidProblemError("source", "text in UTF-8", str(source)) from None
+    if found:
+        expected = "as many cells in each row as in the first line"
+        raise InvalidProblemError("source", expected, f"{source} with {found}")
 
 
 def _nothing(sentence: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli.microdata import attributes_of, names_of, refuse_nested, refuse_prose
 from discreet.cli.output import Status, emit, facts, warn
-from discreet.cli.table_files import look, refuse_rows, why_unreadable
+from discreet.cli.table_files import look, why_unreadable
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 
@@ -79,10 +79,11 @@ def run_stream(path: str, asked: Asked, curated: Curated, *, private: str) -> St
         raise InvalidProblemError("--method", "a method for parts, with --stream", "'optimal'")
     guarantee = KAnonymity(asked.k, tuple(names_of(asked.quasi)))
     mark = look(path, "TABLE")
-    if mark:
-        refuse_rows(path, mark, "TABLE")
     try:
         made = _made(path, mark, asked, curated, guarantee)
+    except InvalidProblemError as error:
+        # Rows are counted off once, where the file is anonymized.
+        raise why_unreadable(path, mark, "TABLE") if error.field == "source" else error from None
     except pl.exceptions.PolarsError:
         # What the reader says may quote a row.
         raise why_unreadable(path, mark, "TABLE") from None

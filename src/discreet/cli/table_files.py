@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.artefact._cells import first_ragged
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MARKS",
     "SUFFIXES",
-    "first_ragged",
     "foreign",
     "look",
     "refuse_rows",
@@ -218,11 +218,21 @@ def why_unreadable(path: str, mark: str, argument: str) -> InvalidProblemError:
         refuse_rows(path, mark, argument)
     except InvalidProblemError as error:
         return error
-    return InvalidProblemError(argument, "a CSV file that can be read", path)
+    expected = "a CSV file that can be read; a cell that holds a quote stands between quotes, and the quote is doubled"
+    return InvalidProblemError(argument, expected, path)
 
 
 def refuse_rows(path: str, mark: str, argument: str) -> None:
     """Refuse a CSV file with a row that has other than as many cells as the first line has names.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mark
+        What :func:`look` gave.
+    argument
+        The argument that named it.
 
     Raises
     ------
@@ -243,30 +253,6 @@ def refuse_rows(path: str, mark: str, argument: str) -> None:
             "cell with such a mark between quotes, and close each quote"
         )
         raise InvalidProblemError(argument, expected, f"{path} with {found}")
-
-
-def first_ragged(path: str, mark: str) -> str:
-    """Say which row is the first that has other than as many cells as there are names; nothing where none has.
-
-    Raises
-    ------
-    UnicodeDecodeError
-        For a file that is not in UTF-8.
-    """
-    line = 0
-    with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file, delimiter=mark)
-        try:
-            width = len(next(rows, []))
-            line = rows.line_num
-            for row in rows:
-                # A line without anything is a missing value in the only column, and no row of several.
-                if len(row) != width and (row or width > 1):
-                    return f"{len(row)} of {width} cells in line {line + 1}"
-                line = rows.line_num
-        except csv.Error:
-            return f"a cell without an end in line {line + 1}"
-    return ""
 
 
 def _line_of_other_bytes(path: str) -> int | None:

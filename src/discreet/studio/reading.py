@@ -12,8 +12,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from discreet.artefact._cells import first_ragged
 from discreet.cli.microdata import Kinds, attributes_of, is_prose, refuse_nested
-from discreet.cli.table_files import first_ragged, foreign, repeated
+from discreet.cli.table_files import foreign, repeated
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem import Numeric
 
@@ -279,13 +280,13 @@ def _csv(path: Path, mark: str) -> pl.DataFrame:
         table = pl.read_csv(path, separator=mark, infer_schema=False, glob=False)
     except (pl.exceptions.PolarsError, csv.Error):
         # What the reader says may quote a row.
-        raise _ragged(first_ragged(str(path), mark), mark) from None
+        raise _ragged(first_ragged(path, mark), mark) from None
     if again:
         raise InvalidProblemError(_FILE, "different names in its first line; rename one", again)
     _check_shape(table)
     if table.width > 1 and table[:, -1].has_nulls():
         # A row that is too short, or empty, reads as one with missing values.
-        found = first_ragged(str(path), mark)
+        found = first_ragged(path, mark)
         if found:
             raise _ragged(found, mark)
     return table
@@ -294,7 +295,7 @@ def _csv(path: Path, mark: str) -> pl.DataFrame:
 def _ragged(found: str, mark: str) -> InvalidProblemError:
     expected = (
         f"as many cells in each row as in the first line, with {DELIMITERS[mark]} as the delimiter; choose another "
-        "delimiter above, or mend the row and close each quote"
+        "delimiter above, or mend the row: close each quote, and double one within a cell"
     )
     return InvalidProblemError(_FILE, expected, found or "a row that cannot be divided into cells")
 
