@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["tool"]
+__all__ = ["TOOLS", "tool"]
 
 TOOLS = Path(__file__).parents[2] / "docs" / "tools"
 

@@ -25,6 +25,7 @@ _TRIED = (
     "stand a naive one who does not look, and what is found of people who are not concerned. That a promise was not "
     "broken proves nothing."
 )
+_NOTHING = 1e-3
 _KEY = (
     "Dot and bar: the attacker, with its interval. Upright stroke: the naive attacker. Cross: the control group. "
     "Dashed: what the claim allows."
@@ -77,7 +78,7 @@ def chapter(found: Attacked, *, title: str = "", anchor: str = "attacked") -> Ch
         Panel and figures.
     """
     heading = title or f"Attacked: {found.target}"
-    body = section(found, title=heading, anchor=anchor, lead=_LEAD)
+    body = section(found, title=heading, anchor=anchor, lead=_LEAD, level=2)
     return Chapter(heading, anchor, body, _LEAD)
 
 
@@ -88,6 +89,7 @@ def section(
     title: str = "Attacked",
     anchor: str = "attacked",
     lead: str = _TRIED,
+    level: int = 3,
 ) -> str:
     """Render what was tried against the mechanism of a chapter, for the end of its body.
 
@@ -101,6 +103,8 @@ def section(
         Its heading, and the name that makes its identifiers differ from others of the page.
     lead
         Plain text before the table.
+    level
+        Of the heading: 3 within a chapter, 2 where the section is all there is.
 
     Returns
     -------
@@ -121,11 +125,11 @@ def section(
         if found.private:
             notes.append(f"Private: {found.private}.")
         notes.append(_KEY)
-    body = panel(rows, title=title, anchor=anchor, lead=lead, notes=notes)
+    body = panel(rows, title=title, anchor=anchor, lead=lead, notes=notes, level=level)
     for kind in (False, True):
         shown = [one for one in findings if one.error is kind]
         if shown:
-            figure = new_figure(6.2, 0.9 + 0.32 * len(shown))
+            figure = new_figure(5.4, 0.9 + 0.32 * len(shown))
             plot_findings(shown, ax=figure.add_subplot())
             label = f"{title}: {', '.join(one.attack for one in shown)}"
             svg = inline_svg(figure, label=label, salt=f"{anchor}-{'errors' if kind else 'shares'}")
@@ -137,7 +141,9 @@ def _text(estimate: Estimate) -> str:
     told = number(estimate.value)
     if estimate.trials is None:
         return told
-    return f"{told} ({number(estimate.low)} to {number(estimate.high)})"
+    # A share of a millionth at the lower end says no more than 0 does, and takes ten letters.
+    low = 0.0 if 0 < estimate.low < _NOTHING * max(1.0, estimate.value) else estimate.low
+    return f"{told} ({number(low)} to {number(estimate.high)})"
 
 
 def _side(found: Finding) -> str:

@@ -95,6 +95,7 @@ def panel(
     anchor: str = "attacked",
     lead: str = _LEAD,
     notes: Sequence[str] = (),
+    level: int = 3,
 ) -> str:
     """Render the panel: a section of HTML, with escaping on, for the body of a chapter.
 
@@ -106,6 +107,8 @@ def panel(
         Its heading, and the name that makes its identifiers differ from others of the page.
     lead, notes
         Plain text before and after the table.
+    level
+        Of the heading: 3 within a chapter, 2 where the panel is all there is.
 
     Raises
     ------
@@ -120,7 +123,13 @@ def panel(
     if not rows:
         raise InvalidProblemError("rows", "one attempt or more", "none")
     return render_template(
-        "judged.html", title=title, anchor=anchor, lead=lead, rows=rows, notes=notes
+        "judged.html",
+        title=title,
+        anchor=anchor,
+        lead=lead,
+        rows=rows,
+        notes=notes,
+        level=level,
     )
 
 
@@ -138,5 +147,5 @@ def chapter(
     Chapter
         For :func:`discreet.report.write_report`.
     """
-    body = panel(rows, title=title, anchor=anchor, notes=notes)
+    body = panel(rows, title=title, anchor=anchor, notes=notes, level=2)
     return Chapter(title, anchor, body, _LEAD)

@@ -64,7 +64,7 @@ def chapter(
         figure="",
         head=["measure", *found],
         rows=[[label, *(column[label] for column in columns)] for label in columns[0]],
-        notes=["1 means that somebody is found for certain."],
+        notes=["100 % means that somebody is found for certain."],
     )
     return Chapter(title, anchor, body, lead)
 
@@ -87,11 +87,11 @@ def _measures(one: Risk) -> dict[str, str]:
             for name, number in one.diversity.items()
         },
         **{
-            f"greatest distance of {name}: t": _share(distance)
+            f"greatest distance of {name}: t": f"{float(distance):.4g}"
             for name, distance in one.closeness.items()
         },
     }
 
 
 def _share(value: Fraction) -> str:
-    return f"{float(value):.4g}"
+    return f"{100 * float(value):.4g} %"

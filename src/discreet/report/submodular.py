@@ -170,8 +170,8 @@ def chapter(
         versions=release.provenance.versions,
     )
     if attacked is None:
-        told = {"title": "Audited", "lead": _AUDITED}
-        body += section(None, audits, anchor=f"{anchor}-attacked", **told)
+        name = f"{anchor}-attacked"
+        body += section(None, audits, anchor=name, title="Audited", lead=_AUDITED)
     else:
         body += section(attacked, audits, anchor=f"{anchor}-attacked")
     return Chapter(title, anchor, body, lead[0] if lead else "")

@@ -1,0 +1,105 @@
+"""Every page that a command writes with ``--report``, in a real browser: whole, legible, in order, alone, printable.
+
+Run by ``make test-browser``. With ``DISCREET_SCREENSHOTS`` set to a folder the pictures are kept there.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from browser.looking import WIDTHS, complaints, opened, picture
+from discreet.cli.app import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from browser.devtools import Browser
+
+pytestmark = pytest.mark.browser
+
+FILES = Path(__file__).parents[2] / "docs" / "files"
+COMMANDS = {
+    "design": "design places.csv --x x --y y --label name --unit km --epsilon 1.5 --prior demand -o c.channel",
+    "verify": "verify c.channel",
+    "attack": "attack c.channel --reports 1,5",
+    "audit": "audit c.channel",
+    "compare": "compare places.csv --x x --y y --unit km --epsilon 1,2 --methods optimal,exponential",
+    "counts": "counts people.csv --unit household --regions state,county --region-list regions.csv --max-size 8"
+    " --epsilon 1 --neighbors add-remove-person --measurements kept.parquet -o households.csv",
+    "query": "query kept.parquet --level 3 --sizes 4-8",
+    "anonymize": "anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --taxonomy zip=zip.csv"
+    " --time-limit 2 -o anonymous.csv",
+    "risk": "risk anonymous.csv --original patients.csv --quasi age,sex,zip --sensitive disease",
+    "attack-table": "attack anonymous.csv --original patients.csv --others neighbors.csv --sensitive disease",
+    "select": "select --coverage reach.csv --matroid partition:districts.csv --epsilon 1"
+    " --neighbors add-remove-one",
+    "frontier": "compare submodular --epsilon 1,2",
+}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    yield from opened(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write every report, by the files that the documentation hands out."""
+    folder = tmp_path_factory.mktemp("reports")
+    names = {path.name for path in FILES.iterdir()}
+    made = {"c.channel", "kept.parquet", "households.csv", "anonymous.csv"}
+    for name, line in COMMANDS.items():
+        words = []
+        for word in line.split():
+            head, separator, last = word.rpartition("=" if "=" in word else ":")
+            home = FILES if last in names else folder if last in made else None
+            words.append(f"{head}{separator}{home / last}" if home else word)
+        assert run([*words, "--report", str(folder / f"{name}.html")]) == 0, name
+    return folder
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_report_is_whole_and_legible_and_fetches_nothing(
+    browser: Browser, reports: Path, name: str, width: str
+) -> None:
+    browser.open((reports / f"{name}.html").as_uri(), *WIDTHS[width])
+    picture(browser, f"report-{name}-{width}")
+    assert complaints(browser, WIDTHS[width][0]) == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_printed_report_cuts_no_table_and_no_picture(
+    browser: Browser, reports: Path, name: str
+) -> None:
+    """Nothing is wider than the paper, and what may not be cut is shorter than a sheet of A4."""
+    browser.open((reports / f"{name}.html").as_uri(), 680, 980)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        wide, tall = browser.evaluate(
+            "[document.documentElement.scrollWidth, [...document.querySelectorAll('figure, tr, pre, .claim')]"
+            ".map((e) => [e.getBoundingClientRect().height, e.outerHTML.slice(0, 60)]).filter((e) => e[0] > 980)]"
+        )
+        paper = browser.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
+    assert (wide <= 680, tall) == (True, [])
+    sheets = base64.b64decode(paper["data"]).count(b"/Type /Page\n")
+    assert 1 <= sheets <= 12
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_letters_of_pictures_can_be_read_on_a_phone(
+    browser: Browser, reports: Path, name: str
+) -> None:
+    browser.open((reports / f"{name}.html").as_uri(), *WIDTHS["phone"])
+    heights = browser.evaluate(
+        "[...document.querySelectorAll('.plot svg text')].filter((e) => e.textContent.trim())"
+        ".map((e) => e.getBoundingClientRect().height)"
+    )
+    assert all(height >= 9 for height in heights), json.dumps(sorted(heights)[:5])
