@@ -110,6 +110,47 @@ def test_sensitivities_are_those_of_all_neighbors(
         assert worst.tolist() == stated
 
 
+@pytest.mark.parametrize(
+    ("kind", "units"),
+    [*product(["survival", "direct"], ["public", "private"]), ("sorted", "public")],
+)
+@pytest.mark.parametrize("relation", [PERSON, REPLACED])
+def test_no_neighbor_spends_more_than_the_budget_on_a_ragged_tree(
+    kind: Kind, units: str, relation: Neighbors
+) -> None:
+    """A person replaced by one in another branch touches two paths, one of which may end early."""
+    shares = tuple(Fraction(part, 10) for part in (1, 2, 3, 4))
+    first = 0 if units == "public" else 1
+
+    def exact(sizes: tuple[int, ...]) -> Any:
+        rows = np.zeros((4, 3 - first), dtype=np.int64)
+        for leaf, size in enumerate(sizes):
+            if size >= first:
+                rows[leaf, size - first] = 1
+        data = GroupSizes.from_counts(RAGGED, rows, units=units)  # type: ignore[arg-type] # public or private
+        return data.frame, truth(data, kind)
+
+    made = {sizes: exact(sizes) for sizes in product(range(3), repeat=4)}
+    worst = {}
+    for guarantee in (PureDP(1, relation), ZeroConcentratedDP(1, relation)):
+        norm = 1 if isinstance(guarantee, PureDP) else 2
+        scales = node_scales(made[0, 0, 0, 0][0], kind, guarantee, shares)
+        per = np.array([1 / (norm * scale) for scale in scales if scale is not None])
+        spent = Fraction(0)
+        for one, other in product(made, made):
+            changed = sorted(b - a for a, b in zip(one, other, strict=True) if a != b)
+            if changed != ([1] if relation == PERSON else [-1, 1]):
+                continue
+            moved = np.abs(made[other][1] - made[one][1]).ravel().astype(object)
+            # Sorted sizes are as many as a region has units, one for each leaf below it.
+            width = RAGGED.leaf_counts if kind == "sorted" else len(moved) // RAGGED.n
+            spent = max(spent, (moved**norm * np.repeat(per, width)).sum())
+        worst[norm] = spent
+    assert max(worst.values()) <= 1
+    # Where units vanish with their last person two of them seldom change four counts of a region.
+    assert worst[1] == 1 or (kind, units, relation) == ("direct", "private", REPLACED)
+
+
 def test_sensitivity_follows_the_largest_size_where_that_is_smaller() -> None:
     frame = frame_of(PAIR, 2, quantity=7)
     assert sensitivity(frame, "survival", PERSON, 0) == 2
