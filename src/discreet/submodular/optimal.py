@@ -1,4 +1,4 @@
-r"""The best set, with a proven bound: for functions where each record is served by its best chosen element.
+r"""The best set, with a bound: for functions where each record is served by its best chosen element.
 
 .. math:: \max_{x, y}\; \sum_i \sum_l v_{il}\, y_{il}, \qquad
           y_{il} \le \sum_{e:\, s_{ie} = v_{il}} x_e, \qquad \sum_l y_{il} \le 1, \qquad x(A) \le r(A),
@@ -49,7 +49,8 @@ class Optimum:
     value
         F of it, in units of ``2^-scale_bits``, computed by the function itself.
     upper
-        No independent set is worth more.
+        No independent set is worth more: by :func:`upper_bound`, or by the solver's bound, which is nobody's proof and is
+        raised by a part in 10^6.
     """
 
     chosen: tuple[int, ...]
