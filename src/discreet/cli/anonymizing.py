@@ -9,7 +9,7 @@ import typer
 from discreet.cli.curating import Asked, Curated, run_anonymize, run_risk
 from discreet.cli.demands import demanded
 from discreet.cli.microdata import Kinds
-from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import Json, Quiet, Report  # noqa: TC001 - Typer reads annotations at run time
 
 __all__ = ["Categoricals", "Numerics", "Taxonomies", "anonymize", "register", "risk"]
 
@@ -197,9 +197,7 @@ def anonymize(
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="CSV or Parquet file to write."),
     ] = None,
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="Write a page about it.")
-    ] = None,
+    report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -253,9 +251,7 @@ def risk(
     taxonomy: Taxonomies = None,
     numeric: Numerics = None,
     categorical: Categoricals = None,
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="Write a page about it.")
-    ] = None,
+    report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:

@@ -11,6 +11,7 @@ from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at run time
     Epsilon,
     Json,
+    Report,
 )
 from discreet.cli.output import Status, emit
 from discreet.cli.registry import ATTACKS, FILE_ATTACKS, find
@@ -133,9 +134,7 @@ def attack(
         float,
         typer.Option(help="Probability with which an interval may miss.", rich_help_panel=_HOW),
     ] = 1e-6,
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="Write a page about it.")
-    ] = None,
+    report: Report = None,
     as_json: Json = False,
 ) -> int:
     """Attack what a mechanism or a file gives out, as well as anybody knows how.

@@ -11,6 +11,7 @@ from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at run time
     Epsilon,
     Json,
+    Report,
     Rho,
 )
 from discreet.cli.output import Status, emit
@@ -89,9 +90,7 @@ def audit(
             rich_help_panel=_HOW,
         ),
     ] = 1e-9,
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="Write a page with the verdict.")
-    ] = None,
+    report: Report = None,
     as_json: Json = False,
 ) -> int:
     """Try to break what is claimed: by replaying every draw, by the verifier, or by samples.

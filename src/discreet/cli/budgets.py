@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.files import check_outputs, write_page
+from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import decimal
@@ -62,11 +63,19 @@ def show(
     dataset: Annotated[
         str | None, typer.Option(help="Only this dataset; all of them unless told.")
     ] = None,
+    report: Report = None,
     as_json: Json = False,
 ) -> None:
     """Say what every dataset may still give away."""
+    check_outputs({"--report": report}, ledger)
     book = Ledger(ledger)
     names = book.datasets if dataset is None else (dataset,)
+    if report is not None:
+        from discreet.report import make_chapter
+
+        accounts = {name: book.account(name) for name in names}
+        chapter = make_chapter("budget", accounts, charges={n: book.history(n) for n in names})
+        write_page([chapter], report, title="Privacy budgets")
     _emit(book, names, as_json=as_json, command="budget show")
 
 

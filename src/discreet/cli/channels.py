@@ -13,7 +13,7 @@ from discreet.cli.describe import describe, info_text
 from discreet.cli.designing import Outputs, Search, run_design
 from discreet.cli.files import channel_kind, open_any
 from discreet.cli.mechanisms import mechanism_facts, mechanism_text, open_mechanism
-from discreet.cli.options import Channel, Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import Channel, Json, Quiet, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, warn
 from discreet.cli.registry import METHODS
 from discreet.cli.sampling import draw, find_secret
@@ -191,10 +191,7 @@ def design(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the channel goes.")
     ] = None,
-    report: Annotated[
-        str | None,
-        typer.Option(metavar="FILE.html", help="Write a report that explains the design."),
-    ] = None,
+    report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:

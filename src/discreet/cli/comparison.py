@@ -8,7 +8,7 @@ import typer
 
 from discreet.cli.comparing import Contest, run_compare
 from discreet.cli.frontiers import Frontier, run_frontier
-from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import Json, Quiet, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.registry import COMPARE, FRONTIERS
 from discreet.cli.statement import Aims, Places
 from discreet.core.errors import InvalidProblemError
@@ -104,9 +104,7 @@ def compare(
         typer.Option(metavar="SECONDS", help="Stop each search then; its best design stands."),
     ] = None,
     threads: Annotated[int, typer.Option(help="Threads of a solver.")] = 1,
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="Write a page with the frontier.")
-    ] = None,
+    report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:

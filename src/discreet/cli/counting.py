@@ -14,6 +14,7 @@ from discreet.cli.options import (
     Ledger,
     NoGuarantee,
     Quiet,
+    Report,
     Rho,
 )
 from discreet.cli.querying import Question, run_query
@@ -165,10 +166,7 @@ def counts(
             "--output", "-o", metavar="FILE", help="Where the table goes: .csv or .parquet."
         ),
     ] = None,
-    report: Annotated[
-        str | None,
-        typer.Option(metavar="FILE.html", help="Write a report that explains the release."),
-    ] = None,
+    report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -218,9 +216,7 @@ def query(
         str | None,
         typer.Option("--output", "-o", metavar="FILE.csv", help="Write the answers there."),
     ] = None,
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="Write a page about it.")
-    ] = None,
+    report: Report = None,
     as_json: Json = False,
 ) -> None:
     """Answer a question about sizes from kept measurements: without bias, and with an interval.

@@ -15,6 +15,7 @@ __all__ = [
     "Ledger",
     "NoGuarantee",
     "Quiet",
+    "Report",
     "Rho",
 ]
 
@@ -24,6 +25,9 @@ PROMISED = "What is promised"
 Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="A file that `design` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings.")]
+Report = Annotated[
+    str | None, typer.Option(metavar="FILE.html", help="Write a page about it, that stands alone.")
+]
 Epsilon = Annotated[
     str | None,
     typer.Option(help="Privacy budget. It has no default.", rich_help_panel=PROMISED),

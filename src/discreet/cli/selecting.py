@@ -15,6 +15,7 @@ from discreet.cli.options import (
     Ledger,
     NoGuarantee,
     Quiet,
+    Report,
     Rho,
 )
 
@@ -106,9 +107,7 @@ def select(
             rich_help_panel=_HOW,
         ),
     ] = False,
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="Write a page about it.")
-    ] = None,
+    report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:

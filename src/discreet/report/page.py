@@ -34,6 +34,7 @@ __all__ = [
 
 CHAPTERS: Mapping[str, str] = {
     "attack": "discreet.report.attacked:chapter",
+    "budget": "discreet.report.budget:chapter",
     "comparison": "discreet.report.comparison:chapter",
     "experiment": "discreet.report.experiment:chapter",
     "frontier": "discreet.report.frontier:chapter",

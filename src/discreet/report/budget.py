@@ -1,0 +1,100 @@
+"""The chapter of a ledger: what datasets may give away, what they have given, and for which releases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import decimal, decimal_up
+from discreet.report.page import Chapter, render_template
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
+
+    from discreet.core.budget import Account
+    from discreet.core.guarantee import Guarantee
+    from discreet.ledger import Charge
+
+__all__ = ["chapter"]
+
+_LEAD = (
+    "Each release from private data costs some of what a dataset may give away. What all of them together have cost, "
+    "and what is left, stands here; a release that would cost more is refused before the data are read."
+)
+_NOTES = (
+    "Costs of one dataset are added up. What was released without this ledger is not reckoned with.",
+    "Two datasets that hold the same people protect them only by the sum of both.",
+)
+
+
+def chapter(
+    accounts: Mapping[str, Account],
+    charges: Mapping[str, Sequence[Charge]],
+    *,
+    title: str = "What may still be given away",
+    anchor: str = "budget",
+) -> Chapter:
+    """Make the chapter.
+
+    Parameters
+    ----------
+    accounts
+        Datasets by name.
+    charges
+        What was charged to each, oldest first.
+    title, anchor
+        The heading, and its name in links.
+
+    Returns
+    -------
+    Chapter
+        A table with a row for each dataset, and below it one for each of its charges. A ledger holds no private value.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without datasets.
+    """
+    if not accounts:
+        raise InvalidProblemError("accounts", "one dataset or more", "none")
+    rows = []
+    for name, account in accounts.items():
+        limit = ", ".join(_amounts(account.limit))
+        spent = ", ".join(map(_up, account.spent))
+        rows.append([name, limit, spent, ", ".join(map(_down, account.left))])
+        rows += [
+            [f"{name}, charged {charge.charged}", "", ", ".join(_amounts(charge.guarantee)), ""]
+            for charge in charges.get(name, ())
+        ]
+    body = render_template(
+        "listed.html",
+        title=title,
+        anchor=anchor,
+        lead=_LEAD,
+        warning="",
+        figure="",
+        head=["dataset, and each charge to it", "limit", "spent", "left"],
+        rows=rows,
+        notes=[*(f"{name}: {account.limit}." for name, account in accounts.items()), *_NOTES],
+    )
+    return Chapter(title, anchor, body, _LEAD)
+
+
+def _amounts(guarantee: Guarantee) -> list[str]:
+    """Name the numbers of a guarantee, none of them smaller than it is."""
+    return [
+        f"{name} {_up(getattr(guarantee, name))}"
+        for name in ("epsilon", "delta", "rho")
+        if hasattr(guarantee, name)
+    ]
+
+
+def _up(amount: Fraction) -> str:
+    return decimal_up(amount) if amount else "0"
+
+
+def _down(amount: Fraction) -> str:
+    """Print what is left: exactly where that is short, else rounded down, so that nobody counts on more."""
+    exact = decimal(amount)
+    return exact if len(exact) <= 12 else f"{int(amount * 10**6) / 10**6:.6f}"

@@ -1,0 +1,138 @@
+"""Help, options that all commands share, exit statuses in one place, completion, colors."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from cli.commands import say
+from cli.test_cli_process import COMMAND, WHERE
+from discreet.cli.app import app
+from discreet.cli.output import Status
+
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
+
+WITHOUT_REPORT = {
+    "demo": "writes a page by itself",
+    "reproduce": "writes a page by itself",
+    "studio": "is a page",
+    "serve": "has nothing to look at",
+    "locate": "draws a report of a place",
+    "sample": "draws reports of a secret",
+    "info": "checks nothing, and a page that states a guarantee has to",
+    "budget create": "says what budget show says",
+    "budget history": "is part of the page of budget show",
+}
+"""Commands without ``--report``, and why."""
+
+WITHOUT_QUIET = {
+    "info",
+    "query",
+    "verify",
+    "audit",
+    "attack",
+    "studio",
+    "budget create",
+    "budget show",
+    "budget history",
+}
+"""Commands that say nothing on standard error but errors."""
+
+
+def commands() -> dict[str, Any]:
+    """Find all commands by what one types."""
+    found: dict[str, Any] = {}
+
+    def walk(command: Any, words: tuple[str, ...]) -> None:
+        below = getattr(command, "commands", None)
+        if below is None:
+            found[" ".join(words)] = command
+        for name, one in (below or {}).items():
+            walk(one, (*words, name))
+
+    walk(typer.main.get_command(app), ())
+    return found
+
+
+ALL = commands()
+
+
+def options(name: str) -> set[str]:
+    return {word for parameter in ALL[name].params for word in parameter.opts}
+
+
+def test_every_command_prints_json() -> None:
+    assert [name for name in ALL if "--json" not in options(name)] == []
+
+
+def test_every_command_has_a_report_or_a_reason() -> None:
+    without = {name for name in ALL if "--report" not in options(name)}
+    assert without == set(WITHOUT_REPORT)
+    told = DOCS.read_text(encoding="utf-8").partition("## Pages")[2]
+    for name in ALL:
+        assert name.startswith("budget ") or f"`{name}" in told
+    for name in set(ALL) - without:
+        assert f"`{name}`" in told.partition("`reproduce`")[0]
+
+
+def test_commands_that_warn_can_be_quiet() -> None:
+    assert {name for name in ALL if "--quiet" not in options(name)} == WITHOUT_QUIET
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_option_and_argument_has_a_sentence(name: str) -> None:
+    for parameter in ALL[name].params:
+        told = parameter.help or ""
+        assert re.match(r"[A-Z0-9`]|[a-z]", told), parameter.opts
+        assert told.endswith("."), (parameter.opts, told)
+    assert (ALL[name].help or "").partition("\n")[0].rstrip().endswith(".")
+    assert f"discreet {name}" in (ALL[name].epilog or "")
+
+
+def test_statuses_stand_in_one_place_and_are_those_of_the_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = re.findall(r"^\| (\d+) \| (.+) \|$", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [int(number) for number, _ in table] == [int(status) for status in Status]
+    said = " ".join(say(capsys, "--help").out.split())
+    for number, meaning in table:
+        assert f" {number} {meaning.split()[0].rstrip(':;,')}" in f" {said}", number
+
+
+def run(*arguments: str, **where: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        env={**WHERE, **where},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_a_shell_completes_commands_and_options() -> None:
+    asked = {"_DISCREET_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    assert run(COMP_WORDS="discreet ver", **asked).stdout.split() == ["verify"]
+    asked["COMP_CWORD"] = "2"
+    assert run(COMP_WORDS="discreet verify --rep", **asked).stdout.split() == ["--report"]
+
+
+def test_no_color_means_no_color() -> None:
+    colored = dict.fromkeys(("FORCE_COLOR", "TERM"), "xterm-256color")
+    plain = run("verify", "--help", **colored)
+    assert plain.returncode == 0
+    assert not re.search(r"\x1b\[[0-9;]*3\d", plain.stdout)
+    loud = subprocess.run(
+        [*COMMAND, "verify", "--help"],
+        env={name: value for name, value in {**WHERE, **colored}.items() if name != "NO_COLOR"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert re.search(r"\x1b\[[0-9;]*3\d", loud.stdout)
