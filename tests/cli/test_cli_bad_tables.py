@@ -294,4 +294,5 @@ def test_a_bad_taxonomy_is_one_sentence(
     assert words in said.err
     assert len(said.err.splitlines()) == 1
     missing = say(capsys, *asked[:-1], "sex=none.csv")
+    assert "--taxonomy: " in missing.err
     assert "No such file" in missing.err

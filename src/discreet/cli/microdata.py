@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from discreet.core.tree import Tree
+
 __all__ = [
     "Columns",
     "Kinds",
@@ -158,8 +160,6 @@ def attributes_of(table: Columns, quasi: Sequence[str], kinds: Kinds) -> tuple[A
     InvalidProblemError
         For a name that is no column or no quasi-identifier, two kinds for one column, or numbers that are none.
     """
-    from discreet.kanonymity.taxonomies import read_taxonomy
-
     taxonomies = pairs_of(kinds.taxonomies, "--taxonomy")
     weights = {
         name: _number(text, "--weight")
@@ -186,7 +186,7 @@ def attributes_of(table: Columns, quasi: Sequence[str], kinds: Kinds) -> tuple[A
     for name in quasi:
         weight = weights.get(name, 1.0)
         if name in taxonomies:
-            made.append(Taxonomy(name, read_taxonomy(taxonomies[name]), weight))
+            made.append(Taxonomy(name, _taxonomy(taxonomies[name]), weight))
         elif name in categorical:
             made.append(Categorical(name, weight))
         elif name in numeric or name in bounds or _is_numeric(table[name]):
@@ -194,6 +194,15 @@ def attributes_of(table: Columns, quasi: Sequence[str], kinds: Kinds) -> tuple[A
         else:
             made.append(Categorical(name, weight))
     return tuple(made)
+
+
+def _taxonomy(path: str) -> Tree:
+    from discreet.kanonymity.taxonomies import read_taxonomy
+
+    try:
+        return read_taxonomy(path)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("--taxonomy", error.expected, error.got) from None
 
 
 def _check_known(option: str, given: Iterable[str], known: Sequence[str]) -> None:
