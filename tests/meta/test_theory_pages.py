@@ -84,6 +84,7 @@ def test_a_good_page_has_no_faults(root: Path) -> None:
             "no file tests/metricdp/test_kernels.py",
         ),
         ("tests/metricdp/test_kernel.py", "none", "no test is named"),
+        ("Nowhere:", "As [CP11]_ says:", "[CP11]_ is cited as in a docstring"),
         ("test_it_is_so", "test_it_is_not_so", "no test test_it_is_not_so in the files named"),
     ],
 )

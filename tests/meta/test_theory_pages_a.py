@@ -10,6 +10,7 @@ from meta.theory_pages import faults, pages_of, without_page
 
 REGISTRIES = {"hierarchy": COUNTS, "metricdp": CHANNELS}
 PAGES = {folder: pages_of(folder) for folder in REGISTRIES}
+GROUND = pages_of("")
 
 
 @pytest.mark.parametrize("folder", sorted(REGISTRIES))
@@ -23,6 +24,11 @@ def test_every_method_has_one_page(folder: str) -> None:
 )
 def test_a_page_holds_what_it_must_and_names_what_is_there(folder: str, page: str) -> None:
     assert faults(PAGES[folder][page]) == []
+
+
+@pytest.mark.parametrize("page", ["channels", "distances", "sampling"])
+def test_the_common_ground_has_such_pages_too(page: str) -> None:
+    assert faults(GROUND[page]) == []
 
 
 @pytest.mark.parametrize(

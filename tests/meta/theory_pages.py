@@ -30,6 +30,7 @@ QUOTED = re.compile(r"`([^`\n]+)`")
 METHODS = re.compile(r"^Methods?: ((?:`[^`]+`(?:, | and )?)+)\.", re.MULTILINE)
 OBJECT = re.compile(r"discreet(?:\.\w+)+")
 FILE = re.compile(r"(?:tests|benchmarks|src|docs)/[\w./-]+")
+CITED = re.compile(r"\[[A-Z][A-Za-z]*\d{2}[a-z]?\]_")
 LEAST_WORDS = 5
 
 
@@ -109,6 +110,7 @@ def faults(text: str, root: Path = ROOT) -> list[str]:
         found.append("no code is named")
     if not any(name.startswith("tests/") for name in names):
         found.append("no test is named")
+    found += [f"{key} is cited as in a docstring" for key in CITED.findall(text)]
     return found + false_names(last, root)
 
 
