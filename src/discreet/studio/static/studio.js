@@ -21,7 +21,10 @@ async function outline(set, asked, look = true) {
   const area = set.querySelector("textarea");
   area.value = await post("outline", JSON.stringify({ column: set.dataset.column, ...asked }));
   offer(set);
-  if (look) area.focus();
+  if (!look) return;
+  area.focus();
+  area.setSelectionRange(0, 0);
+  area.scrollTop = 0;
 }
 
 /** Divide a nested list at the lines that are not indented. */
@@ -33,10 +36,16 @@ function blocks(text) {
   return found;
 }
 
+/** Count the values among lines: those with nothing deeper right below them. */
+function values(lines) {
+  const depths = lines.map((line) => line.search(/\S/));
+  return depths.filter((depth, at) => !(depths[at + 1] > depth)).length;
+}
+
 /** Offer what stands in no group yet. */
 function offer(set) {
   const options = blocks(set.querySelector("textarea").value).map(([name, ...below], at) => {
-    const text = below.length ? `${name.trim()} (${below.length})` : name.trim();
+    const text = below.length ? `${name.trim()} (${values(below)})` : name.trim();
     return Object.assign(document.createElement("option"), { value: at, textContent: text });
   });
   set.querySelector(".loose").replaceChildren(...options);
