@@ -182,7 +182,7 @@ def anonymize(
     ] = None,
     gap: Annotated[
         float | None,
-        typer.Option(help="Relative gap to prove.", rich_help_panel=_HOW),
+        typer.Option(help="Relative gap to prove, or status 4.", rich_help_panel=_HOW),
     ] = None,
     threads: Annotated[int, typer.Option(help="Threads of the search.", rich_help_panel=_HOW)] = 1,
     stream: Annotated[

@@ -13,7 +13,21 @@ from discreet.cli.describe import describe, info_text
 from discreet.cli.designing import Outputs, Search, run_design
 from discreet.cli.files import channel_kind, open_any
 from discreet.cli.mechanisms import mechanism_facts, mechanism_text, open_mechanism
-from discreet.cli.options import Channel, Json, Quiet, Report  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import (
+    PLACES,
+    Cell,
+    Channel,
+    Coordinates,
+    Embeddings,
+    Grid,
+    Json,
+    Metric,
+    Quiet,
+    Report,
+    Unit,
+    X,
+    Y,
+)
 from discreet.cli.output import emit, warn
 from discreet.cli.registry import METHODS
 from discreet.cli.sampling import draw, find_secret
@@ -22,7 +36,6 @@ from discreet.core.exact import decimal_up
 
 __all__ = ["design", "info", "register", "sample"]
 
-_WHERE = "Places"
 _WHAT = "What is wanted"
 _HOW = "How to search"
 
@@ -44,56 +57,18 @@ def design(
         typer.Argument(metavar="PLACES", help="CSV or Parquet file, one row for each secret."),
     ] = None,
     *,
-    grid: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RxC", help="A grid of R rows and C columns instead.", rich_help_panel=_WHERE
-        ),
-    ] = None,
-    cell: Annotated[
-        str | None,
-        typer.Option(
-            help="Side of a grid cell, in the unit; read exactly. 1 unless told.",
-            rich_help_panel=_WHERE,
-        ),
-    ] = None,
-    x: Annotated[
-        str | None, typer.Option(help="Column of x, or of the longitude.", rich_help_panel=_WHERE)
-    ] = None,
-    y: Annotated[
-        str | None, typer.Option(help="Column of y, or of the latitude.", rich_help_panel=_WHERE)
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...", help="Columns of any number of coordinates.", rich_help_panel=_WHERE
-        ),
-    ] = None,
+    grid: Grid = None,
+    cell: Cell = None,
+    x: X = None,
+    y: Y = None,
+    columns: Coordinates = None,
     label: Annotated[
         str | None,
-        typer.Option(help="Column of names of the secrets, all different.", rich_help_panel=_WHERE),
+        typer.Option(help="Column of names of the secrets, all different.", rich_help_panel=PLACES),
     ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            help="euclidean (default), manhattan, haversine, angular or hyperbolic.",
-            rich_help_panel=_WHERE,
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            help="Unit of distance; haversine means km, angular rad.", rich_help_panel=_WHERE
-        ),
-    ] = None,
-    embeddings: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Words as points of any dimension instead: .npy, or .csv with or without the words.",
-            rich_help_panel=_WHERE,
-        ),
-    ] = None,
+    metric: Metric = None,
+    unit: Unit = None,
+    embeddings: Embeddings = None,
     epsilon: Annotated[
         str,
         typer.Option(

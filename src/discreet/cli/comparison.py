@@ -8,7 +8,19 @@ import typer
 
 from discreet.cli.comparing import Contest, run_compare
 from discreet.cli.frontiers import Frontier, run_frontier
-from discreet.cli.options import Json, Quiet, Report  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at run time
+    Cell,
+    Coordinates,
+    Embeddings,
+    Grid,
+    Json,
+    Metric,
+    Quiet,
+    Report,
+    Unit,
+    X,
+    Y,
+)
 from discreet.cli.registry import COMPARE, FRONTIERS
 from discreet.cli.statement import Aims, Places
 from discreet.core.errors import InvalidProblemError
@@ -41,30 +53,14 @@ def compare(
         ),
     ] = None,
     *,
-    grid: Annotated[
-        str | None,
-        typer.Option(metavar="RxC", help="A grid of R rows and C columns instead."),
-    ] = None,
-    cell: Annotated[
-        str | None, typer.Option(help="Side of a grid cell, in the unit; 1 without it.")
-    ] = None,
-    x: Annotated[str | None, typer.Option(help="Column of x, or of the longitude.")] = None,
-    y: Annotated[str | None, typer.Option(help="Column of y, or of the latitude.")] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="Columns of any number of coordinates."),
-    ] = None,
-    metric: Annotated[str | None, typer.Option(help="As in design; euclidean by default.")] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Unit of distance; haversine means km, angular rad.")
-    ] = None,
-    embeddings: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Words as points of any dimension instead: .npy, or .csv with or without the words.",
-        ),
-    ] = None,
+    grid: Grid = None,
+    cell: Cell = None,
+    x: X = None,
+    y: Y = None,
+    columns: Coordinates = None,
+    metric: Metric = None,
+    unit: Unit = None,
+    embeddings: Embeddings = None,
     epsilon: Annotated[
         str | None,
         typer.Option(help="Budgets (per unit of distance), with commas: 0.5,1,2. No default."),

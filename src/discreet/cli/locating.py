@@ -57,7 +57,8 @@ def locate(
     ] = None,
     *,
     server: Annotated[
-        str, typer.Option(help="Its address. Other machines over https.", rich_help_panel=_WIRE)
+        str,
+        typer.Option(help="Its address; https, unless it is this machine.", rich_help_panel=_WIRE),
     ],
     plain_http: Annotated[
         bool,
@@ -91,12 +92,16 @@ def locate(
     cache: Annotated[
         str | None,
         typer.Option(
-            metavar="FOLDER", help="Where verified mechanisms are kept.", rich_help_panel=_WIRE
+            metavar="FOLDER", help="Verified mechanisms; yours unless told.", rich_help_panel=_WIRE
         ),
     ] = None,
     state: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The ledger and the last report.", rich_help_panel=_TIME),
+        typer.Option(
+            metavar="FILE",
+            help="The ledger and last report; yours unless told.",
+            rich_help_panel=_TIME,
+        ),
     ] = None,
     epoch: Annotated[
         int,
@@ -114,7 +119,9 @@ def locate(
     ] = None,
     for_life: Annotated[
         str | None,
-        typer.Option(help="The same, in all.", rich_help_panel=_TIME),
+        typer.Option(
+            help="Epsilon per unit that may be spent in all, ever.", rich_help_panel=_TIME
+        ),
     ] = None,
     pin: Annotated[
         bool,
@@ -134,7 +141,7 @@ def locate(
         ),
     ] = False,
     port: Annotated[
-        int, typer.Option(help="Of the page, on this machine only; 0 lets the system choose.")
+        int, typer.Option(help="Port of the page, on this machine only; 0 lets the system choose.")
     ] = 0,
     published: Annotated[
         bool,

@@ -7,16 +7,25 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "PLACES",
     "PROMISED",
+    "Cell",
     "Channel",
+    "Coordinates",
     "Dataset",
+    "Embeddings",
     "Epsilon",
+    "Grid",
     "Json",
     "Ledger",
+    "Metric",
     "NoGuarantee",
     "Quiet",
     "Report",
     "Rho",
+    "Unit",
+    "X",
+    "Y",
 ]
 
 PROMISED = "What is promised"
@@ -25,6 +34,53 @@ PROMISED = "What is promised"
 Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="A file that `design` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings.")]
+PLACES = "Places"
+"""The panel of options that say what the secrets are."""
+
+Grid = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RxC", help="A grid of R rows and C columns instead.", rich_help_panel=PLACES
+    ),
+]
+Cell = Annotated[
+    str | None,
+    typer.Option(
+        help="Side of a grid cell, in the unit; read exactly. 1 unless told.",
+        rich_help_panel=PLACES,
+    ),
+]
+X = Annotated[
+    str | None, typer.Option(help="Column of x, or of the longitude.", rich_help_panel=PLACES)
+]
+Y = Annotated[
+    str | None, typer.Option(help="Column of y, or of the latitude.", rich_help_panel=PLACES)
+]
+Coordinates = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,...", help="Columns of any number of coordinates.", rich_help_panel=PLACES
+    ),
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        help="euclidean (default), manhattan, haversine, angular or hyperbolic.",
+        rich_help_panel=PLACES,
+    ),
+]
+Unit = Annotated[
+    str | None,
+    typer.Option(help="Unit of distance; haversine means km, angular rad.", rich_help_panel=PLACES),
+]
+Embeddings = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Words as points of any dimension instead: .npy, or .csv with or without the words.",
+        rich_help_panel=PLACES,
+    ),
+]
 Report = Annotated[
     str | None, typer.Option(metavar="FILE.html", help="Write a page about it, that stands alone.")
 ]

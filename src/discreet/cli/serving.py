@@ -113,17 +113,17 @@ def serve(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Keep the mechanism.", rich_help_panel=_HOW
+            "--output", "-o", metavar="FILE", help="Write the mechanism here.", rich_help_panel=_HOW
         ),
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for the design.", rich_help_panel=_HOW)
     ] = None,
     port: Annotated[
-        int, typer.Option(help="0 lets the system choose.", rich_help_panel=_WIRE)
+        int, typer.Option(help="Port; 0 lets the system choose.", rich_help_panel=_WIRE)
     ] = 8080,
     host: Annotated[
-        str, typer.Option(help="Where to listen.", rich_help_panel=_WIRE)
+        str, typer.Option(help="Address to listen on.", rich_help_panel=_WIRE)
     ] = "127.0.0.1",
     allow_remote: Annotated[
         bool,

@@ -20,7 +20,7 @@ __all__ = ["register", "studio"]
 
 def studio(
     *,
-    port: Annotated[int, typer.Option(help="0 lets the system choose.")] = 0,
+    port: Annotated[int, typer.Option(help="Port; 0 lets the system choose.")] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,
