@@ -300,3 +300,10 @@ def test_post_processing_never_adds_privacy_loss() -> None:
         assert before is not None
         assert after is not None
         assert after <= before + Fraction(1, 10**9)
+
+
+def test_a_total_that_fits_no_float_is_refused() -> None:
+    """Verifiers would otherwise end with another error than ours."""
+    large = Channel.from_weights(np.array([[2 ** (62 * 16)]], dtype=object))
+    with pytest.raises(InvalidProblemError, match="limbs: expected at most 16 limbs, got 17"):
+        large.then(Channel.from_weights([[2**62]]))

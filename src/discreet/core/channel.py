@@ -35,6 +35,9 @@ __all__ = ["LIMB_BITS", "Channel", "split_limbs"]
 LIMB_BITS = 62
 """Bits of a limb. A row sum of 2^62 fits a signed and an unsigned 64-bit integer, sums of rows included."""
 
+_MOST_LIMBS = 16
+"""Beyond it a row total fits no float, which sorts out what is clear."""
+
 
 @dataclass(frozen=True, eq=False)
 class Channel:
@@ -74,6 +77,8 @@ class Channel:
             raise InvalidProblemError("limbs", "a (limbs, secrets, reports) uint64 array", got)
         if 0 in limbs.shape:
             raise InvalidProblemError("limbs", "one secret and one report or more", limbs.shape)
+        if len(limbs) > _MOST_LIMBS:
+            raise InvalidProblemError("limbs", f"at most {_MOST_LIMBS} limbs", len(limbs))
         frozen = np.array(limbs, dtype=np.uint64, order="C")
         frozen.setflags(write=False)
         object.__setattr__(self, "limbs", frozen)
