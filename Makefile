@@ -11,7 +11,7 @@ help:
 	@echo "make test          lint, types, tests, examples, coverage of the trusted base, the wheel"
 	@echo "make test-slow     long and statistical tests"
 	@echo "make test-mutants  break copies of the library on purpose: a test must notice each time"
-	@echo "make test-browser  look at the report in headless Chromium"
+	@echo "make test-browser  look at the documentation, the reports and the studio in headless Chromium"
 	@echo "make docs          build the documentation into docs/_build"
 	@echo "make bench         the benchmarks, printed with the machine"
 
@@ -54,8 +54,8 @@ $(VENV)/.browser: $(VENV)/.made
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group browser
 	@touch $@
 
-test-browser: $(VENV)/.browser
-	PYTEST="$(BIN)/pytest" sh tests/browser/run.sh
+test-browser: $(VENV)/.browser docs
+	DISCREET_DOCS="$(CURDIR)/docs/_build" PYTEST="$(BIN)/pytest" sh tests/browser/run.sh
 
 $(VENV)/.docs: $(VENV)/.made
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group docs

@@ -57,7 +57,7 @@ def commands(text: str) -> list[Command]:
     found: list[Command] = []
     for block in BLOCK.findall(text):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            line, _, shown = part.partition("\n")
+            line, _, shown = part.replace("\\\n", "").partition("\n")
             found.append(Command(line.strip(), shown))
     return found
 
@@ -133,7 +133,8 @@ def test_every_file_that_a_page_can_hand_out_is_handed_out() -> None:
 
 PAGE = """
 ```console
-$ echo one; echo two
+$ echo one; \\
+    echo two
 one
 ...
 $ discreet 3
@@ -152,7 +153,7 @@ $ true
 
 def test_commands_and_what_they_show_are_read() -> None:
     assert [(command.line, command.shown) for command in commands(PAGE)] == [
-        ("echo one; echo two", "one\n...\n"),
+        ("echo one;     echo two", "one\n...\n"),
         ("discreet 3", "the number is ...\n"),
         ("true", ""),
     ]

@@ -161,7 +161,7 @@ def _kind(attribute: Attribute) -> str:
 def _figure(curves: Sequence[LossCurve], anchor: str) -> str:
     if not curves:
         return ""
-    figure = new_figure(6.4, 4.2)
+    figure = new_figure(5.2, 3.9)
     lines = [Curve(curve.label, curve.ks, curve.losses, curve.role) for curve in curves]
     plot_frontier(lines, parameter="k", quantity="mean loss of a cell", ax=figure.add_subplot())
     names = ", ".join(curve.label for curve in curves)

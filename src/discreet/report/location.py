@@ -102,7 +102,7 @@ def chapter(
 def _map(mechanism: Mechanism, region: Region, place: int, anchor: str) -> str:
     from matplotlib.collections import LineCollection
 
-    figure = new_figure(6.2, 5.2)
+    figure = new_figure(5.0, 4.4)
     ax = figure.add_subplot()
     roads = region.roads
     if roads is not None:

@@ -94,4 +94,4 @@ def _measures(one: Risk) -> dict[str, str]:
 
 
 def _share(value: Fraction) -> str:
-    return f"{100 * float(value):.4g} %"
+    return f"{100 * float(value):.4g}\N{NO-BREAK SPACE}%"

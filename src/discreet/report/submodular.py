@@ -253,7 +253,7 @@ def _dots(points: NDArray[np.float64]) -> str:
 def _figure(curves: Sequence[Curve], value_name: str, anchor: str) -> str:
     if not curves:
         return ""
-    figure = new_figure(6.4, 4.2)
+    figure = new_figure(5.2, 3.9)
     plot_frontier(curves, quantity=value_name, ax=figure.add_subplot())
     names = ", ".join(curve.label for curve in curves)
     return inline_svg(figure, label=f"{value_name} against epsilon: {names}", salt=anchor)
