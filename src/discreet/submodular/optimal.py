@@ -49,8 +49,8 @@ class Optimum:
     value
         F of it, in units of ``2^-scale_bits``, computed by the function itself.
     upper
-        No independent set is worth more: by :func:`upper_bound`, or by the solver's bound, which is nobody's proof and is
-        raised by a part in 10^6.
+        No independent set is worth more: by :func:`upper_bound`, or by the solver's bound, which nobody has proved and
+        which is raised by a part in 10^6.
     """
 
     chosen: tuple[int, ...]
