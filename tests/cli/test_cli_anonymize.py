@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -437,3 +438,34 @@ def test_a_million_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert said.status == 0
     assert said.data["rows"] == n
     assert say(capsys, "verify", "out.csv").status == 0
+
+
+def test_models_that_the_library_was_asked_for_are_verified_by_the_record(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """They were recorded in another form than the command's, and then not checked at all."""
+    from discreet.artefact import save_anonymous
+    from discreet.core.guarantee import KAnonymity
+    from discreet.kanonymity import anonymize as made_by_library
+    from discreet.kanonymity.models import Closeness, DistinctDiversity, EntropyDiversity, Model
+
+    rows = pl.DataFrame({"age": [20, 21, 22, 50, 51, 52], "ill": ["a", "b", "b", "a", "b", "a"]})
+    models: dict[str, list[Model]] = {"ill": [DistinctDiversity(2), EntropyDiversity("3/2")]}
+    made = made_by_library(rows, KAnonymity(2, ("age",)), models=models)
+    save_anonymous(made, "made.csv")
+    assert say(capsys, "verify", "made.csv").status == 0
+    flat = replace(made, table=made.table.with_columns(ill=pl.lit("a")))
+    save_anonymous(flat, "made.csv")
+    said = say(capsys, "verify", "made.csv", "--json")
+    assert said.status == 1
+    assert sum(not check["passed"] for check in said.data["checks"]) == 2
+    # What was asked by counts of the original cannot be asked again, and is not passed over.
+    for stated in (
+        ["ill=" + repr(Closeness(1, whole=(3, 3)))],
+        {"ill": ["DistinctDiversity(l=2)"]},
+    ):
+        record = json.loads(Path("made.csv.discreet.json").read_text(encoding="utf-8"))
+        record["provenance"]["parameters"]["models"] = stated
+        Path("made.csv.discreet.json").write_text(json.dumps(record), encoding="utf-8")
+        assert say(capsys, "verify", "made.csv").status == 2
+        assert say(capsys, "verify", "made.csv", "--require", "ill=distinct:1").status == 0

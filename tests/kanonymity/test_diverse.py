@@ -234,7 +234,7 @@ def test_a_published_table_holds_what_was_asked_and_its_certificate_says_so() ->
         "classes that fail frequency 3/4 in ill",
     ]
     assert made.diagnostics.information_loss > plain.diagnostics.information_loss
-    assert made.provenance.parameters["models"]["ill"][0] == "DistinctDiversity(l=2)"
+    assert made.provenance.parameters["models"][0] == "ill=distinct:2"
 
 
 def test_classes_have_k_persons_whose_column_is_not_published() -> None:

@@ -154,7 +154,10 @@ def _unchecked(asked: Rows, kept: AnonymousTable | None, left_out: Sequence[str]
 def _recorded(kept: AnonymousTable | None) -> list[str]:
     """Give the models that the record beside a table states."""
     stated = [] if kept is None else kept.provenance.parameters.get("models", [])
-    return [str(text) for text in stated] if isinstance(stated, list | tuple) else []
+    if not isinstance(stated, list | tuple):
+        # What cannot be read was not checked, and is not passed over.
+        raise InvalidProblemError("--require", "what the record states in its own form", "none")
+    return [str(text) for text in stated]
 
 
 def _guarantee(asked: Rows, kept: AnonymousTable | None) -> KAnonymity:

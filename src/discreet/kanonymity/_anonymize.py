@@ -15,6 +15,7 @@ from discreet.core.outcome import Anonymization, Provenance
 from discreet.core.randomness import is_private
 from discreet.kanonymity.candidate import Interrupted, audit
 from discreet.kanonymity.losses import mean_loss
+from discreet.kanonymity.models import demand_text
 from discreet.kanonymity.search import search
 
 if TYPE_CHECKING:
@@ -170,9 +171,9 @@ def anonymize(
         "suppress": suppress,
     }
     if models:
-        parameters["models"] = {
-            name: [repr(model) for model in asked] for name, asked in models.items()
-        }
+        parameters["models"] = [
+            demand_text(name, model) for name, asked in models.items() for model in asked
+        ]
     if person is not None:
         parameters["persons"] = guarantee.k
 

@@ -30,6 +30,7 @@ __all__ = [
     "Model",
     "RecursiveDiversity",
     "counts_of",
+    "demand_text",
 ]
 
 Number = int | str | float | Fraction
@@ -46,6 +47,31 @@ class Model(Protocol):
     def check(self, counts: NDArray[np.int64]) -> Check:
         """Count the classes that fail, against 0."""
         ...
+
+
+def demand_text(name: str, model: object) -> str:
+    """Write what is asked of a column as people type it, so that who has the published table can ask for it again.
+
+    Examples
+    --------
+    >>> demand_text("disease", RecursiveDiversity("1/2", 3))
+    'disease=recursive:1/2,3'
+    """
+    match model:
+        case DistinctDiversity(l=least):
+            text = f"distinct:{least}"
+        case EntropyDiversity(l=least):
+            text = f"entropy:{least}"
+        case RecursiveDiversity(c=times, l=least):
+            text = f"recursive:{times},{least}"
+        case Closeness(t=most, ordered=ordered, whole=None):
+            text = f"{'ordered-' if ordered else ''}closeness:{most}"
+        case AlphaFrequency(alpha=most, values=None):
+            text = f"alpha:{most}"
+        case _:
+            # Codes and counts of the original mean nothing to who has the published table alone.
+            text = repr(model)
+    return f"{name}={text}"
 
 
 def counts_of(
