@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.cli.registry import COUNT_METHODS, find
-from discreet.cli.table_files import look, refuse_rows
+from discreet.cli.table_files import look, refuse_unreadable
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 
@@ -182,9 +182,9 @@ def _check_files(data: Tables, places: Places) -> None:
         (places.region_list, "--region-list"),
         (places.public_units, "--public-units"),
     ):
-        mark = "" if path is None else look(path, option, (".csv", ".tsv", ".txt", ".parquet"))
-        if path is not None and mark:
-            refuse_rows(path, mark, option)
+        if path is not None:
+            mark = look(path, option, (".csv", ".tsv", ".txt", ".parquet"))
+            refuse_unreadable(path, mark, option)
 
 
 def _open_ledger(claim: Claim, *, refuse: bool) -> Ledger | None:

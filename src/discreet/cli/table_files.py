@@ -25,6 +25,7 @@ __all__ = [
     "foreign",
     "look",
     "refuse_rows",
+    "refuse_unreadable",
     "repeated",
     "separator_of",
     "why_unreadable",
@@ -220,6 +221,40 @@ def why_unreadable(path: str, mark: str, argument: str) -> InvalidProblemError:
         return error
     expected = "a CSV file that can be read; a cell that holds a quote stands between quotes, and the quote is doubled"
     return InvalidProblemError(argument, expected, path)
+
+
+def refuse_unreadable(path: str, mark: str, argument: str) -> None:
+    """Refuse a file that cannot be read to its end, and keep nothing of it: before anything is charged for reading it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mark
+        What :func:`look` gave.
+    argument
+        The argument that named it.
+
+    Raises
+    ------
+    InvalidProblemError
+        As :func:`why_unreadable` says.
+    """
+    import polars as pl
+
+    if mark:
+        refuse_rows(path, mark, argument)
+    try:
+        table = (
+            pl.scan_csv(path, separator=mark, infer_schema=False, glob=False)
+            if mark
+            else pl.scan_parquet(path, glob=False)
+        )
+        table.select(pl.all().null_count()).collect(engine="streaming")
+    except pl.exceptions.NoDataError:
+        raise InvalidProblemError(argument, "a table with rows", f"{path} without any") from None
+    except (pl.exceptions.PolarsError, OSError):
+        raise why_unreadable(path, mark, argument) from None
 
 
 def refuse_rows(path: str, mark: str, argument: str) -> None:
