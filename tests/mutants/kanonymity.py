@@ -18,8 +18,8 @@ MUTANTS = (
     Mutant(
         "a quasi-identifier is not read",
         "kanonymity/verify.py",
-        find="codes = [_numbered(cells(table, name)) for name in names]",
-        replace="codes = [_numbered(cells(table, name)) for name in names[:1]]",
+        find="codes = [_numbered(column) for column in told]",
+        replace="codes = [_numbered(column) for column in told][:1]",
         breaks="classes in one column for classes in all",
         tests=("tests/kanonymity/test_verify_tables.py::test_one_altered_cell_is_rejected",),
     ),
