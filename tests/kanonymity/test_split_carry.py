@@ -204,3 +204,18 @@ def test_sub_problems_tell_what_is_published_and_what_is_carried() -> None:
     assert blocks[1].carried == ()
     published = [row for block in blocks for rows in block.published for row in rows.tolist()]
     assert sorted(published) == list(range(20))
+
+
+@pytest.mark.parametrize("method", [SplitCarry(2), BubbleCarry(rows=9, keep=2)])
+def test_no_block_is_solved_once_the_time_is_up(method: Any, monkeypatch: Any) -> None:
+    """At 20,000 rows the blocks went on for twelve times the limit: each is small, and they are thousands."""
+    problem = numeric(np.random.default_rng(4).integers(0, 9, (90, 3)).astype(float))
+
+    def solved(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(split_carry, "optimum_of", solved)
+    found = method.solve(problem, 3, Limits.within(0))
+    audit(found.labels, 3).raise_for_failure()
+    worst = problem.loss_of(Initial().solve(problem, 3, Limits()).labels)
+    assert problem.loss_of(found.labels) <= worst + 1e-9

@@ -215,8 +215,11 @@ def solve_rows(
     Returns
     -------
     list of ndarray
-        Classes of k to 2k - 1 rows.
+        Classes of k to 2k - 1 rows; those of `start` where no time is left.
     """
+    if not limits.left:
+        # Thousands of blocks take their time, even if each takes little.
+        return start
     rows = np.concatenate(start)
     if len(rows) <= MOST_ROWS:
         labels, _ = optimum_of(problem, rows, k)
