@@ -187,7 +187,7 @@ def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Ar
     provenance = Provenance.from_dict(meta["provenance"])
     hashes = {public.name: public.digest for public in provenance.assumed_public}
     for public in problem.assumed_public():
-        if hashes.get(public.name, public.digest) != public.digest:
+        if hashes and hashes.get(public.name) != public.digest:
             raise InvalidProblemError(public.name, "the hash that is stated", "another")
     lower = None if meta["lower"] is None else _finite(meta, "lower")
     design = Design(
