@@ -430,7 +430,7 @@ UNREADABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a metric by another name": (
         change(lambda meta, _: meta["space"].update(metric="euclide\N{CYRILLIC SMALL LETTER A}n")),
-        "not a metric space",
+        "no metric space",
     ),
     "no points": (change(lambda _, arrays: arrays.pop("points")), "points for other secrets"),
     "no prior probabilities": (
