@@ -63,6 +63,24 @@ def test_a_page_is_whole_legible_and_fetches_nothing(
     assert complaints(browser, WIDTHS[width][0]) == []
 
 
+@pytest.mark.parametrize("page", ["index", "how-to/plots", "theory/metricdp/bound"])
+def test_a_dark_page_is_legible_too(browser: Browser, site: Path, page: str) -> None:
+    """Who asks for dark pages gets them; pictures stay ink on paper."""
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.call("Emulation.setEmulatedMedia", features=dark)
+    try:
+        browser.open((site / f"{page}.html").as_uri(), *WIDTHS["desk"])
+        assert complaints(browser, WIDTHS["desk"][0]) == []
+        grounds = browser.evaluate(
+            "[document.body, ...document.querySelectorAll('.drawn svg')]"
+            ".map((e) => getComputedStyle(e).backgroundColor)"
+        )
+    finally:
+        browser.call("Emulation.setEmulatedMedia", features=[])
+    assert grounds[0] != "rgb(255, 255, 255)"
+    assert set(grounds[1:]) <= {"rgb(255, 255, 255)"}
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_formulas_are_drawn_without_a_script(browser: Browser, site: Path, width: str) -> None:
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
