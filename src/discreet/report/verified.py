@@ -232,7 +232,13 @@ def chapter(
         exact=all(check.exact for check in certificate.checks),
         checked=words.checked,
         checks=[
-            {**check.to_dict(), "meaning": meaning(check.name)} for check in certificate.checks
+            {
+                **check.to_dict(),
+                "residual": _shown(check.residual),
+                "limit": _shown(check.limit),
+                "meaning": meaning(check.name),
+            }
+            for check in certificate.checks
         ],
         unclaimed=[*([_RADIUS] if near else []), *words.unclaimed],
         limits=limits,
@@ -247,7 +253,7 @@ def chapter(
 
 
 def _shown(value: float | Fraction) -> str:
-    """Print a number of a check: fractions that are long are rounded up."""
+    """Print a number of a check in few digits; long fractions are rounded up, so that none looks better than it is."""
     if isinstance(value, Fraction):
         return decimal_up(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
