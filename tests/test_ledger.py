@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -172,6 +172,25 @@ def test_two_writers_spend_the_budget_once(tmp_path: Path) -> None:
     writers = [start(WRITER, tmp_path / "ledger.db") for _ in range(2)]
     assert sum(int(finish(writer)) for writer in writers) == 50
     assert ledger.account("census").left == (Fraction(0),)
+
+
+def test_a_charge_takes_the_lock_before_it_reads_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads first and locks later spends a balance that another has spent meanwhile; writers rarely meet."""
+    ledger, true = make(tmp_path), sqlite3.connect
+    said: list[str] = []
+
+    def connect(*given: Any, **named: Any) -> sqlite3.Connection:
+        db = true(*given, **named)
+        db.set_trace_callback(said.append)
+        return db
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    ledger.reserve("census", PureDP(1, neighbors=PERSON))
+    reads = [at for at, statement in enumerate(said) if statement.startswith("SELECT")]
+    assert reads
+    assert said.index("BEGIN IMMEDIATE") < reads[0]
 
 
 def test_threads_that_share_a_ledger_spend_the_budget_once(tmp_path: Path) -> None:

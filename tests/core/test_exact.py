@@ -22,6 +22,8 @@ from discreet.core.exact import (
     float_floor,
     log_ceil,
     log_floor,
+    text_ceil,
+    text_floor,
     to_fraction,
 )
 
@@ -175,3 +177,14 @@ def test_a_printed_budget_is_never_less_than_the_budget(value: Fraction) -> None
     """Floats near the least of all have few digits, and rounding to one of them went down."""
     shown = Fraction(decimal_up(value))
     assert 0 <= shown / value - 1 < Fraction(1, 10**6)
+
+
+@given(st.floats(-1e300, 1e300), st.integers(1, 12))
+def test_a_printed_bound_is_on_the_side_of_the_bound(value: float, digits: int) -> None:
+    below, above = float(text_floor(value, digits)), float(text_ceil(value, digits))
+    assert below <= value <= above
+    assert above - below <= abs(value) * 10.0 ** (2 - digits)
+
+
+def test_a_bound_that_is_infinite_is_printed() -> None:
+    assert (text_ceil(math.inf), text_floor(-math.inf), text_floor(0.0)) == ("inf", "-inf", "0")

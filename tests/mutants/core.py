@@ -355,8 +355,8 @@ MUTANTS = (
     Mutant(
         "the nearest float for the ceiling",
         "core/exact.py",
-        find="return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)",
-        replace="return nearest",
+        find="return -float_floor(-x)",
+        replace="return float(x)",
         breaks="an upper bound may lie below the number",
         tests=("tests/core/test_exact.py::test_floats_are_rounded_in_the_named_direction",),
     ),
@@ -744,8 +744,8 @@ MUTANTS = (
     Mutant(
         "one-sided distances pass",
         "core/check_distances.py",
-        find="wrong = int((stored != stored.T).sum() + (stored < 0).sum()",
-        replace="wrong = int((stored < 0).sum()",
+        find="wrong = int((stored != stored.T).sum() + (stored.diagonal() != 0).sum())",
+        replace="wrong = int((stored.diagonal() != 0).sum())",
         breaks="a metric that depends on the direction",
         tests=("tests/core/test_check_distances.py::test_what_is_no_metric_is_rejected",),
     ),
@@ -1012,7 +1012,7 @@ MUTANTS = (
         find='db.execute("BEGIN IMMEDIATE" if writing else "BEGIN")',
         replace='db.execute("BEGIN")',
         breaks="two charges at once may both be the last",
-        tests=("tests/test_ledger.py::test_two_processes_may_make_the_file_at_once",),
+        tests=("tests/test_ledger.py::test_a_charge_takes_the_lock_before_it_reads_what_is_left",),
     ),
     Mutant(
         "the ledger's limit is not asked",
@@ -1029,5 +1029,23 @@ MUTANTS = (
         replace="if not stated:",
         breaks="a line that was edited is believed",
         tests=("tests/test_ledger.py::test_a_damaged_file_is_refused",),
+    ),
+    Mutant(
+        "two lengths may wrap into a short one",
+        "core/check_ratios.py",
+        find="np.minimum(bound.lengths, far), far)",
+        replace="bound.lengths, far)",
+        breaks="a pair of near secrets counts as implied and is not compared",
+        tests=("tests/core/test_check_ratios.py::test_lengths_whose_sum_wraps_imply_no_other",),
+    ),
+    Mutant(
+        "lengths of any size are lengths",
+        "core/check_distances.py",
+        find="wrong += int((stored < 0).sum() + (stored >= _LARGEST).sum())",
+        replace="wrong += int((stored < 0).sum())",
+        breaks="distances whose sums wrap pass",
+        tests=(
+            "tests/core/test_check_distances.py::test_lengths_so_long_that_sums_would_wrap_are_malformed",
+        ),
     ),
 )

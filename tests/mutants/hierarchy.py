@@ -8,15 +8,15 @@ MUTANTS = (
     Mutant(
         "replacing is checked as removing",
         "hierarchy/verify.py",
-        find='moved = 6 if squared and parameters["kind"] == "direct" else 2 * moved',
-        replace="moved = moved",
+        find='return 6 if squared and parameters["kind"] == "direct" else 2 * moved',
+        replace="return moved",
         breaks="noise for half the sensitivity passes",
         tests=("tests/hierarchy/test_verify_counts.py::test_too_little_noise_is_rejected",),
     ),
     Mutant(
         "scales are taken for twice themselves",
         "hierarchy/verify.py",
-        find="return moved / (2 * scale if squared else scale)",
+        find='return moved / (2 * scale if parameters["noise"] == "gaussian" else scale)',
         replace="return moved / (2 * scale)",
         breaks="noise of half the scale passes",
         tests=("tests/hierarchy/test_verify_counts.py::test_each_path_costs_exactly_epsilon",),
@@ -313,5 +313,33 @@ MUTANTS = (
         replace="(turn <= excess[:, None])",
         breaks="children that do not sum to their parent",
         tests=("tests/hierarchy/test_rivals.py::test_no_other_whole_row_with_the_sum_is_nearer",),
+    ),
+    Mutant(
+        "sums of published counts may wrap",
+        "hierarchy/verify.py",
+        find=".max(initial=0)) * table.size >= 1 << 62:",
+        replace=".max(initial=0)) * table.size >= 1 << 99:",
+        breaks="regions that do not add up pass",
+        tests=("tests/hierarchy/test_verify_counts.py::test_sums_that_wrap_do_not_hold",),
+    ),
+    Mutant(
+        "what a record says of its levels is believed",
+        "hierarchy/verify.py",
+        find='if parameters.get("sensitivity", moved) != moved:',
+        replace='if not parameters.get("sensitivity", moved):',
+        breaks="a record with a sensitivity that is too small passes",
+        tests=(
+            "tests/hierarchy/test_verify_counts.py::test_what_a_record_says_of_levels_is_checked",
+        ),
+    ),
+    Mutant(
+        "a dataset without a ledger is published",
+        "hierarchy/_release.py",
+        find="if budget is None and dataset is not None:",
+        replace="if budget is None and dataset is not None and not dataset:",
+        breaks="a release that its owner believes to be charged",
+        tests=(
+            "tests/hierarchy/test_release.py::test_a_dataset_without_a_ledger_is_not_taken_for_charged",
+        ),
     ),
 )

@@ -124,4 +124,24 @@ MUTANTS = (
             "tests/lrgeo/test_mechanism_refusals.py::test_a_design_for_another_region_is_refused",
         ),
     ),
+    Mutant(
+        "a client takes whatever keeps its claim",
+        "lrgeo/client.py",
+        find="    if not check.passed:\n        raise CertificateError(Certificate((check,)))",
+        replace="    if not check.name:\n        raise CertificateError(Certificate((check,)))",
+        breaks="a server that was swapped chooses how much is given away",
+        tests=(
+            "tests/service/test_accepting.py::test_what_is_weaker_than_accepted_is_refused_verified_or_not",
+        ),
+    ),
+    Mutant(
+        "a radius protects pairs beyond it as near ones",
+        "lrgeo/client.py",
+        find="MetricDP(claimed.epsilon * stretch, claimed.unit)",
+        replace="MetricDP(claimed.epsilon, claimed.unit)",
+        breaks="a mechanism that is weaker between far places counts as strong enough",
+        tests=(
+            "tests/service/test_accepting.py::test_a_radius_counts_by_what_holds_for_all_pairs",
+        ),
+    ),
 )

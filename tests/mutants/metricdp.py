@@ -34,7 +34,7 @@ MUTANTS = (
     Mutant(
         "a price without its growth",
         "metricdp/verify.py",
-        find="growth[length] = exp_ceil(x, _BITS)",
+        find="growth[length] = exp_ceil(min(x, _FAR), _BITS)",
         replace="growth[length] = 1 << _BITS",
         breaks="a multiplier costs less than it does: a lower bound that is not proved",
         tests=("tests/metricdp/test_verify.py::test_the_bound_is_that_of_the_multipliers",),

@@ -64,8 +64,8 @@ MUTANTS = (
     Mutant(
         "fewer draws than were made",
         "submodular/verify.py",
-        find="if selection.mechanism in _ONE_PASS and line.draws < len(selection.chosen):",
-        replace="if selection.mechanism in _ONE_PASS and line.draws < 0:",
+        find="if line.draws * width < len(selection.chosen):",
+        replace="if line.draws * width < 0:",
         breaks="draws that nobody accounted for",
         tests=(
             "tests/submodular/test_verify_selection.py::test_fewer_draws_than_elements_are_rejected",

@@ -13,6 +13,7 @@ from discreet.cli.progress import progress
 from discreet.cli.registry import COMPARE, find
 from discreet.cli.statement import Aims, Places, Statement, state
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import text_floor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,7 +174,7 @@ def _row(entry: Entry, lower: float | None) -> tuple[str, ...]:
     return (
         *start,
         f"{entry.loss:.6g}",
-        "" if entry.lower is None else f"{entry.lower:.6g}",
+        "" if entry.lower is None else text_floor(entry.lower),
         "" if lower is None else f"{entry.loss / lower - 1:+.2%}",
         f"{entry.within:.6g}",
         f"{entry.everywhere:.6g}",

@@ -21,6 +21,7 @@ from discreet.cli.output import Status, emit, facts, warn
 from discreet.cli.registry import find
 from discreet.cli.table_files import look
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import text_floor
 from discreet.core.guarantee import KAnonymity
 
 if TYPE_CHECKING:
@@ -289,7 +290,9 @@ def _told(
         "output": curated.output,
     }
     proved = (
-        "proved optimal" if found.optimal else f"at least {found.lower:.6g}, gap {found.gap:.2%}"
+        "proved optimal"
+        if found.optimal
+        else f"at least {text_floor(found.lower)}, gap {found.gap:.2%}"
     )
     rows: list[tuple[str, object]] = [
         ("guarantee", made.guarantee),

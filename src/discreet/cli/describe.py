@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.output import facts
+from discreet.core.exact import text_ceil, text_floor
 
 if TYPE_CHECKING:
     from discreet.core.outcome import Design
@@ -95,12 +96,12 @@ def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[st
 
 
 def _loss(design: MetricDesign) -> list[tuple[str, object]]:
-    lower = "none" if design.lower is None else f"{design.lower:.6g}"
+    lower = "none" if design.lower is None else text_floor(design.lower)
     gap = "" if design.gap is None else f", gap {design.gap:.2%}"
     gap = (
         f" ({design.status})" if design.status == "loss negligible" else f"{gap} ({design.status})"
     )
     return [
-        ("expected loss", f"{design.upper:.6g}, lower bound {lower}{gap}"),
+        ("expected loss", f"{text_ceil(design.upper)}, lower bound {lower}{gap}"),
         ("method", design.provenance.method),
     ]

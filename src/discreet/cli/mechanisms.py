@@ -9,6 +9,7 @@ from discreet.cli.judges import claim_facts
 from discreet.cli.output import facts
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import text_ceil, text_floor
 
 if TYPE_CHECKING:
     from discreet.artefact import AnchoredArtefact
@@ -99,8 +100,8 @@ def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
 def mechanism_text(mechanism: Mechanism) -> str:
     """Describe a mechanism to people."""
     channel, provenance = mechanism.channel, mechanism.provenance
-    lower = "none" if mechanism.lower is None else f"{mechanism.lower:.6g}"
-    upper = "unknown" if mechanism.upper is None else f"{mechanism.upper:.6g}"
+    lower = "none" if mechanism.lower is None else text_floor(mechanism.lower)
+    upper = "unknown" if mechanism.upper is None else text_ceil(mechanism.upper)
     rows: list[tuple[str, object]] = [
         ("guarantee", mechanism.guarantee),
         ("which is about", "places: a point is snapped to the nearest one first"),

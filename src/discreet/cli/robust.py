@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.cli.inputs import read_prior
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import text_ceil, text_floor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +71,7 @@ def worst_case(made: Minimax, stated: Statement) -> dict[str, Any]:
 def worst_case_text(made: Minimax, stated: Statement) -> str:
     """Say the same to people."""
     lines = [
-        f"worst expected loss  {made.upper:.6g}, lower bound {made.lower:.6g}, gap {made.gap:.2%}"
+        f"worst expected loss  {text_ceil(made.upper)}, lower bound {text_floor(made.lower)}, gap {made.gap:.2%}"
     ]
     for (name, _), loss, weight in zip(
         stated.priors, made.losses.tolist(), made.weights.tolist(), strict=True

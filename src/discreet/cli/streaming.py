@@ -14,6 +14,7 @@ from discreet.cli.microdata import attributes_of, names_of, refuse_nested, refus
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.cli.table_files import look, why_unreadable
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import text_floor
 from discreet.core.guarantee import KAnonymity
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def run_stream(path: str, asked: Asked, curated: Curated, *, private: str) -> St
             ("guarantee", guarantee),
             (
                 "information loss",
-                f"{found.information_loss:.6g} ({asked.loss}), at least {found.lower:.6g}",
+                f"{found.information_loss:.6g} ({asked.loss}), at least {text_floor(found.lower)}",
             ),
             ("mean loss", f"{found.mean_loss:.4f} of a cell"),
             ("classes", f"{found.classes}, the smallest of {found.smallest_class} rows"),

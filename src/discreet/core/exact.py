@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -26,6 +26,8 @@ __all__ = [
     "float_floor",
     "log_ceil",
     "log_floor",
+    "text_ceil",
+    "text_floor",
     "to_fraction",
 ]
 
@@ -297,6 +299,22 @@ def float_ceil(x: Fraction) -> float:
     True
     """
     return -float_floor(-x)
+
+
+def text_floor(x: float, digits: int = 6) -> str:
+    """Print a lower bound in few digits, never above it.
+
+    Examples
+    --------
+    >>> text_floor(0.9999999), text_ceil(0.1234561)
+    ('0.999999', '0.123457')
+    """
+    return f"{float(Context(digits, ROUND_FLOOR).create_decimal(x)):.{digits}g}"
+
+
+def text_ceil(x: float, digits: int = 6) -> str:
+    """Print an upper bound in few digits, never below it."""
+    return f"{float(Context(digits, ROUND_CEILING).create_decimal(x)):.{digits}g}"
 
 
 def decimal(value: Fraction) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import text_ceil, text_floor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -191,17 +192,17 @@ class Design(Generic[ProblemT, WitnessT]):
         return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
 
     def __repr__(self) -> str:
-        bound = "no lower bound" if self.lower is None else f"at least {self.lower:.6g}"
+        bound = "no lower bound" if self.lower is None else f"at least {text_floor(self.lower)}"
         return (
-            f"Design({self.channel.n_secrets} secrets, {self.channel.n_reports} reports, loss {self.upper:.6g}, "
+            f"Design({self.channel.n_secrets} secrets, {self.channel.n_reports} reports, loss {text_ceil(self.upper)}, "
             f"{bound}, {'certified' if self.certificate.passed else 'NOT CERTIFIED'})"
         )
 
     def _repr_html_(self) -> str:
-        lower = "none" if self.lower is None else f"{self.lower:.6g}"
+        lower = "none" if self.lower is None else text_floor(self.lower)
         gap = "" if self.gap is None else f", gap {self.gap:.2%}"
         return (
-            f"<p><b>{self.guarantee}</b></p><p>expected loss {self.upper:.6g}, lower bound {lower}{gap}; method "
+            f"<p><b>{self.guarantee}</b></p><p>expected loss {text_ceil(self.upper)}, lower bound {lower}{gap}; method "
             f"{self.provenance.method}</p>{self.certificate._repr_html_()}"
         )
 

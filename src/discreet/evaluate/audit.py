@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal, to_fraction
+from discreet.core.exact import decimal, text_floor, to_fraction
 from discreet.core.guarantee import MetricDP
 from discreet.core.randomness import is_private
 from discreet.evaluate._claims import as_number, check_claim
@@ -149,7 +149,7 @@ class Audit:
         found = "smallest " if self.parameter == "k" else "at least "
         lines = [
             f"claimed   {self.parameter} = {decimal(self.claimed)}",
-            f"{found} {self.lower:.6g} ({self.strength})",
+            f"{found} {text_floor(self.lower)} ({self.strength})",
         ]
         if self.event not in ("", "none"):
             at = f" on {self.pair}" if self.pair else ""

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import text_floor
 from discreet.kanonymity.bound import nearest_bound
 from discreet.kanonymity.candidate import Interrupted, Limits, audit, require_feasible
 from discreet.kanonymity.diverse.demand import failing_classes, require_whole
@@ -113,7 +114,9 @@ class Found:
         return self.gap <= OPTIMAL
 
     def __repr__(self) -> str:
-        return f"Found(method={self.method!r}, loss={self.loss:.6g}, lower={self.lower:.6g})"
+        return (
+            f"Found(method={self.method!r}, loss={self.loss:.6g}, lower={text_floor(self.lower)})"
+        )
 
 
 def search(

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.outcome import Provenance, PublicInput
 from discreet.lrgeo._bound import bound_from_below
@@ -124,8 +125,8 @@ class RegionDesign:
         return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
 
     def __repr__(self) -> str:
-        loss = "" if self.upper is None else f", loss {self.upper:.4g} {self.region.unit}"
-        bound = "" if self.lower is None else f", at least {self.lower:.4g}"
+        loss = "" if self.upper is None else f", loss {text_ceil(self.upper, 4)} {self.region.unit}"
+        bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
         return f"RegionDesign({self.region.K} places{loss}{bound}, certified)"
 
 
@@ -201,7 +202,7 @@ def design(
     >>> from discreet.lrgeo import Region
     >>> made = design(Region.from_grid(5, 5, cell="0.5", unit="km"), MetricDP(2, "km"), targets=[0, 12])
     >>> made
-    RegionDesign(25 places, loss 0.3131 km, certified)
+    RegionDesign(25 places, loss 0.3132 km, certified)
     """
     _check(region, guarantee, gap, time_limit)
     problem = _problem(region, targets, weights, prior)
@@ -262,7 +263,9 @@ class _Search:
         enough = (1 - gap) * self.upper
         self.lower = bound_from_below(self.problem, self.guarantee, enough, gap=gap, stop=self.stop)
         unit = self.region.unit
-        self.trace.append(f"bound: no private mechanism loses less than {self.lower:.6g} {unit}.")
+        self.trace.append(
+            f"bound: no private mechanism loses less than {text_floor(self.lower)} {unit}."
+        )
         self._tell("bound")
 
     def _tell(self, name: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.exact import decimal_up
+from discreet.core.exact import decimal_up, text_ceil, text_floor
 from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
 from discreet.report.compare import compare
@@ -350,9 +350,11 @@ def _numbers(
     rows += [
         (
             "lower bound",
-            "none" if design.lower is None else f"{design.lower:.10g} {loss_unit}".strip(),
+            "none"
+            if design.lower is None
+            else f"{text_floor(design.lower, 10)} {loss_unit}".strip(),
         ),
-        ("expected loss", f"{design.upper:.10g} {loss_unit}".strip()),
+        ("expected loss", f"{text_ceil(design.upper, 10)} {loss_unit}".strip()),
         ("gap", "none" if design.gap is None else f"{design.gap:.2g}"),
         ("method", design.provenance.method),
         ("status", design.status),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core.exact import text_floor
 from discreet.core.guarantee import KAnonymity
 from discreet.studio.asked import DEMANDS
 from discreet.studio.drawn import draw_frontier
@@ -143,7 +144,7 @@ class Anonymize:
         tell({"text": f"Reading {table.height:,} rows."})
 
         def on_step(step: Step) -> None:
-            lower = f", no table loses less than {step.lower:.6g}" if step.lower > 0 else ""
+            lower = f", no table loses less than {text_floor(step.lower)}" if step.lower > 0 else ""
             text = f"{step.seconds:.1f} s, {step.method}: loss {step.loss:.6g}{lower}"
             tell({"text": text, "loss": step.loss, "lower": step.lower})
 
