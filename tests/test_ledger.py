@@ -182,7 +182,7 @@ def test_a_charge_takes_the_lock_before_it_reads_what_is_left(
     said: list[str] = []
 
     def connect(*given: Any, **named: Any) -> sqlite3.Connection:
-        db = true(*given, **named)
+        db: sqlite3.Connection = true(*given, **named)
         db.set_trace_callback(said.append)
         return db
 
