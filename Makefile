@@ -15,10 +15,10 @@ help:
 	@echo "make docs          build the documentation into docs/_build"
 	@echo "make bench         the benchmarks, printed with the machine"
 
-$(VENV)/.made: pyproject.toml constraints.txt
+$(VENV)/.made: pyproject.toml reproduction/pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[all]" --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[all]" -e ./reproduction --group dev
 	@touch $@
 
 demo: $(VENV)/.made
@@ -68,4 +68,4 @@ bench: $(VENV)/.made
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) .wheel-venv build dist demo docs/_build
+	rm -rf $(VENV) .wheel-venv build dist demo papers docs/_build

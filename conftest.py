@@ -1,4 +1,4 @@
-"""Examples are tests: every ``>>>`` in src and every Python block of the documentation and the README runs.
+"""Examples are tests: every ``>>>`` in the sources and every Python block of the documentation and the README runs.
 
 Sybil parses and evaluates. Collection is ours: one test for each docstring and for each page, with names of its own,
 so that tests may be shuffled and spread over processes, and an example can't live on another docstring's names.
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from _pytest._code.code import TracebackStyle
 
 ROOT = Path(__file__).parent
+SOURCES = (ROOT / "src", ROOT / "reproduction" / "src")
 FLAGS = doctest.ELLIPSIS
 DOCSTRINGS = DocTestParser(FLAGS)
 PAGES = PythonCodeBlockParser(doctest_optionflags=FLAGS)
@@ -40,6 +41,10 @@ def pytest_configure() -> None:
     """Hear Ctrl-C even where a shell started the tests in the background, deaf to it: some tests send it."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    hangup = getattr(signal, "SIGHUP", None)
+    # Under nohup it is ignored, here and in every process that a test starts.
+    if hangup is not None and signal.getsignal(hangup) == signal.SIG_IGN:
+        signal.signal(hangup, signal.SIG_DFL)
 
 
 class Examples(pytest.Item):
@@ -86,13 +91,13 @@ class Page(pytest.File):
 
 
 class Source(pytest.File):
-    """A Python file of src."""
+    """A Python file of a package."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """Give one item for each docstring that holds an example."""
-        module = ".".join(self.path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(
-            ".__init__"
-        )
+        (folder,) = (each for each in SOURCES if self.path.is_relative_to(each))
+        parts = self.path.relative_to(folder).with_suffix("").parts
+        module = ".".join(parts).removesuffix(".__init__")
         for name, line, text in docstrings(self.path.read_text(encoding="utf-8")):
             # Leading newlines make the line numbers those of the file.
             document = Document("\n" * (line - 1) + text, str(self.path))
@@ -125,6 +130,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         file_path.parent == ROOT or file_path.is_relative_to(ROOT / "docs")
     ):
         return Page.from_parent(parent, path=file_path)
-    if file_path.suffix == ".py" and file_path.is_relative_to(ROOT / "src"):
+    if file_path.suffix == ".py" and any(map(file_path.is_relative_to, SOURCES)):
         return Source.from_parent(parent, path=file_path)
     return None

@@ -26,11 +26,12 @@ from numpy.typing import NDArray
 
 from discreet.core.guarantee import PureDP
 from discreet.core.randomness import SeededBits
-from discreet.datasets import MadeCounts, made_census, made_taxi
+from discreet.datasets import MadeCounts, made_census
 from discreet.hierarchy.laminar import Huber, Loss, optimal, project
-from discreet.hierarchy.m_h_dp import MHDP
 from discreet.hierarchy.measure import Measured, measure
+from discreet.hierarchy.methods.m_h_dp import MHDP
 from discreet.hierarchy.problem import GroupSizes
+from discreet_reproduction.hierarchy.taxi import made_taxi
 
 
 def seconds(work: Callable[[], Any], repeat: int) -> tuple[float, Any]:

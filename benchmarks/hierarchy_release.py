@@ -28,7 +28,7 @@ from discreet import Release
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.randomness import discrete_gaussians, discrete_laplaces
 from discreet.datasets import MadeCounts, made_census
-from discreet.hierarchy import GroupSizes, RegionCounts, release
+from discreet.hierarchy import GroupSizes, RegionCounts, from_units, release
 from discreet.hierarchy.laminar import optimal
 from discreet.hierarchy.measure import measure
 from discreet.hierarchy.methods import method_named
@@ -87,7 +87,7 @@ def steps(made: MadeCounts, repeat: int) -> None:
         took, drawn = seconds(lambda draw=draw: draw(Fraction(3), cells, None), repeat)  # type: ignore[misc] # bound early
         assert abs(float(drawn.mean())) < 6 * 5 / cells**0.5
         say(f"{cells} draws, discrete {name}", took, f"{cells / took / 1e6:.1f} million a second")
-    for name in ("m_h", "m_c_dp", "m_c_dp_weighted", "top_down_cumulative"):
+    for name in ("m-h", "m-c-dp", "m-c-dp-weighted", "top-down-cumulative"):
         method = method_named(name)
         measured = measure(data, method.kind, PERSON)
         took, counts = seconds(lambda m=method, y=measured: m.solve(y), repeat)  # type: ignore[misc] # bound early
@@ -96,7 +96,7 @@ def steps(made: MadeCounts, repeat: int) -> None:
         assert (counts[0].sum()) == data.frame.total
         assert took <= STEP
         proof = ""
-        if name == "m_h":
+        if name == "m-h":
             certificate = optimal(data.frame, counts, measured.values, total=data.frame.total)
             assert certificate.passed
             proof = "proved optimal"
@@ -118,8 +118,8 @@ def from_rows(rows: int) -> None:
     ).sample(fraction=1, shuffle=True, seed=0)
 
     def run() -> Release[RegionCounts]:
-        data = GroupSizes.from_units(
-            table, size="size", regions=["state", "county"], region_list=paths, max_size=1000
+        data = from_units(
+            table, size="size", columns=["state", "county"], regions=paths, max_size=1000
         )
         assert (np.sort(data.counts.sum(axis=1)) == np.sort(made.counts.sum(axis=1))).all()
         return release(data, PERSON)

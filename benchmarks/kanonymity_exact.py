@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from run import machine
 
-from discreet.kanonymity.candidate import Limits, audit
-from discreet.kanonymity.partitioning import SetPartitioning
+from discreet.kanonymity.candidate import SearchLimits, audit
+from discreet.kanonymity.methods.partitioning import SetPartitioning
 from discreet.kanonymity.problem import Numeric, Problem
 
 FARS = """64,2,4,0 29,1,0,0 42,2,0,0 41,2,4,1 53,1,2,1 59,1,4,0 49,1,4,0 59,1,2,0 80,1,4,0 50,1,4,0
@@ -43,7 +43,7 @@ def problem_of(rows: NDArray[np.float64]) -> Problem:
 def row(work: str, problem: Problem, k: int, seconds: float) -> None:
     """Print one figure."""
     cpu, wall = time.process_time(), time.monotonic()
-    found = SetPartitioning().solve(problem, k, Limits.within(seconds))
+    found = SetPartitioning().solve(problem, k, SearchLimits.within(seconds))
     cpu, wall = time.process_time() - cpu, time.monotonic() - wall
     audit(found.labels, k).raise_for_failure()
     loss = problem.loss_of(found.labels)
@@ -71,7 +71,7 @@ def main() -> None:
         return whole[np.random.default_rng(seed).permutation(len(whole))[:n]]
 
     fars = problem_of(np.array([line.split(",") for line in FARS.split()], dtype=float))
-    SetPartitioning().solve(fars, 3, Limits())
+    SetPartitioning().solve(fars, 3, SearchLimits())
     row("FARS, 20 rows x 4, k = 3", fars, 3, asked.seconds)
     for seed in range(3):
         row(f"100 rows x 8, k = 3, sample {seed}", problem_of(rows(100, seed)), 3, asked.seconds)

@@ -20,15 +20,15 @@ from run import machine
 
 from discreet.core.tree import Tree
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.candidate import Limits, Method, audit
-from discreet.kanonymity.greedy_search import GreedySearch
-from discreet.kanonymity.initial import Initial
-from discreet.kanonymity.k_member import KMember
-from discreet.kanonymity.mondrian import Mondrian
+from discreet.kanonymity.candidate import Method, SearchLimits, audit
+from discreet.kanonymity.methods.greedy_search import GreedySearch
+from discreet.kanonymity.methods.initial import Initial
+from discreet.kanonymity.methods.k_member import KMember
+from discreet.kanonymity.methods.mondrian import Mondrian
+from discreet.kanonymity.methods.segmentation import Segmentation
+from discreet.kanonymity.methods.split_carry import SplitCarry
 from discreet.kanonymity.problem import Numeric, Problem, Taxonomy
-from discreet.kanonymity.search import search
-from discreet.kanonymity.segmentation import Segmentation
-from discreet.kanonymity.split_carry import SplitCarry
+from discreet.kanonymity.search.search import search
 
 
 def few(n: int, seed: int = 0) -> Problem:
@@ -101,13 +101,13 @@ def show(name: str, problem: Problem, k: int, seconds: float) -> None:
         methods.append(SplitCarry(2))
     for method in methods:
         begun = time.process_time()
-        found = method.solve(problem, k, Limits.within(seconds))
+        found = method.solve(problem, k, SearchLimits.within(seconds))
         line(problem, k, found.method, found.labels, time.process_time() - begun)
     begun = time.process_time()
     best = search(problem, k, time_limit=seconds)
     line(problem, k, f"search ({best.method})", best.labels, time.process_time() - begun)
     begun = time.process_time()
-    bound = nearest_bound(problem, k, Limits.within(seconds))
+    bound = nearest_bound(problem, k, SearchLimits.within(seconds))
     print(f"  {'bound from near rows':28s} {bound:12.3f} {time.process_time() - begun:8.2f} s")
 
 
@@ -136,8 +136,8 @@ def main() -> None:
     for k in map(int, options.k.split(",")):
         for made in (few, trees):
             search(made(300), k, time_limit=5)
-            KMember().solve(made(50), k, Limits())
-            Mondrian().solve(made(50), k, Limits())
+            KMember().solve(made(50), k, SearchLimits())
+            Mondrian().solve(made(50), k, SearchLimits())
         for name, problem in tables.items():
             show(name, problem, k, options.seconds)
 

@@ -24,8 +24,8 @@ from run import machine
 from discreet.artefact import anonymize_file
 from discreet.core.guarantee import KAnonymity
 from discreet.datasets.microdata import made_people
-from discreet.kanonymity.candidate import Limits
-from discreet.kanonymity.mondrian import Mondrian
+from discreet.kanonymity.candidate import SearchLimits
+from discreet.kanonymity.methods.mondrian import Mondrian
 from discreet.kanonymity.problem import Numeric, Problem
 
 CHUNK = 1_000_000
@@ -79,7 +79,7 @@ def main() -> None:
         )
         columns = pl.read_parquet(source).to_dict(as_series=False)
         problem = Problem.from_columns(columns, attributes)
-        rival = problem.loss_of(Mondrian().solve(problem, options.k, Limits()).labels)
+        rival = problem.loss_of(Mondrian().solve(problem, options.k, SearchLimits()).labels)
         print(
             f"Mondrian, in memory: loss {rival:.0f}, {rival / found.information_loss - 1:.1%} more"
         )

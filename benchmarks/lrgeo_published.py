@@ -25,13 +25,14 @@ from scipy.sparse.csgraph import dijkstra
 
 from discreet.core.guarantee import MetricDP
 from discreet.core.outcome import versions
-from discreet.lrgeo.instance import Instance, trip_cost
-from discreet.lrgeo.lr_geo import LRGeo
-from discreet.lrgeo.published import reproduce
-from discreet.lrgeo.released import AsReleased
+from discreet.lrgeo.as_published.lr_geo import LRGeo
+from discreet.lrgeo.as_published.protocol import reproduce
+from discreet.lrgeo.as_published.released import AsReleased
+from discreet.lrgeo.local.instance import Instance, trip_cost
 
 if TYPE_CHECKING:
-    from discreet.lrgeo.published import Published, Reproducible
+    from discreet.lrgeo.as_published.protocol import PublishedRows
+    from discreet.lrgeo.local.composite import RowMethod
 
 USERS = 4
 CLAIM = MetricDP(1, "km", radius=1)
@@ -55,8 +56,8 @@ def city(side: int) -> Instance:
 
 
 def timed(
-    instance: Instance, method: Reproducible, users: list[int], claim: MetricDP = CLAIM
-) -> tuple[float, Published]:
+    instance: Instance, method: RowMethod, users: list[int], claim: MetricDP = CLAIM
+) -> tuple[float, PublishedRows]:
     """Run a method; the least processor time of two runs."""
     best, result = np.inf, None
     for _ in range(2):

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem, design
-from discreet.metricdp.anchored import Anchored
-from discreet.metricdp.part import Limits, Whole
-from discreet.metricdp.repair import repair
-from discreet.metricdp.tails import tail_channel
+from discreet.metricdp.bounds.repair import repair
+from discreet.metricdp.bounds.tails import tail_channel
+from discreet.metricdp.methods.anchored import Anchored
+from discreet.metricdp.part import SearchLimits, WholeProblem
 from discreet.metricdp.verify import verify_channel
 
 
@@ -56,10 +56,12 @@ def program(size: int, epsilon: str, radius: float, *, bounds: bool) -> None:
     )
     guarantee = MetricDP(epsilon, "km", "1.5")
     begun = time.process_time()
-    part = Whole(problem, problem.space.adjacency(guarantee.radius), Fraction(epsilon)).parts[0]
+    part = WholeProblem(
+        problem, problem.space.adjacency(guarantee.radius), Fraction(epsilon)
+    ).parts[0]
     _ = part.binding, part.paths
     prepared = time.process_time()
-    found = Anchored(radius=radius).solve(part, Limits())
+    found = Anchored(radius=radius).solve(part, SearchLimits())
     solved = time.process_time()
     assert found is not None
     assert found.matrix is not None

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.metric import MetricSpace
 from discreet.core.outcome import versions
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Benders, Direct, Problem
-from discreet.metricdp.bound import lower_bound
-from discreet.metricdp.part import Limits, Method, Part, Whole
+from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.part import Method, Part, SearchLimits, WholeProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,14 +51,14 @@ def road(n: int, k: int, epsilon: str) -> Part:
     space = MetricSpace.from_points(rng.uniform(0, (n / DENSITY) ** 0.5, (n, 2)), unit="km")
     reports = rng.choice(n, k, replace=False).tolist()
     problem = Problem(space, utility_loss="euclidean", reports=reports)
-    return Whole(problem, space.adjacency(2).join(space)[0], Fraction(epsilon)).parts[0]
+    return WholeProblem(problem, space.adjacency(2).join(space)[0], Fraction(epsilon)).parts[0]
 
 
 def grid(side: int, epsilon: str) -> Part:
     """Take the cells of a square of 1 km cells, all of them as reports."""
     space = MetricSpace.grid(side, side, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean")
-    return Whole(problem, space.adjacency(2), Fraction(epsilon)).parts[0]
+    return WholeProblem(problem, space.adjacency(2), Fraction(epsilon)).parts[0]
 
 
 INSTANCES: list[tuple[str, Callable[[], Part], int]] = [
@@ -80,15 +80,11 @@ def variants(blocks: int, *, full: bool) -> list[tuple[str, Method]]:
         ("plain program", Direct()),
         ("Benders, k-m-DV", Benders(blocks)),
         ("Benders, k-m-rec", Benders(blocks, "k-m-rec")),
-        ("Benders, no envelopes", Benders(blocks, envelopes=False)),
     ]
     if full:
         found += [
             ("Benders, k-m-adj", Benders(blocks, "k-m-adj")),
             ("Benders, BSC", Benders(blocks, "BSC")),
-            ("Benders, interior-point master", Benders(blocks, master="ipm")),
-            ("Benders, printed H_0", Benders(blocks, initial="every")),
-            ("Benders, not stabilized", Benders(blocks, stabilized=False)),
         ]
     return found
 
@@ -96,7 +92,7 @@ def variants(blocks: int, *, full: bool) -> list[tuple[str, Method]]:
 def measure(method: Method, part: Part, seconds: float) -> Result:
     """Run a method; processor time of this process."""
     start = time.process_time()
-    found = method.solve(part, Limits(seconds=seconds, gap=GAP / 0.4))
+    found = method.solve(part, SearchLimits(seconds=seconds, gap=GAP / 0.4))
     spent = time.process_time() - start
     assert found is not None
     loss, lower = float("inf"), 0.0

@@ -20,7 +20,7 @@ import numpy as np
 from run import machine
 
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
 
 if TYPE_CHECKING:

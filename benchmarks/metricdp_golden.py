@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
 from discreet.core.outcome import versions
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Kernel, Problem, design, verify
-from discreet.metricdp.bound import lower_bound
-from discreet.metricdp.part import Limits, Whole
-from discreet.metricdp.repair import repair
+from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.bounds.repair import repair
+from discreet.metricdp.part import SearchLimits, WholeProblem
 from discreet.metricdp.verify import verify_channel
 
 if TYPE_CHECKING:
@@ -117,14 +117,14 @@ def phases(rows: int, columns: int, radius: int | None) -> None:
         lap("problem")
         graph = space.adjacency(radius)
         lap("adjacency")
-        whole = Whole(problem, graph, Fraction(10))
+        whole = WholeProblem(problem, graph, Fraction(10))
         part = whole.parts[0]
         lap("parts")
         _ = whole.binding
         lap("prune")
         _ = part.paths
         lap("paths")
-        found = Kernel().solve(part, Limits())
+        found = Kernel().solve(part, SearchLimits())
         lap("kernel")
         assert found is not None
         assert found.matrix is not None

@@ -19,7 +19,7 @@ from metricdp_engine import skewed
 from run import machine
 
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem, design, verify
 
 if TYPE_CHECKING:

@@ -50,13 +50,13 @@ np.save(out, leaves)
 print(json.dumps({"seconds": seconds, "epsilon": noisy.map(1), "raw below zero": int((np.asarray(made) < 0).sum())}))
 """
 OURS = (
-    "m_c_dp_weighted",
-    "top_down_cumulative",
-    "bottom_up_cumulative",
-    "hay_tree",
-    "m_h",
-    "top_down_a",
-    "bottom_up",
+    "m-c-dp-weighted",
+    "top-down-cumulative",
+    "bottom-up-cumulative",
+    "hay-tree",
+    "m-h",
+    "top-down-a",
+    "bottom-up",
 )
 
 
@@ -124,7 +124,7 @@ def main() -> None:
                 assert made.certificate.passed
                 found = np.asarray(made.result.counts[:, 0], dtype=np.float64)
                 print(line(name, found, tree, true), f"  {took:.2f}", flush=True)
-                if name != "hay_tree":
+                if name != "hay-tree":
                     assert (found >= 0).all()
                     assert (found == np.rint(found)).all()
 

@@ -36,14 +36,14 @@ from run import machine
 
 from discreet.core.errors import CertificateError, DiscreetError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem, design, verify
-from discreet.metricdp.bound import Multipliers
-from discreet.metricdp.direct import constraint_matrix
-from discreet.metricdp.part import Candidate, Limits, Part, Whole
+from discreet.metricdp.bounds.bound import Multipliers
+from discreet.metricdp.methods.direct import constraint_matrix
+from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
 
 if TYPE_CHECKING:
-    from discreet.metricdp._search import MetricDesign
+    from discreet.metricdp.search import MetricDesign
 
 EPSILON = "0.5"
 
@@ -162,7 +162,7 @@ class Answer:
     matrix: NDArray[np.float64]
     multipliers: Multipliers | None
 
-    def solve(self, part: Part, limits: Limits) -> Candidate:
+    def solve(self, part: Part, limits: SearchLimits) -> Candidate:
         """Give the answer."""
         del part, limits
         return Candidate("answer", self.matrix, self.multipliers, "It was given.")
@@ -174,7 +174,7 @@ def instance(side: int) -> tuple[Problem, MetricDP, Part]:
     prior = skewed(np.asarray(space.points))
     problem = Problem(space, utility_loss="euclidean", prior=prior)
     guarantee = MetricDP(EPSILON, "km", "1.5")
-    whole = Whole(problem, space.adjacency(guarantee.radius), guarantee.epsilon)
+    whole = WholeProblem(problem, space.adjacency(guarantee.radius), guarantee.epsilon)
     return problem, guarantee, whole.parts[0]
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from run import machine
 
 from discreet.submodular import FacilityLocation, UniformMatroid
-from discreet.submodular.baselines import Greedy, LazyGreedy
+from discreet.submodular.methods.baselines import Greedy, LazyGreedy
 
 SIMILARITIES = """
 import numpy as np

@@ -32,12 +32,14 @@ LONG = [
     ["kanonymity_exact.py"],
     ["kanonymity_search.py"],
     ["kanonymity_streaming.py"],
+    ["time_limits.py"],
     ["hierarchy_engine.py", "--scaling", "--losses", "--tables", "--taxi"],
     ["hierarchy_release.py", "--scaling", "--units", "2000000"],
     ["submodular_oracles.py", "--full"],
     ["metricdp_golden.py", "--full"],
     ["metricdp_engine.py", "--full", "--beside"],
     ["metricdp_scaling.py"],
+    ["time_limits_metricdp.py", "--check"],
 ]
 
 

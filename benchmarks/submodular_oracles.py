@@ -20,8 +20,8 @@ from run import machine
 
 from discreet.core.guarantee import PureDP
 from discreet.submodular import Coverage, FacilityLocation, Objective, UniformMatroid, release
-from discreet.submodular.baselines import Greedy, LazyGreedy
-from discreet.submodular.counted import Counted
+from discreet.submodular.methods.baselines import Greedy, LazyGreedy
+from discreet.submodular.objectives.combine import CountedObjective
 
 QUANTUM = 2.0**15
 
@@ -103,7 +103,7 @@ def million(rng: np.random.Generator) -> None:
     start = time.perf_counter()
     f, seconds = timed(lambda: FacilityLocation.from_points(people, grid, farthest=0.5), 1)
     row("facility location 1,000,000 x 1,000: from points", seconds)
-    counted = Counted(f)
+    counted = CountedObjective(f)
     matroid = UniformMatroid(1_000, 50)
     chosen, seconds = timed(lambda: LazyGreedy().choose(counted, matroid), 1)
     row(f"  lazy greedy, r = 50, {counted.evaluations} gains", seconds)

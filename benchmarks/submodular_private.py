@@ -19,11 +19,11 @@ import numpy as np
 
 from discreet.core.guarantee import PureDP
 from discreet.core.randomness import SeededBits
-from discreet.experiments.record import numbers
-from discreet.experiments.submodular.instances import crowd
-from discreet.experiments.submodular.values import sampling
 from discreet.submodular import Subsampled, release, reproduce
-from discreet.submodular.reference import lazy_greedy
+from discreet.submodular.methods.baselines import LazyGreedy
+from discreet_reproduction.record import Run, numbers
+from discreet_reproduction.submodular.instances import crowd
+from discreet_reproduction.submodular.values import sampling
 
 PROTOTYPE = {"0.1": (0.980, 0.009), "0.5": (0.997, 0.003), "1": (1.000, 0.003)}
 """Share and standard error of the float prototype, 20 draws on one crowd."""
@@ -37,7 +37,7 @@ def private_value() -> None:
         seconds = 0.0
         for seed in range(23, 28):
             case = crowd(5000, 2, seed=seed)
-            greedy = reproduce(case.objective, case.matroid, lazy_greedy()).result
+            greedy = reproduce(case.objective, case.matroid, LazyGreedy()).result
             best = case.objective.value(greedy.chosen)
             for draw in range(30):
                 start = time.process_time()
@@ -57,7 +57,7 @@ def private_value() -> None:
 
 def evaluations() -> None:
     """Print the counts and assert them."""
-    made = sampling(quick=False, seed=0, data=None, on_progress=lambda _: None)
+    made = sampling(Run(quick=False, seed=0))
     print(made.text())
     large = [row for row in made.rows if row["rank"] == 100]
     eager_value, sampled_value, _ = numbers(large, "value")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.certificate import Certificate, Check
+from discreet.core.channels.rounding import round_channel
 from discreet.core.guarantee import MetricDP, Scope
-from discreet.core.metric import MetricSpace
 from discreet.core.outcome import Design, Provenance
-from discreet.core.rounding import round_channel
-from discreet.metricdp.bound import Multipliers, lower_bound
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.problem import Problem
 
 if TYPE_CHECKING:

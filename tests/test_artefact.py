@@ -14,11 +14,11 @@ import pytest
 
 from discreet.artefact import load, read, save
 from discreet.core.certificate import Certificate, Check
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
 from discreet.core.outcome import Provenance
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.verify import verify
 from forging import forge, pack, unpack
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.core.outcome import Design
-    from discreet.metricdp.bound import Multipliers
+    from discreet.metricdp.bounds.bound import Multipliers
 
     MetricDesign = Design[Problem, Multipliers]
     Arrays = dict[str, np.ndarray[Any, Any]]

@@ -303,3 +303,15 @@ def test_a_record_of_no_kind_is_none_of_ours(tmp_path: Path) -> None:
     alter(tmp_path / "out.csv", lambda meta: meta.pop("kind"))
     with pytest.raises(InvalidProblemError, match="a discreet artefact"):
         kind_of(tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize("text", ["1e400000000", "1" * 10**6, True, [], {}])
+@pytest.mark.parametrize("where", ["scales", "shares"])
+def test_numbers_of_measurements_have_bounds(tmp_path: Path, where: str, text: Any) -> None:
+    """A power of ten that would take hours to write out is refused at once."""
+    path = tmp_path / "nm.parquet"
+    data = GroupSizes.from_counts(TREE, ROWS, units="private")
+    save_measurements(measure(data, "survival", PURE), path)
+    alter(path, lambda meta: meta["measurement"][where].__setitem__(0, text))
+    with pytest.raises(InvalidProblemError, match="whole discreet artefact"):
+        load_measurements(path)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Benders, Problem, design
-from discreet.metricdp.part import Candidate, Limits, Part
+from discreet.metricdp.part import Candidate, Part, SearchLimits
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def test_blocks_elsewhere_are_an_error_and_no_wrong_answer() -> None:
 class Broken:
     """A method that fails where it runs."""
 
-    def solve(self, part: Part, limits: Limits) -> Candidate:
+    def solve(self, part: Part, limits: SearchLimits) -> Candidate:
         """Fail."""
         del limits
         message = f"broken on {part.n} secrets"
@@ -109,10 +109,10 @@ def test_arrays_that_cross_a_border_stay_what_they_are() -> None:
     """A part that was pickled has the same numbers, read-only or not."""
     import pickle
 
-    from discreet.metricdp.part import Whole
+    from discreet.metricdp.part import WholeProblem
 
     problem = groups()
-    part = Whole(problem, problem.space.adjacency(1), MetricDP(1, "km").epsilon).parts[0]
+    part = WholeProblem(problem, problem.space.adjacency(1), MetricDP(1, "km").epsilon).parts[0]
     back = pickle.loads(pickle.dumps(part))  # noqa: S301 - its own bytes
     assert np.array_equal(back.cost, part.cost)
     assert back.constraints.pairs.tolist() == part.constraints.pairs.tolist()

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sqlite3
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import discreet.ledger as ledger_module
 from discreet.core.budget import Budget, MemoryBudget
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.guarantee import (
@@ -29,12 +24,12 @@ from discreet.core.guarantee import (
     ZeroConcentratedDP,
 )
 from discreet.ledger import Ledger
+from ledgers import PERSON, finish, make, names_in, start
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import Guarantee
 
 ROOT = Path(__file__).parents[1]
-PERSON: Literal["add-remove-person"] = "add-remove-person"
 HERE = Scope("here", 9, Fraction(2))
 
 # A child charges and then "releases", a line on the disk each, until it is killed; the parent counts both.
@@ -103,24 +98,6 @@ except BudgetError as error:
 """
 
 
-def make(folder: Path, limit: str = "1000") -> Ledger:
-    return Ledger.create(folder / "ledger.db", "census", PureDP(limit, neighbors=PERSON))
-
-
-def start(code: str, *arguments: object) -> subprocess.Popen[str]:
-    where = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-c", code, *(str(argument) for argument in arguments)]
-    return subprocess.Popen(
-        command, env=where, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-
-
-def finish(process: subprocess.Popen[str]) -> str:
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
-    return out
-
-
 def kill_at_random_points(folder: Path, times: int) -> None:
     make(folder)
     released = folder / "released"
@@ -140,7 +117,7 @@ def test_two_hundred_kills_may_lose_releases_but_never_a_charge(tmp_path: Path) 
     kill_at_random_points(tmp_path, 200)
 
 
-@pytest.mark.parametrize("statement", ["BEGIN", "SELECT granted", "INSERT INTO charges", "COMMIT"])
+@pytest.mark.parametrize("statement", ["BEGIN", "SELECT id", "INSERT INTO lines", "COMMIT"])
 def test_a_kill_before_any_statement_leaves_the_ledger_whole(
     tmp_path: Path, statement: str
 ) -> None:
@@ -172,6 +149,19 @@ def test_two_writers_spend_the_budget_once(tmp_path: Path) -> None:
     writers = [start(WRITER, tmp_path / "ledger.db") for _ in range(2)]
     assert sum(int(finish(writer)) for writer in writers) == 50
     assert ledger.account("census").left == (Fraction(0),)
+
+
+def test_writers_by_three_names_spend_the_budget_once(tmp_path: Path) -> None:
+    """The file, a link to it, and a link to its folder: one lock and one journal."""
+    (tmp_path / "true").mkdir()
+    ledger = make(tmp_path / "true", "1")
+    (tmp_path / "link.db").symlink_to(tmp_path / "true" / "ledger.db")
+    (tmp_path / "folder").symlink_to("true")
+    paths = (tmp_path / "true" / "ledger.db", tmp_path / "link.db", tmp_path / "folder/ledger.db")
+    writers = [start(WRITER, path) for path in paths]
+    assert sum(int(finish(writer)) for writer in writers) == 50
+    assert ledger.account("census").left == (Fraction(0),)
+    assert names_in(tmp_path) == ["folder", "link.db", "true"]
 
 
 def test_a_charge_takes_the_lock_before_it_reads_what_is_left(
@@ -233,7 +223,7 @@ def test_a_ledger_that_nobody_may_write_refuses_the_release(tmp_path: Path) -> N
     with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("discreet.ledger._WAIT", 0.05)
+            patch.setattr("discreet.ledger.file._WAIT", 0.05)
             with pytest.raises(BudgetError, match="locked; nothing may be released"):
                 ledger.reserve("census", PureDP(1, neighbors=PERSON))
     assert ledger.history("census") == ()
@@ -262,54 +252,6 @@ def test_a_damaged_file_is_refused(tmp_path: Path, damage: object) -> None:
     path.write_bytes(after)
     with pytest.raises(InvalidProblemError, match=r"ledger: expected a (whole )?ledger"):
         ledger.reserve("census", PureDP(1, neighbors=PERSON))
-
-
-@pytest.mark.parametrize(
-    "statement",
-    ["DELETE FROM charges", "UPDATE charges SET guarantee = ''", "DELETE FROM datasets"],
-)
-def test_nothing_is_paid_back_by_mistake(tmp_path: Path, statement: str) -> None:
-    ledger = make(tmp_path, "8")
-    ledger.reserve("census", PureDP(3, neighbors=PERSON))
-    with (
-        closing(sqlite3.connect(tmp_path / "ledger.db")) as db,
-        pytest.raises(sqlite3.IntegrityError),
-    ):
-        db.execute(statement)
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        "DELETE FROM charges WHERE id = 1",
-        "UPDATE charges SET charged = '1970-01-01T00:00:00Z' WHERE id = 2",
-        "INSERT INTO charges SELECT 9, dataset, guarantee, charged, digest FROM charges WHERE id = 2",
-    ],
-)
-def test_a_line_that_was_edited_by_force_is_found(tmp_path: Path, edit: str) -> None:
-    ledger = make(tmp_path, "8")
-    for _ in range(2):
-        ledger.reserve("census", PureDP(3, neighbors=PERSON))
-    with closing(sqlite3.connect(tmp_path / "ledger.db")) as db, db:
-        for trigger in ("charges_stay", "charges_are_fixed"):
-            db.execute(f"DROP TRIGGER {trigger}")
-        db.execute(edit)
-    with pytest.raises(InvalidProblemError, match="was changed"):
-        ledger.account("census")
-
-
-def test_charges_beyond_the_limit_are_no_ledger(tmp_path: Path) -> None:
-    """A line with a right digest that nobody could have been granted: the file was made by other code."""
-    ledger = make(tmp_path, "8")
-    with closing(sqlite3.connect(tmp_path / "ledger.db")) as db, db:
-        ((before,),) = db.execute("SELECT digest FROM datasets").fetchall()
-        spent, now = json.dumps(PureDP(9, neighbors=PERSON).to_dict()), "2030-04-01T00:00:00Z"
-        line = ("census", spent, now, ledger_module._digest(before, spent, now))
-        db.execute(
-            "INSERT INTO charges (dataset, guarantee, charged, digest) VALUES (?,?,?,?)", line
-        )
-    with pytest.raises(InvalidProblemError, match="exceeds the limit"):
-        ledger.account("census")
 
 
 def test_another_database_is_no_ledger(tmp_path: Path) -> None:
@@ -450,3 +392,18 @@ def test_a_ledger_on_disk_answers_as_the_one_in_memory(
     assert isinstance(disk, Ledger)
     assert isinstance(memory, MemoryBudget)
     assert disk.account("d") == memory.account("d")
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    """Bytes of a command line that are no UTF-8 come as such letters."""
+    with pytest.raises(InvalidProblemError, match="dataset: expected a name, in Unicode"):
+        Ledger.create(tmp_path / "ledger.db", "caf\udce9", PureDP(2, neighbors=PERSON))
+    assert names_in(tmp_path) == []
+    ledger = make(tmp_path)
+    for ask in (
+        ledger.account,
+        ledger.history,
+        lambda name: ledger.reserve(name, PureDP(2, neighbors=PERSON)),
+    ):
+        with pytest.raises(BudgetError, match="has no budget"):
+            ask("caf\udce9")

@@ -99,7 +99,7 @@ def test_a_claim_that_is_not_kept_is_found(tmp_path: Path) -> None:
 
 def test_a_mechanism_of_another_region_is_refused() -> None:
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    made = design(region, MetricDP(4, "km"), method="closed form")
+    made = design(region, MetricDP(4, "km"), method="closed-form")
     assert Mechanism.from_design(made, region).region.K == 9
     with pytest.raises(InvalidProblemError, match="region"):
         Mechanism.from_design(made, Region.from_grid(3, 4, cell="0.5", unit="km"))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from discreet.core.guarantee import DPGuarantee, Guarantee
-    from discreet.core.metric import MetricSpace
+    from discreet.core.spaces.metric import MetricSpace
 
 
 def law_of(masses: Mapping[Any, str], unexplored: str = "0") -> Law:

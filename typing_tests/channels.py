@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, assert_type
 
 import numpy as np
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.randomness import RandomBits, SeededBits, SystemBits
 
 if TYPE_CHECKING:

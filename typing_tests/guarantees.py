@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import assert_type
+from typing import Any, assert_type
 
 import discreet as dc
 
@@ -39,6 +39,6 @@ def everything_is_one_error(error: dc.DiscreetError) -> None:
         case dc.InvalidProblemError():
             assert_type(error.field, str)
         case dc.CertificateError():
-            assert_type(error.certificate, dc.Certificate)
+            assert_type(error.certificate.to_dict(), dict[str, Any])
         case _:
             raise error

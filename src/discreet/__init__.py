@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from discreet import hierarchy, kanonymity, lrgeo, metricdp, submodular
+    from discreet.artefact.judging import verify
     from discreet.core.calculus import compose, implies
     from discreet.core.certificate import Certificate, Check
-    from discreet.core.channel import Channel
+    from discreet.core.channels.channel import Channel
     from discreet.core.errors import (
         BudgetError,
         CertificateError,
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
         PureDP,
         ZeroConcentratedDP,
     )
-    from discreet.core.metric import MetricSpace
     from discreet.core.outcome import Anonymization, Design, Provenance, Release, Unproven
     from discreet.core.randomness.bits import RandomBits
+    from discreet.core.spaces.metric import MetricSpace
     from discreet.core.tree import Tree
 
     __version__: str
@@ -68,6 +69,7 @@ __all__ = [
     "lrgeo",
     "metricdp",
     "submodular",
+    "verify",
 ]
 
 _WHERE = {
@@ -76,7 +78,7 @@ _WHERE = {
     "BudgetError": "discreet.core.errors",
     "Certificate": "discreet.core.certificate",
     "CertificateError": "discreet.core.errors",
-    "Channel": "discreet.core.channel",
+    "Channel": "discreet.core.channels.channel",
     "Check": "discreet.core.certificate",
     "Design": "discreet.core.outcome",
     "DiscreetError": "discreet.core.errors",
@@ -85,7 +87,7 @@ _WHERE = {
     "KAnonymity": "discreet.core.guarantee",
     "LimitReachedError": "discreet.core.errors",
     "MetricDP": "discreet.core.guarantee",
-    "MetricSpace": "discreet.core.metric",
+    "MetricSpace": "discreet.core.spaces.metric",
     "Provenance": "discreet.core.outcome",
     "PureDP": "discreet.core.guarantee",
     "RandomBits": "discreet.core.randomness.bits",
@@ -101,6 +103,7 @@ _WHERE = {
     "lrgeo": "discreet.lrgeo",
     "metricdp": "discreet.metricdp",
     "submodular": "discreet.submodular",
+    "verify": "discreet.artefact.judging",
 }
 """Public name -> the module that defines it; a mechanism's name -> the mechanism."""
 

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.core.guarantee import PureDP
 from discreet.submodular import FromRecords, MutualInformation, SensorPlacement, UniformMatroid
-from discreet.submodular._release import state_choice
-from discreet.submodular.algorithm_3 import Algorithm3
-from discreet.submodular.objective import Objective, State
-from discreet.submodular.subsampled import Subsampled
+from discreet.submodular.methods.algorithm_3 import Algorithm3
+from discreet.submodular.methods.subsampled import Subsampled
+from discreet.submodular.objectives.objective import GrowingChoice, Objective
+from discreet.submodular.stating import state_choice
 from discreet.testing import assert_pure_dp
 from submodular.tiny import law_of
 
@@ -32,12 +32,12 @@ class Raw(Objective):
         self.records, self.n_elements = records, n_elements
         self.n_records, self.scale_bits, self.submodular = len(records), 1, False
 
-    def start(self, records: ArrayLike | None = None) -> State:
+    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         assert records is None
         return _Raw(self)
 
 
-class _Raw(State):
+class _Raw(GrowingChoice):
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
         of = self._objective
         assert isinstance(of, Raw)
@@ -51,7 +51,7 @@ class _Raw(State):
     def _add(self, element: int, kind: int) -> int:
         return int(self._gains(np.array([element]))[0, kind])
 
-    def _copy(self) -> State:
+    def _copy(self) -> GrowingChoice:
         return _Raw(self._objective)
 
 

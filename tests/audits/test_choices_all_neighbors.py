@@ -14,7 +14,7 @@ from itertools import combinations, combinations_with_replacement, product
 import pytest
 
 from discreet.submodular.accounting import one_pass
-from discreet.submodular.subsampled import subsampled_coefficient
+from discreet.submodular.methods.subsampled import subsampled_coefficient
 
 Pair = tuple[int, int]
 Record = frozenset[Pair]

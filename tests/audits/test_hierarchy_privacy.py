@@ -21,7 +21,7 @@ from discreet import CertificateError, InfeasibleError, PureDP, Tree
 from discreet.core.randomness import discrete_laplaces
 from discreet.hierarchy import GroupSizes, release
 from discreet.hierarchy import measure as measuring
-from discreet.hierarchy.m_c_ch import MCChain
+from discreet.hierarchy.as_published.m_c_ch import ChainAsPublished
 from discreet.hierarchy.measure import level_shares, measure, node_scales, truth
 from discreet.hierarchy.methods import METHODS, method_named
 from discreet.hierarchy.sensitivity import sensitivity
@@ -110,7 +110,7 @@ def worst_delta(method: str, units: str) -> Fraction:
     return max(assert_pure_dp(laws[a], laws[b], epsilon).delta for a, b in pairs)
 
 
-NEEDS_SOLVER = {"m_c", "m_h", "m_h_r", "m_dp_op"}
+NEEDS_SOLVER = {"m-c", "m-h", "m-h-r", "m-dp-op"}
 """The slow ones: all noise is added where all others have theirs, before a method sees anything."""
 GUARANTEED = [
     name
@@ -145,11 +145,11 @@ def test_a_whole_release_is_private_and_is_that_of_its_parts() -> None:
             return (made.counts.tolist(), made.measurements.values.tolist())
 
         laws.append(enumerate_law(run, max_runs=40))
-        assert laws[-1].masses == law_of(data, "m_c_dp", PureDP(5, PERSON), 40).masses
+        assert laws[-1].masses == law_of(data, "m-c-dp", PureDP(5, PERSON), 40).masses
     assert assert_pure_dp(laws[0], laws[1], 5).delta < 0.01
 
 
-@pytest.mark.parametrize("method", ["m_c_dp", "bottom_up_cumulative"])
+@pytest.mark.parametrize("method", ["m-c-dp", "bottom-up-cumulative"])
 def test_releases_with_half_the_sensitivity_are_refused(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,7 +250,7 @@ def test_the_chain_as_published_is_refused() -> None:
     for a, b in sorted(all_neighbors(2, 1, 2, 1, PERSON)):
         one, other = (table(groups, "public", 2) for groups in (a, b))
         claimed = PureDP(epsilon, PERSON)
-        true, shares = MCChain().as_published(one.frame, claimed, level_shares(1, [0, 1]))
+        true, shares = ChainAsPublished().as_published(one.frame, claimed, level_shares(1, [0, 1]))
         assert true == PureDP(2 * epsilon, PERSON)
         scales = node_scales(one.frame, "chain", true, shares)
         assert scales[1] == Fraction(1, epsilon)

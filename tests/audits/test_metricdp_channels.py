@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem, design
 from discreet.testing import Law, assert_law, assert_pure_dp, enumerate_law
 

@@ -14,19 +14,20 @@ import pytest
 from discreet.core.guarantee import ApproxDP, DPGuarantee, PureDP
 from discreet.core.randomness import RandomBits, exponential_mechanism
 from discreet.submodular import Coverage, GraphicMatroid, PartitionMatroid, UniformMatroid
-from discreet.submodular._fractional import sampled_marginals
-from discreet.submodular.algorithm_1 import Algorithm1
-from discreet.submodular.algorithm_3 import Algorithm3
-from discreet.submodular.algorithm_4 import Algorithm4, PartSampled
-from discreet.submodular.badanidiyuru_vondrak import BadanidiyuruVondrak
-from discreet.submodular.bases import BaseContinuousGreedy, MeasuredContinuousGreedy
-from discreet.submodular.gupta import Gupta
-from discreet.submodular.lazy_thinning import LazyThinning
+from discreet.submodular.as_published.algorithm_4 import Algorithm4
+from discreet.submodular.draws.fractional import sampled_marginals
+from discreet.submodular.draws.growing import LazyThinning
 from discreet.submodular.matroids.base import Matroid
-from discreet.submodular.mitrovic import Mitrovic
-from discreet.submodular.permute_and_flip import PermuteAndFlip, permute_and_flip
-from discreet.submodular.subsampled import Subsampled
-from discreet.submodular.subsampled_rounds import SubsampledRounds
+from discreet.submodular.methods.algorithm_1 import Algorithm1
+from discreet.submodular.methods.algorithm_3 import Algorithm3
+from discreet.submodular.methods.badanidiyuru_vondrak import BadanidiyuruVondrak
+from discreet.submodular.methods.bases import BaseContinuousGreedy, MeasuredContinuousGreedy
+from discreet.submodular.methods.gupta import Gupta
+from discreet.submodular.methods.mitrovic import Mitrovic
+from discreet.submodular.methods.part_sampled import PartSampled
+from discreet.submodular.methods.permute_and_flip import PermuteAndFlip, permute_and_flip
+from discreet.submodular.methods.subsampled import Subsampled
+from discreet.submodular.methods.subsampled_rounds import SubsampledRounds
 from discreet.testing import DPVerdict, Law, assert_law, assert_pure_dp, enumerate_law
 from submodular.tiny import Declared, Reach, Whole, law_of
 
@@ -150,7 +151,7 @@ def test_an_unkept_secret_subsample_is_refused() -> None:
 
 
 def _statement(objective: Any, matroid: Matroid, guarantee: DPGuarantee) -> Any:
-    from discreet.submodular._release import state_choice
+    from discreet.submodular.stating import state_choice
 
     return state_choice(objective, matroid, guarantee)
 

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from browser.devtools import Browser
-from discreet.core.anchored import AnchoredChannel
 from discreet.core.certificate import Certificate, Check
+from discreet.core.channels.implicit import AnchoredChannel
 from discreet.core.guarantee import MetricDP
 from discreet.core.outcome import Provenance
 from discreet.lrgeo import Mechanism, Region

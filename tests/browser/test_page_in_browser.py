@@ -26,7 +26,7 @@ from discreet.datasets import made_city
 from discreet.lrgeo import Epochs, Mechanism, Region, design
 from discreet.service import Client, PaperClient, PaperServer, create_app
 from discreet.service.asking import Server
-from discreet.service.page import Page, Published, Recorder
+from discreet.service.page import Page, PaperView, RequestLog
 from service.running import PARAMETERS, closed, in_thread, mechanism, region
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def opening(browser: Browser, tmp_path: Path) -> Iterator[Any]:
             app = create_app(made, where, paper=paper)
             server = Heard(app if paper is None else stack.enter_context(closed(app)))
             url = stack.enter_context(in_thread(server))  # type: ignore[arg-type]
-            recorder = Recorder()
+            recorder = RequestLog()
             client = stack.enter_context(
                 Client(
                     Server(url, transport=recorder),
@@ -167,11 +167,11 @@ def opening(browser: Browser, tmp_path: Path) -> Iterator[Any]:
                 url=url, requests=recorder.requests, region=where,
             )  # fmt: skip
             if paper is not None:
-                heard = Recorder()
+                heard = RequestLog()
                 published = PaperClient(Server(url, transport=heard))
                 stack.callback(published.close)
                 page = Page(
-                    client, at.removeprefix("http://"), published=Published(published, heard)
+                    client, at.removeprefix("http://"), published=PaperView(published, heard)
                 )
             desk.app = page
             return Open(browser, page.address, server, desk)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from browser.devtools import Browser
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets import made_city
 from discreet.plot import Curve
 from discreet.report import make_chapter, write_report

@@ -36,8 +36,8 @@ COMMANDS = {
     "query": "query kept.parquet --level 3 --sizes 4-8",
     "anonymize": "anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --taxonomy zip=zip.csv"
     " --time-limit 2 -o anonymous.csv",
-    "risk": "risk anonymous.csv --original patients.csv --quasi age,sex,zip --sensitive disease",
-    "attack-table": "attack anonymous.csv --original patients.csv --others neighbors.csv --sensitive disease",
+    "risk": "risk anonymous.csv --against patients.csv --quasi age,sex,zip --sensitive disease",
+    "attack-table": "attack anonymous.csv --against patients.csv --others neighbors.csv --sensitive disease",
     "select": "select --coverage reach.csv --matroid partition:districts.csv --epsilon 1"
     " --neighbors add-remove-one",
     "frontier": "compare submodular --epsilon 1,2",

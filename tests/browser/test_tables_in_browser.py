@@ -15,11 +15,11 @@ import pytest
 
 from browser.devtools import Browser
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.comparison import compare_methods
-from discreet.experiments import Experiment, write_experiment
 from discreet.metricdp import Exponential, Kernel, Problem
 from discreet.report import make_chapter, write_report
+from discreet_reproduction import Experiment, write_experiment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from discreet.service import bind
 from discreet.studio import Desks, create_studio
+from discreet.web import bind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from cli.commands import Said, say
+from discreet.cli.app import run
 
 FARS = """64,2,4,0 29,1,0,0 42,2,0,0 41,2,4,1 53,1,2,1 59,1,4,0 49,1,4,0 59,1,2,0 80,1,4,0 50,1,4,0
 64,1,3,0 55,1,0,0 25,1,0,0 42,1,4,0 33,1,2,0 31,2,2,0 68,1,3,0 20,2,4,0 40,1,4,1 18,1,4,0"""
@@ -84,7 +85,7 @@ def test_patients(capsys: pytest.CaptureFixture[str]) -> None:
     """A byte-order mark, quotes, commas in cells, a zero in front of codes, a taxonomy with semicolons."""
     said = anonymize(capsys, "-o", "out.csv", "--json")
     assert said.status == 0, said.err
-    assert "name is nearly unique" in said.err
+    assert "column 1 is nearly unique" in said.err
     assert said.data["l"]["disease"] >= 1
     out = pl.read_csv("out.csv", infer_schema=False)
     original = pl.read_csv("patients.csv", infer_schema=False)
@@ -172,7 +173,7 @@ def test_classes_hold_what_is_asked_and_the_record_is_verified_by_it(
     ("options", "message"),
     [
         (["--require", "age=distinct:2"], "--require"),
-        (["--require", "disease=closeness:0.1"], "distinct, entropy"),
+        (["--require", "disease=presence:0.1"], "distinct:L, entropy"),
         (["--person", "nobody"], "--person"),
         (["--l-diversity", "9"], "all rows as one class fail"),
         (["--require", "disease=distinct:2", "--stream", "-o", "x.csv"], "--require"),
@@ -184,6 +185,33 @@ def test_what_cannot_be_held_is_refused(
     said = anonymize(capsys, *options)
     assert said.status not in {0, 1}
     assert message in said.err
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        (["--t-closeness", "0.6"], "closeness:0.6"),
+        (["--l-diversity", "2"], "distinct:2"),
+        (["--alpha", "0.8"], "alpha:0.8"),
+    ],
+)
+def test_short_forms_say_what_require_says(
+    capsys: pytest.CaptureFixture[str], short: list[str], long: str
+) -> None:
+    for options in (short, ["--require", f"disease={long}"]):
+        assert anonymize(capsys, *options, "-o", "out.csv").status == 0
+        record = json.loads(Path("out.csv.discreet.json").read_text(encoding="utf-8"))
+        assert record["provenance"]["parameters"]["models"] == [f"disease={long}"]
+        assert say(capsys, "verify", "out.csv").status == 0
+    far = ["--require", "disease=ordered-closeness:0"]
+    assert anonymize(capsys, *far, "-o", "out.csv").status == 0
+    assert say(capsys, "verify", "out.csv", *far).status == 0
+
+
+def test_a_misspelt_method_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    said = anonymize(capsys, "--method", "mondrain")
+    assert said.status == 2
+    assert "the nearest is 'mondrian'" in said.err
 
 
 def test_diversity_needs_a_sensitive_column(capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,12 +228,15 @@ def test_ctrl_c_leaves_the_best_table_by_then(
     def press(self: object, *_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.kanonymity.local_search.LocalSearch.solve", press)
+    monkeypatch.setattr("discreet.kanonymity.methods.local_search.LocalSearch.solve", press)
     said = anonymize(capsys, "-o", "out.csv", "--json")
     assert said.status == 130
     assert said.data["smallest_class"] >= 5
     assert say(capsys, "verify", "out.csv", "--against", "patients.csv").status == 0
-    monkeypatch.setattr("discreet.kanonymity.search.nearest_bound", press)
+    monkeypatch.setattr("discreet.kanonymity.search.search.nearest_bound", press)
+    assert anonymize(capsys, "-o", "again.csv").status == 130
+    assert say(capsys, "verify", "again.csv", "--against", "patients.csv").status == 0
+    monkeypatch.setattr("discreet.kanonymity.methods.segmentation.Segmentation.solve", press)
     Path("out.csv").unlink()
     said = anonymize(capsys, "-o", "out.csv")
     assert said.status == 130
@@ -252,7 +283,7 @@ def test_an_original_with_more_columns_is_compared_in_those_that_were_published(
     more.write_csv("more.csv")
     said = say(capsys, "verify", "out.csv", "--against", "more.csv", "--json")
     assert said.status == 0
-    assert any("number, town" in sentence for sentence in said.data["not_checked"])
+    assert any("columns 1, 7" in sentence for sentence in said.data["not_checked"])
     alone = say(capsys, "verify", "out.csv", "--json")
     assert any("--against does" in sentence for sentence in alone.data["not_checked"])
     named = ["--quasi", "age", "-k", "2", "--against", "more.csv"]
@@ -266,11 +297,11 @@ def test_an_original_with_more_columns_is_compared_in_those_that_were_published(
 def test_risks_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:
     anonymize(capsys, "-o", "out.csv")
     command = ["risk", "out.csv", "--quasi", "age,sex,zip", "--sensitive", "disease"]
-    said = say(capsys, *command, "--original", "patients.csv", "--json")
+    said = say(capsys, *command, "--against", "patients.csv", "--json")
     assert said.data["before"]["k"] == 1
     assert said.data["after"]["k"] >= 5
     assert said.data["after"]["l"]["disease"] >= said.data["before"]["l"]["disease"]
-    shown = say(capsys, *command, "--original", "patients.csv").out
+    shown = say(capsys, *command, "--against", "patients.csv").out
     assert "before" in shown
     assert "prosecutor, highest" in shown
     assert "t of disease" in shown
@@ -316,7 +347,7 @@ def test_missing_and_mixed_values(capsys: pytest.CaptureFixture[str]) -> None:
         (["--sensitive", "nobody"], 2, "'nobody'"),
         (["--loss", "entropy"], 2, "loss"),
         (["--method", "magic"], 2, "'magic'"),
-        (["--method", "doka-greedy"], 2, "guarantees k-anonymity"),
+        (["--method", "doka-greedy"], 2, "which has none: freeform"),
         (["--suppress", "2"], 2, "suppress"),
         (["-k", "1"], 2, "k: expected"),
         (["-k", "61"], 3, "fewer than 61 rows"),
@@ -420,6 +451,44 @@ def test_a_stream_gives_a_table_like_any_other(capsys: pytest.CaptureFixture[str
     assert "order shuffled" in say(capsys, *command, "-o", "out.csv").out
 
 
+def test_ctrl_c_during_a_stream_leaves_the_parts_that_were_solved(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press(task: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.kanonymity.streaming._solve", press)
+    said = anonymize(capsys, "--stream", "-o", "out.csv", "--json")
+    # No --sensitive with --stream.
+    assert said.status == 2
+    people = ["patients.csv", "-k", "5", "--quasi", "age,sex,zip", *ZIP]
+    said = say(capsys, "anonymize", *people, "--stream", "-o", "out.csv", "--json")
+    assert said.status == 130
+    assert said.data["smallest_class"] >= 5
+    assert said.data["lower"] == 0
+    assert said.data["seconds_after"] > 0
+    assert say(capsys, "verify", "out.csv", "--against", "patients.csv").status == 0
+
+
+def test_compilation_is_told_of_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from numba.core import event
+
+    def compiled(*_: object) -> float:
+        with event.trigger_event("numba:compile"):
+            return 0.0
+
+    for where in ("search.search", "streaming"):
+        monkeypatch.setattr(f"discreet.kanonymity.{where}.nearest_bound", compiled)
+    asked = ["anonymize", "fars.csv", "-k", "3", "--quasi", QUASI, "--time-limit", "0.5"]
+    for more in ([], ["--stream"]):
+        assert run([*asked, "-o", "out.csv", *more]) == 0
+        assert capsys.readouterr().err.count("compiling, first run only") == 1
+    assert run([*asked, "-o", "out.csv", "--quiet"]) == 0
+    assert "compiling" not in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_million_rows(capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
@@ -447,10 +516,15 @@ def test_models_that_the_library_was_asked_for_are_verified_by_the_record(
     from discreet.artefact import save_anonymous
     from discreet.core.guarantee import KAnonymity
     from discreet.kanonymity import anonymize as made_by_library
-    from discreet.kanonymity.models import Closeness, DistinctDiversity, EntropyDiversity, Model
+    from discreet.kanonymity.models import (
+        Closeness,
+        DistinctDiversity,
+        EntropyDiversity,
+        PrivacyModel,
+    )
 
     rows = pl.DataFrame({"age": [20, 21, 22, 50, 51, 52], "ill": ["a", "b", "b", "a", "b", "a"]})
-    models: dict[str, list[Model]] = {"ill": [DistinctDiversity(2), EntropyDiversity("3/2")]}
+    models: dict[str, list[PrivacyModel]] = {"ill": [DistinctDiversity(2), EntropyDiversity("3/2")]}
     made = made_by_library(rows, KAnonymity(2, ("age",)), models=models)
     save_anonymous(made, "made.csv")
     assert say(capsys, "verify", "made.csv").status == 0

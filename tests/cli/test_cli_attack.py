@@ -1,4 +1,4 @@
-"""``discreet attack``: mechanisms on made data, files, what breaks a limit, pages."""
+"""``discreet attack``: mechanisms on synthetic data, files, what breaks a limit, pages."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 
 from cli.commands import say
 from discreet.artefact import save, save_anonymous
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.guarantee import KAnonymity, MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.core.tree import Tree
 from discreet.datasets import made_patients
 from discreet.datasets.microdata import zip_paths
-from discreet.evaluate.attack.asked import AttackRequest
 from discreet.evaluate.attack.design import attack_channel
 from discreet.evaluate.attack.finding import Attacked, Finding
+from discreet.evaluate.attack.request import AttackRequest
 from discreet.evaluate.intervals import Estimate
 from discreet.kanonymity import Categorical, Numeric, Taxonomy, anonymize
 from discreet.metricdp import Direct, Problem, design
@@ -76,7 +76,7 @@ def test_a_claim_that_a_channel_does_not_keep_is_broken() -> None:
 def test_the_status_is_1_when_a_limit_is_broken(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.cli import attacks
+    from discreet.evaluate.simulate import attacks
 
     sure = Finding("a", "b", Estimate.computed(1.0), Estimate.computed(0.5), limit=0.7)
 
@@ -112,7 +112,7 @@ def test_a_table_is_attacked(capsys: pytest.CaptureFixture[str], files: dict[str
         capsys,
         "attack",
         files["out"],
-        "--original",
+        "--against",
         files["people"],
         "--others",
         files["others"],
@@ -131,7 +131,7 @@ def test_a_table_is_attacked(capsys: pytest.CaptureFixture[str], files: dict[str
     assert found["prosecutor, worst case"]["kept"] is True
     for name in ("commonest value that fits", "homogeneity", "values that fit in both"):
         assert found[name]["control"] is not None
-    alone = say(capsys, "attack", files["out"], "--original", files["people"])
+    alone = say(capsys, "attack", files["out"], "--against", files["people"])
     assert "marketer" in alone.out
     assert "private:" in alone.out
 
@@ -142,10 +142,10 @@ def test_what_cannot_be_attacked_so_is_refused(
     out, people = files["out"], files["people"]
     for arguments, word in (
         (("astrology",), "MECHANISM|FILE"),
-        ((out,), "--original"),
-        ((out, "--original", people, "--epsilon", "1"), "--epsilon"),
-        ((out, "--original", people, "--again", files["again"]), "--sensitive"),
-        ((out, "--original", people, "--sensitive", "height"), "--sensitive"),
+        ((out,), "--against"),
+        ((out, "--against", people, "--epsilon", "1"), "--epsilon"),
+        ((out, "--against", people, "--again", files["again"]), "--sensitive"),
+        ((out, "--against", people, "--sensitive", "height"), "--sensitive"),
         (("metricdp",), "--epsilon"),
         (("metricdp", "--epsilon", "1", "-k", "3"), "-k"),
         (("metricdp", "--epsilon", "1", "--reports", "one"), "--reports"),
@@ -164,8 +164,8 @@ def test_what_cannot_be_attacked_so_is_refused(
             ("submodular", "--epsilon", "1", "--method", "permute-and-flip"),
             "membership, 5 releases",
         ),
-        (("hierarchy", "--epsilon", "1", "--method", "m_h_dp"), "average of 16 releases"),
-        (("hierarchy", "--epsilon", "1", "--method", "m_c_ch"), "membership"),
+        (("hierarchy", "--epsilon", "1", "--method", "m-h-dp"), "average of 16 releases"),
+        (("hierarchy", "--epsilon", "1", "--method", "m-c-ch"), "membership"),
         (("kanonymity", "-k", "5"), "certain from both"),
     ],
 )

@@ -19,7 +19,7 @@ def test_the_published_chain_is_refused_without_accepting_anything(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The command of the manual: status 1, and no ``--accept-no-guarantee``."""
-    said = say(capsys, "audit", "hierarchy", "--method", "m_c_ch", "--epsilon", "1", "--json")
+    said = say(capsys, "audit", "hierarchy", "--method", "m-c-ch", "--epsilon", "1", "--json")
     assert said.status == 1
     assert said.err == ""
     assert said.data["rejected"]
@@ -28,7 +28,7 @@ def test_the_published_chain_is_refused_without_accepting_anything(
 
 
 def test_the_sound_method_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    said = say(capsys, "audit", "hierarchy", "--method", "m_c_dp", "--epsilon", "1")
+    said = say(capsys, "audit", "hierarchy", "--method", "m-c-dp", "--epsilon", "1")
     assert said.status == 0
     assert "not rejected" in said.out
     assert "proves nothing" in said.out

@@ -11,9 +11,11 @@ import polars as pl
 import pytest
 
 from cli.commands import say
-from discreet.cli.microdata import Kinds, is_prose, prose_among, read_rows
-from discreet.cli.table_files import look, refuse_rows, separator_of, why_unreadable
+from discreet.cli.microdata import Kinds, prose_among
 from discreet.core.errors import InvalidProblemError
+from discreet.tables.columns import is_prose
+from discreet.tables.dialect import look, refuse_rows, why_unreadable
+from discreet.tables.reading import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,12 +82,12 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
         *("--stream", "-o", "out.csv"),
     ],
     "risk": lambda file: ["risk", file, "--quasi", "age,sex"],
-    "risk --original": lambda file: ["risk", "fine.csv", "--quasi", "age,sex", "--original", file],
+    "risk --against": lambda file: ["risk", "fine.csv", "--quasi", "age,sex", "--against", file],
     "verify": lambda file: ["verify", file, "-k", "3", "--quasi", "age,sex"],
     "verify --against": lambda file: [
         *("verify", "published.csv", "--against", file),
     ],
-    "attack --original": lambda file: ["attack", "published.csv", "--original", file],
+    "attack --against": lambda file: ["attack", "published.csv", "--against", file],
     "counts": lambda file: _counts(file, "regions.csv"),
     "counts --region-list": lambda file: _counts("fine.csv", file),
 }
@@ -208,7 +210,7 @@ def test_an_original_without_the_columns_is_named(
     capsys: pytest.CaptureFixture[str], published: None
 ) -> None:
     put("colons.csv")
-    for command in ("attack --original", "verify --against"):
+    for command in ("attack --against", "verify --against"):
         said = say(capsys, *COMMANDS[command]("colons.csv"))
         assert said.status == 2
         assert command.partition(" ")[2] in said.err
@@ -237,7 +239,7 @@ def test_empty_last_cells_are_no_short_rows() -> None:
 
 def test_the_mark_is_that_of_most_names() -> None:
     Path("names.csv").write_text('"a;b;c",d\n1,2\n', encoding="utf-8")
-    assert separator_of(Path("names.csv")) == look("names.csv", "TABLE") == ","
+    assert look("names.csv", "TABLE") == ","
 
 
 def test_a_reason_is_found_or_not_made_up() -> None:
@@ -288,7 +290,7 @@ def test_what_prose_is() -> None:
 def test_more_rows_than_are_searched_at_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.cli.curating.MOST_ROWS", 20)
+    monkeypatch.setattr("discreet.cli.anonymize.MOST_ROWS", 20)
     asked = ["anonymize", "fine.csv", "-k", 3, "--quasi", "age,sex", "-o", "out.csv"]
     said = say(capsys, *asked)
     assert said.status == 2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -97,3 +99,83 @@ def test_a_dataset_without_a_budget_has_status_5(ask: Callable[[str], Said], com
     said = ask(f"budget {command} ledger.db --dataset other --json")
     assert said.status == 5
     assert json.loads(said.err)["error"]["kind"] == "BudgetError"
+
+
+def test_a_digest_that_was_noted_is_compared(
+    ask: Callable[[str], Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noted, extended, put back to an old copy, written anew: each has its word and its status."""
+    grant = "budget create ledger.db --dataset d --epsilon 4 --neighbors replace-one"
+    ask(grant)
+    noted = ask("budget show ledger.db --digest")
+    assert re.fullmatch(r"1:[0-9a-f]{96}\n", noted.out)
+    assert (noted.status, noted.err) == (0, "")
+    assert ask("budget show ledger.db --digest --json").data == {
+        "command": "budget show",
+        "digest": noted.out.strip(),
+    }
+    shutil.copyfile("ledger.db", "copy.db")
+    (tmp_path / "copy.db").chmod(0o600)
+    Ledger("ledger.db").reserve("d", PureDP(1, neighbors="replace-one"))
+    later = ask("budget show ledger.db --digest").out.strip()
+    for file, digest, verdict, status in (
+        ("ledger.db", noted.out.strip(), "extends", 0),
+        ("ledger.db", later, "extends", 0),
+        ("copy.db", later, "older", 1),
+        ("ledger.db", f"{later[:-1]}{'0' if later[-1] != '0' else '1'}", "other", 1),
+    ):
+        said = ask(f"budget check {file} --digest {digest}")
+        assert (said.status, said.err) == (status, "")
+        assert said.out.startswith(f"{verdict}: ")
+        told = ask(f"budget check {file} --digest {digest} --json")
+        assert (told.status, told.data["verdict"]) == (status, verdict)
+        assert told.data["anchored"] == int(digest.partition(":")[0])
+    (tmp_path / "ledger.db").unlink()
+    ask(grant)
+    assert ask(f"budget check ledger.db --digest {noted.out.strip()}").status == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("check ledger.db", "--digest: expected a value"),
+        ("check ledger.db --digest 7", "--digest: expected what `budget show --digest` printed"),
+        ("check no.db --digest 7", "LEDGER: expected a ledger that is there"),
+        ("show ledger.db --digest --dataset d", "--digest: expected neither"),
+        ("show ledger.db --digest --report a.html", "--digest: expected neither"),
+    ],
+)
+def test_what_is_no_digest_has_status_2(
+    ask: Callable[[str], Said], line: str, message: str
+) -> None:
+    ask("budget create ledger.db --dataset d --epsilon 1 --neighbors replace-one")
+    said = ask(f"budget {line}")
+    assert (said.status, said.out) == (2, "")
+    assert message in said.err
+
+
+@pytest.mark.parametrize(
+    "command", ["show", "show --digest", "history --dataset d", "check --digest 1:" + "0" * 96]
+)
+def test_damaged_text_in_a_ledger_is_bad_input(
+    ask: Callable[[str], Said], tmp_path: Path, command: str
+) -> None:
+    """Bytes that are no text, in every column: a line that says so, and status 2."""
+    ask("budget create ledger.db --dataset d --epsilon 1 --neighbors replace-one")
+    whole = (tmp_path / "ledger.db").read_bytes()
+    hits = 0
+    for text in (b"grant", b'"epsilon"', b"Z"):
+        # The last of them stands in the line; the first may be a word of the schema.
+        at = whole.rindex(text)
+        (tmp_path / "ledger.db").write_bytes(
+            whole[:at] + b"\xff\xfe"[: len(text)] + whole[at + min(2, len(text)) :]
+        )
+        name, _, options = command.partition(" ")
+        said = ask(f"budget {name} ledger.db {options}")
+        assert (said.status, said.out) == (2, "")
+        assert re.fullmatch(
+            r"discreet: LEDGER: expected a whole ledger, got ledger.db: line 1 was changed\n",
+            said.err,
+        )
+        hits += 1
+    assert hits == 3

@@ -13,18 +13,18 @@ import pytest
 
 from cli.commands import say
 from discreet.artefact import save
-from discreet.cli.describe import unprotected
+from discreet.cli.design import unprotected
 from discreet.cli.files import write_channel
 from discreet.cli.output import emit
 from discreet.core.errors import InvalidProblemError
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.problem import Problem
 from forging import forge
 from handmade import exponential, grid
 
 if TYPE_CHECKING:
     from discreet.core.outcome import Design
-    from discreet.metricdp.bound import Multipliers
+    from discreet.metricdp.bounds.bound import Multipliers
 
 
 def towns(*, joined: bool = True) -> Design[Problem, Multipliers]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import sqlite3
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +14,15 @@ import pytest
 
 from cli.commands import Said, say
 from cli.test_cli_process import start
-from discreet.artefact import load_counts, load_measurements, sidecar_of
-from discreet.cli.registry import COUNT_METHODS, JUDGES
-from discreet.core.guarantee import PureDP
+from discreet.artefact import load_counts, load_measurements, save_measurements, sidecar_of
+from discreet.cli.registry import JUDGES
+from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.core.tree import Tree
+from discreet.hierarchy.measure import measure
+from discreet.hierarchy.methods import METHODS
+from discreet.hierarchy.problem import GroupSizes
 from discreet.ledger import Ledger
+from ledgers import by_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +91,7 @@ def test_people_become_a_table_that_verifies(ask: Callable[..., Said]) -> None:
 def test_public_units_fix_every_level_s_total(ask: Callable[..., Said]) -> None:
     line = "--units units.csv --public-units units.csv --size size --regions state,county --max-size 1000"
     said = ask(
-        f"counts {line} --epsilon 0.1 --neighbors add-remove-person --method m_c_dp "
+        f"counts {line} --epsilon 0.1 --neighbors add-remove-person --method m-c-dp "
         "--measurements nm.parquet -o out.csv"
     )
     assert said.status == 0, said.err
@@ -137,9 +144,9 @@ EVEN = (
 )
 
 
-@pytest.mark.parametrize("method", ["m_c_dp", "raw", "bottom_up_cumulative", "top_down_a"])
+@pytest.mark.parametrize("method", ["m-c-dp", "raw", "bottom-up-cumulative", "top-down-a"])
 def test_methods_are_chosen_by_name(ask: Callable[..., Said], files: Path, method: str) -> None:
-    assert method in COUNT_METHODS
+    assert method in METHODS
     (files / "even.csv").write_text("state,size\nGA,1\nGA,3\nNY,0\n", encoding="utf-8")
     said = ask(f"{EVEN} --method {method} --json")
     assert said.status == 0, said.err
@@ -151,7 +158,7 @@ def test_sorted_sizes_can_not_be_kept(ask: Callable[..., Said], files: Path) -> 
     """Their table would have another form; this is known before anything is charged."""
     (files / "even.csv").write_text("state,size\nGA,1\nGA,3\nNY,0\n", encoding="utf-8")
     Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
-    line = f"{EVEN} --method hay_sorted --ledger ledger.db --dataset d"
+    line = f"{EVEN} --method hay-sorted --ledger ledger.db --dataset d"
     assert ask(line).status == 0
     said = ask(f"{line} --measurements nm.parquet")
     assert said.status == 2
@@ -163,11 +170,11 @@ def test_a_method_without_a_guarantee_is_asked_for_twice(
     ask: Callable[..., Said], files: Path
 ) -> None:
     (files / "even.csv").write_text("state,size\nGA,1\nGA,3\nNY,0\n", encoding="utf-8")
-    said = ask(f"{EVEN} --method m_c_ch")
+    said = ask(f"{EVEN} --method m-c-ch")
     assert said.status == 2
     assert "--accept-no-guarantee" in said.err
     assert not Path("out.csv").exists()
-    accepted = ask(f"{EVEN} --method m_c_ch --accept-no-guarantee --json")
+    accepted = ask(f"{EVEN} --method m-c-ch --accept-no-guarantee --json")
     assert accepted.status == 0, accepted.err
     assert accepted.data["guarantee"] is None
     assert accepted.data["reason"]
@@ -229,9 +236,9 @@ def charged() -> int:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--method kuo_naive", "units: expected public"),
-        ("--method top_down_a --levels 1/2,0,1/2", "levels: expected a share"),
-        ("--method m_c_ch_calibrated --public-units units.csv", "tree: expected branches of equal"),
+        ("--method kuo-naive", "units: expected public"),
+        ("--method top-down-a --levels 1/2,0,1/2", "levels: expected a share"),
+        ("--method m-c-ch-calibrated --public-units units.csv", "tree: expected branches of equal"),
     ],
 )
 def test_what_a_method_lacks_is_not_charged(
@@ -356,10 +363,7 @@ def test_nothing_without_a_guarantee_is_charged(ask: Callable[..., Said]) -> Non
 
 def test_a_damaged_ledger_stops_the_release(ask: Callable[..., Said], files: Path) -> None:
     Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
-    with sqlite3.connect("ledger.db") as db:
-        db.execute("DROP TRIGGER limits_are_fixed")
-        db.execute("UPDATE datasets SET granted = replace(granted, '4', '9')")
-    db.close()
+    by_force(files / "ledger.db", "UPDATE lines SET guarantee = replace(guarantee, '4', '9')")
     said = ask(f"counts people.csv {BASE} {LIST} -o out.csv --ledger ledger.db --dataset d")
     assert said.status == 2
     assert "was changed" in said.err
@@ -492,7 +496,7 @@ PUBLISH = (
 )
 MEASURE = (
     "counts --units units.csv --public-units units.csv --size size --regions state,county --max-size 1000 "
-    "--epsilon 0.1 --neighbors add-remove-person --method m_c_dp --measurements nm.parquet -o out.csv"
+    "--epsilon 0.1 --neighbors add-remove-person --method m-c-dp --measurements nm.parquet -o out.csv"
 )
 ISSUE = [
     f"{PUBLISH} --json",
@@ -512,3 +516,106 @@ def test_the_documented_commands_work_one_after_the_other(files: Path) -> None:
         assert done.stderr == ""
         if "--json" in line:
             json.loads(done.stdout)
+
+
+CHAIN = Tree.from_paths([("DC",), ("GA", "Cobb"), ("GA", "Fulton")])
+
+
+@pytest.mark.parametrize("notion", [PureDP, ZeroConcentratedDP])
+def test_verify_fails_for_a_chain_whose_leaves_inherit(
+    ask: Callable[..., Said], files: Path, notion: Any
+) -> None:
+    """What was measured by earlier versions, all budget at the counties: a person in GA moves DC as well."""
+    data = GroupSizes.from_counts(CHAIN, [[1, 2], [2, 0], [0, 1]], units="public")
+    claim = notion(1, neighbors="add-remove-person")
+    right = measure(data, "chain", claim, levels=[0, 0, 1], leaves_inherit=False)
+    save_measurements(right, files / "right.parquet")
+    assert ask("verify right.parquet").status == 0
+    part = Fraction(1 if notion is PureDP else 2)
+    scales = (None, 2 / part, None, 2 / part, 2 / part)
+    values = right.values.copy()
+    values[1] = [1, 2]
+    wrong = replace(right, scales=scales, values=values, leaves_inherit=True)
+    save_measurements(wrong, files / "wrong.parquet")
+    said = ask("verify wrong.parquet --json")
+    assert said.status == 1
+    failed = {check["name"]: check for check in said.data["checks"] if not check["passed"]}
+    (name,) = [name for name in failed if "worst path" in name]
+    assert failed[name]["residual"] == "3/2"
+
+
+def forge_table(path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    """Change the table and its hash."""
+    change(pl.read_parquet(path)).write_parquet(path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    forge(path, lambda meta: meta["table"].update(sha256=digest))
+
+
+def names_of_failed(said: Said) -> list[str]:
+    return [check["name"] for check in said.data["checks"] if not check["passed"]]
+
+
+def test_verify_fails_for_values_where_nothing_was_measured(
+    ask: Callable[..., Said], files: Path
+) -> None:
+    """The true counts of all regions together, in a file of measurements of the counties."""
+    line = f"counts people.csv {BASE} {LIST} --method bottom-up-cumulative --levels 0,0,1"
+    assert ask(f"{line} --measurements nm.parquet -q").status == 0
+    assert ask("verify nm.parquet").status == 0
+    forge_table(
+        files / "nm.parquet",
+        lambda table: table.with_columns(noisy=pl.when(level=1).then(20).otherwise("noisy")),
+    )
+    said = ask("verify nm.parquet --json")
+    assert (said.status, names_of_failed(said)) == (1, ["values where nothing was measured"])
+
+
+def test_verify_fails_for_records_in_which_nothing_was_measured(
+    ask: Callable[..., Said], files: Path
+) -> None:
+    assert ask(f"counts people.csv {BASE} {LIST} -o out.csv --measurements nm.parquet").status == 0
+
+    def bare(meta: dict[str, Any]) -> None:
+        stated = meta["provenance"]["parameters"]
+        for kind in ("scale_by_level", "scale_of_leaves_by_level"):
+            stated[kind] = ["none"] * 3
+        meta["guarantee"].update(epsilon="1/1000000")
+
+    forge(files / "out.csv", bare)
+    said = ask("verify out.csv --json")
+    assert said.status == 1
+    assert "claims without a measurement" in names_of_failed(said)
+    assert "counts that nothing measured" in names_of_failed(said)
+    forge(files / "nm.parquet", lambda meta: meta["measurement"].update(scales=[None] * 7))
+    said = ask("verify nm.parquet --json")
+    assert said.status == 1
+    assert "claims without a measurement" in names_of_failed(said)
+
+
+def test_verify_fails_for_a_record_without_promises(ask: Callable[..., Said], files: Path) -> None:
+    assert ask(f"counts people.csv {BASE} {LIST} -o out.csv").status == 0
+    for promises, status in (([], 1), (["integral"], 0), (None, 2), (3, 2)):
+        forge(
+            files / "out.csv",
+            lambda meta, told=promises: meta["provenance"]["parameters"].update(promises=told),  # type: ignore[misc]
+        )
+        assert ask("verify out.csv").status == status
+
+
+def test_a_verdict_names_what_it_did_not_check_and_what_no_file_can_show(
+    ask: Callable[..., Said],
+) -> None:
+    line = f"counts people.csv {BASE} {LIST} --method raw -o out.csv --measurements nm.parquet"
+    assert ask(line).status == 0
+    for name, missed in (("out.csv", 3), ("nm.parquet", 0)):
+        said = ask(f"verify {name} --json")
+        assert said.status == 0
+        assert len(said.data["not_checked"]) == missed
+        assert any("that noise was drawn" in told for told in said.data["not_shown"])
+        printed = ask(f"verify {name}").out
+        gap = " " * (len("no file can show") - len("not checked"))
+        for told in said.data["not_checked"]:
+            assert f"not checked{gap}  {told}\n" in printed
+        for told in said.data["not_shown"]:
+            assert f"no file can show  {told}\n" in printed
+        assert printed.endswith("passed  yes\n")

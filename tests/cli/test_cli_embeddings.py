@@ -10,7 +10,7 @@ import pytest
 
 from cli.commands import say
 from discreet.artefact import load
-from discreet.cli.embeddings import read_embeddings
+from discreet.tables.arrays import read_embeddings
 
 WORDS = "cat,0.5,0.1,0\ndog,0.4,0.2,0.1\ncar,-0.3,0.6,0.2\nvan,-0.4,0.5,0.2\n"
 
@@ -80,7 +80,7 @@ def test_tables_are_read_with_and_without_words(
 ) -> None:
     path = tmp_path / "e.csv"
     path.write_text(text)
-    table, found = read_embeddings(str(path))
+    table, found = read_embeddings(str(path), "--embeddings")
     assert table.tolist() == points
     assert found == names
 
@@ -95,10 +95,10 @@ def test_tables_are_read_with_and_without_words(
         ("e.csv", "1,2\n3,x\n", "2 numbers in each row, got others in row 2"),
         ("e.csv", "cat,1\ncat,2\n", "--label: expected"),
         ("e.csv", "cat,1\ndog,nan\n", "finite coordinates below 1e30"),
-        ("e.npy", "no array", "a table of numbers"),
+        ("e.npy", "no array", "a .npy file of numbers"),
         ("e.npy", np.ones(3), "a table of numbers"),
         ("e.npy", np.array([["a"]]), "a table of numbers"),
-        ("e.npy", np.array([[None]]), "a table of numbers"),
+        ("e.npy", np.array([[None]]), "which is damaged or holds objects"),
     ],
 )
 def test_files_that_are_no_embeddings_are_refused(

@@ -1,4 +1,4 @@
-"""``discreet compare`` with the name of a mechanism: what methods lose on made data."""
+"""``discreet compare`` with the name of a mechanism: what methods lose on synthetic data."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def test_more_budget_loses_less(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     page = tmp_path / "page.html"
     said = say(
         capsys,
-        *("compare", "hierarchy", "--epsilon", "0.05,2", "--methods", "m_h_dp", "--json"),
+        *("compare", "hierarchy", "--epsilon", "0.05,2", "--methods", "m-h-dp", "--json"),
         *("--report", page),
     )
     assert said.status == 0, said.err
     assert said.data["parameter"] == "epsilon"
-    lost = values(said.data, "m_h_dp")
+    lost = values(said.data, "m-h-dp")
     assert lost[0] > lost[1]
-    assert "m_h_dp" in page.read_text(encoding="utf-8")
+    assert "m-h-dp" in page.read_text(encoding="utf-8")
 
 
 def test_more_anonymity_loses_more(capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,7 +44,7 @@ def test_choices_keep_a_share_of_the_best(capsys: pytest.CaptureFixture[str]) ->
     )
     assert said.status == 0, said.err
     assert "share of the best value" in said.out
-    assert "On made data" in said.out
+    assert "On synthetic data" in said.out
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,22 @@ from cli.commands import say
 from cli.test_cli_process import COMMAND, WHERE
 from discreet.cli.app import app
 from discreet.cli.output import Status
+from discreet.cli.registry import METHODS as CHANNEL_METHODS
+from discreet.evaluate.audit.lrgeo import DEFAULT, PUBLISHED
+from discreet.hierarchy.methods import METHODS as COUNT_METHODS
+from discreet.kanonymity.methods import METHODS as TABLE_METHODS
+from discreet.submodular.methods import METHODS as CHOICE_METHODS
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 
 WITHOUT_REPORT = {
     "demo": "writes a page by itself",
-    "reproduce": "writes a page by itself",
     "studio": "is a page",
     "serve": "has nothing to look at",
     "locate": "draws a report of a place",
     "sample": "draws reports of a secret",
     "info": "checks nothing, and a page that states a guarantee has to",
+    "budget check": "says one word",
     "budget create": "says what budget show says",
     "budget history": "is part of the page of budget show",
 }
@@ -37,6 +42,7 @@ WITHOUT_QUIET = {
     "audit",
     "attack",
     "studio",
+    "budget check",
     "budget create",
     "budget show",
     "budget history",
@@ -136,3 +142,39 @@ def test_no_color_means_no_color() -> None:
         timeout=120,
     )
     assert re.search(r"\x1b\[[0-9;]*3\d", loud.stdout)
+
+
+@pytest.mark.parametrize("command", [(), ("attack",), ("verify",), ("budget", "show")])
+def test_flags_have_no_type(capsys: pytest.CaptureFixture[str], command: tuple[str, ...]) -> None:
+    shown = say(capsys, *command, "--help").out
+    assert "--help" in shown
+    assert "<bool>" not in shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "nearest"),
+    [
+        (("attack", "c.channel", "--epsilom", "1"), "the nearest is --epsilon"),
+        (("atack", "c.channel"), "the nearest is attack"),
+        (("reproduc",), "the nearest is reproduce"),
+    ],
+)
+def test_what_is_misspelt_is_answered_with_the_nearest(
+    capsys: pytest.CaptureFixture[str], typed: tuple[str, ...], nearest: str
+) -> None:
+    said = say(capsys, *typed)
+    assert (said.status, said.out) == (2, "")
+    assert nearest in said.err
+    assert "nearest" not in say(capsys, "attack", "--zzzzzz").err
+
+
+def test_the_help_of_judges_names_every_method() -> None:
+    for name, unproven in (("attack", False), ("audit", True)):
+        (option,) = [one for one in commands()[name].params if one.name == "method"]
+        tables = TABLE_METHODS if unproven else TABLE_METHODS.proven
+        for method in (*COUNT_METHODS, *CHANNEL_METHODS, *tables, *CHOICE_METHODS):
+            assert method in option.help, method
+        assert "service" in option.help or name == "attack"
+    (option,) = [one for one in commands()["audit"].params if one.name == "method"]
+    for method in (DEFAULT, *PUBLISHED):
+        assert method in option.help

@@ -7,24 +7,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.cli.inputs import (
-    numbers_of,
-    parse_budget,
-    parse_grid,
-    parse_reports,
-    read_loss,
-    read_prior,
-    read_table,
-)
+from discreet.cli.inputs import parse_budget, parse_grid, parse_reports, read_loss, read_prior
 from discreet.cli.statement import secret_names
 from discreet.core.errors import InvalidProblemError
+from discreet.tables.columns import numbers_of
+from discreet.tables.reading import read_table
 
 NAMES = secret_names(3, ["home", "work", "1"])
 
 
 @pytest.mark.parametrize("text", ["7x7", "7X7", " 7 x 7 "])
 def test_a_grid_is_rows_times_columns(text: str) -> None:
-    assert parse_grid(text) == (7, 7)
+    assert parse_grid(text, 49) == (7, 7)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +26,7 @@ def test_a_grid_is_rows_times_columns(text: str) -> None:
 )
 def test_other_grids_are_refused(text: str) -> None:
     with pytest.raises(InvalidProblemError, match="--grid: expected rows x columns") as caught:
-        parse_grid(text)
+        parse_grid(text, 99)
     assert repr(text) in str(caught.value)
 
 
@@ -167,9 +161,18 @@ def test_a_loss_is_a_name_or_a_matrix(tmp_path: Path) -> None:
 def test_bad_losses_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "pickle.npy", np.array([{}], dtype=object), allow_pickle=True)
     (tmp_path / "text.csv").write_text("a,b\n")
-    (tmp_path / "empty.npy").write_bytes(b"")
-    for name in ("pickle.npy", "text.csv", "empty.npy", "missing.npy", "missing.csv"):
-        with pytest.raises(InvalidProblemError, match="--loss: expected a matrix of numbers"):
+    (tmp_path / "ragged.csv").write_text("1,2\n3\n")
+    for name in ("empty.npy", "empty.csv"):
+        (tmp_path / name).write_bytes(b"")
+    refused = {
+        "text.csv": "others in row 1",
+        "ragged.csv": "a matrix of numbers, 2 in each row, got others in row 2",
+        "empty.csv": "a matrix of numbers, got",
+        "missing.csv": "a CSV file that can be read",
+        **dict.fromkeys(("pickle.npy", "empty.npy", "missing.npy"), "a .npy file of numbers"),
+    }
+    for name, words in refused.items():
+        with pytest.raises(InvalidProblemError, match=f"--loss: expected .*{words}"):
             read_loss(str(tmp_path / name))
 
 

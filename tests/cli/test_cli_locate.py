@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 import threading
 from concurrent.futures import Future
@@ -16,9 +18,10 @@ import pytest
 
 from cli.commands import say
 from discreet.artefact import save_mechanism
-from discreet.cli import serving
+from discreet.cli import serve
 from discreet.core.errors import SolverError
 from discreet.core.guarantee import MetricDP
+from discreet.service import create_app
 from service.running import in_thread, mechanism, region, sound_app
 
 if TYPE_CHECKING:
@@ -63,6 +66,64 @@ def test_a_place_on_standard_input_is_located_and_not_repeated(
         assert refused.err.startswith("discreet: PLACE: expected")
         assert not any(part in refused.err for part in ("7263549", "817", "12.48"))
         assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        b"\xff\xfe41.8934 12.4851\n",
+        b"41.8934" + b"0" * 200 + b" 12.4851\n",
+    ],
+    ids=["no UTF-8", "too long"],
+)
+def test_bytes_that_are_no_place_are_refused_and_not_repeated(
+    url: str, tmp_path: Path, given: bytes
+) -> None:
+    """By a process of its own, whose standard input is decoded as it really is."""
+    files = ["--state", tmp_path / "s", "--cache", tmp_path / "c", "--max-epsilon", "2/km"]
+    command = [sys.executable, "-c", "from discreet.cli import main; main()", "locate", "-"]
+    done = subprocess.run(
+        [*command, "--server", url, *map(str, files)],
+        input=given,
+        capture_output=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")},
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"discreet: PLACE: expected two numbers")
+    assert done.stderr.count(b"\n") == 1
+    assert b"8934" not in done.stderr
+    assert not (tmp_path / "s").exists()
+
+
+def test_without_standard_input_there_is_no_place(
+    url: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    files = ["--state", tmp_path / "s", "--cache", tmp_path / "c", "--max-epsilon", "2/km"]
+    said = say(capsys, "locate", "-", "--server", url, *files)
+    assert said.status == 2
+    assert "PLACE: expected two numbers on a line" in said.err
+
+
+def test_a_report_of_an_earlier_mechanism_is_told_with_what_that_promised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drawn at 2 per km, repeated when the server has gone over to 1 per km."""
+    files = ["--state", tmp_path / "s", "--cache", tmp_path / "c", "--epoch", 365 * 86_400]
+    told = []
+    for epsilon in (2, 1):
+        with in_thread(create_app(mechanism(epsilon), region())) as address:
+            typed(monkeypatch, HERE)
+            more = ["--server", address, "--refresh", 0, "--json", "--quiet"]
+            told.append(say(capsys, "locate", "-", *more, *files).data)
+    assert told[0] == told[1]
+    assert told[1]["guarantee"]["epsilon"] == "2"
+    assert told[1]["mechanism"] == mechanism(2).digest
 
 
 def test_a_place_as_arguments_is_located_with_a_warning(
@@ -115,6 +176,12 @@ def test_places_in_the_south_and_west_begin_with_a_minus(
         "no address": (["--server", "here"], "--server: expected an address"),
         "odd epochs": (["--server", "http://127.0.0.1:9", "--epoch", 7], "--epoch: expected"),
         "no budget": (["--server", "http://127.0.0.1:9", "--per-day", 0], "--per-day: expected"),
+        "no end": (["--server", "http://127.0.0.1:9", "--wait", "inf"], "--wait: expected seconds"),
+        "no number of seconds": (
+            ["--server", "http://127.0.0.1:9", "--wait", "nan"],
+            "--wait: expected seconds",
+        ),
+        "never": (["--server", "http://127.0.0.1:9", "--refresh", "nan"], "--refresh: expected"),
         "life": (["--server", "http://127.0.0.1:9", "--for-life", "x"], "--for-life: expected"),
     }.values(),
 )
@@ -146,7 +213,7 @@ def test_a_budget_that_is_gone_before_anything_was_reported_ends_with_its_status
         "both": ([*GRID, "--roads", "x.csv"], "--roads: expected .* got both"),
         "wrong units": ([*GRID, "--unit", "m"], "--epsilon: expected a budget per m"),
         "no such unit": (["--grid", "2x2", "--epsilon", "2/mile"], "unit: expected 'km' or 'm'"),
-        "a huge grid": (["--grid", "4000x4000", "--epsilon", "2/km"], "at most 100,000 cells"),
+        "a huge grid": (["--grid", "4000x4000", "--epsilon", "2/km"], "at most 100,000 secrets"),
         "no such grid": (["--grid", "4", "--epsilon", "2/km"], "--grid: expected"),
         "an odd cell": ([*GRID[:2], "--cell", "1/3", "--epsilon", "2/km"], "--cell: expected"),
         "no origin": ([*GRID, "--origin", "here"], "--origin: expected LAT,LON"),
@@ -159,7 +226,9 @@ def test_a_budget_that_is_gone_before_anything_was_reported_ends_with_its_status
         ),
         "remote": ([*GRID, "--host", "192.0.2.1"], "--host: expected a loopback address"),
         "no port": ([*GRID, "--port", "70000"], "--port: expected a number"),
-        "no rate": ([*GRID, "--rate", "0"], "rate: expected a positive number"),
+        "no rate": ([*GRID, "--rate", "0"], "--rate: expected a positive number that is finite"),
+        "any rate": ([*GRID, "--rate", "inf"], "--rate: expected .* is finite, got inf"),
+        "an odd rate": ([*GRID, "--rate", "nan"], "--rate: expected .* is finite, got nan"),
         "no folder": ([*GRID, "-o", "no/such/folder/x"], "--output: expected"),
         "no guarantee": ([*GRID, "--published"], "--published: expected --accept-no-guarantee"),
         "no file": (["--mechanism", "no.mechanism"], "--mechanism: expected"),
@@ -222,9 +291,7 @@ def test_without_the_extra_one_line_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = importlib.util.find_spec
-    monkeypatch.setattr(
-        serving, "find_spec", lambda name: None if name == "fastapi" else found(name)
-    )
+    monkeypatch.setattr(serve, "find_spec", lambda name: None if name == "fastapi" else found(name))
     for command in (["serve", *GRID], ["locate", "-", "--server", "http://127.0.0.1:1"]):
         said = say(capsys, *command)
         assert (said.status, said.out) == (2, "")
@@ -249,8 +316,8 @@ def test_a_design_is_announced_kept_and_ended(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     futures: list[Future[object]] = []
-    monkeypatch.setattr("discreet.service.running.serve", run_until(futures))
-    monkeypatch.setattr("discreet.service.serve", run_until(futures), raising=False)
+    monkeypatch.setattr("discreet.web.running.serve", run_until(futures))
+    monkeypatch.setattr("discreet.web.serve", run_until(futures), raising=False)
     path = tmp_path / "city.mechanism"
     said = say(
         capsys,
@@ -277,7 +344,7 @@ def test_a_design_is_announced_kept_and_ended(
 def test_a_design_that_fails_ends_the_server_with_its_status(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.service.serve", run_until([]), raising=False)
+    monkeypatch.setattr("discreet.web.serve", run_until([]), raising=False)
 
     def broken(*_: object, **__: object) -> None:
         raise SolverError("HiGHS", "gave up")

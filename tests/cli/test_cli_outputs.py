@@ -17,7 +17,7 @@ import pytest
 import discreet.cli
 from cli.commands import say
 from cli.test_cli_process import COMMAND, WHERE
-from discreet.artefact._write import put_file
+from discreet.artefact.placing import put_file
 from discreet.cli import output
 from discreet.cli.files import check_outputs
 from discreet.core.errors import InvalidProblemError
@@ -40,6 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pl.DataFrame({"client": [1, 2], "candidate": ["n", "s"]}).write_csv("edges.csv")
     pl.DataFrame({"candidate": ["n", "s"]}).write_csv("candidates.csv")
     Path("city.mechanism").write_text("x", encoding="utf-8")
+    Path("places.csv-journal").write_text("x", encoding="utf-8")
 
 
 CHOOSE = ["select", "--coverage", "edges.csv", "--candidates", "candidates.csv"]
@@ -48,7 +49,10 @@ CHOOSE += ["--matroid", "uniform:1", "--epsilon", "1", "--neighbors", "add-remov
 COUNTS = ["counts", "edges.csv", "--unit", "client", "--regions", "candidate", "--max-size", "3"]
 COUNTS += ["--region-list", "candidates.csv", "--epsilon", "1", "--neighbors", "add-remove-person"]
 
+LEDGER = ["--ledger", "places.csv", "--dataset", "d"]
+
 OVER = {
+    "the journal of a ledger": ([*COUNTS, *LEDGER, "-o"], "places.csv-journal", "--output"),
     "places": ([*DESIGN, "-o"], "places.csv", "--output"),
     "places by another name": ([*DESIGN, "-o"], "./places.csv", "--output"),
     "a page over places": ([*DESIGN, "--report"], "places.csv", "--report"),
@@ -192,7 +196,7 @@ def test_a_file_that_could_not_be_finished_is_what_it_was(
         assert number >= 0
         raise stop
 
-    monkeypatch.setattr("discreet.artefact._write.os.fsync", full)
+    monkeypatch.setattr("discreet.artefact.placing.os.fsync", full)
     with pytest.raises(type(stop)):
         put_file(target, b"after")
     assert target.read_text(encoding="utf-8") == "before"
@@ -245,7 +249,7 @@ def test_ctrl_c_says_what_stands(
     def pressed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.cli.judging.artefact_kind", pressed)
+    monkeypatch.setattr("discreet.cli.verify.artefact_kind", pressed)
     said = say(capsys, "verify", "c.channel", *(["--json"] if as_json else []))
     assert (said.status, said.out, said.err.count("\n")) == (130, "", 1)
     if as_json:
@@ -292,13 +296,14 @@ discreet.cli.main()
 
 
 def test_ctrl_c_that_falls_into_a_callback_is_not_lost() -> None:
-    """Other errors of callbacks are told as ever."""
+    """Other errors of callbacks are told, but for their words."""
     done = subprocess.run(
         [sys.executable, "-c", LOST], env=WHERE, capture_output=True, check=False, timeout=60
     )
     assert done.returncode != 0
-    assert b"ValueError: odd" in done.stderr
-    assert b"Exception ignored" not in done.stderr.partition(b"ValueError: odd")[2]
+    assert b"a failure aside, please report it: ValueError at __main__:" in done.stderr
+    assert b"odd" not in done.stderr.partition(b"Traceback")[0]
+    assert b"Exception ignored" not in done.stderr
     assert done.stderr.rstrip().endswith(b"KeyboardInterrupt")
 
 
@@ -378,3 +383,47 @@ def test_only_broken_streams_are_replaced(capsys: pytest.CaptureFixture[str]) ->
     output.warn("said")
     output.warn("not said", quiet=True)
     assert capsys.readouterr() == ("text\n", "discreet: said\n")
+
+
+LONG = "x" * 5000
+"""Longer than any path."""
+
+WIDE = f"{'y' * 240}.csv"
+"""A name that a file can have, and the file beside which it is written cannot."""
+
+
+@pytest.mark.parametrize(
+    ("line", "argument"),
+    [
+        ([*DESIGN, "-o", LONG], "--output"),
+        ([*DESIGN, "--report", WIDE], "--report"),
+        ([*DESIGN, "--prior", LONG], "--prior"),
+        ([*COUNTS, "-o", WIDE], "--output"),
+        ([*COUNTS, "--ledger", LONG, "--dataset", "d"], "LEDGER"),
+        ([*CHOOSE, "--report", LONG], "--report"),
+        (["verify", LONG], "a path"),
+        (["verify", f"{'y' * 300}.csv"], "a path"),
+        (["audit", LONG], "a path"),
+        (["attack", LONG], "a path"),
+        (["demo", "-o", LONG], "-o"),
+        (["demo", f"--output={LONG}"], "--output"),
+        (["risk", f"{'y' * 300}.csv", "--quasi", "x"], "a path"),
+        (["serve", "--grid", "2x2", "--epsilon", "1/km", "--port", "0", "-o", LONG], "--output"),
+        (["studio", "--ledger", LONG, "--no-browser"], "--ledger"),
+        (["budget", "show", LONG], "LEDGER"),
+        (["budget", "create", LONG, "--dataset", "d", "--epsilon", "1", "--unit", "km"], "LEDGER"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else value,
+)
+def test_a_path_that_is_too_long_is_refused_in_one_sentence(
+    line: list[str], argument: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is read, charged or written."""
+    before = sorted(os.listdir())  # noqa: PTH208 - names
+    said = say(capsys, *line, "--json")
+    assert (said.status, said.out) == (2, "")
+    assert said.err.count("\n") == 1
+    told = json.loads(said.err)["error"]
+    assert told["argument"] == argument
+    assert "Traceback" not in said.err
+    assert sorted(os.listdir()) == before  # noqa: PTH208

@@ -99,7 +99,7 @@ def test_a_risk_has_a_page_without_cells(capsys: pytest.CaptureFixture[str]) -> 
     after = {"age": ["30-39", "30-39", "40-49", "40-49"], "ill": before["ill"]}
     pl.DataFrame(after).write_csv("after.csv")
     command = ["risk", "after.csv", "--quasi", "age", "--sensitive", "ill"]
-    said = say(capsys, *command, "--original", "before.csv", "--report", "risk.html", "--json")
+    said = say(capsys, *command, "--against", "before.csv", "--report", "risk.html", "--json")
     assert said.status == 0
     page = page_of("risk.html")
     row = re.search(r"prosecutor, worst case</td>(.*?)</tr>", page)
@@ -114,7 +114,7 @@ def test_answers_have_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     Path("people.csv").write_text("\n".join(["household,state,county", *people]), encoding="utf-8")
     Path("regions.csv").write_text("state,county\nGA,Fulton\nGA,Cobb\nNY,Kings\n", encoding="utf-8")
     asked = "--unit household --regions state,county --region-list regions.csv --max-size 4"
-    kept = ["--method", "m_c_dp", "--measurements", "nm.parquet"]
+    kept = ["--method", "m-c-dp", "--measurements", "nm.parquet"]
     promised = ["--epsilon", "1", "--neighbors", "add-remove-person"]
     said = say(capsys, "counts", "people.csv", *asked.split(), *promised, *kept)
     assert said.status == 0, said.err

@@ -10,7 +10,7 @@ import pytest
 
 from cli.commands import say
 from discreet.artefact import load
-from discreet.metricdp._minimax import loss_under
+from discreet.metricdp.minimax import loss_under
 
 GRID = ["design", "--grid", "3x3", "--cell", "1", "--unit", "km", "--epsilon", "1"]
 

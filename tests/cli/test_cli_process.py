@@ -14,7 +14,7 @@ import pytest
 
 import discreet.cli
 from cli.commands import say
-from discreet.cli import registry, showing
+from discreet.cli import demo, registry
 from discreet.cli.app import app, run
 from discreet.cli.output import Status, fail
 from discreet.core.certificate import Certificate
@@ -83,13 +83,13 @@ def test_main_exits_with_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PRESS = """
 import contextlib, signal
-from discreet.cli import designing, main
+from discreet.cli import design, main
 
 @contextlib.contextmanager
 def press(stream, *, quiet):
     yield lambda step: signal.raise_signal(signal.SIGINT)
 
-designing.progress = press
+design.progress = press
 main()
 """
 
@@ -128,7 +128,6 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         "attack",
         "compare",
         "demo",
-        "reproduce",
         "studio",
     ]
     for name in commands():
@@ -181,7 +180,7 @@ def test_each_error_has_its_status(
 
 
 def test_every_registered_function_is_there() -> None:
-    for table in (registry.METHODS, registry.COMPARE, registry.REPRODUCE, registry.JUDGES):
+    for table in (registry.METHODS, registry.COMPARE, registry.JUDGES):
         for name in table:
             assert callable(registry.find(table, name, "--name"))
 
@@ -199,6 +198,7 @@ def test_the_demo_is_built_where_it_was_asked_for(
 
     def build(out: str, **options: Any) -> object:
         options.pop("on_progress")("Making a city")
+        assert callable(options.pop("attack_mode"))
         assert (out, options) == (str(tmp_path / "demo"), {"seed": 5})
         files = [(Path(out, name),) for name in ("city.channel", "census.csv")]
         return demo.Demo(Path(out, "index.html"), *files, {"city": 1.5})
@@ -232,7 +232,7 @@ def test_a_demo_that_cannot_be_written_is_refused(
     said = say(capsys, "demo", "-o", tmp_path / "file" / "demo")
     assert (said.status, said.out) == (2, "")
     assert "--output: expected a folder that can be written" in said.err
-    assert showing.demo.__doc__
+    assert demo.demo.__doc__
 
 
 def test_rows_are_those_of_a_grid_only_where_a_grid_was_asked_for(

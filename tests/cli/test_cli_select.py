@@ -257,7 +257,7 @@ BAD: list[tuple[list[str], str]] = [
             "uniform:2",
             *PURE,
         ],
-        "can be read",
+        "a file that is there",
     ),
     (
         [
@@ -270,7 +270,7 @@ BAD: list[tuple[list[str], str]] = [
             "uniform:2",
             *PURE,
         ],
-        "a column client",
+        "the columns client and candidate in its first line, got .* 1 name there",
     ),
     (
         [
@@ -342,3 +342,89 @@ def test_a_similarity_that_is_no_number_is_refused_without_showing_any(
     assert said.status == 2
     assert "--similarity" in said.err
     assert "123456" not in said.err
+
+
+@pytest.mark.usefixtures("files")
+def test_a_choice_is_written_and_verified(capsys: pytest.CaptureFixture[str]) -> None:
+    """Candidates without names are numbers; the matroid stands in the file, whole."""
+    said = say(capsys, *UNIFORM, *PURE, "-o", "team.choice", "--json")
+    assert said.status == 0
+    assert all(isinstance(chosen, int) for chosen in said.data["chosen"])
+    stored = json.loads(Path("team.choice").read_text(encoding="utf-8"))
+    assert stored["names"] == said.data["chosen"]
+    assert stored["matroid"] == {"kind": "uniform", "n_elements": 25, "rank": 20}
+    checked = say(capsys, "verify", "team.choice", "--json")
+    assert checked.status == 0
+    assert checked.data["kind"] == "choice"
+    assert checked.data["passed"]
+    named = [*PARTS, "--candidates", "candidates.csv", *PURE, "-o", "named.choice", "--json"]
+    said = say(capsys, *named)
+    assert (
+        json.loads(Path("named.choice").read_text(encoding="utf-8"))["names"] == said.data["chosen"]
+    )
+    assert say(capsys, "verify", "named.choice", "--report", "named.html").status == 0
+    assert "matroid" in Path("named.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("change", "status", "said"),
+    [
+        ({"chosen": [[0, 0]] * 20}, 1, "elements chosen twice"),
+        (
+            {"guarantee": {"kind": "pure-dp", "epsilon": "1/2", "neighbors": "add-remove-one"}},
+            1,
+            "",
+        ),
+        ({"coefficient": "2"}, 1, "accountant's lines unproved"),
+        ({"matroid": {"kind": "uniform", "n_elements": 25, "rank": 19}}, 2, "assumed public"),
+        ({"matroid": {"kind": "uniform", "n_elements": 10**12, "rank": 20}}, 2, "at most 10000000"),
+        ({"matroid": {"kind": "cube"}}, 2, "one of uniform"),
+        ({"schema_version": 2}, 2, "schema_version"),
+        ({"candidates": ["a"]}, 2, "25 names"),
+        ({"chosen": [[0.5, 0]]}, 2, "integers"),
+        ({"coefficient": "1e300000000"}, 2, "coefficient"),
+    ],
+)
+def test_a_choice_that_was_altered_is_rejected(
+    capsys: pytest.CaptureFixture[str], change: dict[str, Any], status: int, said: str
+) -> None:
+    assert say(capsys, *UNIFORM, *PURE, "-o", "team.choice").status == 0
+    stored = json.loads(Path("team.choice").read_text(encoding="utf-8"))
+    Path("team.choice").write_text(json.dumps(stored | change), encoding="utf-8")
+    checked = say(capsys, "verify", "team.choice")
+    assert checked.status == status
+    assert said in checked.out + checked.err
+
+
+@pytest.mark.usefixtures("files")
+def test_a_misspelled_method_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    said = say(capsys, *UNIFORM, *PURE, "--method", "algoritm-3")
+    assert said.status == 2
+    assert "nearest: algorithm-3" in said.err
+    assert "instance" not in said.err
+
+
+@pytest.mark.usefixtures("files")
+def test_what_fails_after_the_charge_says_that_it_is_charged(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    create = ["budget", "create", "budget.db", "--dataset", "trips", "--epsilon", "1"]
+    assert say(capsys, *create, "--neighbors", "add-remove-one").status == 0
+    table = np.full((3, 25), 0.5)
+    table[1, 2] = np.nan
+    np.save("sim.npy", table)
+    paid = [*UNIFORM, *PURE, "--ledger", "budget.db", "--dataset", "trips"]
+    said = say(capsys, *paid)
+    assert said.status == 2
+    assert "'trips' was charged before this, and stays charged" in said.err
+    assert say(capsys, *paid).status == 5
+
+
+@pytest.mark.usefixtures("files")
+def test_no_file_for_what_has_no_guarantee(capsys: pytest.CaptureFixture[str]) -> None:
+    greedy = ["--method", "non-private-greedy", "--accept-no-guarantee"]
+    said = say(capsys, *UNIFORM, *greedy, "-o", "team.choice")
+    assert said.status == 2
+    assert "--output: expected no such file" in said.err
+    assert not Path("team.choice").exists()

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.core.certificate import Certificate, Check
-from discreet.core.errors import CertificateError
+from discreet.core.errors import CertificateError, InvalidProblemError
 
 GOOD = Check("inequalities violated", 0, 0, exact=True, detail="600 looked at")
 BAD = Check("row sum error <b>", Fraction(1, 3), 0, exact=False)
@@ -55,6 +55,37 @@ def test_a_verdict_in_a_file_is_not_believed() -> None:
     assert not Certificate.from_dict(data).passed
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"residual": None},
+        {"limit": [1]},
+        {"residual": True},
+        {"residual": "1e300000000"},
+        {"limit": "many"},
+        {"name": 5},
+        {"detail": None},
+        {"exact": 1},
+    ],
+)
+def test_a_check_of_a_file_that_is_none_is_refused(change: dict[str, object]) -> None:
+    data = GOOD.to_dict() | change
+    with pytest.raises(InvalidProblemError):
+        Check.from_dict(data)
+
+
+def test_a_certificate_of_a_file_prints_no_line_of_its_own() -> None:
+    told = "a\nok\x1b[2J"
+    check = Check(told, Fraction(10**400), 10**50, exact=True, detail=told * 1000)
+    lines = str(Certificate((check,))).splitlines()
+    assert len(lines) == 2
+    assert r"a\nok\x1b[2J" in lines[1]
+    assert "\x1b" not in lines[1]
+    assert "inf" in lines[1]
+    assert "... (51 characters)" in lines[1]
+    assert "... (8000 characters)" in lines[1]
+
+
 def test_it_prints_as_a_table_with_the_verdict() -> None:
     lines = str(Certificate((GOOD, BAD))).splitlines()
     assert lines[1].split()[:3] == ["inequalities", "violated", "0"]
@@ -63,3 +94,15 @@ def test_it_prints_as_a_table_with_the_verdict() -> None:
     page = Certificate((GOOD, BAD))._repr_html_()
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
+
+
+def test_numbers_beyond_floats_are_printed() -> None:
+    """What a forged scale costs may be any fraction; a table of checks is printed all the same."""
+    large = Fraction(10**400)
+    for residual, shown in (
+        (large, " inf "),
+        (-large, " -1.79769e+308 "),
+        (1 / large, " 4.94066e-324 "),
+    ):
+        check = Check("epsilon spent", residual, Fraction(1), exact=True)
+        assert shown in str(Certificate((check,)))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
+import numpy as np
 import pytest
 
 from discreet.core.certificate import Certificate, Check
@@ -15,6 +17,8 @@ from discreet.core.errors import (
     InvalidProblemError,
     LimitReachedError,
     SolverError,
+    first_unfit,
+    unknown_name,
 )
 
 FAILED = Certificate((Check("rows", 3, 0, exact=True), Check("fine", 0, 0, exact=True)))
@@ -52,3 +56,31 @@ def test_a_failed_certificate_is_named_by_its_failed_checks_only() -> None:
 def test_a_limit_keeps_the_best_outcome() -> None:
     copy = pickle.loads(pickle.dumps(LimitReachedError("late", best=(1, 2))))  # noqa: S301 - our own bytes
     assert copy.best == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("Kernl", "method: expected one of direct, kernel, got 'Kernl'; the nearest is 'kernel'"),
+        ("zzz", "method: expected one of direct, kernel, got 'zzz'"),
+        (7, "method: expected one of direct, kernel, got int"),
+        ("\x1b" * 100, "method: expected one of direct, kernel, got '" + r"\x1b" * 80 + "...'"),
+    ],
+)
+def test_an_unknown_name_is_repeated_with_the_nearest(given: object, message: str) -> None:
+    assert str(unknown_name("method", given, ["direct", "kernel"])) == message
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1, -2, -3], "-2 at 1"),
+        ([[1, 2], [3, -4]], "-4 at (1, 1)"),
+        ([[[1], [-5]]], "-5 at (0, 1, 0)"),
+    ],
+)
+def test_the_first_entry_that_does_not_fit_is_named_with_its_place(
+    values: list[Any], said: str
+) -> None:
+    table = np.array(values)
+    assert first_unfit(table, table >= 0) == said

@@ -149,12 +149,31 @@ def test_fractions_print_exactly_or_rounded_up() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["1e10001", "1E-99999999999", Decimal("1e999999999"), "2e" + "9" * 5000]
+    "value",
+    [
+        "1e1001",
+        "1E-1001",
+        "1E-99999999999",
+        Decimal("1e999999999"),
+        Decimal("1e-999999999"),
+        "2e" + "9" * 5000,
+        "1" * 1001,
+        "1/" + "3" * 1000,
+    ],
 )
 def test_a_number_that_would_fill_the_memory_is_refused(value: str | Decimal) -> None:
     """It is written in a few letters, and may stand in a file of somebody else."""
     with pytest.raises(InvalidProblemError, match="epsilon: expected a finite number"):
         to_fraction(value, "epsilon")
+
+
+def test_the_longest_number_is_read_and_what_is_refused_is_cut() -> None:
+    assert to_fraction("1e1000", "epsilon") == 10**1000
+    assert to_fraction("9" * 1000, "epsilon") == 10**1000 - 1
+    assert to_fraction(Decimal("12.5e-7"), "epsilon") == Fraction(1, 800_000)
+    with pytest.raises(InvalidProblemError) as caught:
+        to_fraction("x" * 10**6, "epsilon")
+    assert len(str(caught.value)) < 100
 
 
 def test_beyond_the_floats_rounding_keeps_its_direction() -> None:

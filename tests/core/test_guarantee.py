@@ -61,6 +61,34 @@ def test_parameters_must_be_positive_numbers(make: Any, value: object) -> None:
         make(value)
 
 
+@pytest.mark.parametrize("value", ["1.01e300", "0.99e-300"])
+def test_a_budget_and_a_radius_are_floats_too(value: str) -> None:
+    """A file may state any number; what a filter or a page would make of it must exist."""
+    for make in (
+        lambda: PureDP(value, neighbors="replace-one"),
+        lambda: ZeroConcentratedDP(value, neighbors="replace-one"),
+        lambda: MetricDP(value, unit="km"),
+        lambda: MetricDP(1, unit="km", radius=value),
+        lambda: Scope.from_dict(SCOPE.to_dict() | {"all_pairs_epsilon": value}),
+    ):
+        with pytest.raises(InvalidProblemError, match="between 1e-300 and 1e300"):
+            make()
+    assert MetricDP("1e300", unit="km", radius="1e-300").radius == Fraction(1, 10**300)
+
+
+@pytest.mark.parametrize("value", [0, "", "0", -1, True])
+def test_an_epsilon_for_all_pairs_is_positive_or_none(value: object) -> None:
+    with pytest.raises(InvalidProblemError):
+        Scope.from_dict(SCOPE.to_dict() | {"all_pairs_epsilon": value})
+    assert Scope.from_dict(SCOPE.to_dict() | {"all_pairs_epsilon": None}).all_pairs_epsilon is None
+
+
+@pytest.mark.parametrize("alone", [[-1], [10**6], [0.0], ["0"], [True]])
+def test_isolated_secrets_are_secrets(alone: list[object]) -> None:
+    with pytest.raises(InvalidProblemError, match="isolated: expected secrets of the space"):
+        Scope.from_dict(SCOPE.to_dict() | {"isolated": alone})
+
+
 def test_ranges_have_ends() -> None:
     with pytest.raises(InvalidProblemError, match="delta"):
         ApproxDP(1, 1, neighbors="replace-one")

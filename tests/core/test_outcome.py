@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.core.certificate import Certificate, Check
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity, MetricDP, PureDP
 from discreet.core.outcome import (
@@ -109,3 +109,19 @@ def test_only_false_says_that_there_was_no_seed(told: object) -> None:
     """A seed of -1 is less than one, and once passed for none."""
     with pytest.raises(InvalidProblemError, match="seeded: expected true or false"):
         Provenance.from_dict(WHERE.to_dict() | {"seeded": told})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"method": 5},
+        {"method_trace": [["a"]]},
+        {"versions": {"python": 3.11}},
+        {"assumed_public": [{"name": "prior", "digest": 5, "description": ""}]},
+        {"assumed_public": [{"name": None, "digest": "", "description": ""}]},
+    ],
+)
+def test_words_of_a_provenance_are_words(change: dict[str, object]) -> None:
+    """They are printed, and a digest is cut: what is none is refused where it is read."""
+    with pytest.raises(InvalidProblemError, match="provenance: expected words"):
+        Provenance.from_dict(WHERE.to_dict() | change)

@@ -1,4 +1,4 @@
-"""The made census and the made taxis are what they say, at any scale, and the same each time."""
+"""The made census is what it says, at any scale, and the same each time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.datasets import made_census, made_taxi
+from discreet.datasets import made_census
 from discreet.hierarchy.problem import GroupSizes
 
 SMALL: dict[str, Any] = {"states": 6, "counties": 40, "groups": 50_000, "max_size": 80}
@@ -49,33 +49,8 @@ def test_states_have_many_counties_or_few() -> None:
     assert made.tree.path(int(made.tree.leaves[0])) == ("S01", "S01-C001")
 
 
-def test_taxis_are_counted_in_two_ways() -> None:
-    small: dict[str, Any] = {"taxis": 400, "pickups": 60_000, "zones": (3, 5, 1)}
-    taxis, pairs = made_taxi(**small), made_taxi(group="taxi-zone", **small)
-    assert taxis.groups == 400
-    assert taxis.counts.shape == (9, 400)
-    assert taxis.groups < pairs.groups <= 9 * 400
-    assert abs(pairs.people - 60_000) <= 400
-    assert taxis.people <= pairs.people
-
-
-def test_large_taxis_are_counted_as_of_the_largest_size() -> None:
-    made = made_taxi(taxis=100, pickups=10_000, zones=(2, 2), max_size=50)
-    assert made.groups == 100
-    assert made.counts[:, -1].sum() > 50
-
-
-def test_the_taxis_of_the_paper_have_their_numbers() -> None:
-    made = made_taxi()
-    assert made.tree.n == 1 + 6 + 263
-    assert made.groups == 13_282
-    assert made.counts.shape == (263, 13_282)
-
-
-@pytest.mark.parametrize("make", [made_census, made_taxi])
-def test_equal_seeds_make_equal_counts_and_others_do_not(make: Any) -> None:
-    small = SMALL if make is made_census else {"taxis": 60, "pickups": 900, "zones": (2, 3)}
-    first, again, other = make(seed=1, **small), make(seed=1, **small), make(seed=2, **small)
+def test_equal_seeds_make_equal_counts_and_others_do_not() -> None:
+    first, again, other = (made_census(seed=seed, **SMALL) for seed in (1, 1, 2))
     assert np.array_equal(first.counts, again.counts)
     assert first.tree == again.tree
     assert not np.array_equal(first.counts, other.counts)
@@ -93,27 +68,18 @@ def test_made_counts_can_be_released_with_public_units_or_private_ones() -> None
 
 
 @pytest.mark.parametrize(
-    ("make", "arguments", "field"),
+    ("arguments", "field"),
     [
-        (made_census, {"states": 0}, "states"),
-        (made_census, {"states": 9, "counties": 8}, "counties"),
-        (made_census, {"groups": 0}, "groups"),
-        (made_census, {"max_size": 9}, "max_size"),
-        (made_census, {"variant": "c"}, "variant"),
-        (made_census, {"outliers": -1}, "outliers"),
-        (made_census, {"groups": 5, "states": 1, "counties": 1, "outliers": 6}, "outliers"),
-        (made_census, {"seed": -1}, "seed"),
-        (made_taxi, {"taxis": 0}, "taxis"),
-        (made_taxi, {"pickups": 0}, "pickups"),
-        (made_taxi, {"zones": ()}, "zones"),
-        (made_taxi, {"zones": (3, 0)}, "zones"),
-        (made_taxi, {"max_size": 0}, "max_size"),
-        (made_taxi, {"group": "driver"}, "group"),
-        (made_taxi, {"seed": -1}, "seed"),
+        ({"states": 0}, "states"),
+        ({"states": 9, "counties": 8}, "counties"),
+        ({"groups": 0}, "groups"),
+        ({"max_size": 9}, "max_size"),
+        ({"variant": "c"}, "variant"),
+        ({"outliers": -1}, "outliers"),
+        ({"groups": 5, "states": 1, "counties": 1, "outliers": 6}, "outliers"),
+        ({"seed": -1}, "seed"),
     ],
 )
-def test_numbers_that_make_no_sense_are_refused(
-    make: Any, arguments: dict[str, Any], field: str
-) -> None:
+def test_numbers_that_make_no_sense_are_refused(arguments: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidProblemError, match=f"^{field}: "):
-        make(**arguments)
+        made_census(**arguments)

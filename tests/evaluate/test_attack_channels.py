@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
 from discreet.core.randomness import SeededBits
+from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.attack.bayes import (
     Vulnerability,
     bayes_vulnerability,

@@ -11,17 +11,17 @@ import pytest
 
 from cli.commands import say
 from discreet.artefact import load_anchored, load_mechanism, save_mechanism
-from discreet.core.anchored import AnchoredChannel, Ball
 from discreet.core.certificate import Certificate, Check
+from discreet.core.channels.implicit import AnchoredChannel, Ball
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
 from discreet.core.randomness import SeededBits
-from discreet.evaluate.asked import AuditRequest
+from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.attack.bayes import infer, success_limit
 from discreet.evaluate.attack.rows import ShownRows
-from discreet.evaluate.audit_anchored import audit_anchored, law_of_place, telling_pairs
-from discreet.evaluate.audit_metricdp import find_steps
+from discreet.evaluate.audit.implicit import audit_anchored, law_of_place, telling_pairs
+from discreet.evaluate.audit.metricdp import find_steps
+from discreet.evaluate.audit.request import AuditRequest
 
 DATA = Path(__file__).parents[1] / "data"
 ANCHORED, MECHANISM = DATA / "anchored-1.channel", DATA / "frozen.mechanism"

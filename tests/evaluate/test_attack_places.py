@@ -7,19 +7,19 @@ import pytest
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.evaluate.attack.location import Request, Session, World, count_guesses
-from discreet.evaluate.attack.location_center import attack_center
-from discreet.evaluate.attack.location_discs import attack_discs
-from discreet.evaluate.attack.location_reports import attack_repeats
-from discreet.evaluate.attack.location_targets import attack_targets
-from discreet.evaluate.attack.location_tiles import score_tiles
-from discreet.evaluate.attack.location_traffic import attack_traffic, distinct_sessions
-from discreet.evaluate.attack.location_uploads import attack_uploads
-from discreet.lrgeo.geo_ind_graph import GeoIndGraph
-from discreet.lrgeo.instance import Instance
-from discreet.lrgeo.lr_set import lr_set
-from discreet.lrgeo.messages import PROTOCOL, CostRequest, CostTable, Upload
-from discreet.lrgeo.region import Region
+from discreet.evaluate.attack.location import CostPart, Request, Session, World, count_guesses
+from discreet.evaluate.attack.location_messages import (
+    attack_center,
+    attack_discs,
+    attack_targets,
+    attack_traffic,
+    attack_uploads,
+    distinct_sessions,
+)
+from discreet.evaluate.attack.location_reports import attack_repeats, score_tiles
+from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph, lr_set
+from discreet.lrgeo.local.instance import Instance
+from discreet.lrgeo.places.region import Region
 
 REGION = Region.from_grid(5, 5, cell=1, unit="km")
 TARGETS = np.array([2, 11, 23])
@@ -29,16 +29,11 @@ PLACES = [int(place) for place in np.random.default_rng(2).integers(25, size=60)
 SAME = Request("GET /v1/mechanism", b"accept: it\n", b"")
 
 
-def upload(place: int) -> Upload:
-    one = WORLD.upload(place)
-    return Upload(PROTOCOL, one.between, one.away, one.cost, one.columns)
-
-
 def discs(place: int, count: int, *, keep: bool, rng: np.random.Generator) -> Session:
     rows = lr_set(WORLD.graph, place, WORLD.reach)
     centers = rng.choice(rows, size=count)
     chosen = [int(centers[0])] * count if keep else centers.tolist()
-    return Session(place, (), tuple(CostRequest(PROTOCOL, c, 3.0) for c in chosen))
+    return Session(place, (), centers=tuple(chosen))
 
 
 def test_equal_bytes_tell_nothing_and_one_byte_tells_the_place() -> None:
@@ -68,7 +63,7 @@ def test_a_length_is_enough() -> None:
 
 
 def test_uploads_name_the_place_even_without_columns() -> None:
-    sessions = [Session(place, (SAME,), (upload(place),)) for place in PLACES]
+    sessions = [Session(place, (SAME,), (WORLD.upload(place),)) for place in PLACES]
     whole, blurred, shapes = attack_uploads(sessions, WORLD)
     assert whole.attacker.value == blurred.attacker.value == 1.0
     assert whole.kept is blurred.kept is False
@@ -78,7 +73,7 @@ def test_uploads_name_the_place_even_without_columns() -> None:
 
 
 def test_the_middle_row_is_found_in_any_order() -> None:
-    sessions = [Session(place, (), (upload(place),)) for place in PLACES]
+    sessions = [Session(place, (), (WORLD.upload(place),)) for place in PLACES]
     (found,) = attack_center(sessions, WORLD)
     assert found.kept is False
     assert found.attacker.value > 0.8
@@ -106,8 +101,8 @@ def test_the_cost_table_gives_the_targets_back_and_noise_does_not_help_much() ->
 
     def told(noise: float) -> list[Session]:
         jitter = np.random.default_rng(1).uniform(0, noise, size=(25, 25))
-        table = CostTable(PROTOCOL, everything, INSTANCE.beta + jitter)
-        return [Session(0, (SAME,), (), (table,))]
+        table = CostPart(everything, INSTANCE.beta + jitter)
+        return [Session(0, (SAME,), tables=(table,))]
 
     (exact,) = attack_targets(told(0.0), REGION.travel, shares)
     assert exact.attacker.value < 1e-9

@@ -23,8 +23,8 @@ from discreet.evaluate.attack.reconstruction import (
 from discreet.hierarchy.measure import Measured, measure, truth
 from discreet.hierarchy.problem import GroupSizes
 from discreet.submodular import Coverage, UniformMatroid
-from discreet.submodular._release import state_choice
-from discreet.submodular.permute_and_flip import PermuteAndFlip
+from discreet.submodular.methods.permute_and_flip import PermuteAndFlip
+from discreet.submodular.stating import state_choice
 
 CLAIM = PureDP(1, "add-remove-one")
 ONE_OF_THREE = UniformMatroid(3, 1)
@@ -150,7 +150,7 @@ def test_repeated_releases_give_counts_away(census: tuple[GroupSizes, GroupSizes
     from discreet.hierarchy import release as publish
 
     def run(bits: UniformSource | None) -> NDArray[Any]:
-        return publish(data, claim, method="m_h_dp", bits=bits).result.counts
+        return publish(data, claim, method="m-h-dp", bits=bits).result.counts
 
     found = attack_repeated_counts(
         run,

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
 from discreet.core.randomness import SeededBits
+from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.attack.trajectory import (
     attack_trajectories,
     forward_backward,

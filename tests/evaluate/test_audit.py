@@ -28,10 +28,10 @@ from discreet.core.randomness import (
     discrete_gaussians,
     discrete_laplaces,
 )
-from discreet.evaluate._claims import least_chance, most_chance, rough_strength, strength
-from discreet.evaluate._events import learn
-from discreet.evaluate._sampled_audit import stages
-from discreet.evaluate.audit import Audit, Pair, audit, audit_laws
+from discreet.evaluate.audit.audit import Audit, Pair, audit, audit_laws
+from discreet.evaluate.audit.claims import least_chance, most_chance, rough_strength, strength
+from discreet.evaluate.audit.events import learn
+from discreet.evaluate.audit.sampled import stages
 
 ONE = PureDP(1, "replace-one")
 
@@ -277,8 +277,8 @@ def test_bounds_that_ignored_chance_would_be_found_out(monkeypatch: pytest.Monke
     def plain(successes: Any, trials: int, _: float) -> Any:
         return np.asarray(successes) / trials
 
-    monkeypatch.setattr("discreet.evaluate._sampled_audit.least_chance", plain)
-    monkeypatch.setattr("discreet.evaluate._sampled_audit.most_chance", plain)
+    monkeypatch.setattr("discreet.evaluate.audit.sampled.least_chance", plain)
+    monkeypatch.setattr("discreet.evaluate.audit.sampled.most_chance", plain)
     claim = PureDP(Fraction(math.log(3) + 1e-12), "replace-one")
     refused = sum(
         audit(None, [(0, 1)], claim, batch=response_many, samples=200, failure=0.25).rejected

@@ -12,17 +12,12 @@ import pytest
 
 from discreet import Channel, InvalidProblemError, MetricDP, MetricSpace
 from discreet.core.randomness import RandomBits, SeededBits
-from discreet.evaluate.asked import AuditRequest
-from discreet.evaluate.audit_hierarchy import audit_counts, count_pairs, measurements_of
-from discreet.evaluate.audit_kanonymity import audit_tables
-from discreet.evaluate.audit_lrgeo import audit_places
-from discreet.evaluate.audit_metricdp import (
-    audit_channel,
-    audit_designs,
-    law_by_steps,
-    worst_pairs,
-)
-from discreet.evaluate.audit_submodular import audit_choices, choice_pairs
+from discreet.evaluate.audit.hierarchy import audit_counts, count_pairs, measurements_of
+from discreet.evaluate.audit.kanonymity import audit_tables
+from discreet.evaluate.audit.lrgeo import audit_places
+from discreet.evaluate.audit.metricdp import audit_channel, audit_designs, law_by_steps, worst_pairs
+from discreet.evaluate.audit.request import AuditRequest
+from discreet.evaluate.audit.submodular import audit_choices, choice_pairs
 from discreet.hierarchy import measure as measuring
 from discreet.hierarchy.measure import measure
 from discreet.hierarchy.methods import METHODS
@@ -45,7 +40,7 @@ def halved(*given: Any, **named: Any) -> Fraction:
 def test_every_method_of_counts_but_one_keeps_its_claim_exactly(method: str, relation: Any) -> None:
     found = audit_counts(AuditRequest(method, epsilon="2", neighbors=relation))
     assert found.strength == "exact"
-    if method == "m_c_ch":
+    if method == "m-c-ch":
         assert found.rejected
         assert found.lower > 2.5
     else:
@@ -55,7 +50,7 @@ def test_every_method_of_counts_but_one_keeps_its_claim_exactly(method: str, rel
         assert found.lower > 0.9 or relation == "replace-person"
 
 
-@pytest.mark.parametrize("method", ["m_c_dp", "top_down_a", "hay_sorted", "m_c_ch_calibrated"])
+@pytest.mark.parametrize("method", ["m-c-dp", "top-down-a", "hay-sorted", "m-c-ch-calibrated"])
 @pytest.mark.parametrize("strength", ["exact", "sampled"])
 def test_half_the_sensitivity_is_refused(
     method: str, strength: str, monkeypatch: pytest.MonkeyPatch
@@ -63,10 +58,10 @@ def test_half_the_sensitivity_is_refused(
     monkeypatch.setattr("discreet.hierarchy.measure.sensitivity", halved)
     found = audit_counts(AuditRequest(method, epsilon="2", strength=strength))
     # Half the noise of a chain is more than a person moves of two regions' one.
-    assert found.rejected or (method == "m_c_ch_calibrated" and found.lower > 1)
+    assert found.rejected or (method == "m-c-ch-calibrated" and found.lower > 1)
 
 
-@pytest.mark.parametrize("method", ["m_c_dp", "hay_tree", "kuo_h_g"])
+@pytest.mark.parametrize("method", ["m-c-dp", "hay-tree", "kuo-h-g"])
 def test_samples_do_not_refuse_true_claims(method: str) -> None:
     found = audit_counts(AuditRequest(method, epsilon="1", strength="sampled", samples=6_000))
     assert not found.rejected
@@ -74,14 +69,14 @@ def test_samples_do_not_refuse_true_claims(method: str) -> None:
 
 
 def test_the_chain_as_published_is_refused_by_its_counts_alone() -> None:
-    found = audit_counts(AuditRequest("m_c_ch", epsilon="1", strength="sampled", samples=100_000))
+    found = audit_counts(AuditRequest("m-c-ch", epsilon="1", strength="sampled", samples=100_000))
     assert found.rejected
     assert found.runs <= 25_000
     assert "40 regions" in found.pair
 
 
 def test_gaussian_noise_is_sampled() -> None:
-    found = audit_counts(AuditRequest("m_c_dp", rho="0.5", samples=4_000))
+    found = audit_counts(AuditRequest("m-c-dp", rho="0.5", samples=4_000))
     assert (found.parameter, found.strength, found.rejected) == ("rho", "sampled", False)
 
 
@@ -91,16 +86,16 @@ def test_gaussian_noise_of_half_the_sensitivity_is_refused(monkeypatch: pytest.M
         "discreet.hierarchy.measure.sensitivity",
         lambda *given, **named: halved(*given, **named) / 2,
     )
-    asked = AuditRequest("bottom_up_cumulative", rho="0.5", samples=40_000)
+    asked = AuditRequest("bottom-up-cumulative", rho="0.5", samples=40_000)
     assert audit_counts(asked).rejected
 
 
 def test_batches_have_the_law_of_single_measurements() -> None:
     """Mean and spread of each number agree with those of the production's own measurements."""
-    from discreet.evaluate.audit_hierarchy import _noised, _table
+    from discreet.evaluate.audit.hierarchy import _noised, _table
     from discreet.hierarchy.methods import method_named
 
-    method = method_named("m_c_dp")
+    method = method_named("m-c-dp")
     claim = AuditRequest(epsilon="1").pure("add-remove-person", "")
     case = _noised(_table(((1, 2), (2, 2)), "public", 3), method, claim)
     batch = measurements_of(case, 4_000, SeededBits(3))
@@ -148,7 +143,9 @@ def test_a_choice_without_noise_is_refused_without_bound() -> None:
 
 
 def test_a_declared_sensitivity_that_is_half_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.submodular.coverage.Coverage.sensitivity", Fraction(1, 3))
+    monkeypatch.setattr(
+        "discreet.submodular.objectives.coverage.Coverage.sensitivity", Fraction(1, 3)
+    )
     assert audit_choices(AuditRequest("permute-and-flip", epsilon="1")).rejected
 
 
@@ -264,7 +261,7 @@ def test_matchings_as_published_are_refused(method: str) -> None:
 def test_a_method_that_leaves_a_row_alone_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     import narwhals as nw
 
-    from discreet.evaluate import audit_kanonymity
+    from discreet.evaluate.audit import kanonymity as audit_kanonymity
     from discreet.kanonymity import anonymize
 
     def one_row_less(frame: Any, claim: Any, **given: Any) -> Any:
@@ -282,12 +279,12 @@ def test_a_method_that_leaves_a_row_alone_is_refused(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("function", "asked", "message"),
     [
-        (audit_counts, AuditRequest("m_c_dp"), "epsilon"),
-        (audit_counts, AuditRequest("m_c_dp", epsilon="1", rho="1"), "rho"),
-        (audit_counts, AuditRequest("m_c_dp", epsilon="1", delta="0.1"), "delta"),
-        (audit_counts, AuditRequest("m_c_dp", epsilon="1", k=3), "k"),
-        (audit_counts, AuditRequest("m_c_dp", epsilon="1", strength="certified"), "strength"),
-        (audit_counts, AuditRequest("m_c_dp", rho="1", strength="exact"), "strength"),
+        (audit_counts, AuditRequest("m-c-dp"), "epsilon"),
+        (audit_counts, AuditRequest("m-c-dp", epsilon="1", rho="1"), "rho"),
+        (audit_counts, AuditRequest("m-c-dp", epsilon="1", delta="0.1"), "delta"),
+        (audit_counts, AuditRequest("m-c-dp", epsilon="1", k=3), "k"),
+        (audit_counts, AuditRequest("m-c-dp", epsilon="1", strength="certified"), "strength"),
+        (audit_counts, AuditRequest("m-c-dp", rho="1", strength="exact"), "strength"),
         (audit_counts, AuditRequest("m_c_dq", epsilon="1"), "method"),
         (audit_choices, AuditRequest("algorithm-5", epsilon="1"), "method"),
         (audit_choices, AuditRequest("algorithm-2", rho="1"), "epsilon"),

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
-from discreet.evaluate import comparison, memory
-from discreet.evaluate.comparison import Entry, best_lower, compare_methods
-from discreet.evaluate.memory import PeakMemory
+from discreet.core.spaces.metric import MetricSpace
+from discreet.evaluate import comparison
+from discreet.evaluate.comparison import Entry, PeakMemory, best_lower, compare_methods
 from discreet.metricdp import Direct, Exponential, Kernel, PlanarLaplace, Problem, design
 
 GRID = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
@@ -126,8 +125,8 @@ def test_memory_counts_what_was_held_and_let_go() -> None:
 def test_memory_is_unknown_where_the_system_does_not_tell(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(memory, "_RESET", tmp_path / "missing" / "file")
+    monkeypatch.setattr(comparison, "_RESET", tmp_path / "missing" / "file")
     assert PeakMemory().extra is None
-    monkeypatch.setattr(memory, "_STATUS", tmp_path / "missing")
-    assert memory._read("VmRSS") is None
-    assert memory._read("VmNone") is None
+    monkeypatch.setattr(comparison, "_STATUS", tmp_path / "missing")
+    assert comparison._read("VmRSS") is None
+    assert comparison._read("VmNone") is None

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.evaluate.attack.bayes import (
     bayes_vulnerability,
     expected_error,

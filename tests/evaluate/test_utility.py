@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity, MetricDP, PureDP
-from discreet.core.metric import MetricSpace
 from discreet.core.outcome import Release
 from discreet.core.randomness import SeededBits, UniformSource, as_bits
+from discreet.core.spaces.metric import MetricSpace
 from discreet.core.tree import Tree
 from discreet.datasets import made_patients
 from discreet.datasets.microdata import zip_paths
@@ -23,8 +23,7 @@ from discreet.evaluate.intervals import Estimate
 from discreet.evaluate.utility.channels import channel_utility
 from discreet.evaluate.utility.choices import choice_utility, random_choice
 from discreet.evaluate.utility.counts import count_utility
-from discreet.evaluate.utility.frontier import Point, frontier, least_parameter
-from discreet.evaluate.utility.measure import Measure
+from discreet.evaluate.utility.measure import Measure, Point, frontier, least_parameter
 from discreet.evaluate.utility.tables import (
     classification_utility,
     information_loss,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from discreet import InvalidProblemError, PureDP, Tree, Unproven, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy import GroupSizes, Measured, diagnose, release, reproduce
-from discreet.hierarchy.m_c_ch import MCChain, _recurrence
 from discreet.hierarchy.measure import measure, truth
+from discreet.hierarchy.methods.m_c_ch import Chain, _recurrence
 
 EXAMPLE = Tree.from_paths([("GA",), ("NY",)], root="US")
 TREES = [
@@ -43,7 +43,7 @@ def test_pooling_and_the_recurrence_cost_the_same(seed: int, tree: Tree) -> None
     measured = noisy(tree, seed)
     costs = []
     for solver in ("pooling", "recurrence"):
-        made = MCChain(calibrated=True, solver=solver).solve(measured)
+        made = Chain(solver=solver).solve(measured)
         assert made.min() >= 0
         assert (made == tree.totals(made[tree.leaves])).all()
         assert made[0].sum() == measured.frame.total
@@ -69,7 +69,7 @@ def test_without_noise_the_chain_gives_the_counts() -> None:
         data = GroupSizes.from_counts(
             tree, np.random.default_rng(seed).integers(0, 9, (len(tree.leaves), 5)), units="public"
         )
-        made = release(data, PureDP(10_000, "add-remove-person"), method="m_c_ch_calibrated")
+        made = release(data, PureDP(10_000, "add-remove-person"), method="m-c-ch-calibrated")
         assert (made.result.counts == data.node_counts()).all()
 
 
@@ -81,8 +81,8 @@ def test_as_published_it_is_no_release_and_says_what_it_spends(guarantee: Any) -
     tree = TREES[2]
     data = GroupSizes.from_counts(tree, np.ones((3, 3), dtype=int), units="public")
     with pytest.raises(InvalidProblemError, match="guarantee"):
-        release(data, guarantee, method="m_c_ch")
-    made = reproduce(data, guarantee, method="m_c_ch", keep_measurements=True)
+        release(data, guarantee, method="m-c-ch")
+    made = reproduce(data, guarantee, method="m-c-ch", keep_measurements=True)
     assert isinstance(made, Unproven)
     assert "the number of its regions" in made.reason
     assert "no more than: 2-" in made.reason
@@ -90,13 +90,13 @@ def test_as_published_it_is_no_release_and_says_what_it_spends(guarantee: Any) -
     assert measured is not None
     # The paper's scale for each level: L / epsilon, and for Gaussian noise L / (2 rho).
     assert set(measured.scales) == {Fraction(3) if measured.noise == "laplace" else Fraction(3, 2)}
-    calibrated = release(data, guarantee, method="m_c_ch_calibrated", keep_measurements=True)
+    calibrated = release(data, guarantee, method="m-c-ch-calibrated", keep_measurements=True)
     kept = calibrated.result.measurements
     assert kept is not None
     base = measured.scales[0]
     assert base is not None
     assert kept.scales == (base, 2 * base, 2 * base, 3 * base, 3 * base, 3 * base)
-    reproduced = reproduce(data, guarantee, method=MCChain(calibrated=True))
+    reproduced = reproduce(data, guarantee, method=Chain())
     assert "no more than" not in reproduced.reason
 
 
@@ -105,9 +105,9 @@ def test_calibrated_it_is_far_worse_than_published() -> None:
     rng = np.random.default_rng(5)
     data = GroupSizes.from_counts(Tree.from_paths(paths), rng.poisson(50, (64, 10)), units="public")
     guarantee = PureDP(1, "add-remove-person")
-    published = diagnose(data, reproduce(data, guarantee, method="m_c_ch", bits=SeededBits(1)))
+    published = diagnose(data, reproduce(data, guarantee, method="m-c-ch", bits=SeededBits(1)))
     honest = diagnose(
-        data, release(data, guarantee, method="m_c_ch_calibrated", bits=SeededBits(1))
+        data, release(data, guarantee, method="m-c-ch-calibrated", bits=SeededBits(1))
     )
     assert honest.l1[-1] > 5 * published.l1[-1]
 
@@ -117,12 +117,12 @@ def test_nonsense_is_refused() -> None:
     guarantee = PureDP(1, "add-remove-person")
     data = GroupSizes.from_counts(ragged, [[1, 1], [1, 1]], units="public")
     with pytest.raises(InvalidProblemError, match="equal depth"):
-        release(data, guarantee, method="m_c_ch_calibrated")
+        release(data, guarantee, method="m-c-ch-calibrated")
     private = GroupSizes.from_counts(EXAMPLE, [[1, 1], [1, 1]], units="private")
     with pytest.raises(InvalidProblemError, match="kind"):
-        release(private, guarantee, method="m_c_ch_calibrated")
+        release(private, guarantee, method="m-c-ch-calibrated")
     with pytest.raises(InvalidProblemError, match="solver"):
-        MCChain(solver="other")  # type: ignore[arg-type] # wrong on purpose
+        Chain(solver="other")  # type: ignore[arg-type] # wrong on purpose
     many = GroupSizes.from_counts(EXAMPLE, [[10**8, 1], [1, 1]], units="public")
     with pytest.raises(InvalidProblemError, match="table"):
-        release(many, guarantee, method=MCChain(calibrated=True, solver="recurrence"))
+        release(many, guarantee, method=Chain(solver="recurrence"))

@@ -156,3 +156,11 @@ def test_counts_that_contradict_the_frame_are_refused() -> None:
         with pytest.raises(InvalidProblemError, match="^counts: "):
             GroupSizes(frame, np.array(counts))
     assert GroupSizes(frame, np.array([[3, 0, 0], [1, 1, 1]])).counts.sum() == 6
+
+
+def test_public_totals_that_wrap_around_are_refused() -> None:
+    """Four times 2^62 is 0 in 64 bits, as the root says."""
+    tree = Tree.from_paths([(letter,) for letter in "abcd"])
+    totals = np.array([0, *[2**62] * 4])
+    with pytest.raises(InvalidProblemError, match=f"numbers from 0 to {2**45}"):
+        Frame(tree, 1, "public", group_totals=totals)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from discreet import InvalidProblemError, LimitReachedError, PureDP, Tree
 from discreet.core.lp import LinearProgram, solve
 from discreet.core.randomness import SeededBits
-from discreet.hierarchy.joint import Joint, JointFit, fit_jointly
-from discreet.hierarchy.m_c import MC
-from discreet.hierarchy.m_c_r import MCRelaxed
 from discreet.hierarchy.measure import Measured, measure
+from discreet.hierarchy.methods.joint import Joint, JointFit, fit_jointly
+from discreet.hierarchy.methods.m_c import MC
+from discreet.hierarchy.methods.m_c_r import MCRelaxed
 from discreet.hierarchy.problem import GroupSizes
 from discreet.hierarchy.survival import survival_of
 from discreet.hierarchy.treefit import TreeFit

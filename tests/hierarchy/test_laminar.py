@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from discreet.core.errors import InvalidProblemError
 from discreet.core.tree import Tree
 from discreet.datasets import made_census
-from discreet.hierarchy import _kernels, laminar
+from discreet.hierarchy import laminar
+from discreet.hierarchy.kernels import laminar as _kernels
 from discreet.hierarchy.laminar import Huber, Loss, continuous, objective, optimal, project
 from discreet.hierarchy.problem import Frame
 from hierarchy.small_trees import least_cost, problems, random_tree, summed, tables

@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 
 from discreet import ApproxDP, InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
+from discreet.hierarchy.levels import expected_error
 from discreet.hierarchy.measure import Measured, level_shares, measure, node_scales, truth
+from discreet.hierarchy.plan import level_parts
 from discreet.hierarchy.problem import Frame, GroupSizes
 from discreet.hierarchy.sensitivity import KINDS, sensitivity
+from discreet.hierarchy.verify import verify_measurements
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import Neighbors
@@ -108,47 +111,6 @@ def test_sensitivities_are_those_of_all_neighbors(
     # Two persons of quantity 2 at worst move four sizes.
     if relation == PERSON or max_size >= 2 * quantity:
         assert worst.tolist() == stated
-
-
-@pytest.mark.parametrize(
-    ("kind", "units"),
-    [*product(["survival", "direct"], ["public", "private"]), ("sorted", "public")],
-)
-@pytest.mark.parametrize("relation", [PERSON, REPLACED])
-def test_no_neighbor_spends_more_than_the_budget_on_a_ragged_tree(
-    kind: Kind, units: str, relation: Neighbors
-) -> None:
-    """A person replaced by one in another branch touches two paths, one of which may end early."""
-    shares = tuple(Fraction(part, 10) for part in (1, 2, 3, 4))
-    first = 0 if units == "public" else 1
-
-    def exact(sizes: tuple[int, ...]) -> Any:
-        rows = np.zeros((4, 3 - first), dtype=np.int64)
-        for leaf, size in enumerate(sizes):
-            if size >= first:
-                rows[leaf, size - first] = 1
-        data = GroupSizes.from_counts(RAGGED, rows, units=units)  # type: ignore[arg-type] # public or private
-        return data.frame, truth(data, kind)
-
-    made = {sizes: exact(sizes) for sizes in product(range(3), repeat=4)}
-    worst = {}
-    for guarantee in (PureDP(1, relation), ZeroConcentratedDP(1, relation)):
-        norm = 1 if isinstance(guarantee, PureDP) else 2
-        scales = node_scales(made[0, 0, 0, 0][0], kind, guarantee, shares)
-        per = np.array([1 / (norm * scale) for scale in scales if scale is not None])
-        spent = Fraction(0)
-        for one, other in product(made, made):
-            changed = sorted(b - a for a, b in zip(one, other, strict=True) if a != b)
-            if changed != ([1] if relation == PERSON else [-1, 1]):
-                continue
-            moved = np.abs(made[other][1] - made[one][1]).ravel().astype(object)
-            # Sorted sizes are as many as a region has units, one for each leaf below it.
-            width = RAGGED.leaf_counts if kind == "sorted" else len(moved) // RAGGED.n
-            spent = max(spent, (moved**norm * np.repeat(per, width)).sum())
-        worst[norm] = spent
-    assert max(worst.values()) <= 1
-    # Where units vanish with their last person two of them seldom change four counts of a region.
-    assert worst[1] == 1 or (kind, units, relation) == ("direct", "private", REPLACED)
 
 
 def test_sensitivity_follows_the_largest_size_where_that_is_smaller() -> None:
@@ -296,3 +258,41 @@ def test_records_that_contradict_themselves_are_refused(change: dict[str, Any], 
     assert not made.values.flags.writeable
     with pytest.raises(InvalidProblemError, match=field):
         Measured(**(fields | change))
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(1, PERSON), ZeroConcentratedDP(1, REPLACED)])
+def test_leaves_of_a_chain_inherit_nothing(guarantee: PureDP | ZeroConcentratedDP) -> None:
+    """A person moves the entries of a leaf that is not hers, too, and has spent the levels below it elsewhere."""
+    data = GroupSizes.from_counts(RAGGED, np.ones((4, 3), dtype=int), units="public")
+    with pytest.raises(InvalidProblemError, match="leaves_inherit: expected False for a chain"):
+        measure(data, "chain", guarantee)
+    for levels in (None, [0, 0, 0, 1], [1, 0, 0, 0]):
+        kept = measure(data, "chain", guarantee, levels=levels, leaves_inherit=False)
+        checked = verify_measurements(kept)
+        assert checked.passed
+        assert checked.checks[1].residual == 1
+    # Where all leaves are equally deep there is nothing to inherit.
+    even = GroupSizes.from_counts(PAIR, [[1, 1], [1, 1]], units="public")
+    assert verify_measurements(measure(even, "chain", guarantee)).passed
+
+
+def test_a_method_with_a_chain_is_refused_before_it_is_paid_for() -> None:
+    class Chained:
+        """Measures a chain and asks nothing of the tree."""
+
+        kind = "chain"
+        integral = True
+
+        def solve(self, measured: Any, *, on_progress: Any = None) -> None: ...
+
+    data = GroupSizes.from_counts(RAGGED, np.ones((4, 3), dtype=int), units="public")
+    wrong: Any = Chained()
+    with pytest.raises(InvalidProblemError, match="leaves_inherit"):
+        level_parts(data.frame, PureDP(1, PERSON), method=wrong)
+    level_parts(data.frame, PureDP(1, PERSON), method=wrong, leaves_inherit=False)
+
+
+def test_errors_of_a_chain_are_predicted_for_what_can_be_measured() -> None:
+    frame = frame_of(RAGGED, 2, "public")
+    errors = expected_error(frame, "chain", PureDP(1, PERSON), level_shares(3, None))
+    assert (errors > 0).all()

@@ -14,15 +14,14 @@ from discreet.core.guarantee import PureDP
 from discreet.core.randomness import SeededBits
 from discreet.core.tree import Tree
 from discreet.datasets import made_census
-from discreet.hierarchy import m_h
-from discreet.hierarchy._cost_tables import Table, widths
+from discreet.hierarchy.cost_tables import CountCosts, widths
 from discreet.hierarchy.laminar import continuous, objective, optimal, project
-from discreet.hierarchy.m_dp_op import MDPOP
-from discreet.hierarchy.m_h import MH, integer_program
-from discreet.hierarchy.m_h_dp import MHDP, table_merge
-from discreet.hierarchy.m_h_r import MHRelaxed
 from discreet.hierarchy.measure import measure
-from discreet.hierarchy.methods import METHODS, method_named
+from discreet.hierarchy.methods import METHODS, m_h, method_named
+from discreet.hierarchy.methods.m_dp_op import MDPOP
+from discreet.hierarchy.methods.m_h import MH, integer_program
+from discreet.hierarchy.methods.m_h_dp import MHDP, table_merge
+from discreet.hierarchy.methods.m_h_r import MHRelaxed
 from discreet.hierarchy.problem import GroupSizes
 from discreet.hierarchy.verify import verify_counts, verify_guarantee
 from hierarchy.small_trees import measured_of, random_tree
@@ -54,7 +53,7 @@ def cost(measured: Any, counts: NDArray[np.int64]) -> int:
 def test_example_4_tables_5_and_6() -> None:
     """Noisy counts 3 and 0 for GA and NY, 2 for US: what the children contribute, and the table of the root."""
     v = np.arange(5)
-    merged = table_merge([Table(0, (v - 3) ** 2), Table(0, v**2)])
+    merged = table_merge([CountCosts(0, (v - 3) ** 2), CountCosts(0, v**2)])
     phi = merged.table.costs
     assert merged.table.low == 0
     assert phi[:6].tolist() == [9, 4, 1, 0, 1, 2]
@@ -69,7 +68,7 @@ def test_example_4_tables_5_and_6() -> None:
 
 def test_example_5_shares() -> None:
     v = np.arange(5)
-    merged = table_merge([Table(0, (v - 3) ** 2), Table(0, v**2)])
+    merged = table_merge([CountCosts(0, (v - 3) ** 2), CountCosts(0, v**2)])
     assert [merged.share(count).tolist() for count in range(6)] == [
         [0, 0],
         [1, 0],
@@ -89,7 +88,7 @@ def test_exact_measurements_of_the_running_example_are_given_back() -> None:
 # Algorithm 1, as printed and as corrected.
 
 
-def as_printed(children: Sequence[Table], *, ascending: bool) -> dict[int, int]:
+def as_printed(children: Sequence[CountCosts], *, ascending: bool) -> dict[int, int]:
     """Follow Algorithm 1 to the letter: on the way down it sorts tau(v) - tau(v - 1)."""
     best = [table.low + int(np.argmin(table.costs)) for table in children]
     up, down = [], []
@@ -113,7 +112,7 @@ def as_printed(children: Sequence[Table], *, ascending: bool) -> dict[int, int]:
     return phi
 
 
-def all_splits(children: Sequence[Table]) -> dict[int, int]:
+def all_splits(children: Sequence[CountCosts]) -> dict[int, int]:
     phi: dict[int, int] = {}
     for counts in product(*(range(t.low, t.high + 1) for t in children)):
         entries = zip(children, counts, strict=True)
@@ -126,7 +125,7 @@ def all_splits(children: Sequence[Table]) -> dict[int, int]:
 def test_algorithm_1_as_printed_is_wrong(ascending: bool) -> None:  # noqa: FBT001 - both ways of sorting
     """Two children, noisy counts 3 and 2: it misses the least cost of some sums; the correction misses none."""
     v = np.arange(5)
-    children = [Table(0, (v - 3) ** 2), Table(0, 2 * (v - 2) ** 2)]
+    children = [CountCosts(0, (v - 3) ** 2), CountCosts(0, 2 * (v - 2) ** 2)]
     right = all_splits(children)
     assert as_printed(children, ascending=ascending) != right
     merged = table_merge(children).table
@@ -141,7 +140,7 @@ def test_algorithm_1_corrected_equals_all_splits_on_random_convex_tables() -> No
         for _ in range(int(generator.integers(1, 4))):
             steps = np.sort(generator.integers(-6, 7, int(generator.integers(0, 6))))
             costs = np.concatenate([[0], np.cumsum(steps)]) + int(generator.integers(0, 5))
-            children.append(Table(int(generator.integers(0, 3)), costs))
+            children.append(CountCosts(int(generator.integers(0, 3)), costs))
         right, merged = all_splits(children), table_merge(children)
         assert dict(enumerate(merged.table.costs.tolist(), merged.table.low)) == right
         for count, least in right.items():
@@ -374,9 +373,9 @@ def test_an_integer_solver_that_does_not_come_to_an_end_says_so(
 
 def test_all_four_are_found_by_name_and_tell_how_they_get_on() -> None:
     measured = measured_of(STATES, RUNNING)
-    for name in ("m_h", "m_h_r", "m_h_dp", "m_dp_op"):
+    for name in ("m-h", "m-h-r", "m-h-dp", "m-dp-op"):
         assert name in METHODS
         told: list[str] = []
-        method = MDPOP(delta=1) if name == "m_dp_op" else method_named(name)
+        method = MDPOP(delta=1) if name == "m-dp-op" else method_named(name)
         assert method.solve(measured, on_progress=told.append).tolist() == RUNNING
         assert told

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, exp_floor
-from discreet.hierarchy._noise_sum import Term, half_width
+from discreet.hierarchy.noise_sum import Term, half_width
 
 BITS = 160
 

@@ -12,10 +12,10 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
 from discreet.core.tree import Tree
-from discreet.hierarchy._noise_sum import Term, half_width
-from discreet.hierarchy._query import query
 from discreet.hierarchy.measure import measure
-from discreet.hierarchy.problem import GroupSizes
+from discreet.hierarchy.noise_sum import Term, half_width
+from discreet.hierarchy.problem import MOST_GROUPS, GroupSizes
+from discreet.hierarchy.query import query
 
 if TYPE_CHECKING:
     from discreet.hierarchy.sensitivity import Kind
@@ -137,7 +137,7 @@ def test_questions_without_sense_are_refused(change: dict[str, Any], message: st
 @pytest.mark.parametrize("kind", ["sorted", "chain"])
 def test_measurements_of_another_kind_have_no_answer(kind: Kind) -> None:
     with pytest.raises(InvalidProblemError, match="survival or direct counts"):
-        query(measure(PUBLIC, kind, ONE), level=1, sizes=[1])
+        query(measure(PUBLIC, kind, ONE, leaves_inherit=False), level=1, sizes=[1])
 
 
 def test_an_unknown_backend_is_refused() -> None:
@@ -204,3 +204,41 @@ def test_intervals_of_half_the_noise_would_be_found_out() -> None:
         said = query(measure(PRIVATE, "survival", ONE, bits=bits), level=1, sizes=[1])
         held.append(abs(int(said.values[0]) - truth) <= narrow)
     assert np.mean(held) < 0.9 - 5 * (0.09 / 600) ** 0.5
+
+
+@pytest.mark.parametrize("kind", ["survival", "direct"])
+@pytest.mark.parametrize(
+    ("units", "size"), [("private", 1), ("private", 2), ("public", 0), ("public", 2)]
+)
+def test_large_weights_on_the_most_groups_give_the_answer_or_none(
+    units: Any, kind: Kind, size: int
+) -> None:
+    """A million times 2^45 is more than 64 bits hold, and was once a negative number."""
+    row = [0, 0, 0]
+    row[size] = MOST_GROUPS
+    tree = Tree.from_paths([("GA",), ("NY",)])
+    rows = np.array([row, [0, 0, 0]])[:, 0 if units == "public" else 1 :]
+    kept = measure(GroupSizes.from_counts(tree, rows, units=units), kind, SHARP)
+    for weight in (1, 10**5, -(10**5), 262143):
+        for level in (1, 2):
+            said = query(kept, level=level, sizes={size: weight})
+            assert said.values.dtype == np.int64
+            assert said.values.tolist()[0] == weight * MOST_GROUPS
+            assert said.to_frame("dict")["high"][0] == weight * MOST_GROUPS
+    for weight in (262144, 10**6, -(10**6)):
+        with pytest.raises(InvalidProblemError, match="sizes: expected weights so small that each"):
+            query(kept, level=1, sizes={size: weight})
+        assert query(kept, regions=[("NY",)], sizes={size: weight}).values.tolist() == [0]
+
+
+def test_sums_that_only_pass_through_large_numbers_are_exact() -> None:
+    """Halves of the most groups, weighted against each other: the answer is small, and so is each region's."""
+    tree = Tree.from_paths([("GA",), ("NY",)])
+    rows = [[MOST_GROUPS // 2, 0], [0, MOST_GROUPS // 2]]
+    kept = measure(
+        GroupSizes.from_counts(tree, rows, units="private"), "direct", SHARP, levels=[0, 1]
+    )
+    weights = {1: 10**6, 2: -(10**6)}
+    assert query(kept, level=1, sizes=weights).values.tolist() == [0]
+    with pytest.raises(InvalidProblemError, match="sizes: expected weights so small"):
+        query(kept, level=2, sizes=weights)

@@ -69,3 +69,12 @@ def test_different_regions_have_different_names() -> None:
     names = region_names(tree)
     assert len(set(names)) == tree.n
     assert "a/b" in names
+
+
+def test_counts_that_64_bits_do_not_hold_are_refused() -> None:
+    """2^64 - 1 would be -1."""
+    frame = Frame(Tree.from_paths([("GA",)]), 1, "private")
+    table = np.array([[1], [2**63]], dtype=np.uint64)
+    with pytest.raises(InvalidProblemError, match="counts: expected integers below 2"):
+        RegionCounts(frame, table)
+    assert RegionCounts(frame, table - 1).counts.tolist() == [[0], [2**63 - 1]]

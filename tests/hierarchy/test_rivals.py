@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from discreet import InvalidProblemError, PureDP, Tree
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy import GroupSizes
-from discreet.hierarchy.baselines import BottomUp, BottomUpCumulative, Clipped, RawNoisy
-from discreet.hierarchy.hay import HaySorted, HayTree
-from discreet.hierarchy.kuo import KuoHc, KuoHg, KuoNaive, _shares, match_down
-from discreet.hierarchy.m_c_dp import MCDP, weighted
 from discreet.hierarchy.measure import measure
+from discreet.hierarchy.methods.baselines import BottomUp, BottomUpCumulative, Clipped, RawNoisy
+from discreet.hierarchy.methods.hay import HaySorted, HayTree
+from discreet.hierarchy.methods.kuo import KuoHc, KuoHg, KuoNaive, _shares, match_down
+from discreet.hierarchy.methods.m_c_dp import MCDP, weighted
+from discreet.hierarchy.methods.top_down import TopDown, TopDownCumulative, apportion
 from discreet.hierarchy.survival import node_weights, survival_of
-from discreet.hierarchy.top_down import TopDown, TopDownCumulative, apportion
 
 GUARANTEE = PureDP("1/2", "add-remove-person")
 PAIR = Tree.from_paths([("a",), ("b",)])

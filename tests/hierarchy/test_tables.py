@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.tree import Tree
-from discreet.hierarchy._tables import read_public
 from discreet.hierarchy.problem import GroupSizes
+from discreet.hierarchy.records import from_records, from_units, read_public
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ PEOPLE = (
     HEAD
     + 'h1,GA,Fulton\nh2,GA,"Cobb, ""the"" county"\nh1,GA,Fulton\nh3,DC,\nh1,GA,Fulton\nh4,DC,\n'
 )
-FIXED: dict[str, Any] = {"unit": "household", "regions": REGIONS, "max_size": 2}
+FIXED: dict[str, Any] = {"unit": "household", "columns": REGIONS, "max_size": 2}
 
 
 def as_csv(text: str, folder: Path) -> Path:
@@ -76,7 +76,7 @@ def by_path(data: GroupSizes) -> dict[tuple[Any, ...], list[int]]:
 def test_people_are_grouped_by_unit_and_top_coded(
     tmp_path: Path, kind: Callable[[str, Path], Any]
 ) -> None:
-    data = GroupSizes.from_records(kind(PEOPLE, tmp_path), region_list=LIST, **FIXED)
+    data = from_records(kind(PEOPLE, tmp_path), regions=LIST, **FIXED)
     assert data.frame.units == "private"
     assert by_path(data) == {LIST[0]: [0, 1], LIST[1]: [1, 0], LIST[2]: [2, 0]}
 
@@ -88,7 +88,7 @@ def test_the_list_of_regions_may_be_a_table_too(
     (tmp_path / "list").mkdir()
     text = 'state,county\nGA,Fulton\nGA,"Cobb, ""the"" county"\nDC,\n'
     listed = kind(text, tmp_path / "list")
-    data = GroupSizes.from_records(as_csv(PEOPLE, tmp_path), region_list=listed, **FIXED)
+    data = from_records(as_csv(PEOPLE, tmp_path), regions=listed, **FIXED)
     assert list(by_path(data)) == [("DC",), *LIST[:2]]
     assert data.counts.tolist() == [[2, 0], [0, 1], [1, 0]]
 
@@ -100,7 +100,7 @@ def test_public_units_give_every_region_its_units_also_empty_ones(
     (tmp_path / "units").mkdir()
     text = 'household,state,county\nh9,GA,Fulton\nh1,GA,Fulton\nh2,GA,"Cobb, ""the"" county"\nh3,DC,\nh4,DC,\n'
     units = kind(text, tmp_path / "units")
-    data = GroupSizes.from_records(as_arrow(PEOPLE, tmp_path), public_units=units, **FIXED)
+    data = from_records(as_arrow(PEOPLE, tmp_path), public_units=units, **FIXED)
     assert by_path(data) == {LIST[0]: [1, 0, 1], LIST[1]: [0, 1, 0], LIST[2]: [0, 2, 0]}
     assert data.frame.total == 5
 
@@ -111,11 +111,11 @@ def test_quantities_are_added_up_and_clipped_for_each_person(
 ) -> None:
     text = "household,state,county,cars\nh1,GA,Fulton,0\nh1,GA,Fulton,2\nh2,DC,,99\nh3,DC,,0\n"
     people = kind(text, tmp_path)
-    data = GroupSizes.from_records(
+    data = from_records(
         people,
         unit="household",
-        regions=REGIONS,
-        region_list=LIST,
+        columns=REGIONS,
+        regions=LIST,
         max_size=5,
         quantity="cars",
         max_quantity=3,
@@ -130,29 +130,25 @@ def test_units_with_sizes_count_as_their_people_do(
 ) -> None:
     text = "household,state,county,size\nh1,GA,Fulton,300\nh2,DC,,1\nh4,DC,,0\n"
     sizes = kind(text, tmp_path)
-    private = GroupSizes.from_units(
-        sizes, size="size", regions=REGIONS, region_list=LIST, max_size=2
-    )
+    private = from_units(sizes, size="size", columns=REGIONS, regions=LIST, max_size=2)
     assert by_path(private) == {LIST[0]: [0, 1], LIST[1]: [0, 0], LIST[2]: [1, 0]}
-    public = GroupSizes.from_units(
-        sizes, size="size", regions=REGIONS, public_units=sizes, max_size=2
-    )
+    public = from_units(sizes, size="size", columns=REGIONS, public_units=sizes, max_size=2)
     assert by_path(public) == {LIST[0]: [0, 0, 1], LIST[2]: [1, 1, 0]}
 
 
 def test_units_by_name_may_lack_a_row(tmp_path: Path) -> None:
     listed = as_polars(HEAD + "h1,GA,Fulton\nh2,GA,Fulton\nh3,GA,Fulton\n", tmp_path)
     sizes = pl.DataFrame({"household": ["h2"], "state": ["GA"], "county": ["Fulton"], "n": [2]})
-    data = GroupSizes.from_units(
-        sizes, size="n", regions=REGIONS, unit="household", public_units=listed, max_size=2
+    data = from_units(
+        sizes, size="n", columns=REGIONS, unit="household", public_units=listed, max_size=2
     )
     assert data.counts.tolist() == [[2, 0, 1]]
 
 
 def test_codes_with_leading_zeros_stay_text(tmp_path: Path) -> None:
     people = as_csv("unit,fips\n1,01001\n2,1001\n", tmp_path)
-    data = GroupSizes.from_records(
-        people, unit="unit", regions=["fips"], region_list=[("01001",), ("1001",)], max_size=1
+    data = from_records(
+        people, unit="unit", columns=["fips"], regions=[("01001",), ("1001",)], max_size=1
     )
     assert data.counts.tolist() == [[1], [1]]
 
@@ -160,38 +156,36 @@ def test_codes_with_leading_zeros_stay_text(tmp_path: Path) -> None:
 def test_integers_and_text_are_one_name(tmp_path: Path) -> None:
     people = pl.DataFrame({"unit": [1, 1, 2], "state": [13, 13, 36]})
     listed = as_csv("unit,state\n1,13\n2,36\n3,36\n", tmp_path)
-    data = GroupSizes.from_records(
-        people, unit="unit", regions=["state"], public_units=listed, max_size=2
-    )
+    data = from_records(people, unit="unit", columns=["state"], public_units=listed, max_size=2)
     assert by_path(data) == {("13",): [0, 0, 1], ("36",): [1, 1, 0]}
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
-    data = GroupSizes.from_records(as_csv("\ufeff" + PEOPLE, tmp_path), region_list=LIST, **FIXED)
+    data = from_records(as_csv("\ufeff" + PEOPLE, tmp_path), regions=LIST, **FIXED)
     assert data.counts.sum() == 4
 
 
 def test_line_ends_of_other_systems_are_no_part_of_a_label(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_bytes(PEOPLE.replace("\n", "\r\n").encode())
-    assert GroupSizes.from_records(path, region_list=LIST, **FIXED).counts.sum() == 4
+    assert from_records(path, regions=LIST, **FIXED).counts.sum() == 4
 
 
 def test_categories_and_whole_floats_are_read(tmp_path: Path) -> None:
     sizes = as_polars("household,state,county,n\nh1,GA,Fulton,2.0\nh2,DC,,1.0\n", tmp_path)
     sizes = sizes.with_columns(pl.col("state").cast(pl.Categorical), pl.col("n").cast(pl.Float64))
-    data = GroupSizes.from_units(sizes, size="n", regions=REGIONS, region_list=LIST, max_size=2)
+    data = from_units(sizes, size="n", columns=REGIONS, regions=LIST, max_size=2)
     assert by_path(data) == {LIST[0]: [0, 1], LIST[1]: [0, 0], LIST[2]: [1, 0]}
 
 
 def test_a_tree_may_be_the_list_of_regions(tmp_path: Path) -> None:
     tree = Tree.from_paths(LIST, root="US")
-    data = GroupSizes.from_records(as_csv(PEOPLE, tmp_path), region_list=tree, **FIXED)
+    data = from_records(as_csv(PEOPLE, tmp_path), regions=tree, **FIXED)
     assert data.frame.tree is tree
 
 
 def test_a_region_without_anybody_is_published_too(tmp_path: Path) -> None:
-    data = GroupSizes.from_records(as_csv(HEAD, tmp_path), region_list=LIST, **FIXED)
+    data = from_records(as_csv(HEAD, tmp_path), regions=LIST, **FIXED)
     assert data.counts.tolist() == [[0, 0]] * 3
 
 
@@ -231,7 +225,7 @@ def test_wrong_people_are_refused_by_position(
 ) -> None:
     people = kind(HEAD + rows, tmp_path)
     with pytest.raises(InvalidProblemError, match=re.escape(message)) as caught:
-        GroupSizes.from_records(people, region_list=LIST, **FIXED)
+        from_records(people, regions=LIST, **FIXED)
     assert "private: this depends on records" in str(caught.value)
     assert "Secret" not in str(caught.value)
     assert "h1" not in str(caught.value)
@@ -240,15 +234,15 @@ def test_wrong_people_are_refused_by_position(
 def test_a_gap_further_down_is_named(tmp_path: Path) -> None:
     people = as_csv("unit,a,b,c\n1,x,,z\n", tmp_path)
     with pytest.raises(InvalidProblemError, match="b: expected a region above every c"):
-        GroupSizes.from_records(
-            people, unit="unit", regions=["a", "b", "c"], region_list=[("x", "y", "z")], max_size=1
+        from_records(
+            people, unit="unit", columns=["a", "b", "c"], regions=[("x", "y", "z")], max_size=1
         )
 
 
 def test_many_wrong_rows_are_not_all_named(tmp_path: Path) -> None:
     people = as_csv(HEAD + "h1,NY,x\n" * 50, tmp_path)
     with pytest.raises(InvalidProblemError, match=r"rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more"):
-        GroupSizes.from_records(people, region_list=LIST, **FIXED)
+        from_records(people, regions=LIST, **FIXED)
 
 
 @pytest.mark.parametrize("wrong", ["-1", "x", "", "1.5", "1_0", "9999999999999999", "inf"])
@@ -257,13 +251,9 @@ def test_sizes_that_are_no_numbers_are_refused_by_position(tmp_path: Path, wrong
     message = "n: expected whole numbers, 0 or more, got others in rows 2 (private"
     for kind in (as_csv, as_parquet, as_arrow):
         with pytest.raises(InvalidProblemError, match=re.escape(message)):
-            GroupSizes.from_units(
-                kind(text, tmp_path), size="n", regions=REGIONS, region_list=LIST, max_size=2
-            )
+            from_units(kind(text, tmp_path), size="n", columns=REGIONS, regions=LIST, max_size=2)
         with pytest.raises(InvalidProblemError, match=re.escape(message)):
-            GroupSizes.from_records(
-                kind(text, tmp_path), quantity="n", max_quantity=2, region_list=LIST, **FIXED
-            )
+            from_records(kind(text, tmp_path), quantity="n", max_quantity=2, regions=LIST, **FIXED)
 
 
 @pytest.mark.parametrize("wrong", [-1.0, 0.5, float("nan"), float("inf"), None])
@@ -271,9 +261,7 @@ def test_floats_that_are_no_sizes_are_refused(wrong: float | None) -> None:
     sizes = pl.DataFrame({"state": ["DC", "DC"], "n": [1.0, wrong]})
     for table in (sizes, sizes.to_arrow()):
         with pytest.raises(InvalidProblemError, match="n: expected whole numbers.*rows 2"):
-            GroupSizes.from_units(
-                table, size="n", regions=["state"], region_list=[("DC",)], max_size=2
-            )
+            from_units(table, size="n", columns=["state"], regions=[("DC",)], max_size=2)
 
 
 PUBLIC = HEAD + "h1,GA,Fulton\nh2,DC,\nh3,DC,\n"
@@ -292,14 +280,14 @@ def test_people_of_units_that_are_not_public_are_refused(
     units = as_polars(PUBLIC, tmp_path)
     for kind in (as_csv, as_arrow):
         with pytest.raises(InvalidProblemError, match=message):
-            GroupSizes.from_records(kind(HEAD + rows, tmp_path), public_units=units, **FIXED)
+            from_records(kind(HEAD + rows, tmp_path), public_units=units, **FIXED)
 
 
 def test_units_without_names_must_be_as_many_as_are_public(tmp_path: Path) -> None:
     units = as_polars(PUBLIC, tmp_path)
     sizes = pl.DataFrame({"state": ["GA", "DC"], "county": ["Fulton", None], "n": [1, 2]})
     with pytest.raises(InvalidProblemError, match="as many units in each region as are public"):
-        GroupSizes.from_units(sizes, size="n", regions=REGIONS, public_units=units, max_size=2)
+        from_units(sizes, size="n", columns=REGIONS, public_units=units, max_size=2)
 
 
 def test_a_unit_listed_twice_is_refused(tmp_path: Path) -> None:
@@ -307,13 +295,11 @@ def test_a_unit_listed_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         InvalidProblemError, match="every name once, got one again in rows 1, 4"
     ) as caught:
-        GroupSizes.from_records(as_polars(PUBLIC, tmp_path), public_units=units, **FIXED)
+        from_records(as_polars(PUBLIC, tmp_path), public_units=units, **FIXED)
     assert "private" not in str(caught.value)
     sized = units.with_columns(n=pl.lit(1))
     with pytest.raises(InvalidProblemError, match="every name once.*rows 1, 4.*private"):
-        GroupSizes.from_units(
-            sized, size="n", unit="household", regions=REGIONS, region_list=LIST, max_size=2
-        )
+        from_units(sized, size="n", unit="household", columns=REGIONS, regions=LIST, max_size=2)
 
 
 @pytest.mark.parametrize("place", ["GA,Fulton", "DC,"])
@@ -322,7 +308,7 @@ def test_a_person_has_one_row_and_so_one_region(tmp_path: Path, place: str) -> N
     with pytest.raises(
         InvalidProblemError, match="name: expected every name once.*rows 1, 3"
     ) as caught:
-        GroupSizes.from_records(as_csv(text, tmp_path), person="name", region_list=LIST, **FIXED)
+        from_records(as_csv(text, tmp_path), person="name", regions=LIST, **FIXED)
     assert "ann" not in str(caught.value)
 
 
@@ -332,13 +318,13 @@ def test_a_person_has_one_row_and_so_one_region(tmp_path: Path, place: str) -> N
         ([], "paths: expected at least one"),
         ([("GA",), ("GA",)], "each leaf once"),
         ([("GA",), ("GA", "Fulton")], "leaves"),
-        ("state,county\n", "region_list: expected at least one"),
-        ("state,county\nGA,\nGA,Fulton\n", "region_list: expected leaves"),
+        ("state,county\n", "regions: expected at least one"),
+        ("state,county\nGA,\nGA,Fulton\n", "regions: expected leaves"),
         (
             "state,county\nGA,Fulton\n,Fulton\n",
-            r"region_list: expected paths of state, county, got one with a gap",
+            r"regions: expected paths of state, county, got one with a gap",
         ),
-        ("state,county\nDC,\n,\n", "region_list: expected paths of state, county"),
+        ("state,county\nDC,\n,\n", "regions: expected paths of state, county"),
     ],
     ids=str,
 )
@@ -350,21 +336,21 @@ def test_a_list_of_regions_without_sense_is_refused(
         path.write_text(listed, encoding="utf-8")
         listed = path
     with pytest.raises(InvalidProblemError, match=message):
-        GroupSizes.from_records(as_csv(PEOPLE, tmp_path), region_list=listed, **FIXED)
+        from_records(as_csv(PEOPLE, tmp_path), regions=listed, **FIXED)
 
 
 def test_without_a_public_list_nothing_is_read(tmp_path: Path) -> None:
     with pytest.raises(InvalidProblemError, match="the public list of regions, or public units"):
-        GroupSizes.from_records(tmp_path / "missing.csv", **FIXED)
+        from_records(tmp_path / "missing.csv", **FIXED)
 
 
 def test_a_tree_deeper_than_the_columns_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidProblemError, match="2 columns, as the tree is deep"):
-        GroupSizes.from_records(
+        from_records(
             as_csv(PEOPLE, tmp_path),
             unit="household",
-            regions=["state"],
-            region_list=LIST,
+            columns=["state"],
+            regions=LIST,
             max_size=2,
         )
 
@@ -372,12 +358,12 @@ def test_a_tree_deeper_than_the_columns_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"regions": []}, "regions"),
-        ({"regions": "state"}, "regions"),
-        ({"regions": ["state", "state"]}, "regions"),
-        ({"regions": ["state", "household"]}, "regions"),
+        ({"columns": []}, "columns"),
+        ({"columns": "state"}, "columns"),
+        ({"columns": ["state", "state"]}, "columns"),
+        ({"columns": ["state", "household"]}, "columns"),
         (
-            {"regions": ["state", "town"]},
+            {"columns": ["state", "town"]},
             r"town: expected a column of people \(3 names in its first line\)",
         ),
         ({"unit": "home"}, "home: expected a column of people"),
@@ -391,9 +377,7 @@ def test_arguments_without_sense_are_refused(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidProblemError, match=message):
-        GroupSizes.from_records(
-            as_csv(PEOPLE, tmp_path), **{**FIXED, "region_list": LIST, **change}
-        )
+        from_records(as_csv(PEOPLE, tmp_path), **{**FIXED, "regions": LIST, **change})
 
 
 @pytest.mark.parametrize(
@@ -404,7 +388,7 @@ def test_arguments_without_sense_are_refused(
         (lambda _: {"household": [1]}, "people: expected a table or a path, got dict"),
         (
             lambda folder: as_text(folder, "broken.parquet", "no parquet"),
-            "people: expected a table that can be read",
+            "people: expected a Parquet file, as its name says",
         ),
         (
             lambda folder: as_text(folder, "wide.csv", HEAD + "a,b,c,d,Secret\n"),
@@ -421,7 +405,7 @@ def test_tables_that_can_not_be_read_are_refused(
     tmp_path: Path, make: Callable[[Path], Any], message: str
 ) -> None:
     with pytest.raises(InvalidProblemError, match=message) as caught:
-        GroupSizes.from_records(make(tmp_path), region_list=LIST, **FIXED)
+        from_records(make(tmp_path), regions=LIST, **FIXED)
     assert "Secret" not in str(caught.value)
 
 
@@ -431,7 +415,7 @@ def test_a_file_that_is_no_text_is_refused_without_its_bytes(tmp_path: Path) -> 
     with pytest.raises(
         InvalidProblemError, match="people: expected a table that can be read"
     ) as caught:
-        GroupSizes.from_records(path, region_list=LIST, **FIXED)
+        from_records(path, regions=LIST, **FIXED)
     assert "Secr" not in str(caught.value)
 
 
@@ -468,11 +452,11 @@ def test_counts_are_those_of_a_plain_loop(rows: list[tuple[int, int]], max_size:
             expected[unit % 3][min(size, max_size) - 1] += 1
     listed = [("0",), ("1",), ("2",)]
     for table in (people, people.to_arrow(), people.lazy()):
-        data = GroupSizes.from_records(
+        data = from_records(
             table,
             unit="unit",
-            regions=["region"],
-            region_list=listed,
+            columns=["region"],
+            regions=listed,
             max_size=max_size,
             quantity="z",
             max_quantity=2,

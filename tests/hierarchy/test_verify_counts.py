@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -14,9 +15,18 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity, PureDP, ZeroConcentratedDP
 from discreet.core.outcome import Provenance, Release
 from discreet.core.tree import Tree
-from discreet.hierarchy.problem import Frame
+from discreet.hierarchy.measure import measure
+from discreet.hierarchy.problem import Frame, GroupSizes
 from discreet.hierarchy.result import RegionCounts
-from discreet.hierarchy.verify import PROMISES, verify, verify_counts, verify_guarantee
+from discreet.hierarchy.sensitivity import KINDS
+from discreet.hierarchy.verify import (
+    PROMISES,
+    unchecked,
+    verify,
+    verify_counts,
+    verify_guarantee,
+    verify_measurements,
+)
 
 RAGGED = Tree.from_paths([("GA", "Cobb"), ("GA", "Fulton"), ("DC",)], root="US")
 """US over GA and DC, GA over Cobb and Fulton."""
@@ -136,7 +146,8 @@ def test_each_path_costs_exactly_epsilon() -> None:
     [
         ({"kind": "direct"}, 2),
         ({"kind": "sorted", "max_quantity": 2}, 1),
-        ({"kind": "chain"}, Fraction(1, 3) + Fraction(4, 3)),
+        # Root, GA and DC, and two counties, each with the noise of one region.
+        ({"kind": "chain"}, Fraction(1, 3) + (Fraction(1, 3) + Fraction(2, 3)) + Fraction(2, 3)),
         ({"neighbors": "replace-person"}, 2),
         ({"scale_of_leaves_by_level": ["none", "1", "3"]}, Fraction(4, 3)),
         (
@@ -239,14 +250,14 @@ def test_a_record_without_proof_is_refused(changes: dict[str, Any]) -> None:
 
 def made(counts: Any, parameters: dict[str, Any]) -> Release[RegionCounts]:
     return Release(
-        RegionCounts(PUBLIC, counts), ONE, Certificate(()), Provenance("m_h", parameters)
+        RegionCounts(PUBLIC, counts), ONE, Certificate(()), Provenance("m-h", parameters)
     )
 
 
 def test_a_release_is_its_table_and_its_guarantee() -> None:
     certificate = verify(made(GOOD, record()))
     assert certificate.passed
-    assert len(certificate.checks) == 6
+    assert len(certificate.checks) == 8
     assert not verify(made(GOOD + 1, record())).passed
     assert not verify(made(GOOD, record(kind="direct"))).passed
 
@@ -322,3 +333,182 @@ def test_promises_are_names(promises: Any) -> None:
         return
     with pytest.raises(InvalidProblemError, match="promises: expected of integral"):
         verify_counts(PUBLIC, GOOD, promises=promises)
+
+
+@pytest.mark.parametrize("promises", [None, 1, 0.5])
+def test_promises_are_a_list(promises: Any) -> None:
+    with pytest.raises(InvalidProblemError, match="promises: expected of integral"):
+        verify(made(GOOD, record(promises=promises)))
+
+
+@pytest.mark.parametrize("promises", [[], {}, ()])
+def test_a_record_that_promises_nothing_does_not_pass(promises: Any) -> None:
+    certificate = verify(made(GOOD, record(promises=promises)))
+    assert failed(certificate) == ["tables held to no promise"]
+
+
+def test_a_promise_that_cannot_be_checked_is_none() -> None:
+    """Where units are private there is no public number of groups to be held to."""
+    frame = Frame(RAGGED, 2, "private")
+    stated = record(units="private", promises=["faithful"])
+    out = Release(RegionCounts(frame, GOOD[:, 1:]), ONE, Certificate(()), Provenance("m-h", stated))
+    assert failed(verify(out)) == ["tables held to no promise"]
+    assert unchecked(frame, stated)[1:] == [
+        "that counts are whole numbers, which the record does not promise",
+        "that no count is below zero, which the record does not promise",
+        "that counts add up along the tree, which the record does not promise",
+    ]
+
+
+def failed(certificate: Certificate) -> list[str]:
+    return [check.name for check in certificate.checks if not check.passed]
+
+
+def test_a_record_without_any_measurement_does_not_pass() -> None:
+    """True counts and a claim of a millionth: nothing was measured, and so nothing was spent."""
+    stated = record(scale_by_level=["none"] * 3, scale_of_leaves_by_level=["none"] * 3)
+    tiny = PureDP("1/1000000", neighbors="add-remove-person")
+    assert failed(verify_guarantee(PUBLIC, tiny, stated)) == ["claims without a measurement"]
+    out = Release(RegionCounts(PUBLIC, GOOD), tiny, Certificate(()), Provenance("m-h", stated))
+    assert failed(verify(out)) == ["counts that nothing measured", "claims without a measurement"]
+    # A scale for divided regions of the deepest level, where there are none, is no measurement.
+    stated["scale_by_level"] = ["none", "none", "5"]
+    assert failed(verify_guarantee(PUBLIC, tiny, stated)) == ["claims without a measurement"]
+
+
+@pytest.mark.parametrize(
+    ("inner", "leaves", "wrong"),
+    [
+        (["none", "none", "none"], ["none", "1", "1"], 0),
+        (["none", "3", "none"], ["none", "3/2", "3"], 0),
+        (["3", "3", "none"], ["none", "none", "3"], 1),
+        (["3", "3", "none"], ["none", "3/2", "none"], 2),
+        (["1", "none", "none"], ["none", "none", "none"], 3),
+    ],
+)
+def test_counts_of_a_lowest_region_need_a_measurement(
+    inner: list[str], leaves: list[str], wrong: int
+) -> None:
+    """DC, or the two counties, or all three; regions above them may be added up."""
+    stated = record(scale_by_level=inner, scale_of_leaves_by_level=leaves)
+    found = residuals(verify(made(GOOD, stated)))
+    assert found["counts that nothing measured"] == wrong
+
+
+def test_counts_of_a_region_that_was_not_measured_are_those_below_it() -> None:
+    """Whatever the record promises: the true counts of the root are not made of noisy ones."""
+    stated = record(
+        scale_by_level=["none", "none", "none"],
+        scale_of_leaves_by_level=["none", "1", "1"],
+        promises=["integral"],
+    )
+    assert verify(made(GOOD, stated)).passed
+    rounded = GOOD.copy()
+    # Three numbers, each rounded by up to a half.
+    rounded[0, 0] += 1
+    assert verify(made(rounded, stated)).passed
+    rounded[0, 0] += 1
+    assert failed(verify(made(rounded, stated))) == ["counts that nothing measured"]
+    assert (
+        verify(made(rounded, stated | {"scale_by_level": ["9", "none", "none"]})).checks[1].passed
+    )
+    # In fractions nothing was rounded, where sums are promised.
+    exact = stated | {"promises": ["consistent"]}
+    assert verify(made(GOOD / 3, exact)).passed
+    off = GOOD / 3
+    off[0, 0] += 0.01
+    assert "counts that nothing measured" in failed(verify(made(off, exact)))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_sum_that_is_no_number_does_not_follow() -> None:
+    """Infinity less infinity: floats that are finite, and whose sums are not."""
+    tree = Tree.from_paths([(letter,) for letter in "abcd"])
+    frame = Frame(tree, 1, "private")
+    stated = record(
+        units="private",
+        max_size=1,
+        scale_by_level=["none", "none"],
+        scale_of_leaves_by_level=["none", "1"],
+        promises=["nonnegative"],
+    )
+    for ends in ([1e308] * 4, [1e308, 1e308, -1e308, -1e308]):
+        table = np.array([[7.0], *([end] for end in ends)])
+        out = Release(RegionCounts(frame, table), ONE, Certificate(()), Provenance("m", stated))
+        assert "counts that nothing measured" in failed(verify(out))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_value_where_nothing_was_measured_does_not_pass(kind: Any) -> None:
+    """The true counts of the root, in a measurement of the leaves alone."""
+    tree = Tree.from_paths([("a", "p"), ("a", "q"), ("b", "r"), ("b", "s")])
+    data = GroupSizes.from_counts(tree, np.ones((4, 3), dtype=int), units="public")
+    kept = measure(data, kind, ONE, levels=[0, 0, 1])
+    assert verify_measurements(kept).passed
+    values = kept.values.copy()
+    values.reshape(-1)[0] = 12
+    assert failed(verify_measurements(replace(kept, values=values))) == [
+        "values where nothing was measured"
+    ]
+    values.reshape(-1)[:] = 0
+    none = replace(kept, values=values, scales=(None,) * tree.n)
+    assert failed(verify_measurements(none)) == ["claims without a measurement"]
+    less = replace(kept, scales=(*kept.scales[:-2], Fraction(1, 9), kept.scales[-1]))
+    assert failed(verify_measurements(less)) == ["regions with other noise than their level"]
+
+
+INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+
+
+@pytest.mark.parametrize("promise", ["consistent", "faithful"])
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_no_integer_type_wraps_around(promise: str, dtype: Any) -> None:
+    """Three regions with a sum of 2 to the number of bits, which is 0 in their own arithmetic."""
+    bits = np.iinfo(dtype).bits
+    third = 2**bits // 3
+    parts = [third, third, 2**bits - 2 * third]
+    tree = Tree.from_paths([("a",), ("b",), ("c",)])
+    frame = Frame(tree, 1, "public", group_totals=np.zeros(4, dtype=int))
+    table = np.array([[0, 0], *([0, part] for part in parts)], dtype=dtype)
+    assert not verify_counts(frame, table, promises=[promise]).passed
+    assert verify_counts(frame, np.zeros_like(table)).passed
+
+
+def test_a_table_of_bytes_that_holds_passes() -> None:
+    """Sums of a row do not fit into a byte; they are right, and what is negative stays so."""
+    tree = Tree.from_paths([("a",), ("b",)])
+    frame = Frame(tree, 1, "public", group_totals=np.array([200, 100, 100]))
+    table = np.array([[100, 100], [100, 0], [0, 100]], dtype=np.int8)
+    assert verify_counts(frame, table).passed
+    low = np.array([[0, -128], [0, -128], [0, 0]], dtype=np.int8)
+    found = residuals(verify_counts(frame, low))
+    assert (found["numbers below zero"], found["sums that do not hold"]) == (2, 0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_floats_of_any_size_are_added_up_in_double_precision() -> None:
+    """2048 and 1 is 2048 in half precision; beyond double precision there is no number."""
+    frame = Frame(Tree.from_paths([("a",), ("b",)]), 1, "private")
+    assert not verify_counts(frame, np.array([[2048], [2048], [1]], dtype=np.float16)).passed
+    assert verify_counts(frame, np.array([[2049], [2048], [1]], dtype=np.float32)).passed
+    if np.finfo(np.longdouble).max > np.finfo(np.float64).max:
+        wide = np.array([[1], [1], [0]], dtype=np.longdouble) * np.longdouble("1e400")
+        with pytest.raises(InvalidProblemError, match="counts: expected finite numbers"):
+            verify_counts(frame, wide)
+
+
+@pytest.mark.parametrize(
+    "scales",
+    [
+        None,
+        3,
+        "333",
+        {"3": 1},
+        ["1e400000000", "3", "none"],
+        [True, "3", "none"],
+        [[], "3", "none"],
+    ],
+)
+def test_scales_of_other_types_or_without_end_are_refused(scales: Any) -> None:
+    with pytest.raises(InvalidProblemError, match="^scale_by_level: "):
+        verify_guarantee(PUBLIC, ONE, record(scale_by_level=scales))

@@ -17,13 +17,15 @@ from discreet.core.errors import (
 from discreet.core.guarantee import KAnonymity
 from discreet.core.randomness import SeededBits
 from discreet.kanonymity import Categorical, Numeric, Taxonomy, anonymize, reproduce
-from discreet.kanonymity._tables import shuffled
-from discreet.kanonymity.as_published import PublishedSplitCarry
-from discreet.kanonymity.candidate import Candidate, Interrupted, Limits
-from discreet.kanonymity.greedy_search import GreedySearch
-from discreet.kanonymity.mondrian import Mondrian
+from discreet.kanonymity.as_published.split_carry import PublishedSplitCarry
+from discreet.kanonymity.candidate import CandidateClasses, SearchInterrupted, SearchLimits
+from discreet.kanonymity.cells import shuffled
+from discreet.kanonymity.methods.full_domain import FullDomain
+from discreet.kanonymity.methods.greedy_search import GreedySearch
+from discreet.kanonymity.methods.mondrian import Mondrian
 from discreet.kanonymity.problem import Problem
-from discreet.kanonymity.search import Step, search
+from discreet.kanonymity.search.search import SearchStep, search
+from discreet.kanonymity.streaming import Parts
 from kanonymity.tables import COUNTRIES, fars, mixed, numeric
 
 PEOPLE = pl.DataFrame(
@@ -114,7 +116,7 @@ def test_a_gap_that_is_missed_raises_with_the_table() -> None:
         (("age",), {"attributes": [Categorical("sex")]}, "quasi-identifiers, got 'sex'"),
         (("age",), {"loss": "entropy"}, "loss"),
         (("home",), {"attributes": [Numeric("home")]}, "home: expected numbers"),
-        (("age",), {"method": "greedy"}, "a method such as"),
+        (("age",), {"method": "greedy"}, "the nearest is 'greedy-search'"),
         (("age",), {"gap": 1}, "relative gap"),
         (("age",), {"time_limit": 0}, "positive seconds"),
         (("age",), {"threads": 0}, "one thread"),
@@ -136,7 +138,7 @@ def test_fewer_rows_than_k_are_infeasible_and_never_an_empty_table() -> None:
 
 
 def test_the_search_tries_from_cheap_to_dear_and_keeps_the_best() -> None:
-    steps: list[Step] = []
+    steps: list[SearchStep] = []
     found = search(mixed(80, 0), 3, on_step=steps.append)
     assert [step.method for step in steps] == [
         "segmentation",
@@ -196,10 +198,10 @@ def test_one_method_can_be_asked_for() -> None:
 class Careless:
     """A method that leaves a row alone."""
 
-    def solve(self, problem: Problem, k: int, limits: Limits) -> Candidate:
+    def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         labels = np.zeros(problem.n, dtype=np.int32)
         labels[0] = 1
-        return Candidate("careless", labels)
+        return CandidateClasses("careless", labels)
 
 
 def test_a_method_that_leaves_a_small_class_is_never_believed() -> None:
@@ -208,14 +210,42 @@ def test_a_method_that_leaves_a_small_class_is_never_believed() -> None:
 
 
 def test_what_has_no_guarantee_is_not_a_method_of_the_search() -> None:
-    with pytest.raises(InvalidProblemError, match="a method such as"):
+    with pytest.raises(InvalidProblemError, match="an instance or a name"):
         search(fars(), 3, method=PublishedSplitCarry())  # type: ignore[arg-type]
+    with pytest.raises(InvalidProblemError, match="which has none: the printed carry rule"):
+        search(fars(), 3, method="split-carry-as-published")
+    with pytest.raises(InvalidProblemError, match="expected one of doka-greedy, .*'mondrian'"):
+        reproduce(fars(), 3, "mondrian")
+    assert reproduce(fars(), 3, "split-carry-as-published").guarantee is None
     assert reproduce(fars(), 3, PublishedSplitCarry()).guarantee is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("mondrain", "the nearest is 'mondrian'"),
+        (Mondrian, "the class Mondrian"),
+        (7, "an instance or a name"),
+    ],
+)
+def test_what_is_no_method_is_refused_with_what_is_allowed(wrong: Any, message: str) -> None:
+    with pytest.raises(InvalidProblemError, match=message) as refused:
+        anonymize(PEOPLE, KAnonymity(2, ("sex",)), method=wrong)
+    assert "mondrian, optimal, segmentation" in str(refused.value)
+    with pytest.raises(InvalidProblemError, match=f"^inner: .*{message}"):
+        Parts(inner=wrong)
+
+
+def test_a_name_is_the_method_with_its_defaults() -> None:
+    made = anonymize(PEOPLE, KAnonymity(2, ("sex",)), method="full_domain")
+    assert made.diagnostics.method == "full-domain"
+    assert made.provenance.parameters["method"] == repr(FullDomain())
+    assert Parts(inner="mondrian").inner == Mondrian()
 
 
 def test_a_table_is_judged_by_its_published_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """A writer that gives a row other cells is found out before anything is returned."""
-    from discreet.kanonymity import _tables
+    from discreet.kanonymity import cells as _tables
 
     def careless(*arguments: Any, **options: Any) -> pl.DataFrame:
         made: pl.DataFrame = publish(*arguments, **options)
@@ -230,14 +260,14 @@ def test_a_table_is_judged_by_its_published_cells(monkeypatch: pytest.MonkeyPatc
 class Hasty:
     """A method that is interrupted at once."""
 
-    def solve(self, problem: Problem, k: int, limits: Limits) -> Candidate:
+    def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         raise KeyboardInterrupt
 
 
 def test_ctrl_c_leaves_the_best_table_by_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel of the local search is heard to the end, and what it has reached is kept."""
     rows = pl.DataFrame({"a": np.random.default_rng(0).random(60), "b": range(60)})
-    from discreet.kanonymity.local import _kernels
+    from discreet.kanonymity.kernels import unions as _kernels
 
     def interrupted(*arguments: Any) -> float:
         improve(*arguments)
@@ -245,12 +275,12 @@ def test_ctrl_c_leaves_the_best_table_by_then(monkeypatch: pytest.MonkeyPatch) -
 
     improve = _kernels.improve
     monkeypatch.setattr(_kernels, "improve", interrupted)
-    with pytest.raises(Interrupted) as raised:
+    with pytest.raises(SearchInterrupted) as raised:
         anonymize(rows, KAnonymity(4, ("a", "b")))
     best = raised.value.best
     assert best.certificate.passed
     assert best.diagnostics.steps[-1].method == "local-search"
-    with pytest.raises(Interrupted) as raised:
+    with pytest.raises(SearchInterrupted) as raised:
         anonymize(rows, KAnonymity(4, ("a", "b")), method=Hasty())
     assert raised.value.best is None
 

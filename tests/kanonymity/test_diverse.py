@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,30 +18,32 @@ from discreet.core.errors import CertificateError, InfeasibleError, InvalidProbl
 from discreet.core.guarantee import KAnonymity
 from discreet.core.randomness import SeededBits
 from discreet.kanonymity import anonymize, verify
-from discreet.kanonymity.candidate import Candidate, Interrupted, Limits, audit
-from discreet.kanonymity.diverse import Diverse
-from discreet.kanonymity.diverse.demand import (
-    Demand,
-    failing_classes,
-    require_whole,
-    wanted_of,
+from discreet.kanonymity.candidate import (
+    CandidateClasses,
+    SearchInterrupted,
+    SearchLimits,
+    audit,
+    without_gaps,
 )
-from discreet.kanonymity.diverse.growing._kernels import holds
-from discreet.kanonymity.greedy_search import GreedySearch
+from discreet.kanonymity.demand import Demand, failing_classes, require_whole, wanted_of
+from discreet.kanonymity.kernels.growing import holds
+from discreet.kanonymity.methods.greedy_search import GreedySearch
 from discreet.kanonymity.models import (
     AlphaFrequency,
     Closeness,
+    DeltaPresence,
     DistinctDiversity,
     EntropyDiversity,
-    Model,
+    PrivacyModel,
     RecursiveDiversity,
     counts_of,
 )
 from discreet.kanonymity.problem import Problem
-from discreet.kanonymity.search import search
+from discreet.kanonymity.search.diverse import Diverse
+from discreet.kanonymity.search.search import search
 from kanonymity.tables import mixed, numeric
 
-MODELS: list[Model] = [
+MODELS: list[PrivacyModel] = [
     DistinctDiversity(2),
     DistinctDiversity(3),
     EntropyDiversity("1.8"),
@@ -48,6 +51,8 @@ MODELS: list[Model] = [
     RecursiveDiversity("1/2", 1),
     AlphaFrequency("0.6"),
     AlphaFrequency("1/2", values=(0,)),
+    Closeness("0.3"),
+    Closeness("0.3", ordered=True),
 ]
 
 
@@ -76,7 +81,7 @@ def best_of_all(problem: Problem, k: int, demands: list[Demand]) -> float:
 @settings(max_examples=12, deadline=None)
 @given(st.integers(3, 6), st.integers(1, 3), st.integers(0, 10**6), st.sampled_from(MODELS))
 def test_small_tables_are_feasible_as_one_class_or_not_at_all(
-    n: int, k: int, seed: int, model: Model
+    n: int, k: int, seed: int, model: PrivacyModel
 ) -> None:
     """What merging keeps: brute force finds a partition where one class holds it, and nowhere else."""
     k = min(n, k)
@@ -95,7 +100,7 @@ def test_small_tables_are_feasible_as_one_class_or_not_at_all(
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_kernels_decide_as_the_models_do(model: Model) -> None:
+def test_kernels_decide_as_the_models_do(model: PrivacyModel) -> None:
     """What a kernel accepts holds; near the least entropy it may refuse more."""
     rng = np.random.default_rng(4)
     codes = rng.integers(0, 4, 60)
@@ -103,6 +108,8 @@ def test_kernels_decide_as_the_models_do(model: Model) -> None:
     seen = set()
     for _ in range(40):
         rows = rng.permutation(60)[: rng.integers(1, 9)]
+        if isinstance(model, Closeness):
+            model = replace(model, whole=tuple(np.bincount(codes).tolist()))
         exact = not model.failing(counts_of(np.zeros(len(rows)), codes[rows], 4))[0]
         assert holds(wanted, rows, len(rows)) == exact
         assert not wanted.tally.any()
@@ -110,12 +117,33 @@ def test_kernels_decide_as_the_models_do(model: Model) -> None:
     assert seen == {True, False}
 
 
+@pytest.mark.parametrize("ordered", [False, True])
+def test_classes_are_close_to_the_whole_table_also_where_rows_are_joined_in_haste(
+    *, ordered: bool
+) -> None:
+    """What is joined has the distribution of the table to be close to, and not its own."""
+    problem, demand = table(60, 3)
+    close = Demand("ill", Closeness("0.2", ordered=ordered), demand.codes)
+    assert close.whole == tuple(np.bincount(demand.codes).tolist())
+    assert replace(close, codes=close.codes[:7]).whole == close.whole
+    for limits in (SearchLimits(), SearchLimits.within(0)):
+        found = Diverse((close,)).solve(problem, 3, limits).labels
+        assert not failing_classes([close], without_gaps(found)).any()
+    assert failing_classes([close], np.arange(60) // 3).any()
+
+
+def test_distances_that_64_bits_do_not_hold_are_refused() -> None:
+    close = Demand("ill", Closeness("0.1"), np.array([0, 1]), (2**30, 2**30))
+    with pytest.raises(InvalidProblemError, match="distance of small integers"):
+        wanted_of([close])
+
+
 def test_a_class_of_exactly_the_least_entropy_holds_and_kernels_err_on_the_safe_side() -> None:
     codes = np.array([0, 1, 0, 1])
     demand = Demand("ill", EntropyDiversity(2), codes)
     assert not holds(wanted_of([demand]), np.arange(4), 4)
     assert not failing_classes([demand], np.zeros(4, dtype=np.int64)).any()
-    found = Diverse((demand,)).solve(numeric(np.arange(4.0)[:, None]), 2, Limits())
+    found = Diverse((demand,)).solve(numeric(np.arange(4.0)[:, None]), 2, SearchLimits())
     assert found.labels.tolist() == [0, 0, 0, 0]
 
 
@@ -138,8 +166,8 @@ def table(n: int, seed: int) -> tuple[Problem, Demand]:
 
 def test_search_loses_less_than_merging_alone_and_all_classes_hold() -> None:
     problem, demand = table(120, 2)
-    merged = Diverse((demand,), rounds=1).solve(problem, 3, Limits()).labels
-    found = Diverse((demand,), rounds=600).solve(problem, 3, Limits()).labels
+    merged = Diverse((demand,), rounds=1).solve(problem, 3, SearchLimits()).labels
+    found = Diverse((demand,), rounds=600).solve(problem, 3, SearchLimits()).labels
     for labels in (merged, found):
         assert audit(labels, 3).passed
         assert not failing_classes([demand], labels.astype(np.int64)).any()
@@ -164,7 +192,9 @@ def test_a_method_gives_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     solve = GreedySearch.solve
 
-    def noted(self: GreedySearch, problem: Problem, k: int, limits: Limits) -> Candidate:
+    def noted(
+        self: GreedySearch, problem: Problem, k: int, limits: SearchLimits
+    ) -> CandidateClasses:
         asked.append(k)
         return solve(self, problem, k, limits)
 
@@ -177,7 +207,7 @@ def test_a_class_that_fails_is_never_returned(monkeypatch: pytest.MonkeyPatch) -
     problem, demand = table(30, 7)
     wrong = np.repeat(np.arange(10), 3).astype(np.int32)
     assert failing_classes([demand], wrong.astype(np.int64)).any()
-    monkeypatch.setattr(Diverse, "solve", lambda *_: Candidate("diverse", wrong))
+    monkeypatch.setattr(Diverse, "solve", lambda *_: CandidateClasses("diverse", wrong))
     with pytest.raises(CertificateError, match="fail a demand"):
         search(problem, 3, demands=[demand])
 
@@ -189,7 +219,7 @@ def test_ctrl_c_leaves_what_was_merged(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Diverse, "_work", stop)
-    with pytest.raises(Interrupted) as raised:
+    with pytest.raises(SearchInterrupted) as raised:
         search(problem, 3, demands=[demand])
     assert not failing_classes([demand], raised.value.best.labels.astype(np.int64)).any()
 
@@ -197,7 +227,7 @@ def test_ctrl_c_leaves_what_was_merged(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_be_asked_is_refused() -> None:
     problem, demand = table(20, 1)
     with pytest.raises(InvalidProblemError, match="distinct, entropy or recursive"):
-        Demand("ill", Closeness("0.1"), demand.codes)
+        Demand("ill", DeltaPresence(0, 1), demand.codes)
     with pytest.raises(InvalidProblemError, match="codes 0, 1"):
         Demand("ill", DistinctDiversity(2), np.array([-1, 0]))
     with pytest.raises(InvalidProblemError, match="one or more"):
@@ -207,7 +237,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
     with pytest.raises(InvalidProblemError, match="suppress"):
         search(problem, 2, demands=[demand], suppress=0.1)
     with pytest.raises(InvalidProblemError, match="suppress"):
-        Diverse((demand,)).solve(problem, 2, Limits(suppress=1))
+        Diverse((demand,)).solve(problem, 2, SearchLimits(suppress=1))
     with pytest.raises(InvalidProblemError, match="small integers"):
         wanted_of([Demand("ill", AlphaFrequency(Fraction(1, 2**40)), demand.codes)])
     assert "[" not in repr(demand)
@@ -225,7 +255,7 @@ PEOPLE = pl.DataFrame(
 def test_a_published_table_holds_what_was_asked_and_its_certificate_says_so() -> None:
     claim = KAnonymity(2, ("age",))
     plain = anonymize(PEOPLE, claim)
-    models: dict[str, list[Model]] = {"ill": [DistinctDiversity(2), AlphaFrequency("3/4")]}
+    models: dict[str, list[PrivacyModel]] = {"ill": [DistinctDiversity(2), AlphaFrequency("3/4")]}
     assert not verify(plain.table, claim, models=models).passed
     made = anonymize(PEOPLE, claim, models=models, bits=SeededBits(1))
     assert verify(made.table, claim, models=models, against=PEOPLE).passed

@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
-from discreet.kanonymity import bound, full_domain
-from discreet.kanonymity.as_published import reproduce
+from discreet.kanonymity import bound
+from discreet.kanonymity.as_published.doka import DokaGreedy, DokaHungarian, DokaSortGreedy
+from discreet.kanonymity.as_published.split_carry import reproduce
 from discreet.kanonymity.bound import embed, nearest_bound
-from discreet.kanonymity.candidate import Limits, audit
-from discreet.kanonymity.doka import DokaGreedy, DokaHungarian, DokaSortGreedy
-from discreet.kanonymity.full_domain import FullDomain, levels_of
-from discreet.kanonymity.methods import METHODS, UNPROVEN
-from discreet.kanonymity.mondrian import Mondrian
+from discreet.kanonymity.candidate import SearchLimits, audit
+from discreet.kanonymity.methods import METHODS, UNPROVEN, full_domain
+from discreet.kanonymity.methods.full_domain import FullDomain, levels_of
+from discreet.kanonymity.methods.mondrian import Mondrian
+from discreet.kanonymity.methods.subsets import SubsetProgram
 from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
-from discreet.kanonymity.subsets import SubsetProgram
 from kanonymity.tables import COUNTRIES, fars, mixed, numeric
 
 
@@ -62,7 +62,7 @@ def test_mondrian_cuts_the_widest_column_that_can_be_cut(n: int, k: int, seed: i
     if n < k:
         return
     problem = mixed(n, seed, missing=True)
-    labels = Mondrian().solve(problem, k, Limits()).labels
+    labels = Mondrian().solve(problem, k, SearchLimits()).labels
     parts = {frozenset(np.flatnonzero(labels == c).tolist()) for c in range(labels.max() + 1)}
     assert parts == plain_mondrian(problem, k)
 
@@ -73,7 +73,7 @@ def test_mondrian_keeps_k_rows_in_each_part(n: int, k: int, seed: int, *, strict
     if n < k:
         return
     problem = mixed(n, seed)
-    labels = Mondrian(strict=strict).solve(problem, k, Limits()).labels
+    labels = Mondrian(strict=strict).solve(problem, k, SearchLimits()).labels
     assert audit(labels, k).passed
     if not strict:
         assert all(
@@ -129,7 +129,7 @@ def test_full_domain_recoding_is_the_optimum_over_all_nodes(
                 for j, code in enumerate(codes)
             ),
         )
-    found = FullDomain(suppress=(budget + 0.5) / n).solve(problem, k, Limits()).labels
+    found = FullDomain(suppress=(budget + 0.5) / n).solve(problem, k, SearchLimits()).labels
     assert audit(found, k, suppress=budget).passed
     # What is published are boxes, which are no wider than levels.
     assert problem.loss_of(found) <= best + 1e-9
@@ -140,7 +140,7 @@ def test_full_domain_recoding_needs_a_lattice_that_can_be_searched(
 ) -> None:
     monkeypatch.setattr(full_domain, "MOST_NODES", 10)
     with pytest.raises(InvalidProblemError, match="at most 10 nodes"):
-        FullDomain().solve(fars(), 3, Limits())
+        FullDomain().solve(fars(), 3, SearchLimits())
     with pytest.raises(InvalidProblemError, match="suppress"):
         FullDomain(suppress=1)
 
@@ -159,7 +159,7 @@ def test_freeform_cells_cover_k_rows_and_are_not_k_anonymous(method: Any, k: int
 def test_freeform_generalization_may_lose_less_than_any_k_anonymous_table() -> None:
     """E19: it is another model, so that such a comparison says nothing about algorithms."""
     problem = numeric(np.arange(5.0)[:, None])
-    optimum = SubsetProgram().solve(problem, 2, Limits())
+    optimum = SubsetProgram().solve(problem, 2, SearchLimits())
     assert problem.loss_of(optimum.labels) == 2
     assert reproduce(problem, 2, DokaHungarian()).result.loss == 1.5
 
@@ -199,7 +199,7 @@ def test_the_bound_is_the_sum_of_distances_to_the_nearest_others(
     found = nearest_bound(problem, k)
     assert found == pytest.approx(expected, rel=1e-9)
     assert found <= expected
-    assert found <= problem.loss_of(SubsetProgram().solve(problem, k, Limits()).labels)
+    assert found <= problem.loss_of(SubsetProgram().solve(problem, k, SearchLimits()).labels)
 
 
 @settings(max_examples=20)
@@ -228,31 +228,25 @@ def test_of_very_many_rows_a_tree_finds_the_near_ones(monkeypatch: pytest.Monkey
 def test_a_bound_from_some_rows_alone_is_a_bound(
     pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bound, "BATCH", 8)
+    monkeypatch.setattr(bound, "FIRST", 8)
     monkeypatch.setattr(bound, "EVERY_PAIR", pairs)
     problem = numeric(np.random.default_rng(0).random((60, 3)))
-    some = nearest_bound(problem, 4, Limits.within(0))
+    some = nearest_bound(problem, 4, SearchLimits.within(0))
     assert 0 < some < 0.3 * nearest_bound(problem, 4)
 
 
 def test_methods_by_name_can_be_loaded_and_keep_k_rows() -> None:
-    import importlib
-
-    for where in METHODS.values():
-        module, name = where.split(":")
-        method = getattr(importlib.import_module(module), name)()
-        found = method.solve(numeric(np.arange(14.0)[:, None]), 3, Limits())
+    for record in METHODS.proven.values():
+        found = record.make().solve(numeric(np.arange(14.0)[:, None]), 3, SearchLimits())
         assert audit(found.labels, 3).passed
-    for where in UNPROVEN.values():
-        module, name = where.split(":")
-        method = getattr(importlib.import_module(module), name)()
-        assert reproduce(numeric(np.arange(8.0)[:, None]), 3, method).reason
+    for name, unproven in UNPROVEN.items():
+        assert reproduce(numeric(np.arange(8.0)[:, None]), 3, name).reason == unproven.why_none
 
 
 @pytest.mark.parametrize("method", [Mondrian(), FullDomain()])
 def test_fewer_rows_than_k_are_infeasible(method: Any) -> None:
     with pytest.raises(InfeasibleError):
-        method.solve(fars(), 21, Limits())
+        method.solve(fars(), 21, SearchLimits())
 
 
 def test_a_table_of_numbers_alone_may_declare_the_range_loss() -> None:

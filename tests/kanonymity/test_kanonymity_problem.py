@@ -16,7 +16,7 @@ from discreet.kanonymity.problem import (
     LOSSES,
     Attribute,
     Categorical,
-    Column,
+    CodedColumn,
     Numeric,
     Problem,
     Taxonomy,
@@ -25,7 +25,7 @@ from discreet.kanonymity.problem.attributes import depth_first
 from kanonymity.tables import COUNTRIES, fars, mixed, numeric
 
 
-def cell_cost(column: Column, values: set[Any], loss: str) -> float:
+def cell_cost(column: CodedColumn, values: set[Any], loss: str) -> float:
     """The definition: from the values themselves, not from codes."""
     kind, size = column.attribute, len(column.domain)
     domain: list[Any] = list(column.domain)

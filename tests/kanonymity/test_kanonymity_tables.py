@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,12 @@ from hypothesis import strategies as st
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity import anonymize, verify
-from discreet.kanonymity._tables import publish, read_problem
+from discreet.kanonymity.cells import publish, read_problem
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem, Taxonomy
 from discreet.kanonymity.problem.published import Cells
 from discreet.kanonymity.risk import risk
-from discreet.kanonymity.taxonomies import read_taxonomy, taxonomy_of, taxonomy_of_columns
+from discreet.tables.taxonomies import read_taxonomy, taxonomy_of, taxonomy_of_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,10 +103,9 @@ def test_fewer_suppressed_rows_than_k_are_never_kept() -> None:
     assert sorted(publish(frame, problem, labels, keep=2)["age"]) == ["*", "*", "1", "1", "1"]
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", sorted(METHODS.proven))
 def test_what_every_method_publishes_is_verified_beside_the_original(name: str) -> None:
-    module, found = METHODS[name].split(":")
-    method = getattr(importlib.import_module(module), found)()
+    method = METHODS[name].make()
     rng = np.random.default_rng(4)
     frame = pl.DataFrame(
         {

@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity import local_search
-from discreet.kanonymity._arrays import arrays_of
+from discreet.kanonymity import bound
+from discreet.kanonymity.arrays import arrays_of
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.candidate import Limits, audit
-from discreet.kanonymity.initial import Initial
-from discreet.kanonymity.local import shared
-from discreet.kanonymity.local.unions import Schedule, Union, unions_for
-from discreet.kanonymity.local_search import LocalSearch, split_large
+from discreet.kanonymity.candidate import SearchLimits, audit
+from discreet.kanonymity.methods.initial import Initial
+from discreet.kanonymity.methods.local_search import LocalSearch, split_large
+from discreet.kanonymity.methods.subsets import SubsetProgram, optimum_of
 from discreet.kanonymity.problem import Numeric, Problem
-from discreet.kanonymity.subsets import SubsetProgram, optimum_of
+from discreet.kanonymity.search import local
+from discreet.kanonymity.search.local import Schedule, Union, unions_for
 from kanonymity.tables import fars, mixed, numeric
 
 
@@ -53,7 +53,7 @@ def test_the_subset_program_finds_the_optimum_over_classes_of_any_size(
     rows = np.random.default_rng(seed).integers(0, 4, (n, 2)).astype(float)
     problem = [mixed(n, seed), mixed(n, seed, "one-hot", missing=True), numeric(rows)][kind]
     best = min(problem.loss_of(labels) for labels in all_partitions(n, k))
-    found = SubsetProgram().solve(problem, k, Limits())
+    found = SubsetProgram().solve(problem, k, SearchLimits())
     assert problem.loss_of(found.labels) == pytest.approx(best, abs=1e-12)
     assert found.lower <= best
     assert found.lower == pytest.approx(best, abs=1e-9)
@@ -64,7 +64,7 @@ def test_a_preference_for_more_classes_never_raises_the_bound() -> None:
     tiny = 4e-13
     rows = np.repeat([0.0, tiny, 0.5, 0.5 + tiny], 3)
     problem = Problem.from_columns({"a": rows}, [Numeric("a", low=0, high=1)])
-    found = SubsetProgram().solve(problem, 2, Limits())
+    found = SubsetProgram().solve(problem, 2, SearchLimits())
     assert problem.loss_of(found.labels) > 1e-12
     assert problem.loss_of(np.repeat([0, 1, 2, 3], 3)) == 0.0 == found.lower
 
@@ -88,30 +88,30 @@ def test_the_search_keeps_classes_of_k_and_loses_no_more(
     n: int, k: int, seed: int, *, exact: bool
 ) -> None:
     problem = mixed(n, seed, missing=True)
-    start = Initial().solve(problem, k, Limits()).labels
+    start = Initial().solve(problem, k, SearchLimits()).labels
     union = Union(12, 4, exact=exact) if exact else Union(6 * k - 3, 3, exact=False)
     method = LocalSearch(rounds=30, unions=(union,), seed=seed)
-    found = method.solve(problem, k, Limits(start=start))
+    found = method.solve(problem, k, SearchLimits(start=start))
     assert audit(found.labels, k).passed
     assert np.bincount(found.labels).max() < 2 * k
     assert problem.loss_of(found.labels) <= problem.loss_of(start) + 1e-9
-    assert problem.loss_of(found.labels) >= SubsetProgram().solve(problem, k, Limits()).lower
+    assert problem.loss_of(found.labels) >= SubsetProgram().solve(problem, k, SearchLimits()).lower
 
 
 def test_it_finds_the_optimum_of_the_worked_example() -> None:
     method = LocalSearch(rounds=200, unions=(Union(12, 4, exact=True),))
-    found = method.solve(fars(), 3, Limits())
+    found = method.solve(fars(), 3, SearchLimits())
     assert fars().loss_of(found.labels) == pytest.approx(19.266129, abs=1e-6)
     weighted = fars((0.8, 0.05, 0.1, 0.05))
-    found = method.solve(weighted, 3, Limits())
+    found = method.solve(weighted, 3, SearchLimits())
     assert weighted.loss_of(found.labels) == pytest.approx(4.114516129, abs=1e-9)
 
 
 @pytest.mark.parametrize("k", [5, 8])
 def test_larger_classes_are_grown_anew_and_polished(k: int) -> None:
     problem = mixed(120, 1)
-    start = Initial().solve(problem, k, Limits()).labels
-    found = LocalSearch(rounds=150).solve(problem, k, Limits(start=start))
+    start = Initial().solve(problem, k, SearchLimits()).labels
+    found = LocalSearch(rounds=150).solve(problem, k, SearchLimits(start=start))
     assert audit(found.labels, k).passed
     assert problem.loss_of(found.labels) < 0.8 * problem.loss_of(start)
 
@@ -119,34 +119,34 @@ def test_larger_classes_are_grown_anew_and_polished(k: int) -> None:
 def test_equal_seeds_give_equal_partitions() -> None:
     problem = mixed(60, 2)
     first, second = (
-        LocalSearch(rounds=40, seed=5).solve(problem, 3, Limits()).labels for _ in range(2)
+        LocalSearch(rounds=40, seed=5).solve(problem, 3, SearchLimits()).labels for _ in range(2)
     )
     assert first.tolist() == second.tolist()
 
 
 def test_it_ends_with_the_time() -> None:
     problem = mixed(60, 2)
-    found = LocalSearch().solve(problem, 3, Limits.within(0.05))
+    found = LocalSearch().solve(problem, 3, SearchLimits.within(0.05))
     assert audit(found.labels, 3).passed
 
 
 def test_without_a_limit_it_ends_by_itself() -> None:
-    assert audit(LocalSearch().solve(fars(), 3, Limits()).labels, 3).passed
+    assert audit(LocalSearch().solve(fars(), 3, SearchLimits()).labels, 3).passed
 
 
 def test_near_points_among_very_many_come_from_several_orders(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(local_search, "EVERY_PAIR", 0)
+    monkeypatch.setattr(bound, "NEAR_SECONDS", 0)
     problem = mixed(80, 3)
-    start = Initial().solve(problem, 3, Limits()).labels
-    found = LocalSearch(rounds=200).solve(problem, 3, Limits(start=start))
+    start = Initial().solve(problem, 3, SearchLimits()).labels
+    found = LocalSearch(rounds=200).solve(problem, 3, SearchLimits(start=start))
     assert problem.loss_of(found.labels) < 0.8 * problem.loss_of(start)
 
 
 def test_one_class_alone_stays_what_it_is() -> None:
     for rows in (np.zeros((5, 1)), np.arange(5.0)[:, None]):
-        found = LocalSearch(rounds=3).solve(numeric(rows), 4, Limits())
+        found = LocalSearch(rounds=3).solve(numeric(rows), 4, SearchLimits())
         assert found.labels.tolist() == [0] * 5
 
 
@@ -185,8 +185,8 @@ def test_suppression_stays_within_its_limit_and_the_bound_below(
     problem = mixed(n, seed)
     best = best_with_suppression(problem, k, most)
     assert nearest_bound(problem, k) <= best + 1e-12
-    start = Initial().solve(problem, k, Limits()).labels
-    found = LocalSearch(rounds=60).solve(problem, k, Limits(suppress=most, start=start))
+    start = Initial().solve(problem, k, SearchLimits()).labels
+    found = LocalSearch(rounds=60).solve(problem, k, SearchLimits(suppress=most, start=start))
     assert audit(found.labels, k, suppress=most).passed
     assert best - 1e-9 <= problem.loss_of(found.labels) <= problem.loss_of(start) + 1e-9
 
@@ -195,23 +195,23 @@ def test_an_outlier_is_suppressed_where_that_loses_less() -> None:
     """One row far away would widen the cells of four others."""
     rows = np.array([[0.0], [0], [0], [0], [1], [1], [1], [1], [1], [99]])
     problem = numeric(rows)
-    kept = LocalSearch(rounds=200).solve(problem, 5, Limits())
+    kept = LocalSearch(rounds=200).solve(problem, 5, SearchLimits())
     assert problem.loss_of(kept.labels) > 4
-    found = LocalSearch(rounds=200).solve(problem, 5, Limits(suppress=1))
+    found = LocalSearch(rounds=200).solve(problem, 5, SearchLimits(suppress=1))
     assert (found.labels < 0).tolist() == [False] * 9 + [True]
     assert problem.loss_of(found.labels) == pytest.approx(1 + 9 / 99)
-    again = LocalSearch(rounds=50).solve(problem, 5, Limits(suppress=1, start=found.labels))
+    again = LocalSearch(rounds=50).solve(problem, 5, SearchLimits(suppress=1, start=found.labels))
     assert problem.loss_of(again.labels) == pytest.approx(1 + 9 / 99)
 
 
 def test_a_row_that_was_left_out_without_need_is_taken_back() -> None:
     problem = numeric(np.zeros((7, 1)))
     start = np.array([0, 0, 0, 0, 0, 0, -1], dtype=np.int32)
-    found = LocalSearch(rounds=200).solve(problem, 3, Limits(suppress=2, start=start))
+    found = LocalSearch(rounds=200).solve(problem, 3, SearchLimits(suppress=2, start=start))
     assert found.labels.min() >= -1
     rows = numeric(np.array([[0.0], [0], [0], [1], [1], [1], [1]]))
     start = np.array([0, 1, 0, 1, 0, 1, -1], dtype=np.int32)
-    found = LocalSearch(rounds=200).solve(rows, 3, Limits(suppress=2, start=start))
+    found = LocalSearch(rounds=200).solve(rows, 3, SearchLimits(suppress=2, start=start))
     assert rows.loss_of(found.labels) == 0
 
 
@@ -220,7 +220,7 @@ def test_a_row_that_was_left_out_without_need_is_taken_back() -> None:
     [
         lambda: LocalSearch(unions=(Union(20, 3, exact=True),)),
         lambda: LocalSearch(unions=()),
-        lambda: LocalSearch().solve(fars(), 3, Limits(start=np.array([-1] + [0] * 19))),
+        lambda: LocalSearch().solve(fars(), 3, SearchLimits(start=np.array([-1] + [0] * 19))),
     ],
 )
 def test_nonsense_is_refused(attempt: Any) -> None:
@@ -229,7 +229,7 @@ def test_nonsense_is_refused(attempt: Any) -> None:
 
 
 def span_of(problem: Problem, j: int, lo: int, hi: int) -> float:
-    from discreet.kanonymity._kernels import span
+    from discreet.kanonymity.kernels.boxes import span
 
     return float(span(arrays_of(problem), j, lo, hi))
 
@@ -267,11 +267,11 @@ def test_threads_share_the_classes_and_lose_no_more(
     monkeypatch: pytest.MonkeyPatch, *, duplicates: bool
 ) -> None:
     """Both sides of each cut are searched; rows of one point may stand on both."""
-    monkeypatch.setattr(shared, "LEAST_ROWS", 20)
+    monkeypatch.setattr(local, "LEAST_ROWS", 20)
     rows = np.random.default_rng(3).integers(0, 3 if duplicates else 40, (60, 3)).astype(float)
     problem = numeric(rows)
     start = np.arange(60, dtype=np.int32) // 3
-    limits = replace(Limits.within(0.6, start=start), threads=3)
+    limits = replace(SearchLimits.within(0.6, start=start), threads=3)
     labels = LocalSearch().solve(problem, 3, limits).labels
     assert audit(labels, 3).passed
     assert np.bincount(labels).max() <= 5
@@ -283,7 +283,7 @@ def test_sides_are_all_classes_whole_and_change_with_the_turn() -> None:
     labels = np.random.default_rng(6).permutation(np.repeat(np.arange(10), 4))
     cuts = []
     for turn in (1, 2):
-        parts = shared.sides(problem, labels, 3, turn)
+        parts = local.sides(problem, labels, 3, turn)
         assert sorted(np.concatenate(parts).tolist()) == list(range(40))
         for one, other in combinations(parts, 2):
             assert not set(labels[one]) & set(labels[other])
@@ -295,7 +295,7 @@ def test_sides_are_all_classes_whole_and_change_with_the_turn() -> None:
 def test_where_nothing_is_lost_the_search_ends_at_once() -> None:
     """The clock is not waited for, and no portion of work grows beyond bounds."""
     problem = numeric(np.zeros((12, 2)))
-    limits = Limits.within(60, start=np.arange(12, dtype=np.int32) // 3)
+    limits = SearchLimits.within(60, start=np.arange(12, dtype=np.int32) // 3)
     labels = LocalSearch().solve(problem, 3, limits).labels
     assert audit(labels, 3).passed
     assert limits.left > 50

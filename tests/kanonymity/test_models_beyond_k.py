@@ -17,7 +17,7 @@ from discreet.kanonymity.models import (
     DeltaPresence,
     DistinctDiversity,
     EntropyDiversity,
-    Model,
+    PrivacyModel,
     RecursiveDiversity,
     counts_of,
 )
@@ -30,7 +30,7 @@ TABLES = st.integers(2, 5).flatmap(
     )
 )
 
-EACH: list[tuple[Model, list[int], list[int]]] = [
+EACH: list[tuple[PrivacyModel, list[int], list[int]]] = [
     (DistinctDiversity(3), [1, 1, 1], [5, 1, 0]),
     (EntropyDiversity(3), [2, 2, 2], [3, 2, 2]),
     (EntropyDiversity("1.9"), [2, 2, 0], [5, 1, 0]),
@@ -44,7 +44,7 @@ EACH: list[tuple[Model, list[int], list[int]]] = [
 
 @pytest.mark.parametrize(("model", "good", "bad"), EACH)
 def test_each_model_accepts_one_class_and_rejects_another(
-    model: Model, good: list[int], bad: list[int]
+    model: PrivacyModel, good: list[int], bad: list[int]
 ) -> None:
     assert model.failing(np.array([good, bad])).tolist() == [False, True]
     assert model.check(np.array([good])).passed
@@ -67,7 +67,7 @@ def test_presence_accepts_one_class_and_rejects_two() -> None:
 def test_merging_classes_that_hold_keeps_every_model(rows: list[list[int]]) -> None:
     counts = np.array(rows)
     whole = tuple((counts.sum(axis=0) + 1).tolist())
-    models: list[Model] = [
+    models: list[PrivacyModel] = [
         DistinctDiversity(2),
         EntropyDiversity(2),
         EntropyDiversity("1.5"),

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.lp import LinearProgram, solve
-from discreet.kanonymity.candidate import Limits, audit
-from discreet.kanonymity.milp import MOST_ROWS, PairProgram
-from discreet.kanonymity.subsets import optimum_of
+from discreet.kanonymity.candidate import SearchLimits, audit
+from discreet.kanonymity.methods.milp import MOST_ROWS, PairProgram
+from discreet.kanonymity.methods.subsets import optimum_of
 from kanonymity.tables import fars, mixed, numeric
 
 VARIANTS = [
@@ -41,7 +41,7 @@ def test_every_variant_finds_the_optimum_of_brute_force(
     n: int, k: int, method: PairProgram, seed: int
 ) -> None:
     problem = numeric(np.random.default_rng(seed).integers(0, 6, (n, 2)).astype(float))
-    found = method.solve(problem, k, Limits())
+    found = method.solve(problem, k, SearchLimits())
     _, best = optimum_of(problem, np.arange(n), k)
     assert audit(found.labels, k).passed
     assert problem.loss_of(found.labels) == pytest.approx(best, abs=1e-6)
@@ -52,16 +52,16 @@ def test_equal_rows_without_a_regular_graph_are_infeasible_in_equation_8(n: int,
     """Degrees k - 1 on n vertices need an even sum."""
     problem = numeric(np.zeros((n, 1)))
     with pytest.raises(InfeasibleError, match="regular"):
-        PairProgram(exactly=True).solve(problem, k, Limits())
-    found = PairProgram().solve(problem, k, Limits())
+        PairProgram(exactly=True).solve(problem, k, SearchLimits())
+    found = PairProgram().solve(problem, k, SearchLimits())
     assert problem.loss_of(found.labels) == 0
 
 
 def test_equation_8_forbids_two_triples_for_even_k() -> None:
     problem = numeric(np.array([[0.0]] * 3 + [[1.0]] * 3))
-    exact = PairProgram(exactly=True).solve(problem, 2, Limits())
+    exact = PairProgram(exactly=True).solve(problem, 2, SearchLimits())
     assert problem.loss_of(exact.labels) == pytest.approx(2.0)
-    assert problem.loss_of(PairProgram().solve(problem, 2, Limits()).labels) == 0
+    assert problem.loss_of(PairProgram().solve(problem, 2, SearchLimits()).labels) == 0
 
 
 def test_relaxations_of_the_twenty_rows_are_those_measured() -> None:
@@ -91,15 +91,15 @@ def test_without_bounds_the_program_promises_less_than_nothing() -> None:
 
 
 def test_out_of_time_the_initial_solution_stands() -> None:
-    found = PairProgram().solve(fars(), 3, Limits.within(1e-9))
+    found = PairProgram().solve(fars(), 3, SearchLimits.within(1e-9))
     assert audit(found.labels, 3).passed
     assert "initial" in found.note
 
 
 def test_what_the_program_cannot_say_is_refused() -> None:
     with pytest.raises(InvalidProblemError, match="numeric"):
-        PairProgram().solve(mixed(5, 0), 2, Limits())
+        PairProgram().solve(mixed(5, 0), 2, SearchLimits())
     with pytest.raises(InvalidProblemError, match="missing"):
-        PairProgram().solve(numeric(np.array([[1.0], [np.nan], [2.0]])), 2, Limits())
+        PairProgram().solve(numeric(np.array([[1.0], [np.nan], [2.0]])), 2, SearchLimits())
     with pytest.raises(InvalidProblemError, match="rows"):
-        PairProgram().solve(numeric(np.zeros((MOST_ROWS + 1, 1))), 2, Limits())
+        PairProgram().solve(numeric(np.zeros((MOST_ROWS + 1, 1))), 2, SearchLimits())

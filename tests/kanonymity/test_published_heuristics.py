@@ -11,18 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
-from discreet.kanonymity._arrays import points_of
-from discreet.kanonymity.candidate import Limits, audit, labels_of, order_of
-from discreet.kanonymity.greedy_search import GreedySearch, evaluations, unweighted
-from discreet.kanonymity.initial import Initial, initial_sizes, variance_columns, variance_order
-from discreet.kanonymity.k_member import KMember
-from discreet.kanonymity.orders import hilbert_order, several_orders, snake_order
+from discreet.kanonymity.arrays import points_of
+from discreet.kanonymity.candidate import SearchLimits, audit, labels_of, order_of
+from discreet.kanonymity.methods.greedy_search import GreedySearch, evaluations, unweighted
+from discreet.kanonymity.methods.initial import (
+    Initial,
+    initial_sizes,
+    variance_columns,
+    variance_order,
+)
+from discreet.kanonymity.methods.k_member import KMember
+from discreet.kanonymity.methods.segmentation import Segmentation, segmented
+from discreet.kanonymity.methods.subsets import SubsetProgram
 from discreet.kanonymity.problem import Problem
-from discreet.kanonymity.segmentation import Segmentation, segmented
-from discreet.kanonymity.subsets import SubsetProgram
+from discreet.kanonymity.search.orders import hilbert_order, several_orders, snake_order
 from kanonymity.tables import fars, mixed, numeric
 
-FREE = Limits()
+FREE = SearchLimits()
 
 
 def classes(labels: np.ndarray) -> set[frozenset[int]]:

@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
-from discreet.kanonymity import partitioning_tree
-from discreet.kanonymity.candidate import Limits, audit
-from discreet.kanonymity.local_search import LocalSearch
-from discreet.kanonymity.partitioning import MOST_ROWS, SetPartitioning
-from discreet.kanonymity.partitioning_columns import Pool, relax
-from discreet.kanonymity.partitioning_cuts import NO_CUTS, rows_of, violated
-from discreet.kanonymity.partitioning_tree import Listed, settle
-from discreet.kanonymity.pricing import Pricer
-from discreet.kanonymity.pricing.cuts._kernels import odd_sets
+from discreet.kanonymity.candidate import SearchLimits, audit
+from discreet.kanonymity.exact import tree as partitioning_tree
+from discreet.kanonymity.exact.columns import Pool, relax
+from discreet.kanonymity.exact.cuts import NO_CUTS, rows_of, violated
+from discreet.kanonymity.exact.pricing import Pricer
+from discreet.kanonymity.exact.tree import Listed, settle
+from discreet.kanonymity.kernels.pricing import odd_sets
+from discreet.kanonymity.methods.local_search import LocalSearch
+from discreet.kanonymity.methods.partitioning import MOST_ROWS, SetPartitioning
+from discreet.kanonymity.methods.subsets import optimum_of
 from discreet.kanonymity.problem import Numeric, Problem
-from discreet.kanonymity.search import search
-from discreet.kanonymity.subsets import optimum_of
+from discreet.kanonymity.search.search import search
 from kanonymity.tables import FARS, fars, mixed, numeric
 
 
@@ -114,7 +114,7 @@ def test_the_optimum_is_that_of_brute_force(
 ) -> None:
     n = max(n, k)
     problem = mixed(n, seed, missing=missing)
-    found = SetPartitioning(polish=0).solve(problem, k, Limits())
+    found = SetPartitioning(polish=0).solve(problem, k, SearchLimits())
     _, best = optimum_of(problem, np.arange(n), k) if k > 1 else (None, 0.0)
     assert audit(found.labels, k).passed
     assert problem.loss_of(found.labels) == pytest.approx(best, abs=1e-9)
@@ -123,9 +123,9 @@ def test_the_optimum_is_that_of_brute_force(
 
 @pytest.mark.jit
 def test_twenty_rows_of_the_paper_are_proved() -> None:
-    SetPartitioning().solve(fars(), 3, Limits())
+    SetPartitioning().solve(fars(), 3, SearchLimits())
     began = time.process_time()
-    found = SetPartitioning().solve(fars(), 3, Limits())
+    found = SetPartitioning().solve(fars(), 3, SearchLimits())
     assert time.process_time() - began < 1.0
     assert fars().loss_of(found.labels) == pytest.approx(19.266129032, abs=1e-9)
     assert found.lower == pytest.approx(19.266129032, abs=1e-8)
@@ -137,7 +137,7 @@ def test_twenty_rows_of_the_paper_are_proved() -> None:
 @pytest.mark.jit
 def test_weights_of_the_paper_give_its_table() -> None:
     problem = fars((0.8, 0.05, 0.1, 0.05))
-    found = SetPartitioning().solve(problem, 3, Limits())
+    found = SetPartitioning().solve(problem, 3, SearchLimits())
     assert problem.loss_of(found.labels) == pytest.approx(4.114516129, abs=1e-9)
     assert found.lower == pytest.approx(4.114516129, abs=1e-8)
 
@@ -154,7 +154,7 @@ def test_with_declared_bounds_another_table_is_the_optimum() -> None:
         )
     ]
     problem = Problem.from_columns(dict(zip("abcd", rows.T, strict=True)), kinds)
-    found = SetPartitioning().solve(problem, 3, Limits())
+    found = SetPartitioning().solve(problem, 3, SearchLimits())
     assert found.lower == pytest.approx(3.012121, abs=1e-6)
     printed = ({0, 8, 10, 16}, {1, 14, 15}, {2, 3, 13, 18}, {4, 6, 9}, {5, 7, 11}, {12, 17, 19})
     labels = [next(c for c, part in enumerate(printed) if row in part) for row in range(20)]
@@ -163,13 +163,13 @@ def test_with_declared_bounds_another_table_is_the_optimum() -> None:
 
 def test_equal_rows_lose_nothing() -> None:
     problem = numeric(np.array([[1.0, 2.0]] * 5 + [[4.0, 1.0]] * 4))
-    found = SetPartitioning().solve(problem, 3, Limits())
+    found = SetPartitioning().solve(problem, 3, SearchLimits())
     assert problem.loss_of(found.labels) == 0
     assert found.lower == 0
 
 
 def test_without_time_there_is_a_partition_and_a_bound_that_holds() -> None:
-    found = SetPartitioning().solve(fars(), 3, Limits.within(1e-9))
+    found = SetPartitioning().solve(fars(), 3, SearchLimits.within(1e-9))
     assert audit(found.labels, 3).passed
     assert 0 <= found.lower <= 19.266129033
     assert "ended the proof" in found.note
@@ -179,7 +179,7 @@ def test_branch_and_bound_needs_no_incumbent() -> None:
     problem = mixed(8, 11)
     _, best = optimum_of(problem, np.arange(8), 2)
     listed = listed_of(problem, 2)
-    found = settle(listed, 1e6, Limits())
+    found = settle(listed, 1e6, SearchLimits())
     assert found.chosen is not None
     assert found.loss == pytest.approx(best)
     assert found.lower == pytest.approx(best, abs=1e-8)
@@ -190,14 +190,14 @@ def test_branch_and_bound_needs_no_incumbent() -> None:
 def test_branch_and_bound_rejects_a_goal_that_no_partition_reaches() -> None:
     problem = mixed(8, 11)
     _, best = optimum_of(problem, np.arange(8), 2)
-    found = settle(listed_of(problem, 2), best - 1e-4, Limits())
+    found = settle(listed_of(problem, 2), best - 1e-4, SearchLimits())
     assert found.chosen is None
     assert found.lower == pytest.approx(best - 1e-4)
 
 
 def test_three_rows_that_fit_in_pairs_alone_are_cut() -> None:
     """Half of each of three pairs covers three rows, and one of the pairs at most is in a partition."""
-    from discreet.kanonymity.pricing._kernels import triples
+    from discreet.kanonymity.kernels.pricing import triples
 
     pairs = np.array([[0, 1, -1], [1, 2, -1], [0, 2, -1], [3, 4, 5]], dtype=np.int32)
     room, value = np.empty((9, 3), dtype=np.int32), np.empty(9)
@@ -247,7 +247,7 @@ def test_the_number_of_classes_strengthens_the_relaxation() -> None:
     problem = numeric(np.arange(7.0)[:, None])
     pool = Pool(5)
     pool.add(np.array([[0, 1, 2, -1, -1], [3, 4, 5, 6, -1]], dtype=np.int32), np.array([1.0, 2.0]))
-    found = relax(Pricer(problem, 3), pool, np.full(7, 0.4), 3.0, Limits())
+    found = relax(Pricer(problem, 3), pool, np.full(7, 0.4), 3.0, SearchLimits())
     _, best = optimum_of(problem, np.arange(7), 3)
     assert best == pytest.approx(3.0)
     assert found.mu > 0
@@ -275,7 +275,7 @@ def test_a_better_partition_lets_classes_be_forgotten_and_the_optimum_is_the_sam
         rows = np.random.default_rng(seed).integers(0, 9, (14, 5)).astype(float)
         problem = numeric(rows)
         _, best = optimum_of(problem, np.arange(14), 3)
-        found = settle(listed_of(problem, 3), 1.6 * best, Limits(), dive=False)
+        found = settle(listed_of(problem, 3), 1.6 * best, SearchLimits(), dive=False)
         assert found.loss == pytest.approx(best)
         assert found.lower == pytest.approx(best)
         branches += found.branches
@@ -285,20 +285,20 @@ def test_a_better_partition_lets_classes_be_forgotten_and_the_optimum_is_the_sam
 
 def test_a_start_is_never_made_worse() -> None:
     problem = numeric(np.random.default_rng(4).integers(0, 9, (40, 3)).astype(float))
-    start = LocalSearch(rounds=200).solve(problem, 3, Limits()).labels
-    limits = Limits(start=start)
+    start = LocalSearch(rounds=200).solve(problem, 3, SearchLimits()).labels
+    limits = SearchLimits(start=start)
     found = SetPartitioning(polish=1).solve(problem, 3, limits)
     assert found.lower - 1e-8 <= problem.loss_of(found.labels) <= problem.loss_of(start)
 
 
 def test_what_has_no_answer_is_refused() -> None:
     with pytest.raises(InfeasibleError):
-        SetPartitioning().solve(mixed(3, 0), 4, Limits())
+        SetPartitioning().solve(mixed(3, 0), 4, SearchLimits())
     with pytest.raises(InvalidProblemError, match="smoothing"):
-        SetPartitioning(smoothing=1.0).solve(mixed(4, 0), 2, Limits())
+        SetPartitioning(smoothing=1.0).solve(mixed(4, 0), 2, SearchLimits())
     many = numeric(np.arange(MOST_ROWS + 1.0)[:, None])
     with pytest.raises(InvalidProblemError, match="rows"):
-        SetPartitioning().solve(many, 2, Limits())
+        SetPartitioning().solve(many, 2, SearchLimits())
 
 
 def test_parts_of_a_larger_table_are_improved_and_bounded() -> None:
@@ -306,7 +306,7 @@ def test_parts_of_a_larger_table_are_improved_and_bounded() -> None:
     problem = numeric(rows)
     start = np.arange(60, dtype=np.int32) // 3
     method = SetPartitioning(polish=0, neighbors=12)
-    found = method.solve(problem, 3, Limits(start=start, gap=0.02))
+    found = method.solve(problem, 3, SearchLimits(start=start, gap=0.02))
     loss = problem.loss_of(found.labels)
     assert audit(found.labels, 3).passed
     assert loss < 0.5 * problem.loss_of(start)

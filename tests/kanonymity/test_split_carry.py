@@ -11,14 +11,19 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.outcome import Unproven
-from discreet.kanonymity import split_carry
-from discreet.kanonymity.as_published import PublishedSplitCarry, carried_rows, links, reproduce
-from discreet.kanonymity.candidate import Limits, audit
-from discreet.kanonymity.initial import Initial, variance_order
-from discreet.kanonymity.local_search import LocalSearch
+from discreet.kanonymity.as_published.split_carry import (
+    PublishedSplitCarry,
+    carried_rows,
+    links,
+    reproduce,
+)
+from discreet.kanonymity.candidate import SearchLimits, audit
+from discreet.kanonymity.methods import split_carry
+from discreet.kanonymity.methods.initial import Initial, variance_order
+from discreet.kanonymity.methods.local_search import LocalSearch
+from discreet.kanonymity.methods.split_carry import BubbleCarry, SplitCarry, solve_rows
+from discreet.kanonymity.methods.subsets import SubsetProgram
 from discreet.kanonymity.problem import Problem
-from discreet.kanonymity.split_carry import BubbleCarry, SplitCarry, solve_rows
-from discreet.kanonymity.subsets import SubsetProgram
 from kanonymity.tables import fars, mixed, numeric
 
 
@@ -40,7 +45,7 @@ def blocks_seen(problem: Problem, k: int, method: SplitCarry, monkeypatch: Any) 
 
     with monkeypatch.context() as patch:
         patch.setattr(split_carry, "solve_rows", spy)
-        method.solve(problem, k, Limits())
+        method.solve(problem, k, SearchLimits())
     return seen
 
 
@@ -48,7 +53,7 @@ def blocks_seen(problem: Problem, k: int, method: SplitCarry, monkeypatch: Any) 
 def test_the_worked_example_is_solved_to_optimality(
     blocks: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = SplitCarry(blocks).solve(fars(), 3, Limits())
+    found = SplitCarry(blocks).solve(fars(), 3, SearchLimits())
     assert fars().loss_of(found.labels) == pytest.approx(19.266129032, abs=1e-8)
     seen = blocks_seen(fars(), 3, SplitCarry(blocks), monkeypatch)
     assert [len(rows) for rows in seen] == sizes
@@ -65,11 +70,11 @@ def test_it_is_between_the_optimum_and_the_initial_solution(
 ) -> None:
     """O3: the initial classes of a block and those carried into it are feasible for it."""
     problem = mixed(n, seed, missing=True)
-    found = SplitCarry(blocks).solve(problem, k, Limits())
+    found = SplitCarry(blocks).solve(problem, k, SearchLimits())
     assert audit(found.labels, k).passed
     loss = problem.loss_of(found.labels)
-    assert loss <= problem.loss_of(Initial().solve(problem, k, Limits()).labels) + 1e-9
-    assert loss >= SubsetProgram().solve(problem, k, Limits()).lower
+    assert loss <= problem.loss_of(Initial().solve(problem, k, SearchLimits()).labels) + 1e-9
+    assert loss >= SubsetProgram().solve(problem, k, SearchLimits()).lower
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -92,7 +97,7 @@ def test_the_printed_carry_rule_publishes_a_class_of_two() -> None:
     assert found.guarantee is None
     assert "fewer than k" in found.reason
     assert found.result.smallest_class == 2
-    sound = SplitCarry().solve(problem, 3, Limits())
+    sound = SplitCarry().solve(problem, 3, SearchLimits())
     assert audit(sound.labels, 3).passed
 
 
@@ -113,7 +118,7 @@ def test_links_are_as_many_as_the_program_asks_for(k: int, size: int) -> None:
 
 
 def test_as_published_it_solves_the_worked_example_too() -> None:
-    found = reproduce(fars(), 3, PublishedSplitCarry(), Limits.within(60)).result
+    found = reproduce(fars(), 3, PublishedSplitCarry(), SearchLimits.within(60)).result
     assert found.loss == pytest.approx(19.266129, abs=1e-6)
     assert found.smallest_class == 3
     assert found.fewest_matches(fars()) >= 3
@@ -121,8 +126,8 @@ def test_as_published_it_solves_the_worked_example_too() -> None:
 
 def test_large_blocks_go_to_the_solver() -> None:
     problem = mixed(60, 4)
-    start = problem.loss_of(Initial().solve(problem, 5, Limits()).labels)
-    for limits in (Limits(), Limits.within(0.2)):
+    start = problem.loss_of(Initial().solve(problem, 5, SearchLimits()).labels)
+    for limits in (SearchLimits(), SearchLimits.within(0.2)):
         found = SplitCarry(4, solver=LocalSearch(rounds=20)).solve(problem, 5, limits)
         assert audit(found.labels, 5).passed
         assert problem.loss_of(found.labels) <= start
@@ -130,9 +135,9 @@ def test_large_blocks_go_to_the_solver() -> None:
 
 def test_a_solver_that_loses_more_is_not_believed() -> None:
     problem = mixed(20, 1)
-    good = SplitCarry().solve(problem, 5, Limits()).labels
+    good = SplitCarry().solve(problem, 5, SearchLimits()).labels
     start = [np.flatnonzero(good == label) for label in range(good.max() + 1)]
-    found = solve_rows(problem, start, 5, Limits(), Initial())
+    found = solve_rows(problem, start, 5, SearchLimits(), Initial())
     labels = np.empty(20, dtype=np.int32)
     for label, rows in enumerate(found):
         labels[rows] = label
@@ -142,7 +147,7 @@ def test_a_solver_that_loses_more_is_not_believed() -> None:
 @pytest.mark.parametrize("carry", [0, 1, 6, 100])
 def test_how_many_rows_are_carried_is_a_parameter(carry: int) -> None:
     problem = mixed(30, 2)
-    found = SplitCarry(2, carry=carry).solve(problem, 2, Limits())
+    found = SplitCarry(2, carry=carry).solve(problem, 2, SearchLimits())
     assert audit(found.labels, 2).passed
 
 
@@ -150,7 +155,7 @@ def test_how_many_rows_are_carried_is_a_parameter(carry: int) -> None:
 @pytest.mark.parametrize("k", [2, 3])
 def test_bubbles_end_with_all_rows_in_classes_of_k(n: int, k: int) -> None:
     problem = mixed(n, n)
-    found = BubbleCarry(rows=9, keep=2).solve(problem, k, Limits())
+    found = BubbleCarry(rows=9, keep=2).solve(problem, k, SearchLimits())
     assert audit(found.labels, k).passed
     assert found.labels.min() == 0
 
@@ -160,7 +165,7 @@ def test_bubbles_leave_no_fewer_than_k_rows_behind(keep: int) -> None:
     """A block of 2k rows has two classes: were both kept, up to k - 1 rows would stand alone at the end."""
     for n in range(3, 12):
         problem = numeric(np.random.default_rng(n).integers(0, 50, (n, 2)).astype(float))
-        labels = BubbleCarry(rows=6, keep=keep).solve(problem, 3, Limits()).labels
+        labels = BubbleCarry(rows=6, keep=keep).solve(problem, 3, SearchLimits()).labels
         assert np.bincount(labels).min() >= 3
 
 
@@ -170,7 +175,7 @@ def test_bubbles_leave_no_fewer_than_k_rows_behind(keep: int) -> None:
         lambda: SplitCarry(1),
         lambda: SplitCarry(carry=-1),
         lambda: BubbleCarry(keep=0),
-        lambda: BubbleCarry(rows=5).solve(fars(), 3, Limits()),
+        lambda: BubbleCarry(rows=5).solve(fars(), 3, SearchLimits()),
         lambda: PublishedSplitCarry(1),
         lambda: reproduce(mixed(9, 0), 3, PublishedSplitCarry()),
     ],
@@ -183,20 +188,20 @@ def test_nonsense_is_refused(attempt: Any) -> None:
 def test_fewer_rows_than_k_are_infeasible() -> None:
     for method in (SplitCarry(), BubbleCarry()):
         with pytest.raises(InfeasibleError):
-            method.solve(fars(), 21, Limits())
+            method.solve(fars(), 21, SearchLimits())
 
 
 @pytest.mark.jit
 def test_a_time_limit_ends_blocks_and_is_not_filled_by_them() -> None:
     problem = numeric(np.random.default_rng(2).integers(0, 9, (60, 3)).astype(float))
-    limits = Limits.within(120)
+    limits = SearchLimits.within(120)
     found = SplitCarry(3).solve(problem, 3, limits)
     assert audit(found.labels, 3).passed
     assert limits.left > 60
 
 
 def test_sub_problems_tell_what_is_published_and_what_is_carried() -> None:
-    blocks = list(SplitCarry(3).sub_problems(fars(), 3, Limits()))
+    blocks = list(SplitCarry(3).sub_problems(fars(), 3, SearchLimits()))
     assert [len(block.rows) for block in blocks] == [9, 17]
     carried = {int(row) for rows in blocks[0].carried for row in rows}
     assert carried == {14, 7, 10, 16, 19, 13}
@@ -215,7 +220,7 @@ def test_no_block_is_solved_once_the_time_is_up(method: Any, monkeypatch: Any) -
         raise AssertionError
 
     monkeypatch.setattr(split_carry, "optimum_of", solved)
-    found = method.solve(problem, 3, Limits.within(0))
+    found = method.solve(problem, 3, SearchLimits.within(0))
     audit(found.labels, 3).raise_for_failure()
-    worst = problem.loss_of(Initial().solve(problem, 3, Limits()).labels)
+    worst = problem.loss_of(Initial().solve(problem, 3, SearchLimits()).labels)
     assert problem.loss_of(found.labels) <= worst + 1e-9

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.randomness import SeededBits
-from discreet.kanonymity._tables import publish, read_problem
-from discreet.kanonymity.candidate import Limits
-from discreet.kanonymity.initial import Initial
+from discreet.kanonymity.candidate import SearchLimits
+from discreet.kanonymity.cells import publish, read_problem
+from discreet.kanonymity.methods.initial import Initial
 from discreet.kanonymity.models import (
     AlphaFrequency,
     Closeness,
@@ -25,8 +25,9 @@ from discreet.kanonymity.models import (
     RecursiveDiversity,
 )
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
-from discreet.kanonymity.taxonomies import taxonomy_of
+from discreet.kanonymity.problem import published as published_cells
 from discreet.kanonymity.verify import classes_of, closeness, diversity, verify
+from discreet.tables.taxonomies import taxonomy_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +56,7 @@ def published(original: Table, k: int) -> Table:
     """Anonymize by the plainest method."""
     frame = pl.DataFrame(original)
     problem = read_problem(frame, NAMES, KINDS, "ncp")
-    labels = Initial().solve(problem, k, Limits()).labels
+    labels = Initial().solve(problem, k, SearchLimits()).labels
     table = publish(frame, problem, labels, SeededBits(1))
     return {name: table[name].to_list() for name in table.columns}
 
@@ -126,9 +127,9 @@ def test_columns_that_were_not_published_are_not_compared_and_that_is_said() -> 
     guarantee = KAnonymity(2, ("age",))
     found = verify({"age": ages, "ill": [1, 0, 0, 1]}, guarantee, against=original)
     assert found.passed
-    assert found.checks[1].detail == "not published, not compared: name"
+    assert found.checks[1].detail == "columns not published, not compared: 1"
     found = verify({"age": ages}, guarantee, against=original)
-    assert found.checks[1].detail == "not published, not compared: name, ill"
+    assert found.checks[1].detail == "columns not published, not compared: 2"
     assert not verify({"age": ages, "ill": [1, 1, 0, 1]}, guarantee, against=original).passed
     assert not verify({"age": ["[20, 30]"] * 4}, guarantee, against=original).passed
 
@@ -290,3 +291,26 @@ def test_a_missing_cell_is_not_an_empty_one() -> None:
     table = pl.DataFrame({"age": [None, None, "", ""]})
     assert classes_of(table, ["age"]).sizes.tolist() == [2, 2]
     assert not verify(table, KAnonymity(4, ("age",))).passed
+
+
+def test_models_are_asked_of_values_as_stored_and_as_meant() -> None:
+    """Nothing and NaN are two cells, and no two values: the worse of both counts, for any model."""
+    table = {"age": [1, 1, 2, 2], "ill": [None, float("nan"), "a", "b"]}
+    guarantee = KAnonymity(2, ("age",))
+    assert not verify(table, guarantee, models={"ill": [AlphaFrequency("1/2")]}).passed
+    apart = {"age": [1, 1, 2, 2], "ill": [None, None, float("nan"), float("nan")]}
+    assert not verify(apart, guarantee, models={"ill": [Closeness("1/4")]}).passed
+    assert verify(apart, guarantee, models={"ill": [Closeness("1/2")]}).passed
+
+
+def test_very_many_different_rows_are_numbered_within_64_bits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(2)
+    table = {f"c{j}": rng.integers(0, 2, 50).tolist() for j in range(4)}
+    whole = classes_of(table, list(table)).labels
+    monkeypatch.setattr(published_cells, "LARGEST", 5)
+    assert classes_of(table, list(table)).labels.tolist() == whole.tolist()
+    # Ten columns of a million values each.
+    wide = {f"c{j}": [*range(2000), *range(2000)] for j in range(10)}
+    assert classes_of(wide, list(wide)).sizes.tolist() == [2] * 2000

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from discreet.core.errors import InfeasibleError, SolverError
-from discreet.core.lp import LinearProgram, Model, infeasibility, lagrangian_bound, solve
+from discreet.core.lp import LinearModel, LinearProgram, infeasibility, lagrangian_bound, solve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -153,7 +153,7 @@ def test_rows_may_be_scaled_and_everything_permuted(
 def test_an_infeasible_program_has_a_ray_and_a_feasible_one_has_none(
     program: LinearProgram,
 ) -> None:
-    model = Model(program)
+    model = LinearModel(program)
     try:
         model.solve()
     except InfeasibleError:
@@ -175,7 +175,7 @@ def test_a_model_solves_what_a_new_program_would(
     """Split the rows, add the second part after a solve."""
     first = data.draw(st.integers(0, program.n_rows))
     matrix = program.matrix.toarray()
-    model = Model(
+    model = LinearModel(
         LinearProgram(
             program.cost,
             matrix[:first],

@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.metric import MetricSpace
-from discreet.core.spanner import greedy_spanner
+from discreet.core.spaces.metric import MetricSpace, greedy_spanner
 
 COORDINATES = st.floats(-1e3, 1e3, width=32) | st.integers(-4, 4).map(float)
 METRICS = st.sampled_from(["euclidean", "manhattan"])

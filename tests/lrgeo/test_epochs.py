@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,12 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.anchored import AnchoredChannel
+from discreet.core.channels.implicit import AnchoredChannel
 from discreet.core.errors import BudgetError, InvalidProblemError
-from discreet.core.guarantee import MetricDP
+from discreet.core.guarantee import MetricDP, PureDP
 from discreet.core.outcome import Provenance
 from discreet.core.randomness import SeededBits
-from discreet.lrgeo import Client, Epochs, Mechanism, Region, State, locate, pin, verify
+from discreet.lrgeo import Client, Epochs, Mechanism, Region, State, design, locate, pin, verify
+from discreet.lrgeo.client import held_everywhere
+from discreet.lrgeo.epochs import keep, reserve
+from discreet.lrgeo.state import Source
 from discreet.testing import enumerate_law
 from meta.canary import leaks
 
@@ -128,7 +132,94 @@ def test_a_pinned_place_shows_its_report_and_spends_nothing_more() -> None:
     _, state = locate(CLIENT, state, (2.9, 1.9), 3600 * 5, epochs=epochs)
     assert state.spent_in_all == 4
     with pytest.raises(BudgetError):
-        pin(CLIENT, state, (0.2, 0.2), 3600 * 5, epochs=Epochs(3600, for_life=4))
+        pin(CLIENT, state, (2.9, 1.9), 3600 * 5, epochs=Epochs(3600, for_life=4))
+
+
+def test_a_place_that_is_pinned_again_keeps_its_report_and_costs_nothing() -> None:
+    """Drawn once is drawn once: whoever pins at each call would be averaged."""
+    epochs = Epochs(3600, for_life=2)
+    state = pin(CLIENT, State(), (0.2, 0.2), 0, epochs=epochs)
+    for hour in range(20):
+        assert pin(CLIENT, state, (0.3, 0.1), 3600 * hour, epochs=epochs) is state
+
+
+def other_client(epsilon: int = 1, cell: str = "1") -> Client:
+    """Make a client of another mechanism, for the same places or for others."""
+    region = Region.from_grid(2, 3, cell=cell, unit="km")
+    return Client(Mechanism.from_design(design(region, MetricDP(epsilon, "km"), gap=0.5)))
+
+
+def test_a_repeated_report_is_of_the_mechanism_that_drew_it() -> None:
+    """The server has published a stronger mechanism since: what was drawn before is as weak as it was."""
+    epochs, later = Epochs(3600), other_client()
+    assert later.mechanism.region.digest == CLIENT.mechanism.region.digest
+    first, state = locate(CLIENT, State(), (0.2, 0.2), 0, epochs=epochs)
+    again, state = locate(later, state, (0.2, 0.2), 100, epochs=epochs)
+    assert again == first
+    assert state.source == Source(CLIENT.mechanism.digest, CLIENT.mechanism.guarantee)
+    _, state = locate(later, state, (0.2, 0.2), 3600, epochs=epochs)
+    assert state.source == Source(later.mechanism.digest, later.mechanism.guarantee)
+    assert state.spent_in_all == 3
+
+
+def test_a_pinned_report_is_of_the_mechanism_that_drew_it() -> None:
+    epochs, later = Epochs(3600), other_client()
+    state = pin(CLIENT, State(), (0.2, 0.2), 0, epochs=epochs)
+    _, state = locate(later, state, (2.9, 1.9), 0, epochs=epochs)
+    assert state.source.guarantee == later.mechanism.guarantee
+    shown, state = locate(later, state, (0.2, 0.2), 3600, epochs=epochs)
+    assert shown == state.pinned[0]
+    assert state.source.guarantee == CLIENT.mechanism.guarantee
+
+
+def test_what_was_drawn_elsewhere_is_said_to_be_of_a_mechanism_only_where_that_is_known() -> None:
+    epochs, later = Epochs(3600), other_client()
+    state = pin(CLIENT, State(), (0.2, 0.2), 0, epochs=epochs)
+    charged = reserve(later, state, 0, epochs=epochs)
+    assert charged is not None
+    assert keep(later, charged, state.pinned[0], 0).source == Source()
+    assert keep(later, charged, (9.0, 9.0), 0).source.guarantee == later.mechanism.guarantee
+    same = reserve(CLIENT, state, 0, epochs=epochs)
+    assert same is not None
+    kept = keep(CLIENT, same, state.pinned[0], 0)
+    assert kept.source.guarantee == CLIENT.mechanism.guarantee
+
+
+def test_places_that_were_pinned_in_another_region_are_no_places_here() -> None:
+    """Place 0 is a corner of both; what was pinned at the one must not be shown at the other."""
+    epochs, elsewhere = Epochs(3600), other_client(cell="2")
+    state = pin(CLIENT, State(), (0.2, 0.2), 0, epochs=epochs)
+    for point in ((0.2, 0.2), (5.0, 3.0), (99.0, 99.0)):
+        with pytest.raises(InvalidProblemError, match="pinned places of this server's region"):
+            locate(elsewhere, state, point, 0, epochs=epochs)
+    with pytest.raises(InvalidProblemError, match="pin them anew"):
+        reserve(elsewhere, state, 0, epochs=epochs)
+    state = pin(elsewhere, state, (5.0, 3.0), 0, epochs=epochs)
+    place = elsewhere.snap((5.0, 3.0))
+    assert set(state.pinned) == {place}
+    assert locate(elsewhere, state, (5.0, 3.0), 0, epochs=epochs)[0] == state.pinned[place]
+
+
+def test_a_radius_costs_what_it_gives_away_between_places_far_apart() -> None:
+    """Between neighbors it claims 2 per km; a diagonal of a grid is protected by longer chains."""
+    region = Region.from_grid(4, 4, cell="0.5", unit="km")
+    near = Client(Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5)))
+    held = held_everywhere(near.mechanism)
+    assert held is not None
+    assert near.cost == held.epsilon > Fraction("2.8")
+    _, state = locate(near, State(), (0.2, 0.2), 0, epochs=Epochs(3600))
+    assert state.spent_in_all == held.epsilon
+    with pytest.raises(BudgetError):
+        locate(near, State(), (0.2, 0.2), 0, epochs=Epochs(3600, for_life=2))
+
+
+def test_a_mechanism_that_protects_some_places_by_nothing_is_never_within_a_budget() -> None:
+    scope = CLIENT.mechanism.guarantee.scope
+    apart = dataclasses.replace(CLIENT.mechanism, guarantee=MetricDP(2, "km", "0.1", scope=scope))
+    client = Client(apart, verified_digest=apart.digest)
+    for ask in (locate, pin):
+        with pytest.raises(BudgetError, match="no budget covers it"):
+            ask(client, State(), (0.2, 0.2), 0, epochs=Epochs(3600))
 
 
 def test_the_law_of_two_epochs_is_the_product_of_two_rows() -> None:
@@ -192,6 +283,33 @@ def test_states_and_rules_come_back_from_json() -> None:
     assert State.from_dict(json.loads(json.dumps(State().to_dict()))) == State()
 
 
+OLD = {
+    "mechanism": "7f",
+    "epoch": 4,
+    "day": 0,
+    "report": [1.5, 0.5],
+    "spent_today": "2",
+    "spent_in_all": "2",
+}
+"""As version 1 wrote a state."""
+
+
+def test_a_state_of_an_earlier_version_is_read_and_says_what_it_does_not_know() -> None:
+    state = State.from_dict({**OLD, "pinned": []})
+    assert state.report == (1.5, 0.5)
+    assert state.spent_in_all == 2
+    assert state.source == Source()
+    again, state = locate(CLIENT, state, (0.2, 0.2), 3600 * 4, epochs=Epochs(3600))
+    assert (again, state.source) == ((1.5, 0.5), Source())
+    _, state = locate(CLIENT, state, (0.2, 0.2), 3600 * 5, epochs=Epochs(3600))
+    assert state.spent_in_all == 4
+    assert state.source.guarantee == CLIENT.mechanism.guarantee
+    pinned = State.from_dict({**OLD, "pinned": [[0, [1.5, 0.5]]]})
+    with pytest.raises(InvalidProblemError, match="or of an old version"):
+        locate(CLIENT, pinned, (0.2, 0.2), 3600 * 5, epochs=Epochs(3600))
+    assert pin(CLIENT, pinned, (0.2, 0.2), 3600 * 5, epochs=Epochs(3600)).spent_in_all == 4
+
+
 def test_states_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InvalidProblemError):
         State(spent_today=Fraction(2), spent_in_all=Fraction(1))
@@ -199,6 +317,15 @@ def test_states_that_make_no_sense_are_refused() -> None:
         State(epoch=3)
     with pytest.raises(InvalidProblemError):
         State.from_dict({**State().to_dict(), "epoch": "3"})
+    with pytest.raises(InvalidProblemError):
+        State.from_dict({**State().to_dict(), "spent_in_all": "1e300000000"})
+    with pytest.raises(InvalidProblemError):
+        State(pinned={0: (1.0, 2.0)})
+    with pytest.raises(InvalidProblemError):
+        State(region="here")
+    private = PureDP(1, neighbors="replace-one").to_dict()
+    with pytest.raises(InvalidProblemError, match="metric privacy"):
+        Source.from_dict({"mechanism": "", "guarantee": private})
     with pytest.raises(InvalidProblemError):
         Epochs(per_day=0)
 

@@ -10,23 +10,23 @@ import pytest
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
 from discreet.core.outcome import Unproven
-from discreet.lrgeo.audited import Audit, audited_design
-from discreet.lrgeo.baselines import (
+from discreet.core.spaces.metric import MetricSpace
+from discreet.lrgeo.as_published.baselines import (
     BASELINES,
     PrintedExponential,
     baseline,
     remapped_cost,
 )
-from discreet.lrgeo.composite import composite_check
-from discreet.lrgeo.exponential_form import ExponentialForm
-from discreet.lrgeo.frozen_scales import FrozenScales, Scales, frozen_scales, local_matrix
-from discreet.lrgeo.instance import Instance
-from discreet.lrgeo.lr_geo import LRGeo
-from discreet.lrgeo.lr_omg import LROMG
-from discreet.lrgeo.published import reproduce
-from discreet.lrgeo.released import AsReleased
+from discreet.lrgeo.as_published.lr_geo import LRGeo
+from discreet.lrgeo.as_published.lr_omg import LROMG
+from discreet.lrgeo.as_published.protocol import reproduce
+from discreet.lrgeo.as_published.released import AsReleased
+from discreet.lrgeo.local.composite import composite_check
+from discreet.lrgeo.local.exponential_form import ExponentialForm
+from discreet.lrgeo.local.instance import Instance
+from discreet.lrgeo.methods.audited import Trial, audited_design
+from discreet.lrgeo.methods.frozen_scales import FrozenScales, Scales, frozen_scales, local_matrix
 from discreet.metricdp.verify import verify
 from lrgeo.published_cases import batch, grid, line
 
@@ -178,8 +178,7 @@ def test_the_released_variant_has_twenty_rows_and_infinite_ratios() -> None:
 
 def test_the_released_variant_solves_the_same_program_whatever_the_size_of_the_map() -> None:
     from discreet.core.randomness.bits import SeededBits
-    from discreet.lrgeo.geo_ind_graph import GeoIndGraph
-    from discreet.lrgeo.lr_set import lr_set
+    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph, lr_set
 
     method = AsReleased(reach=20.0, r_exp=1.0, r_obf=2.0)
     for side in (7, 14):
@@ -260,7 +259,7 @@ def test_scales_from_elsewhere_leave_no_rows() -> None:
 
 def test_the_audited_composite_is_private_for_all_pairs_exactly() -> None:
     four = grid(4)
-    trials: list[Audit] = []
+    trials: list[Trial] = []
     about = (square(4), four, MetricDP(1, "km"), FrozenScales(reach=2, r_exp=1.0))
     repaired = audited_design(*about, gamma=1.0, on_audit=trials.append)
     assert verify(repaired).passed
@@ -279,7 +278,7 @@ def test_the_audited_composite_is_private_for_all_pairs_exactly() -> None:
 
 
 def test_rows_that_keep_the_promise_are_taken_as_they_are() -> None:
-    trials: list[Audit] = []
+    trials: list[Trial] = []
     made = audited_design(
         square(4),
         grid(4),

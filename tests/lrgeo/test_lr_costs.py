@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.clr_geo import clr_geo
-from discreet.lrgeo.cost_bounds import lower_bound, upper_bound
-from discreet.lrgeo.cost_table import CostTable
-from discreet.lrgeo.exponential_form import ExponentialForm
-from discreet.lrgeo.geo_ind_graph import GeoIndGraph
-from discreet.lrgeo.instance import Instance, trip_cost
+from discreet.lrgeo.as_published.cost_bounds import lower_bound, upper_bound
+from discreet.lrgeo.as_published.cost_table import CostTable
+from discreet.lrgeo.local.clr_geo import clr_geo
+from discreet.lrgeo.local.exponential_form import ExponentialForm
+from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
+from discreet.lrgeo.local.instance import Instance, trip_cost
 from lrgeo.published_cases import batch, detours, grid, sent
 
 SIDE = 12
@@ -126,7 +126,7 @@ def test_a_lower_bound_over_the_users_columns_is_above_the_optimum_over_all() ->
 
 
 def test_an_instance_of_a_region_has_its_distances_and_its_travel_costs() -> None:
-    from discreet.core.metric import MetricSpace
+    from discreet.core.spaces.metric import MetricSpace
 
     class Plain:
         space = MetricSpace.grid(2, 2, cell=1, unit="km")

@@ -11,17 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError, LimitReachedError
-from discreet.lrgeo.benders import clr_geo_benders
-from discreet.lrgeo.clr_geo import Central, clr_geo
-from discreet.lrgeo.coefficients import Coefficients, prepare, prepare_global
-from discreet.lrgeo.exponential_form import ExponentialForm
-from discreet.lrgeo.geo_ind_graph import GeoIndGraph
-from discreet.lrgeo.instance import Instance, trip_cost
-from discreet.lrgeo.lr_omg import lr_omg
-from discreet.lrgeo.lr_set import lr_set
-from discreet.lrgeo.obfuscation_range import obfuscation_range
-from discreet.lrgeo.request_disc import draw_center, request_radius
-from discreet.lrgeo.violations import exponential_entries, violation_bound, violations
+from discreet.lrgeo.as_published.benders import clr_geo_benders
+from discreet.lrgeo.as_published.lr_omg import lr_omg
+from discreet.lrgeo.as_published.request_disc import draw_center, request_radius
+from discreet.lrgeo.as_published.violations import exponential_entries, violation_bound, violations
+from discreet.lrgeo.local.clr_geo import Central, clr_geo
+from discreet.lrgeo.local.coefficients import (
+    Coefficients,
+    obfuscation_range,
+    prepare,
+    prepare_global,
+)
+from discreet.lrgeo.local.exponential_form import ExponentialForm
+from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph, lr_set
+from discreet.lrgeo.local.instance import Instance, trip_cost
 from lrgeo.published_cases import batch, grid, line, sent
 
 EIGHT = grid(8)
@@ -215,7 +218,7 @@ def test_without_initial_cuts_the_master_has_to_learn_what_a_row_is() -> None:
 
 def test_initial_cuts_are_kept_by_the_optimum() -> None:
     from discreet.core.lp import solve
-    from discreet.lrgeo.benders import initial_cuts
+    from discreet.lrgeo.as_published.benders import initial_cuts
 
     users = sent(batch(EIGHT, users_of(3)))
     central = Central(users, ExponentialForm(1.0, 2.0, 4.0), 1.0, 64)
@@ -249,9 +252,9 @@ def test_the_uploaded_matrices_have_no_price_for_what_lies_outside_the_range() -
 
 def test_one_user_with_all_places_is_the_constopt_of_metric_designs() -> None:
     from discreet.core.guarantee import MetricDP
-    from discreet.core.metric import MetricSpace
+    from discreet.core.spaces.metric import MetricSpace
     from discreet.metricdp import Problem, design
-    from discreet.metricdp.constopt import ConstOPT
+    from discreet.metricdp.methods.constopt import ConstOPT
 
     four = grid(4)
     space = MetricSpace.grid(4, 4, cell=1, unit="km")

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.anchored import AnchoredChannel
 from discreet.core.certificate import Certificate, Check
+from discreet.core.channels.implicit import AnchoredChannel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor
 from discreet.core.guarantee import MetricDP

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.geo import great_circle
-from discreet.core.lattice import LatticeLengths
-from discreet.core.plane import PlaneLengths
+from discreet.core.spaces.geography import great_circle
+from discreet.core.spaces.lattice import LatticeLengths
+from discreet.core.spaces.plane import PlaneLengths
 from discreet.lrgeo import Region
-from discreet.lrgeo._plane import cosine_for, plane_to_sphere, sphere_to_plane
+from discreet.lrgeo.places.plane import cosine_for, plane_to_sphere, sphere_to_plane
 from meta.canary import leaks
 
 GRID = Region.from_grid(4, 5, cell="0.5", unit="km", origin=(41.88, 12.46))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
 import numpy as np
 import pytest
 
 from discreet.core.errors import CertificateError, InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP
-from discreet.lrgeo import Mechanism, Region, RegionDesign, design, travel_loss, verify
-from discreet.lrgeo.design import Step
+from discreet.lrgeo import LRGeo, Mechanism, Region, RegionDesign, design, travel_loss, verify
+from discreet.lrgeo.design import DesignStep
 from discreet.metricdp import Problem
 from discreet.metricdp import design as metric_design
 
@@ -32,8 +35,8 @@ def test_a_design_lies_between_the_bounds_of_the_whole_problem(epsilon: str) -> 
 
 def test_targets_make_another_mechanism_and_the_prior_counts() -> None:
     guarantee = MetricDP(2, "km")
-    plain = design(GRID, guarantee, method="one step")
-    aimed = design(GRID, guarantee, targets=[0, 24], weights=[0.25, 0.75], method="one step")
+    plain = design(GRID, guarantee, method="one-step")
+    aimed = design(GRID, guarantee, targets=[0, 24], weights=[0.25, 0.75], method="one-step")
     assert aimed.problem is not None
     assert np.allclose(aimed.problem.loss, travel_loss(GRID.travel, [0, 24], [0.25, 0.75]))
     assert aimed.channel.digest != plain.channel.digest
@@ -55,10 +58,10 @@ def test_places_on_the_sphere_that_are_no_grid() -> None:
 
 
 def test_steps_are_told_and_named() -> None:
-    told: list[Step] = []
+    told: list[DesignStep] = []
     made = design(GRID, MetricDP(4, "km"), gap=0.2, on_iteration=told.append)
-    assert [step.method for step in told] == ["closed form", "one step", "two steps", "bound"]
-    assert made.provenance.method in {"closed form", "anchored"}
+    assert [step.method for step in told] == ["closed-form", "one-step", "two-steps", "bound"]
+    assert made.provenance.method in {"closed-form", "anchored"}
     assert len(made.provenance.method_trace) == 4
     assert "25 places" in repr(made)
 
@@ -66,7 +69,7 @@ def test_steps_are_told_and_named() -> None:
 def test_very_little_time_gives_what_is_verified_by_then() -> None:
     made = design(GRID, MetricDP(4, "km"), time_limit=1e-6)
     assert made.certificate.passed
-    assert made.provenance.method == "closed form"
+    assert made.provenance.method == "closed-form"
 
 
 def test_a_gap_that_is_not_reached_comes_with_the_design() -> None:
@@ -85,7 +88,7 @@ def test_tails_alone_always_work() -> None:
 
 
 def test_a_radius_binds_near_pairs_and_says_what_follows_for_all() -> None:
-    made = design(GRID, MetricDP(2, "km", "0.5"), method="one step")
+    made = design(GRID, MetricDP(2, "km", "0.5"), method="one-step")
     scope = made.guarantee.scope
     assert scope is not None
     assert scope.all_pairs_epsilon is not None
@@ -96,7 +99,7 @@ def test_a_radius_binds_near_pairs_and_says_what_follows_for_all() -> None:
 def test_very_many_places_have_tails_that_bind_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from discreet.core import lengths
+    from discreet.core.spaces import lengths
 
     monkeypatch.setattr(lengths, "DENSE_LIMIT", 30)
     monkeypatch.setattr(sys.modules["discreet.lrgeo.design"], "_MOST", 30)
@@ -109,7 +112,7 @@ def test_very_many_places_have_tails_that_bind_all_pairs(monkeypatch: pytest.Mon
     with pytest.raises(LimitReachedError):
         design(region, MetricDP(1, "km"), gap=0.1)
     with pytest.raises(InvalidProblemError, match="tails"):
-        design(region, MetricDP(1, "km"), method="one step")
+        design(region, MetricDP(1, "km"), method="one-step")
     with pytest.raises(InvalidProblemError, match="5120"):
         design(region, MetricDP(1, "km"), targets=[0])
     mechanism = Mechanism.from_design(made)
@@ -130,7 +133,7 @@ def test_very_many_places_have_tails_that_bind_all_pairs(monkeypatch: pytest.Mon
         {"targets": [0.5]},
         {"targets": [0], "weights": [0.5]},
         {"weights": [1.0]},
-        {"method": "closed form", "guarantee": MetricDP("0.5", "km")},
+        {"method": "closed-form", "guarantee": MetricDP("0.5", "km")},
     ],
 )
 def test_what_makes_no_sense_is_refused(more: dict[str, object]) -> None:
@@ -138,20 +141,47 @@ def test_what_makes_no_sense_is_refused(more: dict[str, object]) -> None:
         design(GRID, **{"guarantee": MetricDP(2, "km"), **more})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        ("closed-from", "got 'closed-from'; the nearest is 'closed-form'"),
+        ("magic", "one of closed-form, one-step, two-steps, three-steps, tails, got 'magic'$"),
+        (LRGeo, "got a type$"),
+        (3.5, "got a float$"),
+    ],
+)
+def test_another_method_is_refused_with_the_names_that_are_there(method: Any, told: str) -> None:
+    with pytest.raises(InvalidProblemError, match=told):
+        design(GRID, MetricDP(2, "km"), method=method)
+
+
+def test_names_of_methods_that_earlier_versions_wrote_are_read() -> None:
+    for name in ("closed form", "closed_form"):
+        assert design(GRID, MetricDP(4, "km"), method=name).provenance.method == "closed-form"
+
+
+def test_a_design_and_its_mechanism_have_the_same_fields_and_gap() -> None:
+    made = design(GRID, MetricDP(2, "km"), gap=0.5)
+    mechanism = Mechanism.from_design(made)
+    for part in fields(Mechanism):
+        assert getattr(mechanism, part.name) is getattr(made, part.name)
+    assert mechanism.gap == made.gap is not None
+
+
 def test_a_method_whose_answer_is_not_private_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bug in a candidate is caught by the verifier, never returned."""
     import sys
 
-    module = sys.modules["discreet.lrgeo._candidates"]
+    module = sys.modules["discreet.lrgeo.candidates"]
     honest = module._rate
     monkeypatch.setattr(module, "_rate", lambda guarantee: honest(guarantee) * 2)
     with pytest.raises((CertificateError, InvalidProblemError)):
-        design(GRID, MetricDP(4, "km"), method="closed form")
+        design(GRID, MetricDP(4, "km"), method="closed-form")
 
 
 def test_the_program_for_all_pairs_is_the_same_however_it_is_written_down() -> None:
     """A list of all pairs and the table of distances give the same inequalities."""
-    from discreet.metricdp.anchored import _ratios, _ratios_of_all
+    from discreet.metricdp.methods.anchored import _ratios, _ratios_of_all
 
     distances = np.ldexp(GRID.space.distances.astype(np.float64), -GRID.space.scale_bits)
     pairs = np.argwhere(np.triu(np.ones((25, 25), dtype=bool), 1)).astype(np.int32)

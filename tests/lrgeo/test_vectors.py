@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.anchored import AnchoredChannel, Ball
 from discreet.core.certificate import Certificate, Check
+from discreet.core.channels.implicit import AnchoredChannel, Ball
 from discreet.core.guarantee import MetricDP
 from discreet.core.outcome import Provenance
 from discreet.lrgeo import Mechanism, Region

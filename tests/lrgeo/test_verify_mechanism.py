@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.anchored import AnchoredChannel, Ball
+from discreet.core.channels.implicit import AnchoredChannel, Ball
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.lrgeo import verify
 
 SPACE = MetricSpace.grid(3, 3, cell=1, unit="km")
@@ -102,7 +102,8 @@ def test_very_many_places_are_verified_by_the_theorem(monkeypatch: pytest.Monkey
 
 def test_beyond_a_table_all_pairs_are_bound_by_tails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Row totals of far pairs need no look; the verdict is that of all pairs of the same channel with a table."""
-    from discreet.core import check_anchored, lengths
+    from discreet.core.channels import check_implicit as check_anchored
+    from discreet.core.spaces import lengths
     from discreet.metricdp import tail_channel
 
     grid = MetricSpace.grid(7, 7, cell=1, unit="km")

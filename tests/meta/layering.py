@@ -1,9 +1,11 @@
 """Read the imports of a source tree and name those that do not point to the ground.
 
-The layers, from the ground up: core; the mechanisms; datasets and testing; evaluate; the edges. ``lrgeo`` may import
-``metricdp``. A ``verify.py`` imports its problem, core without the solvers, NumPy and the standard library, and nothing
-else, since the checker must share no code with what it checks; for the same reason a ``problem.py`` imports core alone
-and, where its data come as tables, the reader ``_tables.py`` beside it.
+:data:`MAY_IMPORT` is the whole matrix, edges included: a room imports what stands in its row, and itself. ``cli``,
+``service`` and ``studio`` do not import one another, but for the commands that start or record them
+(:data:`LAUNCHERS`). ``lrgeo`` may import ``metricdp``. A ``verify.py`` imports its problem, core without the solvers,
+NumPy and the standard library, and nothing else, since the checker must share no code with what it checks; for the same
+reason a ``problem.py`` imports core alone. What a paper prints without a valid guarantee (``as_published``) is imported
+by judges, by the face of its own mechanism for types alone, and by nothing else; registries name it as text.
 """
 
 from __future__ import annotations
@@ -17,20 +19,41 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MECHANISMS = frozenset({"metricdp", "lrgeo", "hierarchy", "kanonymity", "submodular"})
-EDGES = frozenset(
-    {"artefact", "experiments", "ledger", "plot", "report", "cli", "service", "studio"}
-)
+GROUND = frozenset({"core", "tables"})
+JUDGED = GROUND | MECHANISMS | {"datasets", "evaluate"}
+SHOWN = JUDGED | {"artefact", "plot", "report"}
+EDGES = frozenset({"artefact", "ledger", "plot", "report", "web", "cli", "service", "studio"})
+"""Rooms that may need what is installed by an extra."""
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "core": frozenset(),
-    **{mechanism: frozenset({"core"}) for mechanism in MECHANISMS},
-    "lrgeo": frozenset({"core", "metricdp"}),
-    "datasets": frozenset({"core"}),
+    "tables": frozenset({"core"}),
+    **dict.fromkeys(MECHANISMS, GROUND),
+    "lrgeo": GROUND | {"metricdp"},
     "testing": frozenset({"core"}),
-    "evaluate": MECHANISMS | {"core"},
+    "datasets": frozenset({"core"}),
+    "evaluate": JUDGED,
+    "ledger": frozenset({"core"}),
+    "artefact": GROUND | MECHANISMS,
+    "plot": JUDGED | {"artefact"},
+    "report": JUDGED | {"artefact", "plot", "ledger"},
+    "web": frozenset({"core", "lrgeo"}),
+    "service": GROUND | {"lrgeo", "metricdp", "evaluate", "artefact", "web"},
+    "studio": SHOWN | {"ledger", "web"},
+    "cli": SHOWN | {"ledger", "web", "façade"},
 }
-ALL = frozenset(MAY_IMPORT) | EDGES
-MAY_IMPORT |= dict.fromkeys(EDGES, ALL | {"façade"})
+ALL = frozenset(MAY_IMPORT)
+
+LAUNCHERS: dict[tuple[str, ...], str] = {
+    ("cli", "locate"): "service",
+    ("cli", "serve"): "service",
+    ("cli", "studio"): "studio",
+    # The service is attacked and audited as its users run it, and its traffic is recorded at its door.
+    ("cli", "attack"): "service",
+    ("cli", "audit"): "service",
+    ("cli", "demo"): "service",
+}
+"""Module -> the edge that it starts, and therefore imports."""
 
 HARD = frozenset({"numpy", "scipy", "narwhals"})
 """Third-party packages that anything above core may import anywhere."""
@@ -103,16 +126,26 @@ def judge(parts: tuple[str, ...], name: str) -> str | None:
         return judge_foreign(parts, target[0])
     # ``from discreet import X`` with a capital or unknown X goes through the façade.
     part = target[1] if len(target) > 1 and target[1] in ALL else "façade"
-    if parts[-1] == "verify" and not is_trusted(target) and target[1:3] != [own, "problem"]:
+    if is_verifier(parts) and not is_trusted(target) and target[1:3] != [own, "problem"]:
         return f"a verifier imports {name}"
-    if parts[-1] == "problem" and not is_trusted(target) and target[1:3] != [own, "_tables"]:
+    if parts[-1] == "problem" and not is_trusted(target):
         return f"a problem imports {name}"
     within = parts[1:-1] == ("problem",)
     if within and not (is_trusted(target) or target[1:3] == [own, "problem"]):
         return f"a problem imports {name}"
-    if part != own and part not in MAY_IMPORT[own]:
+    if "as_published" in target[2:] and not _may_use_unproven(parts, target):
+        return f"{own} imports {name}, which has no guarantee"
+    if part != own and part not in MAY_IMPORT[own] and LAUNCHERS.get(parts) != part:
         return f"{own} imports {part}"
     return None
+
+
+def _may_use_unproven(parts: tuple[str, ...], target: list[str]) -> bool:
+    """Tell whether a module is a judge, the face of the mechanism, or of those published forms itself."""
+    own = parts[0]
+    return own == "evaluate" or (
+        target[1] == own and ("as_published" in parts or parts == (own, "__init__"))
+    )
 
 
 def judge_foreign(parts: tuple[str, ...], package: str) -> str | None:
@@ -124,17 +157,19 @@ def judge_foreign(parts: tuple[str, ...], package: str) -> str | None:
             if own == "core" and package in NOT_IN_CORE
             else None
         )
-    if parts[-1] == "verify":
+    if is_verifier(parts):
         return None if package == "numpy" else f"a verifier imports {package}"
     if package == "numba":
         return (
             None
-            if parts[-1] in {"_jit", "_kernels"}
-            else "numba is imported outside _jit.py and _kernels.py"
+            if parts[-1] == "jit" or "kernels" in parts[:-1]
+            else "numba is imported outside core/jit.py and the folders kernels/"
         )
     if package == "highspy":
         return None if parts[:2] == ("core", "lp") else "highspy is imported outside core/lp"
     if own in EDGES:
+        return None
+    if own == "tables" and package in {"polars", "pyarrow"}:
         return None
     if own == "testing" and package in {"hypothesis", "pytest"}:
         return None
@@ -144,6 +179,11 @@ def judge_foreign(parts: tuple[str, ...], package: str) -> str | None:
     if package not in HARD or (own == "core" and package == "narwhals"):
         return f"{own} imports {package}, which is no hard dependency of it"
     return None
+
+
+def is_verifier(parts: tuple[str, ...]) -> bool:
+    """Tell whether a module is the checker of a mechanism; the command of this name only calls one."""
+    return parts[-1] == "verify" and parts[0] in MECHANISMS
 
 
 def is_trusted(target: list[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.randomness.bits import SeededBits
 from meta.canary import SENTINEL, leaks

@@ -79,6 +79,12 @@ this is not Python
 ```
 """
 
+PROJECT = """
+[tool.pytest.ini_options]
+pythonpath = ["src", "reproduction/src"]
+filterwarnings = ["error"]
+"""
+
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -87,12 +93,14 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> str:
     files = {
         "src/made/__init__.py": "",
         "src/made/up.py": MODULE,
+        "reproduction/src/papers/__init__.py": "",
+        "reproduction/src/papers/page.py": MODULE,
         "docs/good.md": PAGE,
         "docs/bad.md": PAGE.replace("x + 1\n2", "x + 1\n3"),
         "docs/broken.md": PAGE.replace("x = 1", "x = y"),
         "docs/words.md": "# No example\n",
         "README.md": PAGE,
-        "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\nfilterwarnings = ["error"]\n',
+        "pyproject.toml": PROJECT,
     }
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -106,6 +114,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> str:
         "-p",
         "no:cacheprovider",
         "src",
+        "reproduction",
         "docs",
         "README.md",
     ]
@@ -121,6 +130,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> str:
     [
         "src/made/up.py::module",
         "src/made/up.py::good",
+        "reproduction/src/papers/page.py::module",
         "docs/good.md::examples",
         "README.md::examples",
     ],
@@ -144,7 +154,7 @@ def test_false_examples_fail(outcome: str, item: str) -> None:
 
 
 def test_nothing_else_is_collected_and_lines_are_those_of_the_file(outcome: str) -> None:
-    assert "5 failed, 4 passed" in outcome
+    assert "8 failed, 6 passed" in outcome
     line = 1 + MODULE.splitlines().index("    >>> answer")
     assert re.search(rf"made/up\.py, line {line}, .*did not evaluate as expected", outcome)
     assert re.search(r'docs/broken\.md", line 4, in <module>', outcome)

@@ -12,7 +12,9 @@ def shared(names: list[str]) -> list[str]:
 
 
 def test_no_two_test_files_share_a_name() -> None:
-    found = [path.name for path in Path(__file__).parents[1].rglob("test_*.py")]
+    root = Path(__file__).parents[2]
+    folders = (root / "tests", root / "reproduction" / "tests")
+    found = [path.name for folder in folders for path in folder.rglob("test_*.py")]
     assert shared(found) == []
 
 

@@ -40,7 +40,8 @@ def entries(bib: str) -> dict[str, tuple[str, set[str]]]:
 def uses() -> dict[str, set[str]]:
     """Map each cited key to the files that cite it."""
     found: dict[str, set[str]] = {}
-    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]:
+    sources = [path for part in ("src", "reproduction/src") for path in (ROOT / part).rglob("*.py")]
+    for path in [*sources, *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]:
         if path.is_file() and "_build" not in path.parts:
             for key in cited(path.read_text(encoding="utf-8"), page=path.suffix == ".md"):
                 found.setdefault(key, set()).add(path.name)
@@ -51,6 +52,10 @@ def test_every_cited_source_has_an_entry() -> None:
     found = uses()
     assert len(found) > 5
     assert {key: files for key, files in found.items() if key not in entries(BIB)} == {}
+
+
+def test_every_entry_is_cited() -> None:
+    assert sorted(set(entries(BIB)) - set(uses())) == []
 
 
 def test_every_entry_is_complete_and_written_once() -> None:

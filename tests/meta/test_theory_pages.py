@@ -44,7 +44,7 @@ Nowhere: what is printed is what is done, as far as we saw.
 
 Methods: `kernel`, `direct`.
 
-`discreet.metricdp.kernel.Kernel`; `tests/metricdp/test_kernel.py`, `test_it_is_so`.
+`discreet.metricdp.methods.kernel.Kernel`; `tests/metricdp/test_kernel.py`, `test_it_is_so`.
 """
 
 
@@ -76,8 +76,8 @@ def test_a_good_page_has_no_faults(root: Path) -> None:
         ),
         ("```python", "```text", "'An example' has no example that runs"),
         ("2\n\n```", "\n```", "the example shows nothing"),
-        ("kernel.Kernel", "kernel.Colonel", "nothing is discreet.metricdp.kernel.Colonel"),
-        ("discreet.metricdp.kernel.", "", "no code is named"),
+        ("kernel.Kernel", "kernel.Colonel", "nothing is discreet.metricdp.methods.kernel.Colonel"),
+        ("discreet.metricdp.methods.kernel.", "", "no code is named"),
         (
             "tests/metricdp/test_kernel.py",
             "tests/metricdp/test_kernels.py",
@@ -120,9 +120,9 @@ def test_each_method_has_one_page() -> None:
     ("name", "there"),
     [
         ("discreet.metricdp", True),
-        ("discreet.metricdp.kernel.Kernel.solve", True),
-        ("discreet.metricdp._kernels", True),
-        ("discreet.metricdp.kernel.Kernel.sings", False),
+        ("discreet.metricdp.methods.kernel.Kernel.solve", True),
+        ("discreet.metricdp.kernels.columns", True),
+        ("discreet.metricdp.methods.kernel.Kernel.sings", False),
         ("discreet.metricdp.colonel", False),
         ("discreet.nothing.at.all", False),
         ("nothing.at.all", False),

@@ -10,20 +10,19 @@ import pytest
 from discreet import MetricDP, lrgeo
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.methods import METHODS as TABLES
-from discreet.kanonymity.methods import UNPROVEN as TABLES_UNPROVEN
-from discreet.lrgeo.baselines import BASELINES
+from discreet.lrgeo.as_published.baselines import BASELINES
 from discreet.submodular.methods import METHODS as CHOICES
 from discreet.submodular.methods import WITHOUT_GUARANTEE as CHOICES_WITHOUT
 from meta.theory_pages import faults, pages_of, without_page
 
-DESIGNS = ("closed form", "one step", "two steps", "three steps", "tails")
+DESIGNS = ("closed-form", "one-step", "two-steps", "three-steps", "tails")
 """What ``lrgeo.design`` takes as its method."""
 
 
 def published() -> set[str]:
     """Find what ``lrgeo.reproduce`` runs: the classes of the package that give rows and a reason."""
     found = set()
-    for module in pkgutil.iter_modules(lrgeo.__path__, "discreet.lrgeo."):
+    for module in pkgutil.walk_packages(lrgeo.__path__, "discreet.lrgeo."):
         for name, kind in vars(import_module(module.name)).items():
             protocol = getattr(kind, "_is_protocol", False)
             if isinstance(kind, type) and hasattr(kind, "reason") and not protocol:
@@ -33,7 +32,7 @@ def published() -> set[str]:
 
 REGISTRIES = {
     "lrgeo": [*DESIGNS, *BASELINES, *published()],
-    "kanonymity": [*TABLES, *TABLES_UNPROVEN],
+    "kanonymity": [*TABLES],
     "submodular": [*CHOICES, *CHOICES_WITHOUT],
 }
 PAGES = {folder: pages_of(folder) for folder in REGISTRIES}
@@ -56,7 +55,11 @@ def test_a_page_has_its_sections_and_names_what_is_there(folder: str, page: str)
     ("old", "new", "fault"),
     [
         ("## Proof", "## Idea", "section 3 is 'Idea'"),
-        ("split_carry.SplitCarry`", "split_carry.Carry`", "nothing is discreet.kanonymity.split"),
+        (
+            "split_carry.SplitCarry`",
+            "split_carry.Carry`",
+            "nothing is discreet.kanonymity.methods.split",
+        ),
         ("kanonymity/test_split", "test_split", "no file tests/test_split_carry.py"),
         ("`test_blocks_are", "`test_blocks_were", "no test test_blocks_were_at_most"),
     ],

@@ -1,4 +1,4 @@
-"""What files may not say: no machine, no unfinished business, no second version number, no file beyond 400 lines."""
+"""What files may not say: no machine, no unfinished business, no second version number, no file beyond 600 lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 400
+MOST_LINES = 600
 
 MACHINE = re.compile(r"(?<![\w.])/(?:work|tmp|home|root|Users)/\w|[A-Z]:\\\\?Users")
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
@@ -61,13 +61,20 @@ def test_no_file_holds_an_address_of_a_registry() -> None:
 
 
 def test_nothing_is_left_unfinished() -> None:
-    inside = [path for path in ours() if path.relative_to(ROOT).parts[0] in {"src", "docs"}]
+    inside = [
+        path
+        for path in ours()
+        if path.relative_to(ROOT).parts[0] in {"src", "reproduction", "docs"}
+    ]
     assert len(inside) > 10
     assert matches(UNFINISHED, inside) == []
 
 
-def test_no_source_file_is_longer_than_400_lines() -> None:
-    inside = [path for path in ours() if path.suffix == ".py" and ROOT / "src" in path.parents]
+def test_no_source_file_is_longer_than_600_lines() -> None:
+    sources = {ROOT / "src", ROOT / "reproduction" / "src"}
+    inside = [
+        path for path in ours() if path.suffix == ".py" and not sources.isdisjoint(path.parents)
+    ]
     assert too_long(inside) == []
 
 
@@ -118,4 +125,4 @@ def test_a_long_file_is_rejected(tmp_path: Path) -> None:
     path.write_text("x\n" * MOST_LINES, encoding="utf-8")
     assert too_long([path]) == []
     path.write_text("x\n" * (MOST_LINES + 1), encoding="utf-8")
-    assert too_long([path]) == ["a.py: 401 lines"]
+    assert too_long([path]) == [f"a.py: {MOST_LINES + 1} lines"]

@@ -28,8 +28,8 @@ EXAMPLE = re.compile(r"^```python\n>>> .*?^```$", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"^(?!>>> |\.\.\. |```)\S", re.MULTILINE)
 QUOTED = re.compile(r"`([^`\n]+)`")
 METHODS = re.compile(r"^Methods?: ((?:`[^`]+`(?:, | and )?)+)\.", re.MULTILINE)
-OBJECT = re.compile(r"discreet(?:\.\w+)+")
-FILE = re.compile(r"(?:tests|benchmarks|src|docs)/[\w./-]+")
+OBJECT = re.compile(r"discreet(?:_reproduction)?(?:\.\w+)+")
+FILE = re.compile(r"(?:reproduction/)?(?:tests|benchmarks|src|docs)/[\w./-]+")
 CITED = re.compile(r"\[[A-Z][A-Za-z]*\d{2}[a-z]?\]_")
 LEAST_WORDS = 5
 

@@ -1,4 +1,4 @@
-"""Test what people install: the built wheel, without extras, in a fresh environment, from another directory."""
+"""Test what people install: the built wheels, without extras, in a fresh environment, from another directory."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".wheel-venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+PIP = [str(BIN / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
 HINT = 'pip install "discreet[cli]"'
 
 IMPORTS = """
@@ -42,20 +43,38 @@ assert design.channel.report(0) in (0, 1)
 """
 
 
-def complaints(names: list[str]) -> list[str]:
+ADDS = """
+from importlib.metadata import entry_points
+(found,) = entry_points(group="discreet.commands")
+print(found.name, found.value)
+"""
+
+NEEDED = {
+    "discreet": ("discreet/__init__.py", "discreet/py.typed", "discreet/core/exact.py"),
+    "discreet_reproduction": (
+        "discreet_reproduction/__init__.py",
+        "discreet_reproduction/py.typed",
+        "discreet_reproduction/command.py",
+        "discreet_reproduction/templates/experiment.html",
+    ),
+}
+"""Package -> some of what its wheel must hold."""
+
+
+def complaints(names: list[str], package: str = "discreet") -> list[str]:
     """Say what the contents of a wheel lack, or hold too much.
 
     Parameters
     ----------
     names
         The paths inside the wheel.
+    package
+        A key of ``NEEDED``.
     """
     found = [
-        f"{name} does not belong"
-        for name in names
-        if name.split("/")[0].split("-")[0] != "discreet"
+        f"{name} does not belong" for name in names if name.split("/")[0].split("-")[0] != package
     ]
-    needed = ("discreet/__init__.py", "discreet/py.typed", "discreet/core/exact.py")
+    needed = NEEDED[package]
     found += [f"{name} is missing" for name in needed if name not in names]
     if not any(name.endswith("licenses/LICENSE") for name in names):
         found.append("the licence is missing")
@@ -65,9 +84,11 @@ def complaints(names: list[str]) -> list[str]:
 def main() -> None:
     """Build, install, use; the first thing that is wrong ends it."""
     with tempfile.TemporaryDirectory() as folder:
-        wheel = build(Path(folder))
+        wheel = build(ROOT, Path(folder) / "library")
         names = zipfile.ZipFile(wheel).namelist()
+        papers = build(ROOT / "reproduction", Path(folder) / "papers")
         found = complaints(names)
+        found += complaints(zipfile.ZipFile(papers).namelist(), "discreet_reproduction")
         if found:
             sys.exit("wheel: " + "; ".join(found))
         install(wheel)
@@ -84,13 +105,17 @@ def main() -> None:
         if "discreet/cli/__init__.py" in names:
             ask_for_the_extra(folder)
             done.append("names the missing extra")
-    print(f"wheel: {wheel.name} without extras {', '.join(done)}")  # noqa: T201 - a gate says what it saw
+        # Without what it depends on: the library is here, and its extra was just shown to be asked for.
+        subprocess.run([*PIP, "--no-deps", str(papers)], check=True)
+        if run(ADDS, folder).split() != ["reproduce", "discreet_reproduction.command:app"]:
+            sys.exit(f"wheel: {papers.name} does not add the command reproduce")
+    print(f"wheel: {wheel.name} without extras {', '.join(done)}; {papers.name} adds reproduce")  # noqa: T201 - a gate says what it saw
 
 
-def build(folder: Path) -> Path:
-    """Build the wheel with what is installed here."""
+def build(source: Path, folder: Path) -> Path:
+    """Build the wheel of a project with what is installed here."""
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
-    done = subprocess.run([*command, str(ROOT)], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"wheel: it does not build\n{done.stdout}{done.stderr}")
     (wheel,) = folder.glob("*.whl")
@@ -101,8 +126,7 @@ def install(wheel: Path) -> None:
     """Make the environment anew and install the wheel alone."""
     shutil.rmtree(VENV, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
-    pip = [str(BIN / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "-c", str(ROOT / "constraints.txt"), str(wheel)], check=True)
+    subprocess.run([*PIP, "-c", str(ROOT / "constraints.txt"), str(wheel)], check=True)
 
 
 def run(script: str, folder: str) -> str:

@@ -14,13 +14,13 @@ from scipy.sparse import csr_array
 from discreet.core.errors import CertificateError, InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.lp import LinearProgram, solve
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem, design
-from discreet.metricdp import anchored as module
-from discreet.metricdp._interior import Blocks, _Normal, solve_blocks
-from discreet.metricdp.anchored import Anchored, _costs, anchored_blocks
-from discreet.metricdp.part import Limits, Part, Whole
-from discreet.metricdp.unwritten import anchored_channel
+from discreet.metricdp.implicit import anchored_channel
+from discreet.metricdp.interior import Blocks, _Normal, solve_blocks
+from discreet.metricdp.methods import anchored as module
+from discreet.metricdp.methods.anchored import Anchored, _costs, anchored_blocks
+from discreet.metricdp.part import Part, SearchLimits, WholeProblem
 
 
 def skewed(n: int, seed: int = 0) -> NDArray[np.float64]:
@@ -36,7 +36,7 @@ def part_of(
     seed: int = 0,
 ) -> Part:
     problem = Problem(space, utility_loss="euclidean", prior=skewed(space.n, seed), reports=reports)
-    return Whole(problem, space.adjacency(radius), Fraction(epsilon)).parts[0]
+    return WholeProblem(problem, space.adjacency(radius), Fraction(epsilon)).parts[0]
 
 
 def as_program(blocks: Blocks, cost: NDArray[np.float64]) -> LinearProgram:
@@ -99,7 +99,7 @@ def test_interior_points_find_the_optimum_of_highs(name: str) -> None:
 def test_what_it_finds_is_private_for_all_pairs_and_no_better_than_the_optimum(name: str) -> None:
     space, epsilon, radius, reports, reach = CASES[name]
     part = part_of(space, epsilon, radius, reports)
-    found = Anchored(radius=reach).solve(part, Limits())
+    found = Anchored(radius=reach).solve(part, SearchLimits())
     assert found is not None
     assert found.multipliers is None
     assert found.matrix is not None
@@ -108,9 +108,9 @@ def test_what_it_finds_is_private_for_all_pairs_and_no_better_than_the_optimum(n
     apart = np.abs(logs[:, None] - logs[None]).max(axis=2) - part.rate * part.paths
     # Rows are divided by sums that are 1 up to the tolerance.
     assert apart.max() < 1e-5
-    from discreet.metricdp.direct import Direct
+    from discreet.metricdp.methods.direct import Direct
 
-    best = Direct().solve(part, Limits()).matrix
+    best = Direct().solve(part, SearchLimits()).matrix
     assert best is not None
     optimum, reached = float((part.cost * best).sum()), float((part.cost * found.matrix).sum())
     assert reached > optimum * (1 - 1e-5)
@@ -149,7 +149,7 @@ def test_the_schur_complement_is_that_of_the_whole_matrix() -> None:
 
 def test_a_remap_never_costs_more() -> None:
     part = part_of(MetricSpace.grid(8, 8, cell=1, unit="km"), "0.5", "1.5")
-    once, twice = (Anchored(rounds=r).alternate(part, Limits()) for r in (1, 2))
+    once, twice = (Anchored(rounds=r).alternate(part, SearchLimits()) for r in (1, 2))
     assert twice.loss < once.loss
     assert len(np.unique(twice.labels)) < 64
 
@@ -167,7 +167,7 @@ def test_a_design_by_it_is_verified() -> None:
 
 def test_time_that_is_over_ends_with_what_there_is() -> None:
     part = part_of(MetricSpace.grid(6, 6, cell=1, unit="km"), "0.5")
-    found = Anchored().solve(part, Limits(seconds=0.0))
+    found = Anchored().solve(part, SearchLimits(seconds=0.0))
     assert found is not None
     assert found.matrix is not None
     assert found.matrix.sum(axis=1) == pytest.approx(np.ones(36))
@@ -176,9 +176,9 @@ def test_time_that_is_over_ends_with_what_there_is() -> None:
 
 @pytest.mark.parametrize(
     ("share", "limits"),
-    [(1.0, Limits(seconds=9.0, handling=9.0)), (1e-9, Limits(seconds=9.0))],
+    [(1.0, SearchLimits(seconds=9.0, handling=9.0)), (1e-9, SearchLimits(seconds=9.0))],
 )
-def test_it_leaves_time_for_what_comes_after(share: float, limits: Limits) -> None:
+def test_it_leaves_time_for_what_comes_after(share: float, limits: SearchLimits) -> None:
     part = part_of(MetricSpace.grid(6, 6, cell=1, unit="km"), "0.5")
     found = Anchored(share=share).solve(part, limits)
     assert found is not None
@@ -188,7 +188,7 @@ def test_it_leaves_time_for_what_comes_after(share: float, limits: Limits) -> No
 def test_what_would_not_fit_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BYTES", 1000)
     part = part_of(MetricSpace.grid(4, 4, cell=1, unit="km"), "1")
-    found = Anchored().solve(part, Limits())
+    found = Anchored().solve(part, SearchLimits())
     assert found is not None
     assert found.matrix is None
     assert "was not built" in found.note
@@ -196,7 +196,7 @@ def test_what_would_not_fit_is_not_built(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_one_report_needs_no_program() -> None:
     part = part_of(MetricSpace.grid(4, 4, cell=1, unit="km"), "1", reports=[3])
-    assert Anchored().solve(part, Limits()) is None
+    assert Anchored().solve(part, SearchLimits()) is None
 
 
 def test_very_large_exponents_end_with_a_channel() -> None:
@@ -232,8 +232,8 @@ def test_its_answer_becomes_a_channel_that_is_never_written_down() -> None:
     rows = np.array([channel.row(i) for i in range(42)], dtype=np.float64)
     law = rows / rows.sum(axis=1, keepdims=True)
     loss = float((law * problem.cost[:, channel.names]).sum())
-    part = Whole(problem, space.adjacency(), Fraction("0.7")).parts[0]
-    assert loss == pytest.approx(Anchored().alternate(part, Limits()).loss, rel=2e-3)
+    part = WholeProblem(problem, space.adjacency(), Fraction("0.7")).parts[0]
+    assert loss == pytest.approx(Anchored().alternate(part, SearchLimits()).loss, rel=2e-3)
 
 
 def test_where_only_the_constant_is_feasible_it_is_what_comes_out() -> None:
@@ -241,9 +241,11 @@ def test_where_only_the_constant_is_feasible_it_is_what_comes_out() -> None:
     space = MetricSpace.grid(5, 5, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean", prior=skewed(25))
     constant = float(problem.cost.sum(axis=0).min())
-    part = Whole(problem, space.adjacency(), Fraction("0.5")).parts[0]
-    assert Anchored(radius=1.0).alternate(part, Limits()).loss == pytest.approx(constant, rel=1e-3)
-    assert Anchored(radius=2.0).alternate(part, Limits()).loss < 0.9 * constant
+    part = WholeProblem(problem, space.adjacency(), Fraction("0.5")).parts[0]
+    assert Anchored(radius=1.0).alternate(part, SearchLimits()).loss == pytest.approx(
+        constant, rel=1e-3
+    )
+    assert Anchored(radius=2.0).alternate(part, SearchLimits()).loss < 0.9 * constant
     made = anchored_channel(problem, MetricDP("0.5", "km"), method=Anchored(radius=1.0))
     assert made.certificate.passed
     assert made.channel.n_reports == 26

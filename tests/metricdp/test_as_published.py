@@ -9,10 +9,10 @@ import pytest
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
 from discreet.core.outcome import Unproven
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Benders, Direct, Problem, design
-from discreet.metricdp.published import as_published, as_released
+from discreet.metricdp.as_published.decomposition import as_published, as_released
 
 WITHIN = MetricDP(1, unit="km", radius="1.6")
 

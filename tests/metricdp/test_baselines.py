@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from fractions import Fraction
 from itertools import pairwise
@@ -13,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem, design
-from discreet.metricdp.baselines import (
+from discreet.metricdp.methods import BASELINES, METHODS
+from discreet.metricdp.methods.baselines import (
     BestConstant,
     Exponential,
     PlanarLaplace,
@@ -27,7 +27,6 @@ from discreet.metricdp.baselines import (
     bayes_remap,
     nearest_output_floor,
 )
-from discreet.metricdp.methods import BASELINES, METHODS
 from discreet.metricdp.verify import verify_channel
 
 if TYPE_CHECKING:
@@ -55,20 +54,17 @@ def most_nats_per_unit(matrix: NDArray[np.float64], space: MetricSpace) -> float
     return float((apart / (space.distances[i, j] * 2.0**-space.scale_bits)).max())
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", METHODS.proven)
 def test_every_name_is_a_method(name: str) -> None:
-    module, _, kind = METHODS[name].partition(":")
-    assert callable(getattr(importlib.import_module(module), kind)().solve)
+    assert callable(METHODS.resolve(name).solve)
 
 
 @pytest.mark.parametrize("name", BASELINES)
 @pytest.mark.parametrize("radius", [None, 1])
 def test_every_baseline_ends_as_a_verified_channel(name: str, radius: int | None) -> None:
-    module, _, kind = BASELINES[name].partition(":")
-    method = getattr(importlib.import_module(module), kind)()
     problem = Problem(GRID, utility_loss="euclidean")
     best = design(problem, MetricDP(1, unit="km", radius=radius), gap=1e-3)
-    made = design(problem, MetricDP(1, unit="km", radius=radius), method=method, throw=False)
+    made = design(problem, MetricDP(1, unit="km", radius=radius), method=name, throw=False)
     assert made.certificate.passed
     assert verify_channel(made.channel, GRID, made.guarantee).passed
     assert made.upper >= best.upper * (1 - 1e-9)

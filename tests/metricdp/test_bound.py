@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.adjacency import Adjacency
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, exp_floor
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.adjacency import Adjacency
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem
-from discreet.metricdp.bound import Multipliers, exp_up, lower_bound, route
+from discreet.metricdp.bounds.bound import Multipliers, exp_up, lower_bound, route
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

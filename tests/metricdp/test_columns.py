@@ -9,18 +9,19 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
-from discreet.core.metric import MetricSpace
-from discreet.metricdp import Columns, Direct, Problem, columns
-from discreet.metricdp.bound import lower_bound
-from discreet.metricdp.part import Candidate, Limits, Part, Whole
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp import Columns, Direct, Problem
+from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.methods import columns
+from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
 
-TIGHT = Limits(gap=1e-6)
+TIGHT = SearchLimits(gap=1e-6)
 
 
 def grid_part(side: int, epsilon: str, radius: int | None = 2) -> Part:
     space = MetricSpace.grid(side, side, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean")
-    return Whole(problem, space.adjacency(radius), Fraction(epsilon)).parts[0]
+    return WholeProblem(problem, space.adjacency(radius), Fraction(epsilon)).parts[0]
 
 
 def loss(part: Part, found: Candidate | None) -> float:
@@ -51,8 +52,8 @@ def test_a_skewed_prior_and_secrets_that_are_never_drawn() -> None:
     prior = rng.dirichlet(np.full(12, 0.3))
     prior[3] = 0.0
     problem = Problem(space, utility_loss="euclidean", prior=prior / prior.sum())
-    part = Whole(problem, space.adjacency(), Fraction(1)).parts[0]
-    found = Columns(rounds=60).solve(part, Limits(gap=1e-4))
+    part = WholeProblem(problem, space.adjacency(), Fraction(1)).parts[0]
+    found = Columns(rounds=60).solve(part, SearchLimits(gap=1e-4))
     expected = loss(part, Direct().solve(part, TIGHT))
     assert loss(part, found) == pytest.approx(expected, rel=1e-3)
     assert proven(part, found) <= expected * (1 + 1e-7)
@@ -73,11 +74,14 @@ def test_columns_are_private_before_any_repair() -> None:
 def test_without_a_report_for_each_secret_it_does_not_apply() -> None:
     space = MetricSpace.grid(3, 3, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean", reports=[0, 4])
-    assert Columns().solve(Whole(problem, space.adjacency(), Fraction(1)).parts[0], TIGHT) is None
+    assert (
+        Columns().solve(WholeProblem(problem, space.adjacency(), Fraction(1)).parts[0], TIGHT)
+        is None
+    )
 
 
 def test_no_time_at_all() -> None:
-    found = Columns().solve(grid_part(4, "1"), Limits(seconds=0.0, gap=1e-6))
+    found = Columns().solve(grid_part(4, "1"), SearchLimits(seconds=0.0, gap=1e-6))
     assert found is not None
     assert found.matrix is None
     assert found.multipliers is None

@@ -6,6 +6,7 @@ import itertools
 import math
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
+from importlib import import_module
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
@@ -22,23 +23,18 @@ from discreet.core.errors import (
     SolverError,
 )
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
-from discreet.metricdp import (
-    Columns,
-    Direct,
-    Exponential,
-    Kernel,
-    Problem,
-    _design,
-    _search,
-    design,
-    verify,
-)
-from discreet.metricdp._design import Interrupted
-from discreet.metricdp.part import Candidate, Limits, Part
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp import Columns, Direct, Exponential, Kernel, Problem, design, verify
+from discreet.metricdp import search as _search
+from discreet.metricdp.design import Interrupted
+from discreet.metricdp.part import Candidate, Part, SearchLimits
 
 if TYPE_CHECKING:
-    from discreet.metricdp._search import Iteration, MetricDesign
+    from discreet.core.progress import Progress
+    from discreet.metricdp.search import MetricDesign
+
+# The module: the package has the function under this name.
+_design = import_module("discreet.metricdp.design")
 
 GRID = MetricSpace.grid(3, 3, cell=1, unit="km")
 PROBLEM = Problem(GRID, utility_loss="euclidean")
@@ -263,13 +259,14 @@ def test_the_scope_names_the_space_and_a_sound_all_pairs_epsilon() -> None:
 
 
 def test_progress_and_trace_tell_the_story() -> None:
-    told: list[Iteration] = []
-    outcome = made(PROBLEM, "0.5", on_iteration=told.append)
-    assert [one.method for one in told] == ["Kernel", "Exponential", "Direct"]
-    assert told[0].upper == math.inf
-    assert told[0].gap == 1.0
+    told: list[Progress] = []
+    outcome = made(PROBLEM, "0.5", on_progress=told.append)
+    assert [one.stage for one in told] == ["Kernel", "Exponential", "Direct"]
+    assert told[0].upper is None
+    assert told[0].gap is None
     assert (told[-1].upper, told[-1].lower) == (outcome.upper, outcome.lower)
-    assert all(a.lower <= b.lower and a.upper >= b.upper for a, b in itertools.pairwise(told))
+    bounds = [(one.lower or 0.0, math.inf if one.upper is None else one.upper) for one in told]
+    assert all(a[0] <= b[0] and a[1] >= b[1] for a, b in itertools.pairwise(bounds))
     assert len(outcome.provenance.method_trace) == 3
     assert outcome.provenance.parameters["limbs"] == 1
     assert outcome.provenance.assumed_public[0].name == "space"
@@ -314,7 +311,7 @@ def test_a_solver_that_fails_leaves_its_sentence(monkeypatch: pytest.MonkeyPatch
 
 def test_a_method_of_ones_own_is_not_believed() -> None:
     class Boastful:
-        def solve(self, part: Part, _limits: Limits) -> Candidate:
+        def solve(self, part: Part, _limits: SearchLimits) -> Candidate:
             return Candidate("boastful", np.eye(part.n), None, "Trust me.")
 
     with pytest.raises(LimitReachedError) as caught:
@@ -324,7 +321,7 @@ def test_a_method_of_ones_own_is_not_believed() -> None:
     assert verify(best, optimality=True).passed
 
     class Empty:
-        def solve(self, part: Part, _limits: Limits) -> Candidate:
+        def solve(self, part: Part, _limits: SearchLimits) -> Candidate:
             return Candidate("empty", np.zeros((part.n, part.n)), None, "Nothing.")
 
     with pytest.raises(SolverError, match="Empty: found no channel"):
@@ -368,7 +365,9 @@ def test_nothing_that_fails_verification_is_returned(monkeypatch: pytest.MonkeyP
         ("time_limit", {"time_limit": 0}),
         ("time_limit", {"time_limit": math.nan}),
         ("threads", {"threads": 0}),
-        ("method", {"method": "direct"}),
+        ("method", {"method": "drect"}),
+        ("method", {"method": Direct}),
+        ("method", {"method": "as-published"}),
     ],
 )
 def test_nonsense_is_refused_by_name(field: str, given: dict[str, Any]) -> None:
@@ -398,11 +397,31 @@ def test_the_program_of_the_steepest_constraints_comes_first_where_others_cannot
     simple: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether the whole program is small or not; for a gap that sees all of them it is skipped."""
-    monkeypatch.setattr(_design, "_SMALL", 10)
-    monkeypatch.setattr(_design, "_SIMPLE", simple)
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_SIMPLEX", simple)
     problem = Problem(GRID, utility_loss="euclidean", reports=[0, 4, 8])
     outcome = design(problem, MetricDP(6, "km"), gap=1e-2)
     assert "of 6.61 nats at most" in outcome.provenance.method_trace[-1]
     assert verify(outcome, optimality=True).passed
     narrow = design(problem, MetricDP(6, "km"), gap=1e-9, throw=False)
     assert "nats at most" not in " ".join(narrow.provenance.method_trace)
+
+
+def test_a_method_may_be_named() -> None:
+    assert made(PROBLEM, 1, method="direct").channel.digest == (
+        made(PROBLEM, 1, method=Direct()).channel.digest
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("drect", "got 'drect'; the nearest is 'direct'"),
+        (Direct, "got the class Direct"),
+        ("as-released", "which has none: it relaxes every ratio constraint by 0.01"),
+    ],
+)
+def test_what_is_no_method_is_refused_with_what_is(method: Any, said: str) -> None:
+    with pytest.raises(InvalidProblemError, match="planar-laplace") as caught:
+        design(PROBLEM, MetricDP(1, "km"), method=method)
+    assert said in str(caught.value)

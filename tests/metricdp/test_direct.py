@@ -13,19 +13,20 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import discreet.core.lp
-from discreet.core.adjacency import Adjacency
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
-from discreet.metricdp import Direct, Kernel, Problem, design, direct, verify
-from discreet.metricdp.bound import lower_bound
-from discreet.metricdp.direct import constraint_matrix, priced_edges
-from discreet.metricdp.part import Candidate, Limits, Part, Whole
+from discreet.core.spaces.adjacency import Adjacency
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp import Direct, Kernel, Problem, design, verify
+from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.methods import direct
+from discreet.metricdp.methods.direct import constraint_matrix, priced_edges
+from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LIMITS = Limits()
+LIMITS = SearchLimits()
 
 
 def solved(part: Part, solver: Any = "auto") -> Candidate:
@@ -74,7 +75,7 @@ def random_part(seed: int, n: int = 6, k: int = 4) -> Part:
     prior = rng.dirichlet(np.ones(n))
     prior[0] = 0.0
     problem = Problem(space, utility_loss=rng.uniform(0, 3, (n, k)), prior=prior / prior.sum())
-    return Whole(problem, space.adjacency(1).join(space)[0], Fraction(3, 2)).parts[0]
+    return WholeProblem(problem, space.adjacency(1).join(space)[0], Fraction(3, 2)).parts[0]
 
 
 def test_rows_are_those_of_the_definition() -> None:
@@ -114,7 +115,7 @@ def test_both_solvers_agree() -> None:
 @pytest.mark.parametrize(("epsilon", "solver"), [(10, "simplex"), (1, "ipm")])
 def test_the_solver_is_chosen_by_nats_between_nearest_secrets(epsilon: int, solver: str) -> None:
     space = MetricSpace.grid(3, 3, cell=1, unit="km")
-    part = Whole(
+    part = WholeProblem(
         Problem(space, utility_loss="euclidean"), space.adjacency(2), Fraction(epsilon)
     ).parts[0]
     assert solved(part).parameters["solver"] == solver
@@ -123,9 +124,9 @@ def test_the_solver_is_chosen_by_nats_between_nearest_secrets(epsilon: int, solv
 def test_small_optima_do_not_vanish_in_tolerances() -> None:
     """At 14 nats between secrets the optimum is below 1e-6, ten times the solver's tolerance."""
     space = MetricSpace.grid(3, 3, cell=1, unit="km")
-    part = Whole(Problem(space, utility_loss="euclidean"), space.adjacency(1), Fraction(14)).parts[
-        0
-    ]
+    part = WholeProblem(
+        Problem(space, utility_loss="euclidean"), space.adjacency(1), Fraction(14)
+    ).parts[0]
     q = np.exp(-14.0)
     assert value(part) == pytest.approx(24 / 9 * q, rel=1e-3)
     assert proven(part) == pytest.approx(value(part), rel=1e-4)
@@ -151,7 +152,7 @@ def test_tighter_guarantees_cost_more() -> None:
     problem = Problem(space, utility_loss="euclidean")
 
     def at(epsilon: str, radius: int | None) -> float:
-        return value(Whole(problem, space.adjacency(radius), Fraction(epsilon)).parts[0])
+        return value(WholeProblem(problem, space.adjacency(radius), Fraction(epsilon)).parts[0])
 
     constant = float(problem.cost.sum(axis=0).min())
     losses = [at(epsilon, 2) for epsilon in ("0.001", "0.5", "1", "2", "8")]
@@ -169,10 +170,12 @@ def test_a_spanner_brackets_the_optimum() -> None:
     stretch = sparse.stretch(space)
     assert stretch is not None
     epsilon = Fraction(1)
-    below = value(Whole(problem, sparse, epsilon).parts[0])
-    above = value(Whole(problem, sparse, epsilon / stretch).parts[0])
+    below = value(WholeProblem(problem, sparse, epsilon).parts[0])
+    above = value(WholeProblem(problem, sparse, epsilon / stretch).parts[0])
     assert (
-        below <= value(Whole(problem, every, epsilon).parts[0]) * (1 + 1e-7) <= above * (1 + 2e-7)
+        below
+        <= value(WholeProblem(problem, every, epsilon).parts[0]) * (1 + 1e-7)
+        <= above * (1 + 2e-7)
     )
 
 
@@ -194,7 +197,7 @@ def test_a_program_that_does_not_fit_is_not_built(monkeypatch: pytest.MonkeyPatc
 
 def test_time_runs_out() -> None:
     with pytest.raises(LimitReachedError, match="time limit"):
-        Direct("simplex").solve(random_part(2, 30, 30), Limits(seconds=1e-6))
+        Direct("simplex").solve(random_part(2, 30, 30), SearchLimits(seconds=1e-6))
 
 
 def test_the_other_solver_gets_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,10 @@ import pytest
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import CertificateError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
-from discreet.metricdp import Problem, tails, unwritten
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp import Problem
+from discreet.metricdp import implicit as unwritten
+from discreet.metricdp.bounds import tails
 
 GRID = MetricSpace.grid(3, 3, cell=1, unit="km")
 CLAIM = MetricDP(1, "km", "1.5")

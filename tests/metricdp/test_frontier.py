@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, Exponential, Problem, design, frontier
 
 EPSILONS = ["0.3", "0.5", "0.7", "1", "1.4", "2", "2.8", "4"]

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.core.adjacency import Adjacency
 from discreet.core.exact import log_ceil
-from discreet.metricdp.repair import repair
+from discreet.core.spaces.adjacency import Adjacency
+from discreet.metricdp.bounds.repair import repair
 
 BITS = 100
 

@@ -8,20 +8,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.core.adjacency import Adjacency
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.adjacency import Adjacency
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Kernel, Problem
-from discreet.metricdp.bound import lower_bound
-from discreet.metricdp.direct import Direct
-from discreet.metricdp.part import Candidate, Limits, Part, Whole
+from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.methods.direct import Direct
+from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
 
-LIMITS = Limits()
+LIMITS = SearchLimits()
 
 
 def grid_part(side: int, epsilon: object, radius: int | None = 2) -> Part:
     space = MetricSpace.grid(side, side, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean")
-    return Whole(problem, space.adjacency(radius), Fraction(str(epsilon))).parts[0]
+    return WholeProblem(problem, space.adjacency(radius), Fraction(str(epsilon))).parts[0]
 
 
 def solved(part: Part) -> Candidate:
@@ -45,7 +45,7 @@ def test_two_secrets_are_solved_in_closed_form(epsilon: object) -> None:
     """O1: z = [[1, q], [q, 1]] / (1 + q) with q = e^(-epsilon d)."""
     space = MetricSpace.from_matrix([[0, 1.5], [1.5, 0]], unit="km")
     problem = Problem(space, utility_loss="distance")
-    part = Whole(problem, space.adjacency(), Fraction(str(epsilon))).parts[0]
+    part = WholeProblem(problem, space.adjacency(), Fraction(str(epsilon))).parts[0]
     q = math.exp(-1.5 * float(part.epsilon))
     found = solved(part)
     assert found.matrix == pytest.approx(np.array([[1, q], [q, 1]]) / (1 + q), rel=1e-12)
@@ -94,7 +94,7 @@ def test_random_graphs_agree_with_the_linear_program() -> None:
         prior = rng.dirichlet(np.ones(9))
         problem = Problem(space, utility_loss="manhattan", prior=prior)
         graph = space.adjacency(2).join(space)[0]
-        part = Whole(problem, graph, Fraction(4)).parts[0]
+        part = WholeProblem(problem, graph, Fraction(4)).parts[0]
         found, best = Kernel().solve(part, LIMITS), Direct().solve(part, LIMITS)
         optimum = loss(part, best)
         if found is not None:
@@ -111,11 +111,11 @@ def test_reports_that_are_just_numbered_are_matched_by_cost() -> None:
     # Two more columns that are never worth it, and no names.
     table = np.hstack([plain.loss[:, order], np.full((9, 2), 50.0)])
     problem = Problem(space, utility_loss=table)
-    part = Whole(problem, space.adjacency(), Fraction(3)).parts[0]
+    part = WholeProblem(problem, space.adjacency(), Fraction(3)).parts[0]
     found = solved(part)
     assert found.matrix is not None
     assert (found.matrix[:, 9:] == 0).all()
-    same = Whole(plain, space.adjacency(), Fraction(3)).parts[0]
+    same = WholeProblem(plain, space.adjacency(), Fraction(3)).parts[0]
     assert proven(part, found) == pytest.approx(proven(same, solved(same)), rel=1e-9)
     assert loss(part, found) == pytest.approx(loss(same, solved(same)), rel=1e-12)
 
@@ -123,7 +123,10 @@ def test_reports_that_are_just_numbered_are_matched_by_cost() -> None:
 def test_fewer_reports_than_secrets_are_not_its_business() -> None:
     space = MetricSpace.grid(3, 3, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean", reports=[0, 4, 8])
-    assert Kernel().solve(Whole(problem, space.adjacency(), Fraction(3)).parts[0], LIMITS) is None
+    assert (
+        Kernel().solve(WholeProblem(problem, space.adjacency(), Fraction(3)).parts[0], LIMITS)
+        is None
+    )
 
 
 def test_secrets_that_floats_cannot_tell_apart_make_it_decline() -> None:
@@ -149,7 +152,7 @@ def test_reports_that_are_nobodys_own_are_tested_too(dear: float, verdict: str) 
     space = MetricSpace.from_points([[0.0], [1.0], [50.0], [51.0]], unit="km")
     table = np.array([[0, 1, 9, dear], [1, 0, 9, dear], [9, 9, 0, 1], [9, 9, 1, 0]])
     problem = Problem(space, utility_loss=table)
-    part = Whole(problem, space.adjacency(2), Fraction(1)).parts[0]
+    part = WholeProblem(problem, space.adjacency(2), Fraction(1)).parts[0]
     found = solved(part)
     assert found.note.endswith(f"its test of optimality {verdict}.")
     assert (proven(part, found) >= loss(part, found) * (1 - 1e-9)) == (verdict == "succeeds")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
-from discreet.metricdp import Direct, Problem, _minimax, design, minimax, verify
-from discreet.metricdp._design import Interrupted
-from discreet.metricdp._minimax import Minimax, loss_under
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp import Direct, Problem, design, minimax, verify
+from discreet.metricdp.design import Interrupted
+from discreet.metricdp.minimax import Minimax, loss_under
+
+# The module: the package has the function under this name.
+_minimax = import_module("discreet.metricdp.minimax")
 
 GRID = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
 

@@ -5,33 +5,40 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from discreet.core._jit import kernel
-from discreet.core.adjacency import Adjacency
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
-from discreet.metricdp import Direct, PrimalDual, Problem, _design, design, verify
-from discreet.metricdp._design import Interrupted
-from discreet.metricdp.bound import lower_bound
-from discreet.metricdp.part import Candidate, Limits, Part, Whole
-from discreet.metricdp.primaldual import _kernels, iterate, method
-from discreet.metricdp.primaldual._jit import pull, push
-from discreet.metricdp.primaldual.mend import mend, mend_all
+from discreet.core.jit import kernel
+from discreet.core.spaces.adjacency import Adjacency
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
+from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.design import Interrupted
+from discreet.metricdp.kernels import primal_dual as _kernels
+from discreet.metricdp.kernels.primal_dual_step import pull, push
+from discreet.metricdp.methods import primal_dual as method
+from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
+from discreet.metricdp.primal_dual import iterate
+from discreet.metricdp.primal_dual.mend import mend, mend_all
 
 if TYPE_CHECKING:
-    from discreet.metricdp._search import Iteration, MetricDesign
+    from discreet.core.progress import Progress
+    from discreet.metricdp.search import MetricDesign
+
+# The module: the package has the function under this name.
+_design = import_module("discreet.metricdp.design")
 
 GRID = MetricSpace.grid(3, 3, cell=1, unit="km")
 SKEWED = np.array([8.0, 1, 1, 1, 4, 0, 1, 1, 3]) / 20
 
 
 def part_of(problem: Problem, epsilon: str, radius: int | None = 1) -> Part:
-    return Whole(problem, problem.space.adjacency(radius), Fraction(epsilon)).parts[0]
+    return WholeProblem(problem, problem.space.adjacency(radius), Fraction(epsilon)).parts[0]
 
 
 def pair() -> Adjacency:
@@ -144,7 +151,7 @@ def test_secrets_that_never_occur_move_no_report_from_its_place() -> None:
 
 def test_nothing_costs_anything() -> None:
     part = part_of(Problem(GRID, utility_loss=np.zeros((9, 2))), "1")
-    found = PrimalDual(iterations=3).solve(part, Limits())
+    found = PrimalDual(iterations=3).solve(part, SearchLimits())
     assert found is not None
     assert found.matrix is not None
     assert np.isfinite(found.matrix).all()
@@ -155,7 +162,7 @@ def test_hundreds_of_nats_overflow_nothing(epsilon: int) -> None:
     """Scaling stops where float32 would; constraints above twenty nats are left to the repair."""
     line = Problem(MetricSpace.grid(1, 6, cell=1, unit="km"), utility_loss="euclidean")
     part = part_of(line, str(Fraction(epsilon, 10)), None)
-    found = PrimalDual(iterations=30).solve(part, Limits())
+    found = PrimalDual(iterations=30).solve(part, SearchLimits())
     if found is None:
         assert epsilon == 400
         return
@@ -167,7 +174,7 @@ def test_hundreds_of_nats_overflow_nothing(epsilon: int) -> None:
 def test_what_has_no_home_gets_the_cheapest() -> None:
     graph = pair()
     part = Part(1.0 - np.eye(2), graph, Fraction(1), None)
-    found = PrimalDual().solve(part, Limits(gap=1e-3))
+    found = PrimalDual().solve(part, SearchLimits(gap=1e-3))
     assert found is not None
     assert found.matrix is not None
     assert float((part.cost * found.matrix).sum()) == pytest.approx(2 / (1 + math.e), rel=2e-3)
@@ -176,15 +183,15 @@ def test_what_has_no_home_gets_the_cheapest() -> None:
 def test_it_does_not_apply_without_constraints_or_choice() -> None:
     graph = pair()
     steep = Part(1.0 - np.eye(2), graph, Fraction(100), None)
-    assert PrimalDual().solve(steep, Limits()) is None
+    assert PrimalDual().solve(steep, SearchLimits()) is None
     alone = Part(np.ones((2, 1)), graph, Fraction(1), None)
-    assert PrimalDual().solve(alone, Limits()) is None
+    assert PrimalDual().solve(alone, SearchLimits()) is None
 
 
 def test_a_state_that_does_not_fit_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(method, "_LARGEST_STATE", 1000)
     part = part_of(Problem(GRID, utility_loss="euclidean"), "1")
-    found = PrimalDual().solve(part, Limits())
+    found = PrimalDual().solve(part, SearchLimits())
     assert found is not None
     assert found.matrix is None
     assert "GiB" in found.note
@@ -192,7 +199,7 @@ def test_a_state_that_does_not_fit_is_not_started(monkeypatch: pytest.MonkeyPatc
 
 def test_compiled_or_not_the_steps_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
-    limits = Limits(gap=1e-9)
+    limits = SearchLimits(gap=1e-9)
     compiled = PrimalDual(iterations=40).solve(part, limits)
     for name in _kernels.__all__:
         function = getattr(_kernels, name)
@@ -212,7 +219,7 @@ def test_threads_change_nothing(radius: int | None, monkeypatch: pytest.MonkeyPa
     loss = np.hstack([Problem(GRID, utility_loss="euclidean").loss + 0.1 * i for i in range(4)])
     part = part_of(Problem(GRID, utility_loss=loss, prior=SKEWED), "0.5", radius)
     one, two = (
-        PrimalDual(iterations=60).solve(part, Limits(gap=1e-9, threads=threads))
+        PrimalDual(iterations=60).solve(part, SearchLimits(gap=1e-9, threads=threads))
         for threads in (1, 2)
     )
     assert one is not None
@@ -242,7 +249,7 @@ def test_checkpoints_are_handed_in_and_the_answer_heeded() -> None:
         heard.append(found)
         return len(heard) == 2
 
-    found = PrimalDual().solve(part, Limits(gap=1e-9, offer=listens))
+    found = PrimalDual().solve(part, SearchLimits(gap=1e-9, offer=listens))
     assert found is not None
     assert found.matrix is None
     assert [one.rough for one in heard] == [True, True]
@@ -259,7 +266,7 @@ def test_prices_alone_are_handed_in_once_the_channel_that_is_there_is_good_enoug
         heard.append(found)
         return found.matrix is None
 
-    found = PrimalDual().solve(part, Limits(gap=2e-3, offer=listens))
+    found = PrimalDual().solve(part, SearchLimits(gap=2e-3, offer=listens))
     assert found is not None
     *before, last = heard
     assert last.matrix is None
@@ -295,7 +302,7 @@ def test_it_may_give_up_where_twice_the_steps_gain_little(monkeypatch: pytest.Mo
     monkeypatch.setattr(method, "_SLOW", 1)
     monkeypatch.setattr(method, "_LITTLE", 0.0)
     part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
-    limits = Limits(gap=1e-9, offer=lambda _: False)
+    limits = SearchLimits(gap=1e-9, offer=lambda _: False)
     found = PrimalDual(persistent=False).solve(part, limits)
     assert found is not None
     assert found.parameters["iterations"] < 500
@@ -316,18 +323,22 @@ def test_losses_that_have_nothing_to_do_with_distance() -> None:
 
 
 def test_progress_is_told_and_never_worse() -> None:
-    told: list[Iteration] = []
+    told: list[Progress] = []
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
-    made(problem, "0.5", gap=2e-3, on_iteration=told.append)
+    made(problem, "0.5", gap=2e-3, on_progress=told.append)
     assert len(told) > 1
     for before, after in itertools.pairwise(told):
+        assert before.lower is not None
+        assert after.lower is not None
         assert before.lower <= after.lower
-        assert before.upper >= after.upper
+        if before.upper is not None:
+            assert after.upper is not None
+            assert before.upper >= after.upper
 
 
 def test_time_is_kept_and_what_there_is_comes_back() -> None:
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
-    found = PrimalDual().solve(part_of(problem, "0.5"), Limits(seconds=0.0))
+    found = PrimalDual().solve(part_of(problem, "0.5"), SearchLimits(seconds=0.0))
     assert found is not None
     assert found.matrix is not None
     assert found.parameters["iterations"] == 1
@@ -344,19 +355,19 @@ def test_time_is_kept_and_what_there_is_comes_back() -> None:
 
 
 def test_large_programs_with_a_wide_gap_start_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_design, "_SMALL", 10)
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
-    told: list[Iteration] = []
-    outcome = design(problem, MetricDP("0.3", "km", 1), gap=0.02, on_iteration=told.append)
+    told: list[Progress] = []
+    outcome = design(problem, MetricDP("0.3", "km", 1), gap=0.02, on_progress=told.append)
     assert outcome.provenance.method == "primal-dual"
     assert any("is wide" in sentence for sentence in outcome.provenance.method_trace)
-    assert told[-1].method == "PrimalDual"
+    assert told[-1].stage == "PrimalDual"
     narrow = design(problem, MetricDP("0.3", "km", 1), gap=1e-4)
     assert any("is narrow" in sentence for sentence in narrow.provenance.method_trace)
 
 
 def test_loose_constraints_are_left_to_simplex(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_design, "_SMALL", 10)
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
     problem = Problem(GRID, utility_loss="euclidean", reports=[0, 4, 8])
     outcome = design(problem, MetricDP(9, "km", 1), gap=1e-3)
     assert "simplex comes first" in " ".join(outcome.provenance.method_trace)
@@ -366,12 +377,12 @@ def test_loose_constraints_are_left_to_simplex(monkeypatch: pytest.MonkeyPatch) 
 def test_very_large_programs_have_an_anchored_channel_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_design, "_SMALL", 10)
-    monkeypatch.setattr(_design, "_LARGE", 10)
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
+    monkeypatch.setattr(_design, "_MIN_ROWS_FOR_EARLY_CHANNEL", 10)
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
-    told: list[Iteration] = []
-    design(problem, MetricDP("0.5", "km", 1), gap=0.02, on_iteration=told.append)
-    after = [step.method for step in told if step.method not in {"Kernel", "Exponential"}]
+    told: list[Progress] = []
+    design(problem, MetricDP("0.5", "km", 1), gap=0.02, on_progress=told.append)
+    after = [step.stage for step in told if step.stage not in {"Kernel", "Exponential"}]
     assert after[0] == "Anchored"
 
 
@@ -391,8 +402,8 @@ def test_the_mean_is_of_every_eighth_step_and_forgets_half() -> None:
 def test_interrupting_keeps_the_best_checkpoint() -> None:
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
 
-    def stops(told: Iteration) -> None:
-        if told.method == "PrimalDual":
+    def stops(told: Progress) -> None:
+        if told.stage == "PrimalDual":
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as caught:
@@ -401,7 +412,7 @@ def test_interrupting_keeps_the_best_checkpoint() -> None:
             MetricDP("0.5", "km", 1),
             method=PrimalDual(),
             gap=1e-9,
-            on_iteration=stops,
+            on_progress=stops,
         )
     assert caught.value.best is not None
     assert verify(caught.value.best, optimality=True).passed
@@ -422,7 +433,7 @@ def test_a_step_that_is_too_long_is_shortened(monkeypatch: pytest.MonkeyPatch) -
 
 def test_without_time_only_prices_are_handed_in_where_somebody_listens() -> None:
     part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
-    found = PrimalDual().solve(part, Limits(seconds=0.0, offer=lambda _found: False))
+    found = PrimalDual().solve(part, SearchLimits(seconds=0.0, offer=lambda _found: False))
     assert found is not None
     assert found.matrix is None
     assert found.multipliers is not None
@@ -463,7 +474,7 @@ def test_prices_too_small_to_matter_are_not_listed(monkeypatch: pytest.MonkeyPat
     listed = []
     for least in (0.0, 10.0, 1e9):
         monkeypatch.setattr(method, "_LEAST", least)
-        found = PrimalDual(iterations=300).solve(part, Limits(gap=1e-9))
+        found = PrimalDual(iterations=300).solve(part, SearchLimits(gap=1e-9))
         assert found is not None
         assert found.multipliers is not None
         listed.append(found.multipliers)
@@ -484,7 +495,7 @@ def test_time_for_a_bound_alone_gives_a_bound_alone(
         message = f"{found.note} was handed in"
         raise AssertionError(message)
 
-    limits = Limits(seconds=1.0, offer=refuse)
+    limits = SearchLimits(seconds=1.0, offer=refuse)
     found = PrimalDual(iterations=iterations).solve(part, limits)
     assert found is not None
     assert found.matrix is None

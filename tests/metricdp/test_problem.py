@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.geo import great_circle
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.geography import great_circle
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem
 
 GRID = MetricSpace.grid(2, 3, cell="0.5", unit="km")

@@ -14,23 +14,15 @@ from numpy.typing import NDArray
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import MetricDP
 from discreet.core.lp import LinearProgram, solve
-from discreet.core.metric import MetricSpace
-from discreet.metricdp import (
-    Anchored,
-    Direct,
-    Exponential,
-    Kernel,
-    PlanarLaplace,
-    Problem,
-    constopt,
-    design,
-)
-from discreet.metricdp.baselines import Uniform, baseline_matrix, bayes_remap
-from discreet.metricdp.constopt import ConstOPT
-from discreet.metricdp.part import Limits, Method, Whole
-from discreet.metricdp.remap import Remapped
-from discreet.metricdp.spanner import Spanner
-from discreet.metricdp.truncated import TruncatedExponential
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp import Anchored, Direct, Exponential, Kernel, PlanarLaplace, Problem, design
+from discreet.metricdp.methods import constopt
+from discreet.metricdp.methods.baselines import Uniform, baseline_matrix, bayes_remap
+from discreet.metricdp.methods.constopt import ConstOPT
+from discreet.metricdp.methods.remap import Remapped
+from discreet.metricdp.methods.spanner import Spanner
+from discreet.metricdp.methods.truncated import TruncatedExponential
+from discreet.metricdp.part import Method, SearchLimits, WholeProblem
 
 GRID = MetricSpace.grid(3, 4, cell=1, unit="km")
 
@@ -279,9 +271,9 @@ def test_constopt_refuses_nonsense(options: dict[str, Fraction], complaint: str)
 
 def test_a_part_of_two_secrets_is_enough() -> None:
     problem = Problem(MetricSpace.from_points([[0.0], [1.0]], unit="km"), utility_loss="distance")
-    whole = Whole(problem, problem.space.adjacency(), Fraction(1))
+    whole = WholeProblem(problem, problem.space.adjacency(), Fraction(1))
     for method in (ConstOPT(), Spanner(), TruncatedExponential(), Remapped(Exponential())):
-        found = method.solve(whole.parts[0], Limits())
+        found = method.solve(whole.parts[0], SearchLimits())
         assert found is not None
         assert found.matrix is not None
         assert found.matrix.shape == (2, 2)

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.adjacency import Adjacency
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor
-from discreet.core.metric import MetricSpace
-from discreet.metricdp import repair as module
-from discreet.metricdp.repair import repair
+from discreet.core.spaces.adjacency import Adjacency
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp.bounds import repair as module
+from discreet.metricdp.bounds.repair import repair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.core.channel import Channel
+    from discreet.core.channels.channel import Channel
 
 
 def violations(channel: Channel, graph: Adjacency, epsilon: Fraction) -> int:
@@ -263,7 +263,7 @@ def test_nonsense_is_refused(matrix: object, cost: object, epsilon: object, fiel
 @pytest.mark.parametrize("n_reports", [1, 15, 16, 37])
 def test_rows_are_compared_in_all_columns(n_reports: int) -> None:
     """The compiled comparison equals NumPy's, whichever column is the worst."""
-    from discreet.metricdp._kernels import farthest_apart
+    from discreet.metricdp.kernels.columns import farthest_apart
 
     logs = np.log(table(6, n_reports, n_reports))
     pairs = np.argwhere(np.triu(np.ones((6, 6)), 1)).astype(np.int32)
@@ -274,7 +274,7 @@ def test_rows_are_compared_in_all_columns(n_reports: int) -> None:
 @pytest.mark.parametrize("width", [1, 3, 64])
 def test_a_closure_is_the_least_majorant(width: int) -> None:
     """Against the definition on all pairs: u_i = max_j e^(-w D_ij) z_j."""
-    from discreet.metricdp._kernels import raise_columns
+    from discreet.metricdp.kernels.columns import raise_columns
 
     graph = MetricSpace.grid(3, 3, cell=1, unit="km").adjacency(1)
     nats = graph.lengths * 2.0**-graph.scale_bits

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.core import lengths as measures
-from discreet.core.check_anchored import verify_anchored
+from discreet.core.channels.check_implicit import verify_anchored
 from discreet.core.errors import CertificateError, InvalidProblemError
 from discreet.core.exact import exp_floor
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
-from discreet.metricdp.tails import TailDesign, _convolution, tail_channel
+from discreet.core.spaces import lengths as measures
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp.bounds.tails import TailDesign, _convolution, tail_channel
 
 GRID = MetricSpace.grid(7, 9, cell=1, unit="km")
 

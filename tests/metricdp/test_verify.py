@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor
 from discreet.core.guarantee import MetricDP, Scope
-from discreet.core.metric import MetricSpace
 from discreet.core.outcome import Design, Provenance
-from discreet.metricdp.bound import Multipliers, lower_bound
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp.bounds.bound import Multipliers, lower_bound
+from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.problem import Problem
-from discreet.metricdp.repair import repair
 from discreet.metricdp.verify import _longer, verify, verify_channel
 
 if TYPE_CHECKING:
@@ -327,12 +327,110 @@ def test_the_loss_of_two_limbs_is_summed_in_integers() -> None:
 def test_the_bound_is_that_of_the_multipliers(seed: int) -> None:
     """Another evaluation, in floats, agrees from below; anything above the exact value is rejected."""
     design = whole_design()
-    prices = random_prices(seed, 9, 9, 30)
+    # With a loss for every report, so that the bound of prices that are only small is above 0.
+    problem = Problem(GRID, utility_loss=design.problem.loss + 1.0)
+    upper = design.channel.expected_loss(problem.cost)
+    design = dataclasses.replace(design, problem=problem, upper=upper)
+    prices = random_prices(seed, 9, 9, 30).scaled(1e-3)
     proven = exact_bound(design, prices)
+    assert proven > 0
     assert verify(dataclasses.replace(design, lower=proven, witness=prices), optimality=True).passed
     inflated = proven + 1e-12
     wrong = dataclasses.replace(design, lower=inflated, witness=prices)
     assert failed(verify(wrong, optimality=True)) == ["lower bound"]
+
+
+def test_no_loss_is_negative_whatever_multipliers_prove() -> None:
+    """The bound that is stated for useless prices is 0, and it is true."""
+    design = whole_design()
+    prices = random_prices(0, 9, 9, 30)
+    assert exact_bound(design, prices) < 0
+    assert verify(dataclasses.replace(design, witness=prices), optimality=True).passed
+    above = dataclasses.replace(design, lower=1e-300, witness=prices)
+    assert failed(verify(above, optimality=True)) == ["lower bound"]
+
+
+def test_a_price_that_no_float_can_pay_is_counted_however_small_it_is() -> None:
+    """At 4000 nats a factor is beyond all floats."""
+    space = MetricSpace.from_matrix([[0, 4000], [4000, 0]], unit="km")
+    problem = Problem(space, utility_loss=[[0.0, 1.0], [1.0, 0.0]])
+    channel = Channel.from_weights([[2**62, 0]] * 2)
+    design: Design[Problem, Multipliers] = Design(
+        channel=channel,
+        guarantee=MetricDP(1, "km", scope=scope(space, all_pairs_epsilon=Fraction(1))),
+        certificate=whole_design().certificate,
+        lower=0.0,
+        upper=channel.expected_loss(problem.cost),
+        provenance=Provenance("test"),
+        problem=problem,
+        witness=Multipliers([0], [0], [1], [0.0]),
+    )
+    assert verify(design, optimality=True).passed
+    forged = dataclasses.replace(design, witness=Multipliers([0], [0], [1], [1e-300]))
+    assert failed(verify(forged, optimality=True)) == ["multipliers of unconstrained pairs"]
+
+
+def linked(*binding: tuple[int, int], joined: tuple[tuple[int, int], ...] = ()) -> Certificate:
+    """Verify three secrets on a line, the last one apart, with the links of a file."""
+    space = MetricSpace.from_points([[0.0], [1.0], [5.0]], unit="km")
+    channel = Channel.from_weights([[2**62]] * 3)
+    problem = Problem(space, utility_loss=np.zeros((3, 1)))
+    stated = scope(space, all_pairs_epsilon=Fraction(2), joined=1)
+    design: Design[Problem, Multipliers] = Design(
+        channel=channel,
+        guarantee=MetricDP(2, "km", 1, scope=stated),
+        certificate=whole_design().certificate,
+        lower=None,
+        upper=0.0,
+        provenance=Provenance("test"),
+        problem=problem,
+    )
+    pairs = np.array(binding, dtype=np.int32).reshape(-1, 2)
+    return verify(design, joined=np.array(joined, dtype=np.int32), binding=pairs)
+
+
+def test_the_links_of_a_file_are_those_that_bind() -> None:
+    """Another link than the shortest may join groups; it is counted, and bounds the epsilon for all pairs."""
+    near, far = (1, 2), (0, 2)
+    assert linked((0, 1), near, joined=(near,)).passed
+    # From 1 over 0 to 2 is 6 km for a distance of 4.
+    assert failed(linked((0, 1), far, joined=(far,))) == ["pairs beyond the all-pairs epsilon"]
+
+
+def test_binding_links_stand_for_the_constrained_pairs() -> None:
+    near = (1, 2)
+    assert failed(linked(near, joined=(near,))) == ["constrained pairs not covered"]
+    assert failed(linked((0, 1), joined=(near,))) == ["constrained pairs not covered"]
+    too_many = linked((0, 1), near, (0, 2), joined=(near,))
+    assert failed(too_many) == ["constrained pairs not covered"]
+    assert too_many.checks[-1].residual == 1
+
+
+def test_a_chain_of_binding_links_stands_for_all_pairs() -> None:
+    """Paths of many links are found however the links are ordered."""
+    space = MetricSpace.from_points([[0.0], [1.0], [2.0], [3.0], [4.0]], unit="km")
+    channel = Channel.from_weights([[2**62]] * 5)
+    design: Design[Problem, Multipliers] = Design(
+        channel=channel,
+        guarantee=MetricDP(2, "km", scope=scope(space)),
+        certificate=whole_design().certificate,
+        lower=None,
+        upper=0.0,
+        provenance=Provenance("test"),
+        problem=Problem(space, utility_loss=np.zeros((5, 1))),
+    )
+    chain = np.array([[0, 1], [1, 2], [2, 3], [3, 4]])
+    assert verify(design, binding=chain).passed
+    broken = verify(design, binding=chain[[0, 1, 3]])
+    assert failed(broken) == ["constrained pairs not covered"]
+    # Three secrets on one side, two on the other.
+    assert broken.checks[-1].residual == 6
+
+
+def test_an_epsilon_for_all_pairs_beyond_the_floats_is_compared() -> None:
+    space = MetricSpace.from_points([[0.0], [1.0]], unit="km")
+    least = MetricDP("1e-300", "km", scope=scope(space, all_pairs_epsilon=Fraction(10**300)))
+    assert verify_channel(Channel.from_weights([[2**62]] * 2), space, least).passed
 
 
 def test_without_multipliers_the_bound_is_the_loss_without_privacy() -> None:

@@ -24,10 +24,78 @@ MUTANTS = (
     Mutant(
         "a chain is checked as one region",
         "hierarchy/verify.py",
-        find='return most * width if kind == "chain" else most',
-        replace="return most",
+        find="costs[level] += counts[level] * _cost(frame, parameters, scale)",
+        replace="costs[level] += _cost(frame, parameters, scale)",
         breaks="the published error passes",
         tests=("tests/hierarchy/test_verify_counts.py::test_too_little_noise_is_rejected",),
+    ),
+    Mutant(
+        "a chain is checked along one path",
+        "hierarchy/verify.py",
+        find=("        return [sum(vectors[: end + 1], Fraction(0)) for end in ends]\n"),
+        replace="        del vectors\n",
+        breaks="leaves of a chain that inherit pass",
+        tests=(
+            "tests/hierarchy/test_verify_spending.py::test_leaves_of_a_chain_that_inherit_are_charged_what_they_cost",
+        ),
+    ),
+    Mutant(
+        "leaves of a chain inherit",
+        "hierarchy/measure.py",
+        find='if leaves_inherit and kind == "chain" and',
+        replace="if leaves_inherit and not kind and",
+        breaks="a person pays for levels below her own that she is not alone on",
+        tests=("tests/hierarchy/test_measure.py::test_leaves_of_a_chain_inherit_nothing",),
+    ),
+    Mutant(
+        "values that were not measured pass",
+        "hierarchy/verify.py",
+        find="bare = int((measured.values.reshape(-1)[silent] != 0).sum())",
+        replace="bare = int((measured.values.reshape(-1)[silent] < 0).sum())",
+        breaks="true counts in a file of measurements",
+        tests=(
+            "tests/hierarchy/test_verify_counts.py::test_a_value_where_nothing_was_measured_does_not_pass",
+        ),
+    ),
+    Mutant(
+        "counts that nothing measured pass",
+        "hierarchy/verify.py",
+        find="wrong = silent & ~(inner & (off <= slack))",
+        replace="wrong = silent & ~(inner | (off <= slack))",
+        breaks="true counts of a region that has no noise of its own",
+        tests=(
+            "tests/hierarchy/test_verify_counts.py::test_counts_of_a_region_that_was_not_measured_are_those_below_it",
+        ),
+    ),
+    Mutant(
+        "a claim needs no measurement",
+        "hierarchy/verify.py",
+        find="                int(not spent),\n",
+        replace="                int(spent < 0),\n",
+        breaks="true counts at an epsilon of a millionth",
+        tests=(
+            "tests/hierarchy/test_verify_counts.py::test_a_record_without_any_measurement_does_not_pass",
+        ),
+    ),
+    Mutant(
+        "a record may promise nothing",
+        "hierarchy/verify.py",
+        find="    if not checks:\n",
+        replace="    if checks is None:\n",
+        breaks="a table of which no number was checked",
+        tests=(
+            "tests/hierarchy/test_verify_counts.py::test_a_record_that_promises_nothing_does_not_pass",
+        ),
+    ),
+    Mutant(
+        "products of questions wrap around",
+        "hierarchy/query.py",
+        find="exact = np.int64 if bound < _TOO_LARGE else object",
+        replace="exact = np.int64",
+        breaks="an answer that is another number",
+        tests=(
+            "tests/hierarchy/test_query.py::test_large_weights_on_the_most_groups_give_the_answer_or_none",
+        ),
     ),
     Mutant(
         "the cheapest path decides",
@@ -82,7 +150,7 @@ MUTANTS = (
     Mutant(
         "leaves go unchecked",
         "hierarchy/verify.py",
-        find="cost(leaf[end], end))",
+        find="cost(leaf[end]))",
         replace="Fraction(0))",
         breaks="what is spent at the leaves is not counted",
         tests=("tests/hierarchy/test_verify_counts.py::test_each_path_costs_exactly_epsilon",),
@@ -199,41 +267,33 @@ MUTANTS = (
     ),
     Mutant(
         "the ledger is charged after reading",
-        "hierarchy/_release.py",
+        "hierarchy/plan.py",
         find=(
-            "    if budget is not None and dataset:\n"
-            "        budget.reserve(dataset, guarantee)\n"
-            "    measured = measure(\n"
-            "        data, chosen.kind, guarantee, levels=shares, "
-            "leaves_inherit=leaves_inherit, bits=bits\n"
-            "    )\n"
-            "    result = _solve(chosen, measured, keep_measurements, on_progress)\n"
-            "    provenance = _provenance(chosen, measured)\n"
-            "    made"
+            "        if budget is not None and dataset:\n"
+            "            budget.reserve(dataset, self.guarantee)\n"
+            "        with"
         ),
         replace=(
-            "    measured = measure(\n"
-            "        data, chosen.kind, guarantee, levels=shares, "
-            "leaves_inherit=leaves_inherit, bits=bits\n"
-            "    )\n"
-            "    result = _solve(chosen, measured, keep_measurements, on_progress)\n"
-            "    if budget is not None and dataset:\n"
-            "        budget.reserve(dataset, guarantee)\n"
-            "    provenance = _provenance(chosen, measured)\n"
-            "    made"
+            "        self._count(source)\n"
+            "        if budget is not None and dataset:\n"
+            "            budget.reserve(dataset, self.guarantee)\n"
+            "        with"
         ),
         breaks="who stops the process after reading pays nothing",
         tests=(
-            "tests/hierarchy/test_release.py::test_a_budget_is_charged_before_the_data_are_read",
+            "tests/hierarchy/test_plan.py::test_a_lazy_source_that_fails_in_the_middle_is_charged_once",
         ),
     ),
     Mutant(
         "the ledger is not charged",
-        "hierarchy/_release.py",
-        find=("    if budget is not None and dataset:\n        budget.reserve(dataset, guarantee)"),
+        "hierarchy/plan.py",
+        find=(
+            "        if budget is not None and dataset:\n"
+            "            budget.reserve(dataset, self.guarantee)"
+        ),
         replace=(
-            "    if budget is not None and not dataset:\n"
-            "        budget.reserve(str(dataset), guarantee)"
+            "        if budget is not None and not dataset:\n"
+            "            budget.reserve(str(dataset), self.guarantee)"
         ),
         breaks="releases that cost nothing",
         tests=(
@@ -241,8 +301,24 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a plan takes counts on other public facts",
+        "hierarchy/plan.py",
+        find="if source.frame != self.frame:",
+        replace="if source.frame is None:",
+        breaks="noise for other bounds than the data have",
+        tests=("tests/hierarchy/test_plan.py::test_a_plan_refuses_counts_on_other_public_facts",),
+    ),
+    Mutant(
+        "a declaration is not recorded",
+        "hierarchy/plan.py",
+        find="_declaration(frame) if declared else ()",
+        replace="()",
+        breaks="regions read from the private table pass for a public list",
+        tests=("tests/hierarchy/test_plan.py::test_declared_regions_stand_in_plan_and_release",),
+    ),
+    Mutant(
         "the certificate is not asked",
-        "hierarchy/_release.py",
+        "hierarchy/plan.py",
         find="made.certificate.raise_for_failure()",
         replace="made.certificate.to_dict()",
         breaks="a table that failed its check is returned",
@@ -252,9 +328,9 @@ MUTANTS = (
     ),
     Mutant(
         "a method without a proof is released",
-        "hierarchy/_release.py",
-        find=('    if reason:\n        raise InvalidProblemError("method"'),
-        replace=('    if not chosen:\n        raise InvalidProblemError("method"'),
+        "hierarchy/plan.py",
+        find="        if without:",
+        replace="        if not self.method:",
         breaks="M_c^ch as published is released with a guarantee",
         tests=(
             "tests/hierarchy/test_chain.py::test_as_published_it_is_no_release_and_says_what_it_spends",
@@ -262,9 +338,9 @@ MUTANTS = (
     ),
     Mutant(
         "a published chain has no reason",
-        "hierarchy/m_c_ch.py",
-        find='return "" if self.calibrated else _REASON',
-        replace='return ""',
+        "hierarchy/as_published/m_c_ch.py",
+        find="unproven: ClassVar[str] = _REASON",
+        replace='unproven: ClassVar[str] = ""',
         breaks="M_c^ch as published is released with a guarantee",
         tests=(
             "tests/hierarchy/test_chain.py::test_as_published_it_is_no_release_and_says_what_it_spends",
@@ -272,7 +348,7 @@ MUTANTS = (
     ),
     Mutant(
         "what a published chain spends is not said",
-        "hierarchy/m_c_ch.py",
+        "hierarchy/as_published/m_c_ch.py",
         find="share * width",
         replace="share",
         breaks="the true epsilon of M_c^ch is not stated",
@@ -282,7 +358,7 @@ MUTANTS = (
     ),
     Mutant(
         "sizes are not top-coded",
-        "hierarchy/_tables.py",
+        "hierarchy/records.py",
         find="top = nw.col(SIZE).clip(upper_bound=frame.max_size)",
         replace="top = nw.col(SIZE)",
         breaks="one person moves more than the sensitivity says",
@@ -290,7 +366,7 @@ MUTANTS = (
     ),
     Mutant(
         "a person's quantity is not clipped",
-        "hierarchy/_tables.py",
+        "hierarchy/records.py",
         find="number.clip(upper_bound=most).alias(SIZE)",
         replace="number.alias(SIZE)",
         breaks="one person adds more than the sensitivity says",
@@ -300,7 +376,7 @@ MUTANTS = (
     ),
     Mutant(
         "intervals without their errors",
-        "hierarchy/_noise_sum.py",
+        "hierarchy/noise_sum.py",
         find=("covered = np.cumsum(inside) - beyond - drift - rounded * (2 * np.arange(half) + 1)"),
         replace="covered = np.cumsum(inside) * (1 + 1e-3)",
         breaks="an interval that covers less often than it says",
@@ -308,7 +384,7 @@ MUTANTS = (
     ),
     Mutant(
         "one unit too many is taken away",
-        "hierarchy/top_down.py",
+        "hierarchy/methods/top_down.py",
         find="(turn < excess[:, None])",
         replace="(turn <= excess[:, None])",
         breaks="children that do not sum to their parent",
@@ -317,8 +393,8 @@ MUTANTS = (
     Mutant(
         "sums of published counts may wrap",
         "hierarchy/verify.py",
-        find=".max(initial=0)) * table.size >= 1 << 62:",
-        replace=".max(initial=0)) * table.size >= 1 << 99:",
+        find="np.int64 if largest * table.size < 1 << 62 else object",
+        replace="np.int64 if largest * table.size < 1 << 99 else object",
         breaks="regions that do not add up pass",
         tests=("tests/hierarchy/test_verify_counts.py::test_sums_that_wrap_do_not_hold",),
     ),
@@ -334,7 +410,7 @@ MUTANTS = (
     ),
     Mutant(
         "a dataset without a ledger is published",
-        "hierarchy/_release.py",
+        "hierarchy/plan.py",
         find="if budget is None and dataset is not None:",
         replace="if budget is None and dataset is not None and not dataset:",
         breaks="a release that its owner believes to be charged",

@@ -18,10 +18,58 @@ MUTANTS = (
     Mutant(
         "a quasi-identifier is not read",
         "kanonymity/verify.py",
-        find="codes = [_numbered(column) for column in told]",
-        replace="codes = [_numbered(column) for column in told][:1]",
+        find="codes = [values_in(table, name).codes for name in names]",
+        replace="codes = [values_in(table, name).codes for name in names][:1]",
         breaks="classes in one column for classes in all",
         tests=("tests/kanonymity/test_verify_tables.py::test_one_altered_cell_is_rejected",),
+    ),
+    Mutant(
+        "floats are grouped by value",
+        "kanonymity/problem/native.py",
+        find="        keys = _bits(physical.fill_null(0.0).to_numpy(), name)",
+        replace="        keys = physical.fill_null(0.0).to_numpy()",
+        breaks="0.0 and -0.0, which a file tells apart, are one class",
+        tests=(
+            "tests/kanonymity/test_verify_stored_values.py::test_different_values_are_different_classes",
+        ),
+    ),
+    Mutant(
+        "moments are grouped by microsecond",
+        "kanonymity/problem/native.py",
+        find="    codes, first = _numbered(stored, missing)",
+        replace="    codes, first = _numbered(stored // 1000, missing)",
+        breaks="different nanoseconds are one class",
+        tests=(
+            "tests/kanonymity/test_verify_stored_values.py::test_different_values_are_different_classes",
+        ),
+    ),
+    Mutant(
+        "a missing value is zero",
+        "kanonymity/problem/native.py",
+        find="given = np.where(missing, len(known), inverse)",
+        replace="given = inverse",
+        breaks="a missing cell and a zero are one class",
+        tests=(
+            "tests/kanonymity/test_verify_stored_values.py::test_different_values_are_different_classes",
+        ),
+    ),
+    Mutant(
+        "one reading of sensitive values",
+        "kanonymity/verify.py",
+        find="    if len(first) < width:",
+        replace="    if len(first) > width:",
+        breaks="nothing and NaN are two values that make a class diverse",
+        tests=(
+            "tests/kanonymity/test_verify_stored_values.py::test_what_is_the_same_number_makes_no_class_diverse",
+        ),
+    ),
+    Mutant(
+        "nan is a number",
+        "kanonymity/problem/native.py",
+        find="return (0, Decimal(text.strip()), text) if _NUMBER.fullmatch(text.strip()) else (3, 0, text)",
+        replace="return (0, float(text), text) if text[:1] in '-+0123456789nN' else (3, 0, text)",
+        breaks="the order of values depends on the hashing of text",
+        tests=("tests/kanonymity/test_verify_stored_values.py::test_ranks_of_values",),
     ),
     Mutant(
         "rows count as persons",
@@ -189,7 +237,7 @@ MUTANTS = (
     ),
     Mutant(
         "the certificate is not asked",
-        "kanonymity/_anonymize.py",
+        "kanonymity/anonymize.py",
         find="certificate.raise_for_failure()",
         replace="certificate.to_dict()",
         breaks="a table that failed its check is returned",
@@ -199,7 +247,7 @@ MUTANTS = (
     ),
     Mutant(
         "the labels' certificate is not asked",
-        "kanonymity/search.py",
+        "kanonymity/search/search.py",
         find=("audit(candidate.labels, self.k, suppress=self.limits.suppress).raise_for_failure()"),
         replace="audit(candidate.labels, self.k, suppress=self.limits.suppress).to_dict()",
         breaks="classes that failed their check are kept",
@@ -229,7 +277,7 @@ MUTANTS = (
     ),
     Mutant(
         "the order of rows is published",
-        "kanonymity/_tables.py",
+        "kanonymity/cells.py",
         find="rows = shuffled(np.flatnonzero(kept), SystemBits() if bits is None else bits)",
         replace="rows = np.flatnonzero(kept)",
         breaks="the place of a row tells whose it is",
@@ -237,7 +285,7 @@ MUTANTS = (
     ),
     Mutant(
         "few suppressed rows are shown",
-        "kanonymity/_tables.py",
+        "kanonymity/cells.py",
         find="int((~kept).sum()) >= keep:",
         replace="int((~kept).sum()) >= 1:",
         breaks="suppressed rows form a class smaller than k",
@@ -247,9 +295,9 @@ MUTANTS = (
     ),
     Mutant(
         "a category's dictionary is published",
-        "kanonymity/_tables.py",
-        find="plain = frame[name].cast(nw.String) if name in packed else frame[name]",
-        replace="plain = frame[name]",
+        "tables/frames.py",
+        find="            column = column.cast(nw.String)\n",
+        replace="",
         breaks="values of suppressed rows stand in a column's dictionary",
         tests=(
             "tests/kanonymity/test_kanonymity_tables.py::test_what_a_frame_knows_of_the_original_is_dropped",
@@ -257,7 +305,7 @@ MUTANTS = (
     ),
     Mutant(
         "ranges that end too early",
-        "kanonymity/_tables.py",
+        "kanonymity/cells.py",
         find='return f"[{column.domain[lo]}, {column.domain[hi]}]"',
         replace='return f"[{column.domain[lo]}, {column.domain[hi - 1]}]"',
         breaks="off by one: a published range that does not hold its rows",
@@ -265,7 +313,7 @@ MUTANTS = (
     ),
     Mutant(
         "the shuffle has a seed",
-        "kanonymity/_tables.py",
+        "kanonymity/cells.py",
         find="SystemBits() if bits is None else bits)",
         replace=(
             '__import__("discreet.core.randomness", '
@@ -278,7 +326,7 @@ MUTANTS = (
     ),
     Mutant(
         "a row of a class removed",
-        "kanonymity/_leftovers.py",
+        "kanonymity/candidate.py",
         find="labels[row] = best\n",
         replace="labels[row] = best if row else -1\n",
         breaks="a row that belongs to no class",
@@ -298,12 +346,36 @@ MUTANTS = (
     ),
     Mutant(
         "a carried class loses a row",
-        "kanonymity/split_carry.py",
+        "kanonymity/methods/split_carry.py",
         find="carried = [rows for rows, on in zip(classes, goes_on, strict=True) if on]",
         replace="carried = [rows[1:] for rows, on in zip(classes, goes_on, strict=True) if on]",
         breaks="a row of a class removed where blocks meet",
         tests=(
             "tests/kanonymity/test_split_carry.py::test_the_worked_example_is_solved_to_optimality",
         ),
+    ),
+    Mutant(
+        "a panic escapes",
+        "cli/app.py",
+        find="except BaseException as error:",
+        replace="except Exception as error:",
+        breaks="a crash ends with 1, which means that a check failed",
+        tests=("tests/cli/test_cli_escapes.py::test_what_escapes_is_one_line_without_its_words",),
+    ),
+    Mutant(
+        "a table of unknown origin is read at once",
+        "tables/sizes.py",
+        find="tried = (unknown and not mark) or parsing.is_limited()",
+        replace="tried = parsing.is_limited()",
+        breaks="a file kills its verifier",
+        tests=("tests/cli/test_cli_escapes.py::test_small_files_of_ones_own_are_read_at_once",),
+    ),
+    Mutant(
+        "columns that nobody typed are named",
+        "tables/columns.py",
+        find='    if show:\n        return ", ".join(columns[place - 1] for place in places)',
+        replace='    if places:\n        return ", ".join(columns[place - 1] for place in places)',
+        breaks="without a line of names a cell of a person is printed",
+        tests=("tests/cli/test_cli_canary.py::test_a_column_that_finds_rows_is_named_on_request",),
     ),
 )

@@ -6,6 +6,26 @@ from mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
+        "a bound is written down before its witness",
+        "metricdp/search.py",
+        find="            self.witness = prices\n            self.lower = lower\n",
+        replace="            self.lower = lower\n            self.witness = prices\n",
+        breaks="a design that a signal ended between the two states a lower bound that its multipliers do not prove",
+        tests=(
+            "tests/metricdp/test_design_time_limits.py::test_a_signal_between_bound_and_witness_leaves_a_bound_that_is_proved",
+        ),
+    ),
+    Mutant(
+        "programs of columns know no limit",
+        "metricdp/methods/columns.py",
+        find="tolerance=1e-9, time_limit=left",
+        replace="tolerance=1e-9",
+        breaks="a time limit that is overrun by as long as a linear program takes",
+        tests=(
+            "tests/metricdp/test_design_time_limits.py::test_columns_hand_their_limit_to_every_program",
+        ),
+    ),
+    Mutant(
         "pairs at the radius go unchecked",
         "metricdp/verify.py",
         find="mask &= lengths <= min(math.floor(radius * 2**space.scale_bits), 2**62)",
@@ -21,6 +41,24 @@ MUTANTS = (
         breaks="constraints dropped between joined groups",
         tests=(
             "tests/metricdp/test_verify.py::test_the_epsilon_for_all_pairs_is_that_of_shortest_paths",
+        ),
+    ),
+    Mutant(
+        "the links of a file are not those that bind",
+        "metricdp/verify.py",
+        find="verify_channel(channel, problem.space, guarantee, joined=joined)",
+        replace="verify_channel(channel, problem.space, guarantee)",
+        breaks="another program is told about other links than those that were checked",
+        tests=("tests/metricdp/test_verify.py::test_the_links_of_a_file_are_those_that_bind",),
+    ),
+    Mutant(
+        "pairs that no binding link stands for",
+        "metricdp/verify.py",
+        find="foreign + uncovered(),",
+        replace="foreign,",
+        breaks="a file whose links leave constrained pairs out passes",
+        tests=(
+            "tests/metricdp/test_verify.py::test_binding_links_stand_for_the_constrained_pairs",
         ),
     ),
     Mutant(
@@ -103,7 +141,7 @@ MUTANTS = (
     ),
     Mutant(
         "slack larger than it is",
-        "metricdp/repair.py",
+        "metricdp/bounds/repair.py",
         find="slack = min(float((room - apart).min(initial=1.0)) - _ERROR, 1.0)",
         replace="slack = min(2.0 * float((room - apart).min(initial=1.0)) + _ERROR, 1.0)",
         breaks="the rounding is told of slack that is not there",
@@ -113,7 +151,7 @@ MUTANTS = (
     ),
     Mutant(
         "tight pairs count as slack",
-        "metricdp/repair.py",
+        "metricdp/bounds/repair.py",
         find="if not (table[i] == table[j]).all():",
         replace="if not (table[i] > 0).any():",
         breaks="a matrix without slack is rounded as it was given",
@@ -121,7 +159,7 @@ MUTANTS = (
     ),
     Mutant(
         "given matrices have twice their slack",
-        "metricdp/repair.py",
+        "metricdp/bounds/repair.py",
         find="return min(float(slack.min(initial=1.0)) - _ERROR, 1.0)",
         replace="return min(2.0 * float(slack.min(initial=1.0)), 1.0)",
         breaks="the rounding is told of slack that is not there",
@@ -131,7 +169,7 @@ MUTANTS = (
     ),
     Mutant(
         "short edges without a constraint",
-        "metricdp/repair.py",
+        "metricdp/bounds/repair.py",
         find="short = nats <= 2.0 - math.log(_FLOOR[limbs]) + math.log(n_reports)",
         replace="short = nats >= 0.5",
         breaks="constraints dropped from the repair",
@@ -139,7 +177,7 @@ MUTANTS = (
     ),
     Mutant(
         "unused columns keep dust",
-        "metricdp/repair.py",
+        "metricdp/bounds/repair.py",
         find="np.where((most > _UNUSED)[labels], np.maximum(table, _TINY), 0.0)",
         replace="np.where((most > _UNUSED)[labels], table, 0.0)",
         breaks="zeros stay beside positives: an infinite ratio",
@@ -147,7 +185,7 @@ MUTANTS = (
     ),
     Mutant(
         "the certificate is not asked",
-        "metricdp/_search.py",
+        "metricdp/search.py",
         find="certificate.raise_for_failure()",
         replace="certificate.to_dict()",
         breaks="a channel that failed its check is returned",
@@ -155,7 +193,7 @@ MUTANTS = (
     ),
     Mutant(
         "the certificate of a tailed channel is not asked",
-        "metricdp/tails.py",
+        "metricdp/bounds/tails.py",
         find="certificate.raise_for_failure()",
         replace="certificate.to_dict()",
         breaks="a channel that failed its check is returned",
@@ -165,7 +203,7 @@ MUTANTS = (
     ),
     Mutant(
         "the certificate of an unwritten channel is not asked",
-        "metricdp/unwritten.py",
+        "metricdp/implicit.py",
         find="certificate.raise_for_failure()",
         replace="certificate.to_dict()",
         breaks="a channel that failed its check is returned",
@@ -175,7 +213,7 @@ MUTANTS = (
     ),
     Mutant(
         "groups are left apart",
-        "metricdp/_design.py",
+        "metricdp/design.py",
         find="if not allow_unprotected:",
         replace="if allow_unprotected:",
         breaks="constraints dropped: isolated secrets without being asked",
@@ -183,7 +221,7 @@ MUTANTS = (
     ),
     Mutant(
         "the all-pairs epsilon rounded down",
-        "metricdp/_design.py",
+        "metricdp/design.py",
         find="return math.ceil(budget / unit) * unit",
         replace="return math.floor(budget / unit) * unit",
         breaks="rounding in the wrong direction: a claim for all pairs that was not proved",
@@ -193,7 +231,7 @@ MUTANTS = (
     ),
     Mutant(
         "chains cost nothing",
-        "metricdp/_design.py",
+        "metricdp/design.py",
         find="_round_up(guarantee.epsilon * stretch)",
         replace="_round_up(guarantee.epsilon)",
         breaks="epsilon of neighbors is promised to all pairs",
@@ -203,7 +241,7 @@ MUTANTS = (
     ),
     Mutant(
         "a guarantee of another space",
-        "metricdp/_design.py",
+        "metricdp/design.py",
         find="guarantee.scope.space != problem.space.digest:",
         replace="not guarantee.scope.space:",
         breaks="a guarantee bound to one map is used on another",
@@ -211,7 +249,7 @@ MUTANTS = (
     ),
     Mutant(
         "an exponential mechanism twice as steep",
-        "metricdp/truncated.py",
+        "metricdp/methods/truncated.py",
         find="nats = -0.5 *",
         replace="nats = -1.0 *",
         breaks="sensitivity halved: the normalization is forgotten",
@@ -221,7 +259,7 @@ MUTANTS = (
     ),
     Mutant(
         "a cut-off without its chance",
-        "metricdp/truncated.py",
+        "metricdp/methods/truncated.py",
         find="odds = (1 - self.beta) * (part.n_reports - 1) / self.beta",
         replace="odds = (1 - self.beta) / self.beta",
         breaks="the published threshold is not the published one",

@@ -178,8 +178,8 @@ MUTANTS = (
     Mutant(
         "one pass for all mechanisms",
         "submodular/accounting.py",
-        find="if statement.decomposable and draws.one_pass and draws.bounded_range:",
-        replace="if draws.one_pass and draws.bounded_range:",
+        find="            statement.decomposable\n            and draws.one_pass",
+        replace="            draws.one_pass",
         breaks="a theorem about sums of functions is used for others",
         tests=(
             "tests/submodular/test_release_is_checked.py::test_the_theorem_about_sums_in_one_pass_is_offered_to_nothing_else",
@@ -197,7 +197,7 @@ MUTANTS = (
     ),
     Mutant(
         "draws at twice the rate",
-        "submodular/_draws.py",
+        "submodular/draws/growing.py",
         find=(
             "at = exponential_mechanism(gains.reshape(-1), self._rate, 1, "
             "monotone=True, bits=self._bits)"
@@ -211,7 +211,7 @@ MUTANTS = (
     ),
     Mutant(
         "the best is taken",
-        "submodular/_draws.py",
+        "submodular/draws/growing.py",
         find=(
             "at = exponential_mechanism(gains.reshape(-1), self._rate, 1, "
             "monotone=True, bits=self._bits)"
@@ -224,7 +224,7 @@ MUTANTS = (
     ),
     Mutant(
         "a subset drawn unevenly",
-        "submodular/_draws.py",
+        "submodular/draws/growing.py",
         find="j = i + bits.randrange(left.size - i)",
         replace="j = bits.randrange(left.size)",
         breaks="not every subset is as likely",
@@ -232,7 +232,7 @@ MUTANTS = (
     ),
     Mutant(
         "a lazy draw that is never refused",
-        "submodular/lazy_thinning.py",
+        "submodular/draws/growing.py",
         find="if not bernoulli_exp(self._rate * excess, self._bits):",
         replace="if excess < 0:",
         breaks="elements whose bounds are old come too often, and the bounds are private",
@@ -242,7 +242,7 @@ MUTANTS = (
     ),
     Mutant(
         "a lazy draw decided by a float",
-        "submodular/lazy_thinning.py",
+        "submodular/draws/growing.py",
         find="if not bernoulli_exp(self._rate * excess, self._bits):",
         replace=(
             "if self._bits.randrange(1 << 53) >= 2.0**53 * 2.718281828459045 ** "
@@ -255,7 +255,7 @@ MUTANTS = (
     ),
     Mutant(
         "old bounds count as fresh",
-        "submodular/lazy_thinning.py",
+        "submodular/draws/growing.py",
         find="fresh = np.zeros(flat.size, dtype=np.bool_)",
         replace="fresh = np.ones(flat.size, dtype=np.bool_)",
         breaks="a draw on bounds, not on gains",
@@ -265,7 +265,7 @@ MUTANTS = (
     ),
     Mutant(
         "permute-and-flip with replacement",
-        "submodular/permute_and_flip.py",
+        "submodular/methods/permute_and_flip.py",
         find="        left.pop()\n",
         replace="",
         breaks="what was refused may come again: another law, without its optimality",
@@ -275,7 +275,7 @@ MUTANTS = (
     ),
     Mutant(
         "permute-and-flip that never flips",
-        "submodular/permute_and_flip.py",
+        "submodular/methods/permute_and_flip.py",
         find="if bernoulli_exp(rate * (best - int(scores[index])), bits):",
         replace="if scores[index] == best:",
         breaks="the best is taken for sure",
@@ -285,7 +285,7 @@ MUTANTS = (
     ),
     Mutant(
         "the subsample's complement",
-        "submodular/subsampled.py",
+        "submodular/methods/subsampled.py",
         find="block[:] = ~bernoulli_exps(numerators, epsilon.denominator, bits)",
         replace="block[:] = bernoulli_exps(numerators, epsilon.denominator, bits)",
         breaks="records are kept with the probability with which they should be left out",
@@ -295,7 +295,7 @@ MUTANTS = (
     ),
     Mutant(
         "a subsample for half the change",
-        "submodular/subsampled.py",
+        "submodular/methods/subsampled.py",
         find='joins = whole if statement.neighbors == "add-remove-one" else whole / 2',
         replace="joins = whole",
         breaks="sensitivity halved: replacing is leaving and joining",
@@ -305,7 +305,7 @@ MUTANTS = (
     ),
     Mutant(
         "a subsample of all records",
-        "submodular/subsampled.py",
+        "submodular/methods/subsampled.py",
         find="keep_records(objective.n_records, joins, bits)",
         replace="None",
         breaks="draws on all records at the rate of a subsample's",
@@ -313,20 +313,36 @@ MUTANTS = (
     ),
     Mutant(
         "the ledger is charged after choosing",
-        "submodular/_release.py",
+        "submodular/release.py",
         find=(
-            "    _charge(budget, dataset, guarantee)\n"
-            "    selection = _choose(\n"
-            "        objective, matroid, method, plan, statement=statement, "
-            "bits=bits, on_progress=on_progress\n"
-            "    )"
+            "        _charge(budget, dataset, self.guarantee)\n"
+            "        try:\n"
+            "            objective = self.objective.open(source, self.statement.n_elements, self.candidates)\n"
+            "            watched = objective if watch is None else watch(objective)\n"
+            "            selection = _choose(\n"
+            "                watched,\n"
+            "                self.matroid,\n"
+            "                self.method,\n"
+            "                self.draws,\n"
+            "                statement=self.statement,\n"
+            "                bits=bits,\n"
+            "                on_progress=on_progress,\n"
+            "            )\n"
         ),
         replace=(
-            "    selection = _choose(\n"
-            "        objective, matroid, method, plan, statement=statement, "
-            "bits=bits, on_progress=on_progress\n"
-            "    )\n"
-            "    _charge(budget, dataset, guarantee)"
+            "        try:\n"
+            "            objective = self.objective.open(source, self.statement.n_elements, self.candidates)\n"
+            "            watched = objective if watch is None else watch(objective)\n"
+            "            selection = _choose(\n"
+            "                watched,\n"
+            "                self.matroid,\n"
+            "                self.method,\n"
+            "                self.draws,\n"
+            "                statement=self.statement,\n"
+            "                bits=bits,\n"
+            "                on_progress=on_progress,\n"
+            "            )\n"
+            "            _charge(budget, dataset, self.guarantee)\n"
         ),
         breaks="who stops the process after reading pays nothing",
         tests=(
@@ -334,8 +350,28 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a source is not looked at before the charge",
+        "submodular/release.py",
+        find="        self.check(source)\n        _charge(",
+        replace="        _charge(",
+        breaks="a plan for another table is charged",
+        tests=(
+            "tests/submodular/test_choice_plan.py::test_what_was_planned_for_another_source_is_refused_and_not_charged",
+        ),
+    ),
+    Mutant(
+        "a failure after the charge does not say that it was charged",
+        "submodular/release.py",
+        find="if budget is not None:\n                error.add_note(",
+        replace="if budget is None:\n                error.add_note(",
+        breaks="who tries again pays twice without knowing",
+        tests=(
+            "tests/submodular/test_choice_plan.py::test_a_source_that_fails_in_the_middle_stays_charged_and_says_so",
+        ),
+    ),
+    Mutant(
         "the certificate is not asked",
-        "submodular/_release.py",
+        "submodular/release.py",
         find="certificate.raise_for_failure()",
         replace="certificate.to_dict()",
         breaks="a selection that failed its check is returned",
@@ -345,7 +381,7 @@ MUTANTS = (
     ),
     Mutant(
         "a seeded choice is marked as private",
-        "submodular/_release.py",
+        "submodular/release.py",
         find="seeded=not is_private(bits))",
         replace="seeded=False)",
         breaks="a release from a seed is not marked",
@@ -353,23 +389,17 @@ MUTANTS = (
     ),
     Mutant(
         "a method without a proof is released",
-        "submodular/_release.py",
-        find=("    plan = method.plan(statement, matroid, guarantee)\n    _charge"),
-        replace=(
-            '    plan = getattr(method, "plan", None) or '
-            "method.literal_plan(statement, matroid)\n"
-            "    plan = plan if not callable(plan) else plan(statement, matroid, "
-            "guarantee)\n"
-            "    _charge"
-        ),
+        "submodular/stating.py",
+        find='for verb in ("plan", "choose"))',
+        replace='for verb in ("choose",))',
         breaks="a published algorithm with a false claim runs as a release",
         tests=("tests/submodular/test_release_choice.py::test_what_has_no_guarantee_says_why",),
     ),
     Mutant(
         "functions that are not monotone are narrow",
-        "submodular/_release.py",
-        find="objective.decomposable and objective.monotone,",
-        replace="objective.decomposable,",
+        "submodular/stating.py",
+        find="spec.decomposable and spec.monotone,",
+        replace="spec.decomposable,",
         breaks="sensitivity halved for gains that rise and fall",
         tests=(
             "tests/audits/test_choice_functions.py::test_which_functions_count_as_sums_over_records",
@@ -377,7 +407,7 @@ MUTANTS = (
     ),
     Mutant(
         "a walk of half its steps",
-        "submodular/exchange_walk.py",
+        "submodular/draws/whole_bases.py",
         find="return math.ceil(r * (math.log(log) + (2 * TV_BITS - 1) * math.log(2))) + 1",
         replace="return math.ceil(r * (math.log(log) + (TV_BITS - 1) * math.log(2))) + 1",
         breaks="farther from its law than delta says",
@@ -387,7 +417,7 @@ MUTANTS = (
     ),
     Mutant(
         "a walk that never leaves an element",
-        "submodular/exchange_walk.py",
+        "submodular/draws/whole_bases.py",
         find="del base[bits.randrange(len(base))]",
         replace="del base[bits.randrange(len(base)) // 2]",
         breaks="some elements are never exchanged",
@@ -395,7 +425,7 @@ MUTANTS = (
     ),
     Mutant(
         "swaps by the wrong weights",
-        "submodular/swap_rounding.py",
+        "submodular/draws/fractional.py",
         find="if source.randrange(total + weight) < total:",
         replace="if source.randrange(2) < 1:",
         breaks="the marginals are not those of the point",
@@ -405,7 +435,7 @@ MUTANTS = (
     ),
     Mutant(
         "one element more than the rank",
-        "submodular/matroids/uniform.py",
+        "submodular/matroids/capacities.py",
         find="return len(self.check(chosen)) <= self.rank",
         replace="return len(self.check(chosen)) <= self.rank + 1",
         breaks="a constraint dropped",
@@ -415,7 +445,7 @@ MUTANTS = (
     ),
     Mutant(
         "groups that never fill",
-        "submodular/matroids/partition.py",
+        "submodular/matroids/capacities.py",
         find="if not self._left[group]:",
         replace="if self._left[group] < 0:",
         breaks="a constraint dropped: off by one in a capacity",
@@ -425,7 +455,7 @@ MUTANTS = (
     ),
     Mutant(
         "cycles are forests",
-        "submodular/matroids/graphic.py",
+        "submodular/matroids/representable.py",
         find="self._tree[self._tree == v] = u",
         replace="self._tree[v] = u",
         breaks="a constraint dropped: trees are not joined as a whole",
@@ -435,7 +465,7 @@ MUTANTS = (
     ),
     Mutant(
         "weights beyond one",
-        "submodular/coverage.py",
+        "submodular/objectives/coverage.py",
         find="return np.asarray(np.clip(read, 0, 1).astype(small) << small(scale_bits))",
         replace="return np.asarray(np.maximum(read, 0).astype(small) << small(scale_bits))",
         breaks="a record counts more than the sensitivity says",
@@ -443,12 +473,28 @@ MUTANTS = (
     ),
     Mutant(
         "float weights beyond one",
-        "submodular/coverage.py",
+        "submodular/objectives/coverage.py",
         find="(np.clip(read, 0.0, 1.0) * read",
         replace="(np.maximum(read, 0.0) * read",
         breaks="a record counts more than the sensitivity says",
         tests=(
             "tests/submodular/test_objectives.py::test_values_and_gains_are_those_of_the_definition",
         ),
+    ),
+    Mutant(
+        "columns of the private edges are named",
+        "submodular/objectives/coverage.py",
+        find="f\"{len(schema)} column{'' if len(schema) == 1 else 's'}, {name} not among them\"",
+        replace="f\"{', '.join(schema)} column, {name} not among them\"",
+        breaks="without a line of names the first client is printed",
+        tests=("tests/cli/test_cli_canary.py::test_a_table_without_names_is_not_read_out",),
+    ),
+    Mutant(
+        "edges that cannot be read are paid for",
+        "submodular/release.py",
+        find="        self.check(source)\n        _charge(",
+        replace="        _charge(",
+        breaks="a mistyped column costs the budget",
+        tests=("tests/cli/test_cli_escapes.py::test_a_choice_from_a_bad_file_costs_nothing",),
     ),
 )

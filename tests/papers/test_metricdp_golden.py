@@ -12,10 +12,10 @@ from fractions import Fraction
 import pytest
 
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, Problem, design, verify
-from discreet.metricdp.bound import lower_bound
-from discreet.metricdp.part import Limits, Whole
+from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.part import SearchLimits, WholeProblem
 
 GOLDEN: list[tuple[int, str, int | None, float]] = [
     (5, "0.5", 2, 1.607659124),
@@ -50,8 +50,8 @@ def test_the_linear_program_has_the_known_optimum_and_proves_it(
 ) -> None:
     """The value within 1e-6, and by its prices a bound within 1e-6 (O11)."""
     problem = grid(side)
-    part = Whole(problem, problem.space.adjacency(radius), Fraction(epsilon)).parts[0]
-    found = Direct().solve(part, Limits())
+    part = WholeProblem(problem, problem.space.adjacency(radius), Fraction(epsilon)).parts[0]
+    found = Direct().solve(part, SearchLimits())
     assert found.matrix is not None
     assert found.multipliers is not None
     assert float((part.cost * found.matrix).sum()) == pytest.approx(optimum, rel=1e-6)

@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.plot import Curve, plot_bounds, plot_channel_row, plot_frontier
-from discreet.plot._ground import spread
+from discreet.plot.style import spread
 
 POINTS = [(0.0, 0.0), (1.0, 0.0), (2.0, 1.0)]
 

@@ -10,13 +10,13 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from discreet import Tree
-from discreet.core.anchored import AnchoredChannel
+from discreet.core.channels.implicit import AnchoredChannel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP
-from discreet.core.metric import MetricSpace
-from discreet.evaluate.audit import Audit
+from discreet.core.spaces.metric import MetricSpace
+from discreet.evaluate.audit.audit import Audit
 from discreet.hierarchy import Frame, RegionCounts
-from discreet.hierarchy._query import Answers
+from discreet.hierarchy.query import CountAnswers
 from discreet.plot import (
     plot_answers,
     plot_audits,
@@ -30,7 +30,7 @@ from discreet.plot import (
     plot_selection,
 )
 from discreet.plot.frontier import Curve
-from discreet.submodular.problem import Selection, Statement
+from discreet.submodular.problem import ChoiceFacts, Selection
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ def test_counts_are_drawn_up_to_the_last_size_that_matters_and_truth_over_them()
 
 def test_answers_are_sorted_and_many_have_no_names() -> None:
     nodes = np.array([1, 2])
-    few = Answers(FRAME, nodes, np.array([9, 2]), np.array([1, 4]), Fraction(9, 10))
+    few = CountAnswers(FRAME, nodes, np.array([9, 2]), np.array([1, 4]), Fraction(9, 10))
     ax = plot_answers(few)
     assert np.asarray(ax.lines[0].get_xdata()).tolist() == [2, 9]
     (drawn,) = [each for each in ax.collections if isinstance(each, LineCollection)]
     assert [segment[:, 0].tolist() for segment in drawn.get_segments()] == [[-2, 6], [8, 10]]
     assert ax.get_xlabel().endswith("90 %")
-    many = Answers(
+    many = CountAnswers(
         FRAME,
         np.ones(41, dtype=np.int64),
         np.arange(41),
@@ -122,7 +122,7 @@ def test_cells_that_changed_stand_out_and_no_others() -> None:
 
 
 def test_disjoint_sets_have_a_marker_each_and_people_are_drawn_where_given() -> None:
-    statement = Statement(
+    statement = ChoiceFacts(
         4, 2, 2, decomposable=True, sensitivity=Fraction(1), neighbors="add-remove-one"
     )
     chosen = Selection(((0, 0), (3, 1)), statement)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.certificate import Certificate, Check
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.guarantee import MetricDP, Scope
-from discreet.core.metric import MetricSpace
 from discreet.core.outcome import Design, Provenance, PublicInput
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.problem import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.metricdp.bound import Multipliers
+    from discreet.metricdp.bounds.bound import Multipliers
 
 MARKUP = "<script>alert('&')</script>"
 

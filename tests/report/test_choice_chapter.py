@@ -20,8 +20,8 @@ from discreet.report.choosing import values
 from discreet.report.submodular import Ground, chapter
 from discreet.report.trying import audit_choice
 from discreet.submodular import Coverage, FacilityLocation, TopicInfluence, UniformMatroid, release
-from discreet.submodular.algorithm_1 import Algorithm1
-from discreet.submodular.permute_and_flip import PermuteAndFlip
+from discreet.submodular.methods.algorithm_1 import Algorithm1
+from discreet.submodular.methods.permute_and_flip import PermuteAndFlip
 from discreet.submodular.problem import Selection
 
 MARKUP = "<b>&</b>"
@@ -176,8 +176,8 @@ def test_nonsense_is_refused_by_name() -> None:
 
 
 def test_a_choice_that_read_no_records_says_so() -> None:
-    from discreet.submodular.reference import Blind
+    from discreet.submodular.methods.baselines import RandomBase
 
-    body = chapter(made(method=Blind())).body
+    body = chapter(made(method=RandomBase())).body
     assert "The records were not read." in body
     assert str(Fraction(1)) in body

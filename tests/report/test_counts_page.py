@@ -13,9 +13,9 @@ from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.outcome import PublicInput
 from discreet.core.tree import Tree
 from discreet.hierarchy import GroupSizes, RegionCounts, release
-from discreet.hierarchy.methods import METHODS
+from discreet.hierarchy.methods import METHODS, quick_methods
 from discreet.report import make_chapter, render_report
-from discreet.report.counting import compare_counts, count_demo, quick_methods
+from discreet.report.counting import compare_counts, count_demo
 from discreet.report.hierarchy import MethodError
 from report.made import MARKUP
 
@@ -106,7 +106,7 @@ def test_the_truth_is_drawn_only_where_it_is_handed_over() -> None:
 def test_errors_are_drawn_and_listed() -> None:
     errors = [
         MethodError(method, epsilon, (0.0, 2 / epsilon, 3 / epsilon), (None, 0.5, -0.25))
-        for method in ("m_c_dp", "odd")
+        for method in ("m-c-dp", "odd")
         for epsilon in (0.5, 1.0)
     ]
     body = make_chapter("hierarchy", made(), errors=errors).body
@@ -119,12 +119,12 @@ def test_errors_are_drawn_and_listed() -> None:
 
 def test_comparison_averages_over_draws() -> None:
     data = GroupSizes.from_counts(TREE, [[9, 9, 0, 0]] * 3, units="public", max_size=3)
-    found = compare_counts(data, ["raw", "m_c_dp"], [0.5, 500], draws=2)
+    found = compare_counts(data, ["raw", "m-c-dp"], [0.5, 500], draws=2)
     assert [(one.method, one.epsilon) for one in found] == [
         ("raw", 0.5),
         ("raw", 500),
-        ("m_c_dp", 0.5),
-        ("m_c_dp", 500),
+        ("m-c-dp", 0.5),
+        ("m-c-dp", 500),
     ]
     # With hardly any noise there is no error.
     assert found[1].l1 == found[3].l1 == (0.0, 0.0, 0.0)
@@ -132,8 +132,8 @@ def test_comparison_averages_over_draws() -> None:
 
 
 def test_quick_methods_have_a_guarantee() -> None:
-    assert {"m_c_dp", "raw", "top_down_a", "bottom_up"} <= set(quick_methods()) <= set(METHODS)
-    assert not {"m_c_ch", "m_dp_op"} & set(quick_methods())
+    assert {"m-c-dp", "raw", "top-down-a", "bottom-up"} <= set(quick_methods()) <= set(METHODS)
+    assert not {"m-c-ch", "m-dp-op"} & set(quick_methods())
 
 
 def test_the_demo_s_census_is_a_chapter_and_a_table(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_the_demo_s_census_is_a_chapter_and_a_table(tmp_path: Path) -> None:
         assert f">{name}<" in counted.chapter.body
 
 
-@pytest.mark.parametrize("method", ["raw", "m_h_dp"])
+@pytest.mark.parametrize("method", ["raw", "m-h-dp"])
 def test_counts_below_zero_and_of_other_kinds_are_drawn(method: str) -> None:
     out = made(method=method)
     assert "<svg" in make_chapter("hierarchy", out, truth=out.result).body

@@ -10,21 +10,30 @@ import numpy as np
 import pytest
 
 from discreet.artefact import load_counts, load_mechanism, read
-from discreet.cli.row_judges import judge_anonymous
+from discreet.artefact.judging import judge_anonymous
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets import made_city
+from discreet.evaluate.attack.request import AttackRequest
+from discreet.evaluate.simulate.location import attack_places
 from discreet.hierarchy import verify as verify_release
 from discreet.lrgeo import verify as verify_mechanism
 from discreet.metricdp import Problem, design, verify
 from discreet.report import make_chapter
 from discreet.report.compare import compare
 from discreet.report.demo import Demo, build_demo, city_problem, traffic
+from discreet.service.recorded import record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from discreet.evaluate.attack.finding import Attacked
+
 said: list[str] = []
+
+
+def attack_mode(mode: str) -> Attacked:
+    return attack_places(AttackRequest("lrgeo", mode=mode, trials=12), record)
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +48,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
         runs=1,
         households=2_000,
         patients=60,
+        attack_mode=attack_mode,
         on_progress=said.append,
     )
 

@@ -9,10 +9,9 @@ import polars as pl
 import pytest
 
 from discreet import Certificate, Check, InvalidProblemError, KAnonymity, MetricDP, PureDP, Tree
-from discreet.core.metric import MetricSpace
 from discreet.core.randomness import RandomBits
-from discreet.evaluate.audit import Pair, audit
-from discreet.evaluate.certified import certified
+from discreet.core.spaces.metric import MetricSpace
+from discreet.evaluate.audit.audit import Pair, audit, certified
 from discreet.hierarchy import GroupSizes, release
 from discreet.kanonymity import Numeric, anonymize
 from discreet.metricdp import Problem, design

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.plot import Curve
 from discreet.report import CHAPTERS, Chapter, make_chapter, render_report, write_report
 from discreet.report import page as page_module

@@ -13,9 +13,9 @@ import uvicorn
 
 from discreet.core.guarantee import MetricDP
 from discreet.lrgeo import Mechanism, Region, design
-from discreet.lrgeo.messages import Parameters
-from discreet.service import Limits, PaperServer, bind, create_app
+from discreet.service import PaperServer, ParametersMessage, create_app
 from discreet.service.asking import Server
+from discreet.web import Limits, bind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 ORIGIN = (41.89, 12.48)
-PARAMETERS = Parameters(1, 1.0, 1.5, 2.0, 2.0, 1.0)
+PARAMETERS = ParametersMessage(protocol=1, epsilon=1.0, gamma=1.5, reach=2.0, r_obf=2.0, r_exp=1.0)
 
 
 @functools.cache

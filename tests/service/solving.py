@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InfeasibleError
-from discreet.lrgeo.messages import PROTOCOL, CostRequest, CostTable, Parameters, Upload
-from discreet.service import Limits, PaperServer, bind, create_app, serve
+from discreet.lrgeo.messages import PROTOCOL
+from discreet.service import PaperServer, create_app
+from discreet.service.published import UploadMessage
+from discreet.web import Limits, bind, serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,16 +27,19 @@ __all__ = ["GOOD", "Chosen", "SlowOnce", "upload"]
 GOOD, INFEASIBLE, BROKEN, HANGING, DYING = range(5)
 
 
-def upload(what: int) -> Upload:
+def upload(what: int) -> UploadMessage:
     """Make an upload that asks for a behavior by its column."""
-    return Upload(PROTOCOL, np.zeros((1, 1)), np.ones((1, 1)), np.ones((1, 1)), np.array([what]))
+    one = np.ones((1, 1))
+    return UploadMessage(
+        protocol=PROTOCOL, between=0 * one, away=one, cost=one, columns=np.array([what])
+    )
 
 
 @dataclass(frozen=True)
 class Chosen:
     """Does what the first upload asks for."""
 
-    def __call__(self, uploads: Sequence[Upload]) -> list[NDArray[np.float64]]:
+    def __call__(self, uploads: Sequence[UploadMessage]) -> list[NDArray[np.float64]]:
         match int(uploads[0].columns[0]):
             case 1:
                 raise InfeasibleError("the uploaded 817263549")
@@ -54,31 +59,18 @@ class SlowOnce:
     folder: str
     n_places: int
 
-    def __call__(self, uploads: Sequence[Upload]) -> list[NDArray[np.float64]]:
+    def __call__(self, uploads: Sequence[UploadMessage]) -> list[NDArray[np.float64]]:
         Path(self.folder, "begun").touch()
         while not Path(self.folder, "go").exists():
             time.sleep(0.02)
         return [np.full((len(one.between), self.n_places), 1 / self.n_places) for one in uploads]
 
 
-class Paper:
-    """The published protocol with a solver of ours."""
-
-    def __init__(self, inner: PaperServer, folder: str) -> None:
-        self._inner = inner
-        self.n_places = inner.n_places
-        self.parameters: Parameters = inner.parameters
-        self.solver = SlowOnce(folder, inner.n_places)
-
-    def costs(self, request: CostRequest) -> CostTable:
-        return self._inner.costs(request)
-
-
 def main(folder: str, port: int) -> None:
     """Serve with the slow solver."""
     from service.running import PARAMETERS, mechanism, region
 
-    paper = Paper(PaperServer(region(), PARAMETERS), folder)
+    paper = PaperServer(region(), PARAMETERS, solver=SlowOnce(folder, region().K))
     app = create_app(mechanism(), region(), paper=paper, limits=Limits(job_seconds=600))
     serve(app, bind("127.0.0.1", port), on_started=lambda url: print(url, flush=True))  # noqa: T201
 

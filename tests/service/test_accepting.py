@@ -196,4 +196,8 @@ def test_a_server_process_whose_mechanism_was_swapped_is_refused_on_the_command_
         assert "5 per km between any two places" in json.loads(refused.err)["error"]["message"]
     assert json.loads((tmp_path / "s").read_bytes()) == spent
     taken = say(capsys, *place, *files, "--max-epsilon", "5/km", "-q")
-    assert (taken.status, taken.data["guarantee"]["epsilon"]) == (0, "5")
+    # The report of this epoch is repeated, and is as private as when it was drawn.
+    assert (taken.status, taken.data["guarantee"]["epsilon"]) == (0, "2")
+    files[1] = tmp_path / "t"
+    fresh = say(capsys, *place, *files, "--max-epsilon", "5/km", "-q")
+    assert (fresh.status, fresh.data["guarantee"]["epsilon"]) == (0, "5")

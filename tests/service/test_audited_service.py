@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.commands import say
-from discreet.cli.recording import Recorder
-from discreet.cli.served_audit import Visited, report_many, report_once
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import CertificateError
 from discreet.core.guarantee import MetricDP
 from discreet.core.randomness import SeededBits
-from discreet.evaluate.audit import Pair, audit
+from discreet.evaluate.audit.audit import Pair, audit
 from discreet.lrgeo import Epochs, Mechanism, Region, State, design, locate
-from discreet.service import Client, Limits, create_app
+from discreet.service import Client, create_app
 from discreet.service.keeping import MechanismCache
+from discreet.service.recorded import TrafficRecorder, Visited
+from discreet.web import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.core.randomness import RandomBits
-    from discreet.evaluate.audit import Audit
+    from discreet.evaluate.audit.audit import Audit
 
     Batch = Callable[[Visited, int, RandomBits], list[tuple[float, float]]]
 
@@ -56,7 +56,7 @@ def overstated() -> Mechanism:
 
 def users(mechanism: Mechanism, *places: int) -> list[Visited]:
     app = create_app(mechanism, region(), limits=Limits(rate=1e6, burst=10**6))
-    server = Recorder(app).server()
+    server = TrafficRecorder(app).server()
     return [Visited(server, region().where(place)) for place in places]
 
 
@@ -70,13 +70,13 @@ def audited(mechanism: Mechanism, places: tuple[int, int], **options: Any) -> Au
 
 def leaking(user: Visited, size: int, bits: RandomBits) -> list[tuple[float, float]]:
     """Tell the true place one time in ten."""
-    shown = report_many(user, size, bits)
+    shown = user.report_many(size, bits)
     return [user.point if bits.randrange(10) == 0 else report for report in shown]
 
 
 def telling(user: Visited, bits: RandomBits) -> tuple[float, float]:
     """Go all the way, and then tell the true place."""
-    report_once(user, bits)
+    user.report_once(bits)
     return user.point
 
 
@@ -100,11 +100,11 @@ def trusting(folder: Path, mechanism: Mechanism) -> Batch:
 @pytest.fixture(autouse=True)
 def _no_waiting_for_disks(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is audited is what is shown, not whether it outlives a power cut."""
-    monkeypatch.setattr("discreet.service.private_files.os.fsync", lambda _: None)
+    monkeypatch.setattr("discreet.artefact.private_files.os.fsync", lambda _: None)
 
 
 def test_the_true_claim_of_the_service_is_not_refused() -> None:
-    found = audited(honest(), (HERE, THERE), batch=report_many, samples=3_000)
+    found = audited(honest(), (HERE, THERE), batch=Visited.report_many, samples=3_000)
     assert not found.rejected
     assert 0.2 < found.lower <= found.claimed == 1
     assert "proves nothing" in found.verdict
@@ -113,7 +113,7 @@ def test_the_true_claim_of_the_service_is_not_refused() -> None:
 @pytest.mark.slow
 def test_from_nothing_each_time_the_claim_is_not_refused_either() -> None:
     """Each run fetches, verifies, reports and writes a ledger."""
-    found = audited(honest(), (HERE, THERE), run=report_once, samples=100)
+    found = audited(honest(), (HERE, THERE), run=Visited.report_once, samples=100)
     assert not found.rejected
     assert found.runs == 100
 
@@ -135,7 +135,7 @@ def test_a_mechanism_that_claims_half_is_refused_by_clients_and_by_the_audit(
 ) -> None:
     """The client verifies, and reports nothing; if it did not, its reports would show it."""
     (user,) = users(overstated(), HERE)
-    for report in (report_once, functools.partial(report_many, size=1)):
+    for report in (Visited.report_once, functools.partial(Visited.report_many, size=1)):
         with pytest.raises(CertificateError):
             report(user, bits=SeededBits(1))
     batch = trusting(tmp_path, overstated())
@@ -148,7 +148,7 @@ def test_whole_runs_and_quick_ones_show_the_same_places() -> None:
     """The law is that of the mechanism's row by both ways: every draw of the one source is used alike."""
     (user,) = users(honest(), HERE)
     for seed in range(6):
-        assert [report_once(user, SeededBits(seed))] == report_many(user, 1, SeededBits(seed))
+        assert [user.report_once(SeededBits(seed))] == user.report_many(1, SeededBits(seed))
 
 
 def test_the_command_audits_the_service(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,9 +21,10 @@ from discreet.core.errors import (
 )
 from discreet.core.outcome import Unproven
 from discreet.lrgeo import Epochs, Mechanism
-from discreet.lrgeo.messages import Published, write
-from discreet.service import Client, PaperClient
+from discreet.lrgeo.messages import read_mechanism
+from discreet.service import Client, PaperClient, keeping
 from discreet.service.asking import Server
+from discreet.service.messages import MechanismMessage
 from discreet.service.wire import MSGPACK, encode
 from meta.canary import leaks
 from service.running import closed, mechanism, paper_app, quick, region, sound_app
@@ -214,7 +215,17 @@ def test_a_cache_that_others_may_write_is_not_trusted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    [b"", b"{}", b'{"version": 1}', b"not json", b"[]", b'{"version": 1, "seconds": 3600}'],
+    [
+        b"",
+        b"{}",
+        b'{"version": 1}',
+        b"not json",
+        b"[]",
+        b'{"version": 1, "seconds": 3600}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"version": 2, "seconds": 3600, "unit": "km", "digest": "", "state": {"report": [1e999, 1]}}',
+    ],
 )
 def test_a_state_that_is_not_whole_is_refused_and_left_as_it_is(
     tmp_path: Path, broken: bytes
@@ -240,12 +251,73 @@ def test_a_state_that_was_altered_is_refused(tmp_path: Path) -> None:
 
 def test_a_state_of_other_epochs_or_another_unit_is_refused(tmp_path: Path) -> None:
     made(tmp_path, Clock()).locate(HERE)
-    with pytest.raises(InvalidProblemError, match="epochs of 86400 seconds .* got 1, 3600 and km"):
+    with pytest.raises(InvalidProblemError, match="epochs of 86400 seconds .* got 2, 3600 and km"):
         made(tmp_path, Clock(), epochs=Epochs(86_400)).locate(HERE)
 
 
+def test_a_link_and_what_it_leads_to_are_one_ledger(tmp_path: Path) -> None:
+    """With two ledgers, three reports were drawn where two were allowed."""
+    clock, epochs = Clock(), Epochs(3600, for_life=4)
+    (tmp_path / "true").mkdir()
+    true = tmp_path / "true" / "state.json"
+    (tmp_path / "link.json").symlink_to(true)
+    (tmp_path / "folder").symlink_to("true")
+    drawn = set()
+    names = [true, tmp_path / "link.json", tmp_path / "folder" / "state.json"]
+    for state in (*names, *reversed(names)):
+        with Client(
+            quick(sound_app()), state=state, cache=tmp_path / "cache", now=clock, epochs=epochs
+        ) as client:
+            found = client.locate(HERE)
+        drawn.add(found.epoch)
+        clock.now += 3600
+    assert len(drawn) == 2
+    assert found.spent_in_all == 4
+    assert (tmp_path / "link.json").is_symlink()
+
+
+def test_a_state_with_a_second_name_draws_nothing(tmp_path: Path) -> None:
+    made(tmp_path, Clock()).locate(HERE)
+    (tmp_path / "copy.json").hardlink_to(tmp_path / "state.json")
+    with pytest.raises(InvalidProblemError, match="one name"):
+        made(tmp_path, Clock()).locate(HERE)
+
+
+def test_a_state_of_version_1_is_read_and_written_anew(tmp_path: Path) -> None:
+    """As that version wrote it."""
+    path, clock = tmp_path / "state.json", Clock()
+    old = {
+        "mechanism": mechanism().digest,
+        "epoch": int(clock.now // 3600),
+        "day": int(clock.now // 86_400),
+        "report": list(region().where(3)),
+        "spent_today": "2",
+        "spent_in_all": "2",
+        "pinned": [],
+    }
+    data: dict[str, Any] = {"version": 1, "seconds": 3600, "unit": "km", "state": old}
+    path.write_text(json.dumps({**data, "digest": keeping._digest(data)}))
+    path.chmod(0o600)
+    found = made(tmp_path, clock).locate(HERE)
+    assert found.report == region().where(3)
+    assert found.spent_in_all == 2
+    assert found.source.guarantee is None
+    clock.now += 3600
+    assert made(tmp_path, clock).locate(HERE).spent_in_all == 4
+    assert json.loads(path.read_bytes())["version"] == 2
+
+
+def test_what_was_spent_is_not_less_when_the_clock_goes_back(tmp_path: Path) -> None:
+    clock = Clock()
+    made(tmp_path, clock).locate(HERE)
+    clock.now -= 86_400
+    assert made(tmp_path, clock).locate(HERE).spent_today == 2
+
+
 def altered(change: Callable[[dict[str, Any]], None]) -> httpx.MockTransport:
-    said = write(Published(1, mechanism().digest, mechanism().to_dict()))
+    said = MechanismMessage(
+        protocol=1, digest=mechanism().digest, mechanism=mechanism().to_dict()
+    ).write()
     said = json.loads(json.dumps(said))
     change(said)
     body = encode(said, MSGPACK)
@@ -277,7 +349,7 @@ def old(said: dict[str, Any]) -> None:
     [
         (lambda said: swap(said, "anchors"), "digest: expected that of the content"),
         (lambda said: swap(said, "places"), "digest: expected that of the content"),
-        (other_digest, "the mechanism that it names"),
+        (other_digest, "digest: expected that of the mechanism"),
         (old, "version 0, an older one"),
         (lambda said: said["mechanism"].pop("anchors"), "mechanism: expected a whole mechanism"),
     ],
@@ -361,7 +433,7 @@ def test_a_server_that_is_away_is_asked_again_until_patience_ends() -> None:
     with pytest.raises(
         LimitReachedError, match="can't be reached \\(ConnectError\\), for 5 seconds"
     ):
-        server.get("/v1/mechanism", Published)
+        server.get("/v1/mechanism", read_mechanism)
     assert len(tried) > 3
     assert now[0] <= 5
 
@@ -371,14 +443,14 @@ def test_an_answer_that_is_too_large_is_given_up(monkeypatch: pytest.MonkeyPatch
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=b"x" * 11))
     server = Server("http://127.0.0.1:1", transport=transport)
     with pytest.raises(InvalidProblemError, match="an answer of 10 bytes, got a larger one"):
-        server.get("/v1/mechanism", Published)
+        server.get("/v1/mechanism", read_mechanism)
 
 
 def test_a_compressed_answer_is_refused() -> None:
     packed = httpx.Response(200, content=gzip.compress(b"x"), headers={"content-encoding": "gzip"})
     server = Server("http://127.0.0.1:1", transport=httpx.MockTransport(lambda _: packed))
     with pytest.raises(InvalidProblemError, match="a compressed one"):
-        server.get("/v1/mechanism", Published)
+        server.get("/v1/mechanism", read_mechanism)
 
 
 @pytest.mark.parametrize("status", [200, 301, 400, 404, 500])
@@ -387,7 +459,7 @@ def test_answers_that_are_none_are_said(status: int) -> None:
         lambda _: httpx.Response(status, content=b"<html>", headers={"location": "http://x/"})
     )
     with pytest.raises(InvalidProblemError, match="server: expected"):
-        Server("http://127.0.0.1:1", transport=transport).get("/v1/mechanism", Published)
+        Server("http://127.0.0.1:1", transport=transport).get("/v1/mechanism", read_mechanism)
 
 
 def test_a_server_that_knows_what_nobody_has_is_refused(tmp_path: Path) -> None:

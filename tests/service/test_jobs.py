@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.service.jobs import Jobs
-from discreet.service.limits import Limits
+from discreet.web.guard import Limits
 from service.solving import BROKEN, DYING, GOOD, HANGING, INFEASIBLE, Chosen, upload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.lrgeo.messages import Job
+    from discreet.service.jobs import JobState
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def jobs(request: pytest.FixtureRequest) -> Iterator[Jobs]:
     made.close()
 
 
-def ended(jobs: Jobs, name: str | None) -> Job:
+def ended(jobs: Jobs, name: str | None) -> JobState:
     """Wait for the end of a job."""
     assert name is not None
     for _ in range(6000):
@@ -43,15 +43,15 @@ def test_whatever_a_solver_does_the_next_job_is_solved(jobs: Jobs) -> None:
     assert len(set(names)) == 5
     assert jobs.submit(upload(GOOD)) is None  # as many wait as may
     good, infeasible, broken, dying, hanging = (ended(jobs, name) for name in names)
-    assert good.rows is not None
-    assert good.rows.tolist() == [[0.1, 0.1, 0.1]]
+    assert good.result is not None
+    assert good.result.tolist() == [[0.1, 0.1, 0.1]]
     assert infeasible.reason is not None
     assert infeasible.reason.startswith("InfeasibleError: the joint problem")
     assert broken.reason == "internal: ValueError"
     assert dying.reason == "the solver's process ended"
     assert hanging.reason == "no solution within 1 seconds"
     for job in (infeasible, broken, dying, hanging):
-        assert job.rows is None
+        assert job.result is None
         assert "817263549" not in str(job.reason)
     assert ended(jobs, jobs.submit(upload(GOOD))).status == "done"
 
@@ -71,7 +71,7 @@ def test_jobs_that_wait_together_are_solved_together_and_old_results_are_forgott
             time.sleep(0.02)
             assert name is not None
             job = jobs.get(name)
-        shares.append(None if job is None or job.rows is None else float(job.rows[0, 0]))
+        shares.append(None if job is None or job.result is None else float(job.result[0, 0]))
     assert shares.count(None) <= 1
     assert set(shares) <= {None, 0.1, 0.2, 0.3}
     again = jobs.submit(upload(GOOD))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-import discreet.service
+import discreet.web
 from cli.commands import say
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import MetricDP
@@ -21,7 +21,7 @@ from discreet.lrgeo import Epochs, State
 from discreet.lrgeo.epochs import keep, reserve
 from discreet.service import Client, PaperClient
 from discreet.service.asking import Server
-from discreet.service.page import Page, Published, Recorder, _dump, _promise
+from discreet.service.page import Page, PaperView, RequestLog, _dump, _promise
 from service.running import ask, closed, in_thread, mechanism, paper_app, quick, region, sound_app
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def test_the_command_serves_the_page_on_loopback_after_all_was_fetched(
             seen.append((app, host, port))
             seen.append(get(app, f"/{app.token}/data.json", host=f"{host}:{port}").json())
 
-    monkeypatch.setattr(discreet.service, "serve", serve, raising=False)
+    monkeypatch.setattr(discreet.web, "serve", serve, raising=False)
     with in_thread(sound_app()) as url:
         files = ["--server", url, "--state", tmp_path / "s", "--cache", tmp_path / "c"]
         said = say(capsys, "locate", "--page", *files, "--json", "--quiet")
@@ -221,7 +221,7 @@ def test_the_command_serves_the_page_on_loopback_after_all_was_fetched(
 
 def test_what_is_recorded_is_what_the_server_gets() -> None:
     with in_thread(sound_app()) as url:
-        recorder = Recorder()
+        recorder = RequestLog()
         client = httpx.Client(transport=recorder, headers={"accept": "application/json"})
         assert client.get(f"{url}/v1/healthz").json()["status"] == "ready"
         client.close()
@@ -236,9 +236,9 @@ def test_a_charge_for_a_draw_elsewhere_follows_the_rule_of_locate() -> None:
     charged = reserve(client, State(), 7200, epochs=HOURLY)
     assert charged is not None
     assert (charged.epoch, charged.spent_in_all) == (None, Fraction(2))
-    kept = keep(charged, (1.0, 2.0), 2)
+    kept = keep(client, charged, (1.0, 2.0), 2)
     assert (kept.epoch, kept.report) == (2, (1.0, 2.0))
-    assert keep(kept, (3.0, 4.0), 2) is kept
+    assert keep(client, kept, (3.0, 4.0), 2) is kept
     assert reserve(client, kept, 7300, epochs=HOURLY) is None
     # The clock was set back.
     assert reserve(client, kept, 100, epochs=HOURLY) is None
@@ -261,10 +261,10 @@ def test_the_protocol_of_the_paper_shows_what_it_uploads_and_that_depends_on_the
 ) -> None:
     assert post(made(), "published", b'{"place":3}').status_code == 404
     with closed(paper_app()) as app, in_thread(app) as url:
-        recorder = Recorder()
+        recorder = RequestLog()
         paper = PaperClient(Server(url, transport=recorder))
         page = Page(
-            made()._client, HOST, token=TOKEN, published=Published(paper, recorder)
+            made()._client, HOST, token=TOKEN, published=PaperView(paper, recorder)
         )  # fmt: skip
         assert get(page, "/word/data.json").json()["published"] is True
         for wrong in (b'{"place":true}', b"[]", b"{}", b'{"place":25}', b'{"place":-1}'):

@@ -21,8 +21,9 @@ import pytest
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.outcome import Unproven
 from discreet.lrgeo import Epochs
-from discreet.service import Client, PaperClient, bind, running, serve
+from discreet.service import Client, PaperClient
 from discreet.service.asking import Server
+from discreet.web import bind, running, serve
 from service.running import in_thread, paper_app, region, sound_app
 
 if TYPE_CHECKING:

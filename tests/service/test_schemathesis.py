@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from discreet.service import Limits, PaperServer, create_app
+from discreet.service import PaperServer, create_app
+from discreet.web import Limits
 from service.running import PARAMETERS, closed, in_thread, mechanism, region
 
 if TYPE_CHECKING:

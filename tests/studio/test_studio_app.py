@@ -18,10 +18,10 @@ from discreet.core.guarantee import KAnonymity
 from discreet.datasets import made_patients
 from discreet.kanonymity import Numeric
 from discreet.kanonymity.risk import risk
-from discreet.service import Limits
 from discreet.studio import Desks
 from discreet.studio.desks import MOST, SILENT
 from discreet.studio.tasks import attack
+from discreet.web import Limits
 from studio.asking import HOST, Browser
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from discreet.service import Limits
 from discreet.studio import Desks
 from discreet.studio.arriving import Arrivals
 from discreet.studio.desks import ARRIVING
+from discreet.web import Limits
 from studio.asking import Browser
 
 if TYPE_CHECKING:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
+from cli.hostile import on_mars, swollen
+from discreet.tables import parsing
 from studio.asking import Browser
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ def _parquet(table: pl.DataFrame) -> bytes:
     table.write_parquet(file)
     return file.getvalue()
 
+
+LATE = pl.Series([2**31 - 1], dtype=pl.Int32).cast(pl.Date)
 
 WHOLE = _parquet(pl.read_csv(io.StringIO(TEXT)))
 
@@ -51,6 +55,8 @@ BAD: dict[str, tuple[bytes, str]] = {
     "document.csv": (b"%PDF-1.7", "take the table out"),
     "cut.parquet": (WHOLE[:-300], "a whole Parquet file"),
     "text.parquet": (TEXT.encode(), "whose name ends in .csv"),
+    "zone.parquet": (on_mars(), "write it again with the program that made it"),
+    "late.parquet": (_parquet(pl.DataFrame({"day": LATE, "a": [NAME]})), "the years 1 to 9999"),
     "rows.csv": (b"a\n" + b"1\n" * 1_000_002, "--stream"),
     "columns.csv": (",".join(map(str, range(201))).encode() + b"\n1\n", "200 columns or fewer"),
 }
@@ -75,6 +81,21 @@ def test_a_bad_file_is_one_sentence(browser: Browser, name: str) -> None:
     assert said.text.count("\n") == 0
     assert not any(secret in said.text for secret in (NAME, "Traceback", "arriving", "\0"))
     assert not list(browser.desks.get(browser.desk).folder.iterdir())
+
+
+def test_a_file_that_kills_its_reader_leaves_the_studio_alive(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The child that tries it is aborted by its allocator, which no ``except`` meets."""
+    monkeypatch.setattr(parsing, "free_memory", lambda: 100 << 20)
+    monkeypatch.setattr("discreet.studio.reading.MOST_ROWS", 10_000_000)
+    said = browser.at("table?name=a.parquet", swollen())
+    assert said.status_code == 400
+    assert (
+        "leave out rows and columns that are not needed, got this one, which takes more"
+        in said.text
+    )
+    assert browser.at("table?name=b.parquet", WHOLE).status_code == 200
 
 
 @pytest.mark.parametrize(

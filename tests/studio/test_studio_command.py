@@ -2,37 +2,142 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any, Self
 
 import httpx
 import pytest
+import uvicorn
 
 from discreet.cli.app import run
+from discreet.studio import Desks
+from discreet.web import serve
 
 RUN = "import sys; from discreet.cli.app import run; sys.exit(run(sys.argv[1:]))"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals and modes of POSIX")
-def test_it_serves_and_leaves_nothing(tmp_path: Path) -> None:
-    places = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
-    ledger = tmp_path.with_name(f"{tmp_path.name}-ledger.db")
-    options = ["studio", "--no-browser", "--ledger", str(ledger)]
-    command = [sys.executable, "-c", RUN, *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=places) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        assert url.startswith("http://127.0.0.1:")
-        for page in (url, f"{url}counts"):
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and modes of POSIX")
+
+TABLE = "age,ill\n" + "".join(f"{20 + i % 40},Schmidt\n" for i in range(200))
+
+
+class Studio:
+    """The command in a process of its own, with a page that has a table."""
+
+    def __init__(self, temporary: Path) -> None:
+        places = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(sys.path)}
+        self.ledger = temporary.with_name(f"{temporary.name}-ledger.db")
+        options = ["studio", "--no-browser", "--ledger", str(self.ledger)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", RUN, *options], stdout=subprocess.PIPE, text=True, env=places
+        )
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+        assert self.url.startswith("http://127.0.0.1:")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait(60)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def load(self) -> str:
+        """Load a table and search for so long that it does not end; give the address of the page."""
+        text = httpx.get(self.url, trust_env=False, timeout=30).text
+        page = self.url + text.partition('data-desk="')[2].partition('"')[0]
+        origin = {"origin": self.url.rpartition("/")[0].rpartition("/")[0]}
+        form = {"role-0": "quasi", "kind-0": "numeric", "k": "3", "seconds": "600"}
+        for path, sent in (
+            ("table?name=a.csv", TABLE.encode()),
+            ("run", json.dumps(form).encode()),
+        ):
+            answer = httpx.post(
+                f"{page}/{path}", content=sent, headers=origin, trust_env=False, timeout=60
+            )
+            assert answer.is_success, answer.text
+        return page
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@posix
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
+def test_it_serves_and_leaves_nothing(tmp_path: Path, number: str) -> None:
+    with Studio(tmp_path) as studio:
+        for page in (studio.url, f"{studio.url}counts"):
             assert httpx.get(page, trust_env=False, timeout=30).status_code == 200
         assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o700]
-        assert not ledger.exists()
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        studio.load()
+        assert any(b"Schmidt" in path.read_bytes() for path in files(tmp_path))
+        assert {path.stat().st_mode & 0o777 for path in files(tmp_path)} == {0o600}
+        assert not studio.ledger.exists()
+        studio.process.send_signal(getattr(signal, number))
+        assert studio.process.wait(60) == 0
     assert list(tmp_path.iterdir()) == []
+
+
+@posix
+def test_what_a_killed_studio_left_is_removed_by_the_next_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with Studio(tmp_path) as killed:
+        killed.load()
+        killed.process.kill()
+        killed.process.wait(60)
+        (left,) = tmp_path.iterdir()
+        assert any(b"Schmidt" in path.read_bytes() for path in files(left))
+    with Studio(tmp_path) as studio:
+        assert not left.exists()
+        # One that is open is left alone.
+        (mine,) = tmp_path.iterdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        with contextlib.closing(Desks()) as other:
+            assert mine.exists()
+            assert other.open()
+        assert list(tmp_path.iterdir()) == [mine]
+        studio.process.send_signal(signal.SIGTERM)
+        assert studio.process.wait(60) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+async def _nothing(_scope: object, receive: Any, send: Any) -> None:
+    """Start and stop, and answer nothing."""
+    for word in ("startup", "shutdown"):
+        await receive()
+        await send({"type": f"lifespan.{word}.complete"})
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_before_the_server_listens_ends_it(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """It was swallowed, and the server served on."""
+    before = signal.getsignal(number)
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        run = uvicorn.Server.run
+
+        def press(server: uvicorn.Server, **options: Any) -> None:
+            signal.raise_signal(number)
+            run(server, **options)
+
+        monkeypatch.setattr(uvicorn.Server, "run", press)
+        serve(_nothing, bound)
+    assert signal.getsignal(number) is before
 
 
 def test_a_port_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

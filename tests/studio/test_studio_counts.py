@@ -20,12 +20,17 @@ from discreet.cli.app import run
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import PureDP
 from discreet.core.tree import Tree
-from discreet.hierarchy import Frame
+from discreet.hierarchy import Frame, Plan, plan
 from discreet.ledger import Ledger
-from discreet.studio.counts_asked import KINDS, NEIGHBORS, PUBLIC, read_asked, read_layout
-from discreet.studio.counts_costs import AMOUNTS, Costs, made_sizes
-from discreet.studio.counts_public import frame_of, public_of
-from discreet.studio.counts_tasks import DOWNLOADS, Publish
+from discreet.studio.counts_forms import KINDS, NEIGHBORS, PUBLIC, read_promise, read_table_form
+from discreet.studio.counts_release import (
+    AMOUNTS,
+    DOWNLOADS,
+    Costs,
+    Publish,
+    plan_of,
+    synthetic_sizes,
+)
 from discreet.studio.jobs import Job
 from studio.asking import Browser
 from studio.waiting import Waits
@@ -85,8 +90,8 @@ def released(browser: Browser, ledger: Path, **form: str) -> dict[str, Any]:
     given = {**LAYOUT, **ASKED, **form}
     Ledger.create(ledger, "people", PureDP(1000, neighbors="add-remove-person"))
     folder = browser.desks.get(browser.desk).folder
-    layout = read_layout(given, list(pl.read_parquet_schema(folder / "private.parquet")))
-    asked = read_asked(given, layout.neighbors)
+    layout = read_table_form(given, list(pl.read_parquet_schema(folder / "private.parquet")))
+    asked = read_promise(given, layout.neighbors)
     return Publish(str(folder), layout, asked, str(ledger), "people").run(lambda _: None)
 
 
@@ -142,13 +147,16 @@ def test_what_a_budget_costs_is_told_of_a_made_table(browser: Browser) -> None:
     assert re.findall(r'class="choice"|value="([^"]+)"', shown)[::2] == list(AMOUNTS["epsilon"])
 
 
+def bare(frame: Frame) -> Plan:
+    return plan(frame, PureDP(1, neighbors="add-remove-person"), method="m-c-dp")
+
+
 def test_the_comparison_has_nothing_private_to_read() -> None:
-    """What goes to its process is the frame and a few choices: no folder, no table, no ledger."""
-    names = {field.name for field in fields(Costs)}
-    assert names == {"frame", "neighbors", "notion", "method", "levels", "each", "seconds"}
+    """What goes to its process is a plan from the public facts and a few choices: no folder, no table, no ledger."""
+    assert {field.name for field in fields(Costs)} == {"plan", "notion", "each", "seconds"}
     frame = Frame(Tree.from_paths([("GA",), ("NY",)]), 5, "private")
     for notion, last in (("epsilon", -1), ("rho", -1)):
-        told = Costs(frame, "add-remove-person", notion, "m_c_dp", None, 500).run(lambda _: None)
+        told = Costs(bare(frame), notion, 500).run(lambda _: None)
         assert [row["amount"] for row in told["rows"]] == list(AMOUNTS[notion])
         assert told["rows"][0]["wrong"][1] > told["rows"][last]["wrong"][1]
         assert told["rows"][0]["moved"][1] > told["rows"][last]["moved"][1]
@@ -156,16 +164,16 @@ def test_the_comparison_has_nothing_private_to_read() -> None:
 
 def test_a_comparison_that_takes_long_ends_with_what_it_has() -> None:
     frame = Frame(Tree.from_paths([("GA",), ("NY",)]), 5, "private")
-    asked = Costs(frame, "add-remove-person", "epsilon", "m_c_dp", None, 5, seconds=-1.0)
+    asked = Costs(bare(frame), "epsilon", 5, seconds=-1.0)
     assert [row["amount"] for row in asked.run(lambda _: None)["rows"]] == ["0.03"]
 
 
 def test_a_made_table_has_the_public_number_of_units() -> None:
     tree = Tree.from_paths([("GA",), ("NY",)])
     frame = Frame(tree, 3, "public", group_totals=tree.totals([7, 0]))
-    assert made_sizes(frame, 99).counts.tolist() == [[6, 1, 0, 0], [0, 0, 0, 0]]
+    assert synthetic_sizes(frame, 99).counts.tolist() == [[6, 1, 0, 0], [0, 0, 0, 0]]
     with pytest.raises(InvalidProblemError, match="a smaller number"):
-        made_sizes(Frame(tree, 3, "private"), 2**45)
+        synthetic_sizes(Frame(tree, 3, "private"), 2**45)
 
 
 @settings(max_examples=40, deadline=None)
@@ -180,7 +188,7 @@ def test_a_made_table_counts_every_unit_once(
     tree = Tree.from_paths([(str(at),) for at in range(len(units))])
     totals = tree.totals(units) if public else None
     frame = Frame(tree, max_size, "public" if public else "private", group_totals=totals)
-    made = made_sizes(frame, units[0]).counts
+    made = synthetic_sizes(frame, units[0]).counts
     assert made.sum(axis=1).tolist() == (units if public else [units[0]] * len(units))
     assert (np.diff(made, axis=1) <= 0).all()
 
@@ -213,11 +221,11 @@ def test_declared_regions_stand_in_the_record(browser: Browser, ledger: Path) ->
 
 def test_declared_regions_say_nothing_of_the_order_and_number_of_rows(browser: Browser) -> None:
     form = {**LAYOUT, "public": "table"}
-    layout, seen = read_layout(form, PEOPLE.columns), set()
+    layout, seen = read_table_form(form, PEOPLE.columns), set()
     for table in (PEOPLE, PEOPLE.reverse(), PEOPLE.head(9), PEOPLE.vstack(PEOPLE)):
         loaded(browser, table)
         folder = browser.desks.get(browser.desk).folder
-        seen.add(frame_of(public_of(folder, layout), layout).digest)
+        seen.add(plan_of(folder, layout).frame.digest)
     assert len(seen) == 1
 
 
@@ -233,7 +241,7 @@ def test_declared_regions_must_end_at_one_column(browser: Browser) -> None:
     rows = PEOPLE.vstack(PEOPLE.head(1).with_columns(county=pl.lit("")))
     loaded(browser, rows)
     said = browser.at("counts/public", {**LAYOUT, "public": "table"})
-    assert (said.status_code, "a list of them in a second file" in said.text) == (400, True)
+    assert (said.status_code, "give a public list of regions" in said.text) == (400, True)
     assert "Fulton" not in said.text
     loaded(browser, PEOPLE.with_columns(state=pl.lit("")))
     said = browser.at("counts/public", {**LAYOUT, "public": "table"})
@@ -278,7 +286,7 @@ def test_a_register_of_units_makes_their_number_exact(browser: Browser, ledger: 
     assert shown["levels"][0]["rows"] == [("all", "53", "53 to 53")]
 
 
-@pytest.mark.parametrize("method", ["hay_sorted", "m_c_ch_calibrated"])
+@pytest.mark.parametrize("method", ["hay-sorted", "m-c-ch-calibrated"])
 def test_a_method_without_counts_by_size_has_no_intervals(
     browser: Browser, ledger: Path, method: str
 ) -> None:
@@ -294,7 +302,7 @@ def test_a_method_without_counts_by_size_has_no_intervals(
 
 def test_fractional_counts_are_shown_with_one_digit(browser: Browser, ledger: Path) -> None:
     loaded(browser)
-    shown = released(browser, ledger, method="hay_tree")
+    shown = released(browser, ledger, method="hay-tree")
     assert all(re.fullmatch(r"-?[0-9]+\.[0-9]", row[1]) for row in shown["sizes"]["rows"])
     assert not shown["adds_up"]
 
@@ -346,9 +354,11 @@ def test_without_a_budget_no_row_is_read(browser: Browser, ledger: Path) -> None
     loaded(browser, changed(state="secret-land"))
     folder = browser.desks.get(browser.desk).folder
     Ledger.create(ledger, "people", PureDP("0.5", neighbors="add-remove-person"))
-    layout = read_layout(LAYOUT, PEOPLE.columns)
+    layout = read_table_form(LAYOUT, PEOPLE.columns)
     told: list[dict[str, Any]] = []
-    task = Publish(str(folder), layout, read_asked(ASKED, layout.neighbors), str(ledger), "people")
+    task = Publish(
+        str(folder), layout, read_promise(ASKED, layout.neighbors), str(ledger), "people"
+    )
     with pytest.raises(BudgetError, match="1 asked, 0.5 left"):
         task.run(told.append)
     assert told == [{"text": "Reading what is public."}]
@@ -379,7 +389,7 @@ def test_without_a_budget_no_row_is_read(browser: Browser, ledger: Path) -> None
         ({"method": "raw_truth"}, "Method: expected one of the list"),
         ({"levels": "1/2,1/2"}, "Parts of the budget: expected 3 numbers"),
         ({"levels": "1/2,1/2,1/2"}, "with the sum 1"),
-        ({"method": "kuo_h_c"}, "public"),
+        ({"method": "kuo-h-c"}, "public"),
         ({"dataset": ""}, "Data set: expected a name"),
         ({"dataset": "x" * 201}, "a longer one"),
         ({"dataset": "others"}, "has no budget"),

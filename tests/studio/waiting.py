@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Breaks", "Dies", "Waits"]
+__all__ = ["Breaks", "Dies", "Panics", "Waits"]
 
 
 @dataclass(frozen=True)
@@ -47,3 +47,18 @@ class Dies:
     def run(self, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """End."""
         os._exit(1)
+
+
+class Panic(BaseException):
+    """What a library in Rust raises is no ``Exception``."""
+
+
+@dataclass(frozen=True)
+class Panics:
+    """Panics with a value in its words."""
+
+    seconds: float = 1.0
+
+    def run(self, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        """Panic."""
+        raise Panic("age 47")

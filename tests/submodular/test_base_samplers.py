@@ -22,11 +22,11 @@ from discreet.submodular import (
     TransversalMatroid,
     UniformMatroid,
 )
-from discreet.submodular._draws import subset
-from discreet.submodular._intervals import add, choose, divide, exponential, multiply
-from discreet.submodular.bases import draw_base, has_exact_sampler
-from discreet.submodular.exchange_walk import walk_base, walk_steps
+from discreet.submodular.draws.growing import subset
+from discreet.submodular.draws.intervals import add, choose, divide, exponential, multiply
+from discreet.submodular.draws.whole_bases import walk_base, walk_steps
 from discreet.submodular.matroids.base import Matroid
+from discreet.submodular.methods.bases import draw_base, has_exact_sampler
 from discreet.testing import assert_law, enumerate_law
 from submodular.tiny import bases_of
 

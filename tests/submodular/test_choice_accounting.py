@@ -22,14 +22,14 @@ from discreet.submodular.accounting import (
     one_pass,
     strongest,
 )
-from discreet.submodular.problem import Line, Statement
-from discreet.submodular.subsampled import Subsampled, subsampled_coefficient
+from discreet.submodular.methods.subsampled import Subsampled, subsampled_coefficient
+from discreet.submodular.problem import AccountLine, ChoiceFacts
 
 DELTA = Fraction(1, 10**6)
 
 
-def statement(*, neighbors: str = "add-remove-one", decomposable: bool = True) -> Statement:
-    return Statement(100, 1, 10, decomposable, Fraction(1), neighbors)
+def statement(*, neighbors: str = "add-remove-one", decomposable: bool = True) -> ChoiceFacts:
+    return ChoiceFacts(100, 1, 10, decomposable, Fraction(1), neighbors)
 
 
 def true_delta(k: int, epsilon0: float, epsilon: float) -> float:
@@ -121,7 +121,7 @@ def test_the_first_line_proves_the_guarantee(guarantee: DPGuarantee, *, decompos
         assert stronger is None or not implies(stronger, guarantee)
 
 
-def _again(line: Line, loss: Fraction) -> DPGuarantee | None:
+def _again(line: AccountLine, loss: Fraction) -> DPGuarantee | None:
     relation = line.guarantee.neighbors
     match line.rule:
         case "basic composition":
@@ -191,7 +191,7 @@ def test_the_subsample_of_a_zcdp_budget_takes_the_root_down() -> None:
 
 def test_lines_are_read_back() -> None:
     _, lines = strongest(Draws(10), statement(), ApproxDP(1, DELTA, "add-remove-one"))
-    assert [Line.from_dict(line.to_dict()) for line in lines] == list(lines)
+    assert [AccountLine.from_dict(line.to_dict()) for line in lines] == list(lines)
 
 
 @pytest.mark.parametrize(
@@ -212,4 +212,4 @@ def test_nonsense_is_refused(change: dict[str, object], said: str) -> None:
         "neighbors": "replace-one",
     }
     with pytest.raises(InvalidProblemError, match=said):
-        Statement(**(facts | change))  # type: ignore[arg-type] # the fields by name
+        ChoiceFacts(**(facts | change))  # type: ignore[arg-type] # the fields by name

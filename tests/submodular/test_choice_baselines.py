@@ -13,19 +13,21 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.randomness import SeededBits
-from discreet.submodular.baselines import Greedy, LazyGreedy, RandomBase, StochasticGreedy
-from discreet.submodular.combine import FromRecords
-from discreet.submodular.continuous_greedy import ContinuousGreedy
-from discreet.submodular.counted import Counted
-from discreet.submodular.coverage import Coverage, WeightedCoverage
-from discreet.submodular.facility import FacilityLocation
 from discreet.submodular.matroids.base import Matroid
-from discreet.submodular.matroids.graphic import GraphicMatroid
-from discreet.submodular.matroids.laminar import LaminarMatroid
-from discreet.submodular.matroids.partition import PartitionMatroid
-from discreet.submodular.matroids.uniform import UniformMatroid
-from discreet.submodular.objective import Objective
-from discreet.submodular.optimal import Optimum, optimum, upper_bound
+from discreet.submodular.matroids.capacities import LaminarMatroid, PartitionMatroid, UniformMatroid
+from discreet.submodular.matroids.representable import GraphicMatroid
+from discreet.submodular.methods.baselines import (
+    ContinuousGreedy,
+    Greedy,
+    LazyGreedy,
+    RandomBase,
+    StochasticGreedy,
+)
+from discreet.submodular.methods.optimal import Optimum, optimum, upper_bound
+from discreet.submodular.objectives.combine import CountedObjective, FromRecords
+from discreet.submodular.objectives.coverage import Coverage, WeightedCoverage
+from discreet.submodular.objectives.facility import FacilityLocation
+from discreet.submodular.objectives.objective import Objective
 from discreet.testing import assert_law, enumerate_law
 
 FUNCTIONS: list[Callable[[np.random.Generator], Objective]] = [
@@ -100,9 +102,15 @@ def test_lazy_greedy_breaks_ties_as_greedy_does() -> None:
 def test_lazy_greedy_looks_at_few_elements() -> None:
     rng = np.random.default_rng(2)
     places = FacilityLocation.from_points(rng.random((400, 2)), rng.random((300, 2)), farthest=0.3)
-    eager, lazy, matroid = Counted(places), Counted(places), UniformMatroid(300, 20)
+    eager, lazy, matroid = (
+        CountedObjective(places),
+        CountedObjective(places),
+        UniformMatroid(300, 20),
+    )
     steps: list[int] = []
-    assert LazyGreedy().choose(lazy, matroid, steps.append) == Greedy().choose(eager, matroid)
+    assert LazyGreedy().choose(lazy, matroid, on_draw=steps.append) == Greedy().choose(
+        eager, matroid
+    )
     assert steps == list(range(1, 21))
     assert eager.evaluations == sum(300 - t for t in range(20))
     assert 4 * lazy.evaluations < eager.evaluations
@@ -110,7 +118,7 @@ def test_lazy_greedy_looks_at_few_elements() -> None:
 
 def test_a_counted_function_is_the_same_function() -> None:
     f = FacilityLocation(np.random.default_rng(5).random((20, 6)))
-    counted = Counted(f)
+    counted = CountedObjective(f)
     assert optimum(counted, UniformMatroid(6, 2)) == optimum(f, UniformMatroid(6, 2))
     before = counted.evaluations
     state = counted.start(np.arange(20) < 9)
@@ -138,7 +146,7 @@ def test_continuous_greedy_keeps_its_ratio_before_rounding(
     seen: list[int] = []
     values: list[int] = []
     for _ in range(25):
-        chosen = method.choose(objective, matroid, seen.append, bits=bits)
+        chosen = method.choose(objective, matroid, on_draw=seen.append, bits=bits)
         assert matroid.is_independent([e for e, _ in chosen])
         assert len(chosen) == r
         values.append(objective.value(chosen))
@@ -163,7 +171,7 @@ def test_stochastic_greedy_asks_for_as_many_gains_as_stated() -> None:
     f, matroid = Coverage(np.random.default_rng(3).random((50, 40)) < 0.1), UniformMatroid(40, 8)
     size = math.ceil(40 / 8 * math.log(10))
     steps: list[int] = []
-    chosen = StochasticGreedy("0.1").choose(f, matroid, steps.append, bits=SeededBits(1))
+    chosen = StochasticGreedy("0.1").choose(f, matroid, on_draw=steps.append, bits=SeededBits(1))
     assert len(chosen) == len(set(chosen)) == 8 == len(steps)
     assert size < 40 - 8
     whole = StochasticGreedy("1e-9").choose(f, matroid, bits=SeededBits(2))
@@ -186,7 +194,7 @@ def test_a_random_base_never_reads_the_records() -> None:
     pairs = [frozenset({(a, 0), (b, 0)}) for a, b in ((0, 1), (0, 2), (1, 2))]
     assert_law(law, dict.fromkeys(pairs, "1/3"))
     steps: list[int] = []
-    assert len(RandomBase().choose(f, UniformMatroid(3, 3), steps.append)) == 3
+    assert len(RandomBase().choose(f, UniformMatroid(3, 3), on_draw=steps.append)) == 3
     assert steps == [1, 2, 3]
 
 

@@ -12,20 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import CertificateError, InvalidProblemError
-from discreet.submodular.advertising import AdAllocation
-from discreet.submodular.baselines import Greedy, LazyGreedy
-from discreet.submodular.checker import check
-from discreet.submodular.combine import FromFunction, FromRecords, Sum
-from discreet.submodular.concave import ConcaveOverModular, concave_table
-from discreet.submodular.coverage import Coverage
-from discreet.submodular.facility import FacilityLocation
-from discreet.submodular.influence import Influence
-from discreet.submodular.matroids.partition import PartitionMatroid
-from discreet.submodular.mutual import MutualInformation
-from discreet.submodular.objective import MARGINAL_BITS, Objective
-from discreet.submodular.resources import ResourceLocation
-from discreet.submodular.sensors import SensorPlacement
-from discreet.submodular.topics import TopicInfluence
+from discreet.submodular.matroids.capacities import PartitionMatroid
+from discreet.submodular.methods.baselines import Greedy, LazyGreedy
+from discreet.submodular.objectives.checker import check
+from discreet.submodular.objectives.combine import FromFunction, FromRecords, Sum
+from discreet.submodular.objectives.concave import ConcaveOverModular, Influence, concave_table
+from discreet.submodular.objectives.coverage import Coverage
+from discreet.submodular.objectives.entropy import MutualInformation, SensorPlacement
+from discreet.submodular.objectives.facility import FacilityLocation
+from discreet.submodular.objectives.kinds import AdAllocation, ResourceLocation, TopicInfluence
+from discreet.submodular.objectives.objective import MARGINAL_BITS, Objective
 
 N_RECORDS = 5
 Chosen = tuple[tuple[int, int], ...]
@@ -505,7 +501,7 @@ NONSENSE: list[tuple[Callable[[], object], str]] = [
     (lambda: Sum([]), "parts: expected at least one function"),
     (
         lambda: Sum([F2, FacilityLocation([[0.5, 0.5], [0.5, 0.5]])]),
-        "parts: expected functions of the same sets and records, got others",
+        "parts: expected functions of the same sets and records, got different numbers",
     ),
     (lambda: Sum([F2, F2], ["0.9", "0.2"]), "weights: expected 2 positive numbers"),
     (lambda: Sum([F2], [0]), "weights: expected 1 positive numbers"),

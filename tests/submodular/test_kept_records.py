@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.core.exact import exp_ceil, exp_floor
-from discreet.submodular.subsampled import keep_records
+from discreet.submodular.methods.subsampled import keep_records
 from discreet.testing import enumerate_law
 
 BITS = 60

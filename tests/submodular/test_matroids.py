@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.submodular.matroids.base import Matroid
+from discreet.submodular.matroids.capacities import LaminarMatroid, PartitionMatroid, UniformMatroid
 from discreet.submodular.matroids.derived import Contraction, DirectSum, Dual, Truncation
-from discreet.submodular.matroids.graphic import GraphicMatroid
-from discreet.submodular.matroids.laminar import LaminarMatroid
-from discreet.submodular.matroids.linear import LinearMatroid
-from discreet.submodular.matroids.partition import PartitionMatroid
-from discreet.submodular.matroids.transversal import TransversalMatroid
-from discreet.submodular.matroids.uniform import UniformMatroid
+from discreet.submodular.matroids.representable import (
+    GraphicMatroid,
+    LinearMatroid,
+    TransversalMatroid,
+)
 from discreet.testing import assert_matroid
 
 Family = frozenset[frozenset[int]]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidProblemError
-from discreet.submodular.coverage import Coverage, WeightedCoverage
-from discreet.submodular.facility import FacilityLocation
-from discreet.submodular.objective import MARGINAL_BITS, Objective
+from discreet.submodular.objectives.coverage import Coverage, WeightedCoverage
+from discreet.submodular.objectives.facility import FacilityLocation
+from discreet.submodular.objectives.objective import MARGINAL_BITS, Objective, ObjectiveSpec
 
 SHAPES = st.tuples(st.integers(0, 7), st.integers(1, 4), st.integers(0, 2**32 - 1))
 
@@ -154,7 +154,7 @@ def test_a_file_is_read_as_the_array_that_it_holds(tmp_path: Path) -> None:
 def test_slices_of_the_source_join(monkeypatch: pytest.MonkeyPatch) -> None:
     table = np.random.default_rng(5).random((31, 3))
     whole = FacilityLocation(table).similarities
-    monkeypatch.setattr("discreet.submodular.facility._BLOCK_ENTRIES", 12)
+    monkeypatch.setattr("discreet.submodular.objectives.facility._BLOCK_ENTRIES", 12)
     assert (FacilityLocation(table).similarities == whole).all()
 
 
@@ -277,7 +277,9 @@ def test_what_is_shown_is_public() -> None:
     """Neither the representation nor the public inputs tell how many records there are."""
     small, large = FacilityLocation(np.ones((3, 2))), FacilityLocation(np.ones((17, 2)))
     assert repr(small) == repr(large) == "FacilityLocation(2 elements)"
-    assert small.assumed_public() == large.assumed_public()
+    facts = [ObjectiveSpec.of(f) for f in (small, large)]
+    assert facts[0] == facts[1]
+    assert facts[0].assumed_public(2) == facts[1].assumed_public(2)
     assert repr(large.start()) == "_Served(0 chosen)"
-    assert small.assumed_public() != FacilityLocation(np.ones((3, 3))).assumed_public()
+    assert facts[0].assumed_public(2) != facts[0].assumed_public(3)
     assert small.sensitivity == 1

@@ -32,25 +32,25 @@ from discreet.submodular import (
     release,
     reproduce,
 )
-from discreet.submodular.algorithm_1 import Algorithm1
-from discreet.submodular.algorithm_2 import Algorithm2
-from discreet.submodular.algorithm_4 import Algorithm4
-from discreet.submodular.bases import BaseContinuousGreedy, MeasuredContinuousGreedy
-from discreet.submodular.counted import Counted
-from discreet.submodular.gupta import Gupta
+from discreet.submodular.as_published.algorithm_2 import Algorithm2
+from discreet.submodular.as_published.algorithm_4 import Algorithm4
 from discreet.submodular.matroids.base import Matroid
-from discreet.submodular.mitrovic import Mitrovic
-from discreet.submodular.objective import Objective
-from discreet.submodular.permute_and_flip import PermuteAndFlip
-from discreet.submodular.reference import (
-    Blind,
-    NonPrivate,
-    continuous_greedy,
-    lazy_greedy,
-    stochastic_greedy,
+from discreet.submodular.methods.algorithm_1 import Algorithm1
+from discreet.submodular.methods.baselines import (
+    ContinuousGreedy,
+    Greedy,
+    LazyGreedy,
+    RandomBase,
+    StochasticGreedy,
 )
-from discreet.submodular.resources import ResourceLocation
-from discreet.submodular.subsampled_rounds import SubsampledRounds
+from discreet.submodular.methods.bases import BaseContinuousGreedy, MeasuredContinuousGreedy
+from discreet.submodular.methods.gupta import Gupta
+from discreet.submodular.methods.mitrovic import Mitrovic
+from discreet.submodular.methods.permute_and_flip import PermuteAndFlip
+from discreet.submodular.methods.subsampled_rounds import SubsampledRounds
+from discreet.submodular.objectives.combine import CountedObjective
+from discreet.submodular.objectives.kinds import ResourceLocation
+from discreet.submodular.objectives.objective import Objective
 from submodular.tiny import Reach, Whole, best_value
 
 RNG = np.random.default_rng(6)
@@ -245,7 +245,7 @@ def test_progress_counts_draws() -> None:
         (BaseContinuousGreedy(steps=4), 4),
         (MeasuredContinuousGreedy(steps=4), 4),
         (PermuteAndFlip(), 3),
-        (Blind(), 3),
+        (RandomBase(), 3),
     ):
         seen: list[tuple[int, int]] = []
         release(
@@ -312,10 +312,10 @@ def test_algorithm_1_reaches_the_optimum_of_a_toy() -> None:
 @pytest.mark.parametrize(
     "method",
     [
-        NonPrivate(),
-        lazy_greedy(),
-        continuous_greedy(),
-        stochastic_greedy(),
+        Greedy(),
+        LazyGreedy(),
+        ContinuousGreedy(),
+        StochasticGreedy(),
         Algorithm2(),
         Algorithm2("1", samples=9),
     ],
@@ -363,7 +363,7 @@ def test_sampling_and_lazy_thinning_save_evaluations() -> None:
         "sampled": Algorithm4("0.1", lazy=False),
     }
     for name, method in methods.items():
-        counted = Counted(objective)
+        counted = CountedObjective(objective)
         release(
             counted,
             matroid,
@@ -385,7 +385,7 @@ def test_the_library_shows_the_mechanism() -> None:
 @pytest.mark.parametrize("guarantee", [PURE, PLENTY, ZeroConcentratedDP("0.5", "replace-one")])
 def test_a_random_base_has_every_guarantee(guarantee: Any) -> None:
     events: list[str] = []
-    made = release(Watched(events), PARTS, guarantee, method=Blind())
+    made = release(Watched(events), PARTS, guarantee, method=RandomBase())
     assert events == []
     assert made.result.coefficient is None
     assert made.certificate.passed

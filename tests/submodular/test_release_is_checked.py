@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ from discreet.core.errors import CertificateError
 from discreet.core.guarantee import PureDP
 from discreet.core.randomness import SeededBits
 from discreet.submodular import Coverage, UniformMatroid, release
-from discreet.submodular import _release as module
 from discreet.submodular.accounting import Draws, lines
-from discreet.submodular.problem import Statement
+from discreet.submodular.problem import ChoiceFacts
+
+# The module: the package has the function under this name.
+module = import_module("discreet.submodular.release")
 
 REACH = Coverage(np.random.default_rng(1).random((20, 4)) < 0.4)
 RULE = "decomposable, one pass"
@@ -48,6 +51,6 @@ def test_the_theorem_about_sums_in_one_pass_is_offered_to_nothing_else(
     decomposable: bool,  # noqa: FBT001 - a parameter
     offered: bool,  # noqa: FBT001 - a parameter
 ) -> None:
-    statement = Statement(5, 1, 3, decomposable, Fraction(1), "add-remove-one")
+    statement = ChoiceFacts(5, 1, 3, decomposable, Fraction(1), "add-remove-one")
     found = lines(draws, Fraction(1, 10), statement, Fraction(1, 10**6))
     assert (RULE in {line.rule for line in found}) is offered

@@ -10,9 +10,9 @@ import pytest
 
 from discreet.core.errors import InvalidProblemError
 from discreet.submodular import Coverage, GraphicMatroid, PartitionMatroid, UniformMatroid
-from discreet.submodular.covering import covering, exact_marginals, pipage, ranks, set_values
+from discreet.submodular.draws.covering import covering, exact_marginals, pipage, ranks, set_values
+from discreet.submodular.draws.fractional import swap_round
 from discreet.submodular.matroids.base import Matroid
-from discreet.submodular.swap_rounding import swap_round
 from discreet.testing import Law, enumerate_law
 
 CASES: list[tuple[Matroid, list[list[int]], list[int]]] = [

@@ -20,16 +20,17 @@ from discreet.submodular import (
     Selection,
     Subsampled,
     TransversalMatroid,
+    UniformMatroid,
     release,
     verify,
 )
-from discreet.submodular._method import Method
-from discreet.submodular.badanidiyuru_vondrak import BadanidiyuruVondrak
-from discreet.submodular.bases import BaseContinuousGreedy
-from discreet.submodular.permute_and_flip import PermuteAndFlip
-from discreet.submodular.problem import Line
-from discreet.submodular.reference import Blind
-from discreet.submodular.subsampled_rounds import SubsampledRounds
+from discreet.submodular.method import Method
+from discreet.submodular.methods.badanidiyuru_vondrak import BadanidiyuruVondrak
+from discreet.submodular.methods.baselines import RandomBase
+from discreet.submodular.methods.bases import BaseContinuousGreedy
+from discreet.submodular.methods.permute_and_flip import PermuteAndFlip
+from discreet.submodular.methods.subsampled_rounds import SubsampledRounds
+from discreet.submodular.problem import AccountLine
 from discreet.submodular.verify import verify_selection
 
 REACH = Coverage(np.random.default_rng(1).random((60, 6)) < 0.4)
@@ -50,7 +51,7 @@ def made(
 
 @pytest.mark.parametrize("guarantee", [PURE, APPROX, REPLACED, ZERO], ids=repr)
 @pytest.mark.parametrize(
-    "method", [Algorithm3(), Subsampled(), BaseContinuousGreedy(steps=2), Blind()]
+    "method", [Algorithm3(), Subsampled(), BaseContinuousGreedy(steps=2), RandomBase()]
 )
 def test_releases_pass_anew(guarantee: DPGuarantee, method: Method) -> None:
     certificate = verify(made(guarantee, method), PARTS)
@@ -87,7 +88,7 @@ def test_another_matroid_is_rejected() -> None:
     )
 
 
-def stronger(line: Line) -> Line:
+def stronger(line: AccountLine) -> AccountLine:
     """The same line with a guarantee that is a tenth stronger."""
     claim = line.guarantee
     if isinstance(claim, ZeroConcentratedDP):
@@ -193,7 +194,7 @@ def test_lines_of_other_kinds_are_rejected() -> None:
         ("no data", APPROX),
         ("hope", APPROX),
     ):
-        line = Line(rule, guarantee, 3, Fraction(1))
+        line = AccountLine(rule, guarantee, 3, Fraction(1))
         assert "accountant's lines unproved" in failed(replace(selection, accounting=(line,)))
 
 
@@ -232,3 +233,14 @@ def test_rounds_pay_for_each_element() -> None:
     cheap = replace(line, draws=1, guarantee=PureDP(line.loss, "add-remove-one"))
     forged = replace(selection, accounting=(cheap,))
     assert failed(forged, cheap.guarantee) == {"accountant's lines unproved"}
+
+
+def test_the_stored_matroid_is_what_a_choice_is_checked_against() -> None:
+    made_here = release(REACH, UniformMatroid(6, 2), PureDP(1, "add-remove-one"))
+    assert verify(made_here).passed
+    assert not verify(made_here, UniformMatroid(6, 1)).passed
+    without = replace(made_here, result=replace(made_here.result, matroid=None))
+    with pytest.raises(InvalidProblemError, match="matroid: expected the matroid of the choice"):
+        verify(without)
+    smaller = replace(made_here.result, matroid=UniformMatroid(6, 1))
+    assert not verify(replace(made_here, result=smaller)).passed

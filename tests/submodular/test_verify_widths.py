@@ -12,7 +12,7 @@ import pytest
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.randomness import SeededBits
 from discreet.submodular import Algorithm3, Coverage, PartitionMatroid, release
-from discreet.submodular.problem import Statement
+from discreet.submodular.problem import ChoiceFacts
 from discreet.submodular.verify import _width, verify_selection
 
 if TYPE_CHECKING:
@@ -124,5 +124,5 @@ def test_the_accountant_s_width_is_the_checker_s(
     neighbors: str,
     factor: int,
 ) -> None:
-    statement = Statement(3, 1, 2, decomposable, Fraction(5, 7), neighbors)
+    statement = ChoiceFacts(3, 1, 2, decomposable, Fraction(5, 7), neighbors)
     assert statement.width == _width(statement) == factor * Fraction(5, 7)

@@ -8,8 +8,9 @@ from fractions import Fraction
 import pytest
 
 from discreet.core.randomness import SeededBits
-from discreet.submodular import UniformMatroid, exchange_walk
-from discreet.submodular.exchange_walk import walk_base, walk_steps
+from discreet.submodular import UniformMatroid
+from discreet.submodular.draws import whole_bases as exchange_walk
+from discreet.submodular.draws.whole_bases import walk_base, walk_steps
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 10**6), Fraction(1, 3), Fraction(40)])

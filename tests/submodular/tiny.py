@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.core.guarantee import DPGuarantee
 from discreet.core.randomness import RandomBits
-from discreet.submodular._release import state_choice
 from discreet.submodular.matroids.base import Matroid
-from discreet.submodular.objective import Objective, State
+from discreet.submodular.objectives.objective import GrowingChoice, Objective
+from discreet.submodular.stating import state_choice
 from discreet.testing import Law, enumerate_law
 
 Pair = tuple[int, int]
@@ -36,7 +36,7 @@ class Reach(Objective):
     def worth(self, record: Any, chosen: frozenset[Pair]) -> int:
         return int(bool(record & chosen))
 
-    def start(self, records: ArrayLike | None = None) -> State:
+    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         kept = [True] * self.n_records if records is None else np.asarray(records).tolist()
         return _Grown(self, [r for r, keep in zip(self.records, kept, strict=True) if keep])
 
@@ -61,11 +61,11 @@ class Whole(Objective):
         self.n_elements, self.n_kinds = n_elements, 1
         self.n_records, self.scale_bits = 1, 0
 
-    def start(self, records: ArrayLike | None = None) -> State:
+    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         return _WholeGrown(self)
 
 
-class _WholeGrown(State):
+class _WholeGrown(GrowingChoice):
     def __init__(self, objective: Whole) -> None:
         super().__init__(objective)
         self.of = objective
@@ -80,11 +80,11 @@ class _WholeGrown(State):
     def _add(self, element: int, kind: int) -> int:
         return self._at(element) - self._at()
 
-    def _copy(self) -> State:
+    def _copy(self) -> GrowingChoice:
         return _WholeGrown(self.of)
 
 
-class _Grown(State):
+class _Grown(GrowingChoice):
     def __init__(self, objective: Reach, records: list[frozenset[Pair]]) -> None:
         super().__init__(objective)
         self.of, self.records = objective, records
@@ -103,7 +103,7 @@ class _Grown(State):
     def _add(self, element: int, kind: int) -> int:
         return self._sum((element, kind)) - self._sum()
 
-    def _copy(self) -> State:
+    def _copy(self) -> GrowingChoice:
         return _Grown(self.of, self.records)
 
 

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 
 
 def report(channel: Channel) -> None:

@@ -33,9 +33,12 @@ and multipliers; ``rate``, ``lift`` and ``totals_share`` stand in ``meta.json``:
 The mechanism of a location service (``kind`` is ``"mechanism"``) is one line of canonical JSON with its own SHA-256,
 which is also what a server sends; docs/theory/lrgeo-mechanism.md specifies it.
 
+A private choice (``kind`` is ``"choice"``) is JSON: the chosen candidates, the matroid, the accountant's lines.
+
 A table of counts stays a CSV or Parquet file that any program reads; ``FILE.discreet.json`` beside it holds the
 guarantee, the certificate, the provenance, the regions, and the SHA-256 of the table. So do kept measurements; and so
-does an anonymized table, with how its cells are read.
+does an anonymized table, with how its cells are read. A record that a killed run did not finish holds the one before
+it: the bytes of the table say which of the two is about it, and ``interruption_of`` says it in words.
 
 Names are loaded on first use.
 """
@@ -47,34 +50,36 @@ from typing import TYPE_CHECKING
 from discreet.core.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from discreet.artefact._anchored import (
-        AnchoredArtefact,
-        from_tails,
-        load_anchored,
-        save_anchored,
-    )
-    from discreet.artefact._anonymous import (
+    from discreet.artefact.anonymous import (
         ANONYMOUS,
         AnonymousTable,
-        describe_anonymous,
         load_anonymous,
+        place_anonymous,
         save_anonymous,
     )
-    from discreet.artefact._counts import (
+    from discreet.artefact.choice import CHOICE, load_choice, save_choice
+    from discreet.artefact.counts import (
         load_counts,
         load_measurements,
         save_counts,
         save_measurements,
     )
-    from discreet.artefact._format import different_labels
-    from discreet.artefact._mechanism import MECHANISM, load_mechanism, save_mechanism
-    from discreet.artefact._read import Artefact, load, read, zip_kind
-    from discreet.artefact._sidecar import is_table, kind_of, sidecar_of
-    from discreet.artefact._streams import FileDiagnostics, anonymize_file, audit_file
-    from discreet.artefact._write import save
+    from discreet.artefact.implicit import (
+        AnchoredArtefact,
+        from_tails,
+        load_anchored,
+        save_anchored,
+    )
+    from discreet.artefact.layout import different_labels
+    from discreet.artefact.mechanism import MECHANISM, load_mechanism, save_mechanism
+    from discreet.artefact.reader import Artefact, load, read, zip_kind
+    from discreet.artefact.sidecar import interruption_of, is_table, kind_of, sidecar_of
+    from discreet.artefact.streams import FileDiagnostics, anonymize_file, audit_file
+    from discreet.artefact.writer import save
 
 __all__ = [
     "ANONYMOUS",
+    "CHOICE",
     "MECHANISM",
     "AnchoredArtefact",
     "AnonymousTable",
@@ -82,21 +87,24 @@ __all__ = [
     "FileDiagnostics",
     "anonymize_file",
     "audit_file",
-    "describe_anonymous",
     "different_labels",
     "from_tails",
+    "interruption_of",
     "is_table",
     "kind_of",
     "load",
     "load_anchored",
     "load_anonymous",
+    "load_choice",
     "load_counts",
     "load_measurements",
     "load_mechanism",
+    "place_anonymous",
     "read",
     "save",
     "save_anchored",
     "save_anonymous",
+    "save_choice",
     "save_counts",
     "save_measurements",
     "save_mechanism",
@@ -105,34 +113,38 @@ __all__ = [
 ]
 
 _WHERE = {
-    "ANONYMOUS": "_anonymous",
-    "MECHANISM": "_mechanism",
-    "AnchoredArtefact": "_anchored",
-    "AnonymousTable": "_anonymous",
-    "Artefact": "_read",
-    "FileDiagnostics": "_streams",
-    "anonymize_file": "_streams",
-    "audit_file": "_streams",
-    "describe_anonymous": "_anonymous",
-    "different_labels": "_format",
-    "from_tails": "_anchored",
-    "is_table": "_sidecar",
-    "kind_of": "_sidecar",
-    "load": "_read",
-    "load_anchored": "_anchored",
-    "load_anonymous": "_anonymous",
-    "load_counts": "_counts",
-    "load_measurements": "_counts",
-    "load_mechanism": "_mechanism",
-    "read": "_read",
-    "save": "_write",
-    "save_anchored": "_anchored",
-    "save_anonymous": "_anonymous",
-    "save_counts": "_counts",
-    "save_measurements": "_counts",
-    "save_mechanism": "_mechanism",
-    "sidecar_of": "_sidecar",
-    "zip_kind": "_read",
+    "ANONYMOUS": "anonymous",
+    "CHOICE": "choice",
+    "load_choice": "choice",
+    "save_choice": "choice",
+    "MECHANISM": "mechanism",
+    "AnchoredArtefact": "implicit",
+    "AnonymousTable": "anonymous",
+    "Artefact": "reader",
+    "FileDiagnostics": "streams",
+    "anonymize_file": "streams",
+    "audit_file": "streams",
+    "different_labels": "layout",
+    "from_tails": "implicit",
+    "interruption_of": "sidecar",
+    "is_table": "sidecar",
+    "kind_of": "sidecar",
+    "load": "reader",
+    "load_anchored": "implicit",
+    "load_anonymous": "anonymous",
+    "load_counts": "counts",
+    "load_measurements": "counts",
+    "load_mechanism": "mechanism",
+    "place_anonymous": "anonymous",
+    "read": "reader",
+    "save": "writer",
+    "save_anchored": "implicit",
+    "save_anonymous": "anonymous",
+    "save_counts": "counts",
+    "save_measurements": "counts",
+    "save_mechanism": "mechanism",
+    "sidecar_of": "sidecar",
+    "zip_kind": "reader",
 }
 """Public name -> the module that defines it."""
 

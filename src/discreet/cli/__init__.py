@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import _thread
+import contextlib
 import io
 import os
 import sys
 import threading
 from pathlib import Path
 
+from discreet.cli.signals import ended_in_order, press_again
+
 __all__ = ["main"]
+
+_STDERR = 2
 
 _EXTRA = frozenset({"typer", "rich", "polars", "jinja2", "matplotlib"})
 
@@ -20,20 +24,23 @@ def main() -> None:
     # for 900 secrets took 7 to 45 CPU seconds with them, 1.8 without. It counts only before NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _open_streams()
+    _keep_stderr()
     sys.unraisablehook = _again
-    try:
-        from discreet.cli.app import run
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing not in _EXTRA:
-            raise
-        sys.stderr.write(
-            f'discreet: {missing} is not installed; the command line needs: pip install "discreet[cli]"\n'
-        )
-        sys.exit(2)
-    sys.exit(run(sys.argv[1:]))
+    threading.excepthook = _in_a_thread
+    with ended_in_order():
+        try:
+            from discreet.cli.app import run
+        except KeyboardInterrupt:
+            sys.exit(130)
+        except ModuleNotFoundError as error:
+            missing = (error.name or "").partition(".")[0]
+            if missing not in _EXTRA:
+                raise
+            sys.stderr.write(
+                f'discreet: {missing} is not installed; the command line needs: pip install "discreet[cli]"\n'
+            )
+            sys.exit(2)
+        sys.exit(run(sys.argv[1:]))
 
 
 def _open_streams() -> None:
@@ -48,9 +55,39 @@ def _open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _keep_stderr() -> None:
+    """Keep standard error for what the command says itself.
+
+    Libraries in Rust and C write to descriptor 2 by themselves, and a panic may quote a cell there. So what is ours
+    goes through a copy of it, and descriptor 2 leads nowhere, in child processes too.
+    """
+    ours = sys.stderr
+    with contextlib.suppress(OSError, ValueError):
+        if isinstance(ours, io.TextIOWrapper) and ours.fileno() == _STDERR:
+            ours.flush()
+            copy = os.dup(_STDERR)
+            sys.stderr = os.fdopen(copy, "w", 1, encoding=ours.encoding, errors=ours.errors)
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, _STDERR)
+            os.close(nowhere)
+
+
 def _again(lost: sys.UnraisableHookArgs) -> None:
     """Press Ctrl-C again where it fell into a callback, such as those of a compiler, which drop what is raised."""
     if issubclass(lost.exc_type, KeyboardInterrupt):
-        threading.Timer(0.05, _thread.interrupt_main).start()
-    else:
-        sys.__unraisablehook__(lost)
+        threading.Timer(0.05, press_again).start()
+    elif lost.exc_value is not None:
+        _say_ignored(lost.exc_value)
+
+
+def _in_a_thread(lost: threading.ExceptHookArgs) -> None:
+    if lost.exc_value is not None and not isinstance(lost.exc_value, SystemExit):
+        _say_ignored(lost.exc_value)
+
+
+def _say_ignored(error: BaseException) -> None:
+    """Say that something failed aside, in one line and without its words, which may quote a value."""
+    from discreet.core.faults import place_of
+
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"discreet: a failure aside, please report it: {place_of(error)}\n")

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import errno
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli import (
-    anonymizing,
-    attacking,
-    auditing,
-    budgets,
-    channels,
-    comparison,
-    counting,
-    judging,
-    locating,
-    reproducing,
-    selecting,
-    serving,
-    showing,
-    studying,
+    anonymize,
+    attack,
+    audit,
+    budget,
+    compare,
+    counts,
+    demo,
+    design,
+    info,
+    locate,
+    query,
+    risk,
+    sample,
+    select,
+    serve,
+    studio,
+    verify,
 )
 from discreet.cli.output import Status, fail, stopped
+from discreet.cli.plugins import Commands
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import versions
 
@@ -36,8 +41,12 @@ __all__ = ["app", "run"]
 _USAGE: type[Exception] = typer.BadParameter.__bases__[0]
 """What Typer raises for arguments that it cannot parse; BadParameter is one kind of it."""
 
+_LONG = 200
+"""Letters of an argument that may be too long for a path: systems take 255 bytes for a name and 4096 for all."""
+
 app = typer.Typer(
     name="discreet",
+    cls=Commands,
     help="Optimal privacy mechanisms, with the proof attached.",
     epilog="Exit status: 0 done, 1 a check failed, 2 bad input, 3 infeasible, 4 a requested target was "
     "missed (the best verified outcome is written), 5 budget refused, 70 internal or solver failure, 130 "
@@ -62,20 +71,23 @@ def root(
         typer.echo(context.get_help())
 
 
-anonymizing.register(app)
-attacking.register(app)
-auditing.register(app)
-channels.register(app)
-counting.register(app)
-budgets.register(app)
-comparison.register(app)
-judging.register(app)
-locating.register(app)
-reproducing.register(app)
-selecting.register(app)
-serving.register(app)
-showing.register(app)
-studying.register(app)
+anonymize.register(app)
+attack.register(app)
+audit.register(app)
+design.register(app)
+info.register(app)
+sample.register(app)
+counts.register(app)
+query.register(app)
+budget.register(app)
+compare.register(app)
+verify.register(app)
+locate.register(app)
+risk.register(app)
+select.register(app)
+serve.register(app)
+demo.register(app)
+studio.register(app)
 
 _PANELS = {
     "Channels": ("design", "sample", "info"),
@@ -84,7 +96,7 @@ _PANELS = {
     "Tables": ("anonymize", "risk"),
     "Choices": ("select",),
     "Judges": ("verify", "audit", "attack", "compare"),
-    "Pages": ("demo", "reproduce", "studio"),
+    "Pages": ("demo", "studio"),
 }
 """How the help orders the commands."""
 
@@ -116,18 +128,46 @@ def run(arguments: Sequence[str]) -> int:
     as_json = "--json" in arguments
     grid = any(argument.partition("=")[0] == "--grid" for argument in arguments)
     command = typer.main.get_command(app)
+    _hide_types_of_flags(command)
     try:
         status = command.main(args=list(arguments), prog_name="discreet", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         return stopped(as_json=as_json)
     except _USAGE as error:
         return fail(_as_ours(error), as_json=as_json)
-    except Exception as error:  # noqa: BLE001 - this is where every error becomes one line and a status
+    except SystemExit:
+        raise
+    except OSError as error:
+        return fail(_as_a_name(error, arguments), as_json=as_json)
+    except BaseException as error:  # noqa: BLE001 - this is where every error becomes one line and a status
+        # A panic of the reader of tables is no Exception.
         return fail(error, as_json=as_json, grid=grid)
     if status == Status.INTERRUPTED and not isinstance(status, Status):
         # Typer makes this number of a Ctrl-C; a command that ended by itself has said what stands.
         return stopped(as_json=as_json)
     return int(status or 0)
+
+
+def _hide_types_of_flags(command: Any) -> None:  # noqa: ANN401 - which class it is depends on Typer's version
+    """Let the help name a flag without a type: there is nothing to type after it."""
+    for parameter in (*command.params, command.get_help_option(typer.Context(command))):
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    for below in getattr(command, "commands", {}).values():
+        _hide_types_of_flags(below)
+
+
+def _as_a_name(error: OSError, arguments: Sequence[str]) -> Exception:
+    """Say which argument is a path that no file can have, wherever it was first looked at."""
+    if error.errno != errno.ENAMETOOLONG:
+        return error
+    option = "a path"
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        name, _, value = argument.partition("=")
+        if len(argument) > _LONG and (value or argument) in str(error.filename):
+            option = name if value and name.startswith("-") else before
+    option = option if option.startswith("-") else "a path"
+    return InvalidProblemError(option, "a name that a file can have", "one that is too long")
 
 
 def _as_ours(error: BaseException) -> InvalidProblemError:
@@ -137,4 +177,7 @@ def _as_ours(error: BaseException) -> InvalidProblemError:
     if type(error).__name__ == "MissingParameter":
         return InvalidProblemError(names[-1], "a value", "none")
     message = getattr(error, "message", "") or str(getattr(error, "format_message", str)())
+    nearest = getattr(error, "possibilities", None)
+    if nearest:
+        message = f"{message}; the nearest is {nearest[0]}"
     return InvalidProblemError(names[-1], "what `discreet --help` describes", message)

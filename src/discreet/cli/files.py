@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.artefact import sidecar_of
+from discreet.artefact import interruption_of, sidecar_of
+from discreet.artefact.rooms import remove_left_behind
+from discreet.cli.output import warn
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from discreet.artefact import AnchoredArtefact, Artefact
     from discreet.core.outcome import Design
-    from discreet.metricdp.bound import Multipliers
+    from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
     from discreet.report import Chapter
 
@@ -80,7 +82,8 @@ def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
     """Refuse outputs before the work, not after it.
 
     What is read is never written over, nor what stands beside a table; and no two outputs go to one file. A file that
-    is there is replaced, whole or not at all.
+    is there is replaced, whole or not at all. What killed runs left in a folder is removed, and of a table that one did
+    not finish it is told what it is.
 
     Parameters
     ----------
@@ -99,6 +102,9 @@ def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
         if path is None:
             continue
         where = Path(path)
+        if not _fits(where):
+            expected = "a name that a file can have, with what is written beside it"
+            raise InvalidProblemError(option, expected, "one that is too long")
         folder = where.absolute().parent
         odd = where.exists() and not (where.is_file() and os.access(where, os.W_OK))
         if odd or not folder.is_dir() or not os.access(folder, os.W_OK):
@@ -107,6 +113,11 @@ def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
         if mine & taken:
             raise InvalidProblemError(option, "a file of its own", repr(path))
         taken |= mine
+    for path in filter(None, written.values()):
+        remove_left_behind(Path(path).absolute().parent)
+        said = interruption_of(path)
+        if said:
+            warn(f"{path}: {said}; this run writes it anew")
 
 
 def check_table_names(written: Mapping[str, str | None]) -> None:
@@ -116,23 +127,45 @@ def check_table_names(written: Mapping[str, str | None]) -> None:
             raise InvalidProblemError(option, "a file that ends in .csv or .parquet", repr(path))
 
 
-def write_page(chapters: Sequence[Chapter], path: str | None, *, title: str | None = None) -> None:
-    """Write a report where one was asked for."""
+def write_page(
+    chapters: Sequence[Chapter],
+    path: str | None,
+    *,
+    title: str | None = None,
+    private: bool = False,
+) -> None:
+    """Write a report where one was asked for; a private one can be read by its owner alone."""
     if path is None:
         return
     from discreet.report import write_report
 
     heading = {} if title is None else {"title": title}
     try:
-        write_report(chapters, path, **heading)
+        write_report(chapters, path, private=private, **heading)
     except OSError as error:
         got = f"{path}: {error.strerror}"
         raise InvalidProblemError("--report", "a file that can be written", got) from None
 
 
-def _with_record(path: str) -> tuple[Path, Path]:
-    """Name a file and what stands beside it if it is a table."""
-    return Path(path), sidecar_of(path)
+_BESIDE = len(".discreet.json") + len("..12345678.part")
+"""Bytes that a table's record, and a file while it is written, have more in their names than the file."""
+
+
+def _fits(path: Path) -> bool:
+    """Tell whether the system takes the name: found out now, and not when a budget was charged for what is written."""
+    try:
+        path.with_name(f"{path.name}{'x' * _BESIDE}").exists()
+    except OSError:
+        return False
+    except ValueError:
+        # A folder, or nothing: that is refused in other words.
+        return True
+    return True
+
+
+def _with_record(path: str) -> tuple[Path, Path, Path]:
+    """Name a file, what stands beside it if it is a table, and what SQLite puts beside it if it is a ledger."""
+    return Path(path), sidecar_of(path), Path(f"{os.path.realpath(path)}-journal")
 
 
 def _identity(path: Path) -> object:

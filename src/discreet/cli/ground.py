@@ -1,39 +1,46 @@
-"""Read what is public about a private choice: the ground set and the matroid; and then the records."""
+"""Read what is public about a private choice, the ground set and the matroid, and say where the records are."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.cli.inputs import read_table
 from discreet.core.errors import InvalidProblemError
+from discreet.tables.arrays import open_array
+from discreet.tables.columns import labels_of, refuse_unnamed
+from discreet.tables.dialect import look
+from discreet.tables.parsing import scan
+from discreet.tables.reading import PUBLIC_SUFFIXES, read_table, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-    from discreet.submodular import Matroid, Objective
+    from discreet.submodular import Matroid
 
-__all__ = ["ground_set", "read_matroid", "read_objective"]
+__all__ = ["EDGES", "ground_set", "read_matroid", "records"]
+
+_COVERAGE = "--coverage"
+EDGES = ("client", "candidate")
+"""Columns of a file of edges."""
 
 _KINDS = "uniform:R, partition:FILE, laminar:FILE, graphic:FILE or transversal:FILE"
 
 
 def ground_set(
     similarity: str | None, coverage: str | None, candidates: str | None, matroid: str
-) -> list[str]:
+) -> list[str] | int:
     """Name the candidates, from public sources alone.
 
-    They are the rows of `candidates`, or else of a file that the matroid names, or else the columns of the similarity
-    matrix by number. Rows of private edges never name candidates.
+    They are the rows of `candidates`, or else of a file that the matroid names. Columns of a similarity matrix need no
+    names: then there is only their number. Rows of private edges never name candidates.
 
     Raises
     ------
     InvalidProblemError
-        When nothing public names them, or one comes twice.
+        When nothing public names them.
     """
     if (similarity is None) == (coverage is None):
         got = "neither" if similarity is None else "both"
@@ -50,37 +57,34 @@ def ground_set(
             raise InvalidProblemError(
                 "--candidates", f"one row for each of {columns} columns", len(named)
             )
-        named = named or [str(i) for i in range(columns)]
+        if named is None:
+            return columns
     if named is None:
         expected = "a file of the candidates: those in the edges are private"
         raise InvalidProblemError("--candidates", expected, "none")
-    if len(set(named)) != len(named):
-        raise InvalidProblemError("--candidates", "different names", "one of them twice")
     return named
 
 
 def _columns(path: str) -> int:
     """Columns of a similarity matrix, from its header."""
-    try:
-        shape = np.load(Path(path), mmap_mode="r", allow_pickle=False).shape
-    except (OSError, ValueError, EOFError):
-        raise InvalidProblemError("--similarity", "a .npy file of numbers", repr(path)) from None
-    if len(shape) != 2:
-        raise InvalidProblemError(
-            "--similarity", "clients x candidates", f"{len(shape)} dimensions"
+    matrix = open_array(path, "--similarity")
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
+        # Fields of a record are names from the file.
+        got = (
+            "records"
+            if matrix.dtype.names
+            else f"{matrix.ndim} dimensions of {matrix.dtype.kind!r}"
         )
-    return int(shape[1])
+        expected = "numbers, clients x candidates"
+        raise InvalidProblemError("--similarity", expected, got)
+    return int(matrix.shape[1])
 
 
 def _names(table: pl.DataFrame, argument: str) -> list[str]:
-    """The column ``candidate`` as text, or else the first one."""
-    import polars as pl
-
-    name = "candidate" if "candidate" in table.columns else table.columns[0]
-    column = table[name]
-    if column.null_count():
-        raise InvalidProblemError(argument, f"a name in each row of column {name}", "none in one")
-    return [str(value) for value in column.cast(pl.String).to_list()]
+    """Take the column ``candidate``, or else the first one."""
+    return labels_of(
+        table, "candidate" if "candidate" in table.columns else table.columns[0], argument
+    )
 
 
 def read_matroid(text: str, names: Sequence[str]) -> Matroid:
@@ -132,17 +136,20 @@ def _column(table: pl.DataFrame, name: str) -> list[Any]:
     if name not in table.columns or table[name].null_count():
         expected = f"a value in each row of column {name}"
         raise InvalidProblemError("--matroid", expected, ", ".join(table.columns))
+    refuse_unnamed(table.schema[name], name, "--matroid")
     return list(table[name].to_list())
 
 
 def _whole(values: Sequence[Any], name: str) -> list[int]:
     if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-        raise InvalidProblemError("--matroid", f"integers in column {name}", "something else")
+        raise InvalidProblemError(
+            "--matroid", f"integers in column {name}", "values of another type"
+        )
     return [int(value) for value in values]
 
 
 def _capacities(table: pl.DataFrame, groups: Sequence[Any]) -> dict[Any, int]:
-    """The capacity of each group, 1 unless told."""
+    """The capacity of each group; default: 1."""
     if "capacity" not in table.columns:
         return dict.fromkeys(groups, 1)
     found: dict[Any, int] = {}
@@ -202,48 +209,19 @@ def _transversal(table: pl.DataFrame, places: Sequence[int], n: int) -> Matroid:
     return TransversalMatroid(suits)
 
 
-def read_objective(similarity: str | None, coverage: str | None, names: Sequence[str]) -> Objective:
-    """Read the records. No message says anything about a row.
+def records(similarity: str | None, coverage: str | None) -> tuple[str | pl.LazyFrame, str]:
+    """Say where the records are, for a plan: a file that can be read to its end, of which nothing is kept.
 
-    Edges of candidates that are not in the ground set, and edges without a client or a candidate, do not count: to
-    refuse them would tell that there are some.
+    Returns
+    -------
+    source : str or LazyFrame
+        The path of a similarity matrix, or edges that are read on demand, with all cells as text.
+    mark : str
+        What separates the cells of a CSV file; empty for other files.
     """
-    from discreet.submodular import Coverage, FacilityLocation
-
     if similarity is not None:
-        try:
-            return FacilityLocation(similarity)
-        except InvalidProblemError as error:
-            raise InvalidProblemError("--similarity", error.expected, error.got) from None
-    table = _edges(str(coverage), names)
-    return Coverage.from_edges(
-        table["client"].to_numpy(), table["place"].to_numpy(), n_elements=len(names)
-    )
-
-
-def _edges(path: str, names: Sequence[str]) -> pl.DataFrame:
-    """Read edges as numbers of clients and candidates."""
-    import polars as pl
-
-    try:
-        if Path(path).suffix.lower() == ".parquet":
-            table = pl.read_parquet(path)
-        else:
-            table = pl.read_csv(path, infer_schema=False)
-    except (OSError, pl.exceptions.PolarsError):
-        # What a reader says of a row that it can't read would show that row.
-        raise InvalidProblemError(
-            "--coverage", "a CSV or Parquet file that can be read", repr(path)
-        ) from None
-    for column in ("client", "candidate"):
-        if column not in table.columns:
-            raise InvalidProblemError(
-                "--coverage", f"a column {column}", ", ".join(table.columns) or "none"
-            )
-    numbers = pl.DataFrame({"candidate": list(names), "place": range(len(names))})
-    return (
-        table.select(pl.col("client", "candidate").cast(pl.String))
-        .drop_nulls()
-        .join(numbers.with_columns(pl.col("place").cast(pl.Int64)), on="candidate", how="inner")
-        .select(pl.col("client").rank("dense").cast(pl.Int64), "place")
-    )
+        return similarity, ""
+    path = str(coverage)
+    mark = look(path, _COVERAGE, PUBLIC_SUFFIXES)
+    refuse_unreadable(path, mark, _COVERAGE)
+    return scan(path, mark), mark

@@ -10,9 +10,12 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
+from discreet.tables.arrays import read_matrix
+from discreet.tables.columns import numbers_of
+from discreet.tables.reading import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from fractions import Fraction
 
     import polars as pl
@@ -20,39 +23,42 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Prior",
-    "columns_of",
-    "numbers_of",
     "parse_budget",
     "parse_grid",
     "parse_reports",
     "read_loss",
     "read_prior",
-    "read_table",
 ]
 
 Prior = tuple["NDArray[np.float64] | None", float]
 """Probabilities, or ``None`` where they are uniform, and the sum that the weights had before."""
 
-_GRID = re.compile(r"\s*(\d+)\s*[xX]\s*(\d+)\s*")
+_GRID = re.compile(r"\s*([0-9]{1,18})\s*[xX]\s*([0-9]{1,18})\s*")
 _NUMBER = re.compile(r"\s*[-+\d.]")
-_READERS = {".csv": ",", ".tsv": "\t", ".txt": ",", ".parquet": ""}
 
 
-def parse_grid(text: str) -> tuple[int, int]:
-    """Read ``20x25`` as 20 rows and 25 columns.
+def parse_grid(text: str, most: int) -> tuple[int, int]:
+    """Read ``20x25`` as 20 rows and 25 columns, of at most so many cells: each is a secret.
 
     Examples
     --------
-    >>> parse_grid("20x25")
+    >>> parse_grid("20x25", 5120)
     (20, 25)
-    >>> parse_grid("20*25")
+    >>> parse_grid("20*25", 5120)
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: --grid: expected rows x columns such as 20x25, got '20*25'
+    >>> parse_grid("9000x9000", 5120)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: --grid: expected at most 5,120 secrets, got 81,000,000, a cell each
     """
     found = _GRID.fullmatch(text)
-    if not found or not int(found[1]) or not int(found[2]):
+    rows, columns = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not rows or not columns:
         raise InvalidProblemError("--grid", "rows x columns such as 20x25", repr(text))
-    return int(found[1]), int(found[2])
+    if rows * columns > most:
+        got = f"{rows * columns:,}, a cell each"
+        raise InvalidProblemError("--grid", f"at most {most:,} secrets", got)
+    return rows, columns
 
 
 def parse_budget(text: str) -> tuple[Fraction, str | None]:
@@ -72,60 +78,6 @@ def parse_budget(text: str) -> tuple[Fraction, str | None]:
     if epsilon <= 0:
         raise InvalidProblemError("--epsilon", "a positive number", repr(text))
     return epsilon, unit.strip() or None
-
-
-def read_table(path: str, argument: str) -> pl.DataFrame:
-    """Read a CSV or Parquet file with a header.
-
-    Raises
-    ------
-    InvalidProblemError
-        For a file that cannot be read, of another kind, or without rows.
-    """
-    import polars as pl
-
-    file = Path(path)
-    kind = file.suffix.lower()
-    if kind not in _READERS:
-        raise InvalidProblemError(
-            argument, f"a file that ends in {', '.join(_READERS)}", repr(path)
-        )
-    try:
-        if kind == ".parquet":
-            table = pl.read_parquet(file)
-        else:
-            table = pl.read_csv(file, separator=_READERS[kind], infer_schema_length=None)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).partition("\n")[0]
-        raise InvalidProblemError(
-            argument, "a table that can be read", f"{path}: {reason}"
-        ) from None
-    if not table.height:
-        raise InvalidProblemError(argument, "a table with rows", f"{path} without any")
-    return table
-
-
-def columns_of(table: pl.DataFrame, names: Sequence[str], argument: str) -> NDArray[np.float64]:
-    """Take columns of finite numbers, ``(rows, columns)``."""
-    return np.stack([numbers_of(table, name, argument) for name in names], axis=1)
-
-
-def numbers_of(table: pl.DataFrame, name: str, argument: str) -> NDArray[np.float64]:
-    """Take one column of finite numbers; the file is public, so the row may be named."""
-    if name not in table.columns:
-        known = ", ".join(table.columns)
-        raise InvalidProblemError(argument, f"a column of the table ({known})", repr(name))
-    series = table[name]
-    if not series.dtype.is_numeric():
-        raise InvalidProblemError(argument, f"numbers in column {name}", str(series.dtype))
-    values = np.array(series.cast(float).fill_null(float("nan")).to_list(), dtype=np.float64)
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if wrong.size:
-        row = int(wrong[0])
-        shown = series[row]
-        got = f"{'nothing' if shown is None else shown} in row {row + 1}"
-        raise InvalidProblemError(argument, f"finite numbers in column {name}", got)
-    return values
 
 
 def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) -> Prior:
@@ -184,18 +136,9 @@ def _normalize(weights: NDArray[np.float64]) -> Prior:
 
 def read_loss(text: str) -> str | NDArray[np.float64]:
     """Read a loss: a matrix from a ``.npy`` or ``.csv`` file, or else the name as it is."""
-    path = Path(text)
-    if path.suffix.lower() not in {".npy", ".csv"}:
+    if Path(text).suffix.lower() not in {".npy", ".csv"}:
         return text
-    try:
-        if path.suffix.lower() == ".npy":
-            matrix = np.load(path, allow_pickle=False)
-        else:
-            matrix = np.loadtxt(path, delimiter=",", ndmin=2)
-    except (OSError, ValueError, EOFError) as error:
-        got = f"{text}: {str(error).partition(chr(10))[0]}"
-        raise InvalidProblemError("--loss", "a matrix of numbers", got) from None
-    return np.asarray(matrix)
+    return read_matrix(text, "--loss")
 
 
 def parse_reports(text: str, names: Mapping[str, int]) -> NDArray[np.int64]:

@@ -1,13 +1,11 @@
-"""What the commands say of the mechanism of a location service, and how they check it."""
+"""What the commands say of the mechanism of a location service."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.files import open_any
-from discreet.cli.judges import claim_facts
 from discreet.cli.output import facts
-from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_ceil, text_floor
 
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
     from discreet.artefact import AnchoredArtefact
     from discreet.lrgeo import Mechanism
 
-__all__ = ["judge_mechanism", "mechanism_facts", "mechanism_text", "open_mechanism", "open_placed"]
+__all__ = ["mechanism_facts", "mechanism_text", "open_mechanism", "open_placed"]
 
 
 def open_mechanism(path: str) -> Mechanism:
@@ -38,42 +36,6 @@ def open_placed(path: str, kind: str) -> AnchoredArtefact | Mechanism:
     if isinstance(stored, Artefact):  # pragma: no cover - so that types are known
         raise InvalidProblemError("CHANNEL", "a channel without a table", "one with")
     return stored
-
-
-def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify the mechanism of a file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    optimality
-        Whether to check the lower bound too: it is stated without its proof, so that this check fails.
-
-    Returns
-    -------
-    certificate : Certificate
-        All checks.
-    facts : dict
-        Those of :func:`~discreet.cli.judges.claim_facts`, the digest of the mechanism, and whether the
-        lower bound was asked for.
-    """
-    from discreet.lrgeo import verify
-    from discreet.lrgeo.client import scope_check
-
-    mechanism = open_mechanism(path)
-    guarantee = mechanism.guarantee
-    checks = list(verify(mechanism.channel, guarantee, totals_share=mechanism.totals_share).checks)
-    silent = Check("facts misstated in the scope", 1, 0, exact=True, detail="none is stated")
-    checks.append(silent if guarantee.scope is None else scope_check(mechanism))
-    seeded = int(mechanism.provenance.seeded)
-    checks.append(Check("made with a seed, hence not private", seeded, 0, exact=True))
-    if optimality:
-        told = int(mechanism.lower is not None)
-        checks.append(Check("lower bound not proved", told, 0, exact=True))
-    found = claim_facts("mechanism", guarantee, mechanism.provenance)
-    found |= {"digest": mechanism.digest, "optimality": optimality}
-    return Certificate(tuple(checks)), found
 
 
 def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:

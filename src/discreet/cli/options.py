@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 PROMISED = "What is promised"
-"""The panel of options that are about the guarantee."""
+"""The panel of options about the guarantee."""
 
 Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="A file that `design` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
@@ -46,7 +46,7 @@ Grid = Annotated[
 Cell = Annotated[
     str | None,
     typer.Option(
-        help="Side of a grid cell, in the unit; read exactly. 1 unless told.",
+        help="Side of a grid cell, in the unit; read exactly. Default: 1.",
         rich_help_panel=PLACES,
     ),
 ]
@@ -82,7 +82,7 @@ Embeddings = Annotated[
     ),
 ]
 Report = Annotated[
-    str | None, typer.Option(metavar="FILE.html", help="Write a page about it, that stands alone.")
+    str | None, typer.Option(metavar="FILE.html", help="Write a page about it, in one file.")
 ]
 Epsilon = Annotated[
     str | None,

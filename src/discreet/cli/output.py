@@ -4,6 +4,9 @@ Data go to standard output: text for people, or with ``--json`` one JSON object 
 errors go to standard error. An error is one line; with ``--json`` that line is an object ``{"error": {...}}``, and
 standard output stays empty.
 
+What comes from files and from the network is printed on one line, with what a terminal would obey escaped, and cut: a
+value after 1,000 characters, a line of a result after 4,000. JSON is whole, since it is ASCII and escaped.
+
 Whoever reads either of them may stop, as ``| head`` does: the work goes on to its end, and the status says how it went.
 """
 
@@ -12,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import traceback
 from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -27,10 +29,15 @@ from discreet.core.errors import (
     LimitReachedError,
     SolverError,
 )
+from discreet.core.faults import place_of
+from discreet.core.printed import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import TextIO
+
+_LONGEST_LINE = 4_000
+"""Characters of a line of a result; several values may stand in one."""
 
 __all__ = ["Status", "emit", "facts", "fail", "status_of", "stopped", "warn"]
 
@@ -59,6 +66,7 @@ _ARGUMENTS = {
     "metric": "--metric",
     "neighbors": "--neighbors",
     "per_day": "--per-day",
+    "optimality": "--optimality",
     "people": "PEOPLE",
     "point": "PLACE",
     "points": "PLACES or --embeddings",
@@ -102,7 +110,7 @@ class Status(IntEnum):
     INTERRUPTED = 130
 
 
-_STATUS: dict[type[Exception], Status] = {
+_STATUS: dict[type[BaseException], Status] = {
     CertificateError: Status.CHECK_FAILED,
     InvalidProblemError: Status.BAD_INPUT,
     InfeasibleError: Status.INFEASIBLE,
@@ -112,7 +120,7 @@ _STATUS: dict[type[Exception], Status] = {
 }
 
 
-def status_of(error: Exception) -> Status:
+def status_of(error: BaseException) -> Status:
     """Exit status of an error; what is none of ours is internal."""
     return next(
         (status for kind, status in _STATUS.items() if isinstance(error, kind)), Status.INTERNAL
@@ -123,8 +131,15 @@ def emit(data: Mapping[str, Any], text: str, *, as_json: bool, command: str) -> 
     """Write a command's result to standard output, as JSON or as text."""
     if as_json:
         text = json.dumps({"command": command, **data}, indent=2, allow_nan=False, default=_plain)
+    elif text:
+        text = _fit(text)
     if text:
         _put(sys.stdout, text.rstrip("\n") + "\n")
+
+
+def _fit(text: str) -> str:
+    """Make each line of a text fit for a terminal, whoever wrote what stands in it."""
+    return "\n".join(one_line(line, _LONGEST_LINE) for line in text.split("\n"))
 
 
 def _put(stream: TextIO, text: str) -> None:
@@ -159,8 +174,8 @@ def _plain(value: object) -> object:
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> str:
-    """Lay out names and values in two columns."""
-    rows = [(name, str(value)) for name, value in pairs]
+    """Lay out names and values in two columns; each takes one line, wherever it comes from."""
+    rows = [(one_line(name), one_line(value)) for name, value in pairs]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
 
@@ -168,11 +183,14 @@ def facts(pairs: Iterable[tuple[str, object]]) -> str:
 def warn(message: str, *, quiet: bool = False) -> None:
     """Say something on standard error that is no error."""
     if not quiet:
-        _put(sys.stderr, f"discreet: {message}\n")
+        _put(sys.stderr, f"discreet: {one_line(message)}\n")
 
 
-def fail(error: Exception, *, as_json: bool, grid: bool = False) -> Status:
-    """Say on standard error, in one line, what went wrong; return the status to exit with."""
+def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
+    """Say on standard error, in one line, what went wrong; return the status to exit with.
+
+    Of an error that is none of ours only its kind and its place are told: its words may quote a value.
+    """
     status = status_of(error)
     parts: dict[str, Any] = {"status": int(status), "kind": type(error).__name__}
     message = str(error)
@@ -182,11 +200,19 @@ def fail(error: Exception, *, as_json: bool, grid: bool = False) -> Status:
         message = f"{argument}: expected {error.expected}, got {error.got}"
         parts |= {"argument": argument, "expected": error.expected, "got": str(error.got)}
     elif status is Status.INTERNAL and not isinstance(error, SolverError):
-        # Not the user's mistake: whoever reports it needs to know where it happened.
-        traceback.print_exception(error, file=sys.stderr)
-        message = f"internal error, please report it: {type(error).__name__}: {message}"
-    parts["message"] = " ".join(message.split())
+        # Whoever reports it needs to know where it happened.
+        parts["where"] = place_of(error)
+        message = f"{_cause(error)}: {parts['where']}"
+    parts["message"] = one_line(" ".join(message.split()))
     return _told(parts, as_json=as_json)
+
+
+def _cause(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return "there was not enough memory; give the process more, or less to do"
+    if isinstance(error, OSError) and error.strerror:
+        return f"internal error, please report it: {error.strerror}"
+    return "internal error, please report it"
 
 
 def stopped(*, as_json: bool) -> Status:

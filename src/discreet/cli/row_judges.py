@@ -1,16 +1,18 @@
-"""Check anonymized tables anew: by the record beside them, or by what is asked for on the command line."""
+"""Check tables of rows by what the options say, and for the rest by the record beside them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.demands import read_models, read_presence
-from discreet.cli.judges import claim_facts
-from discreet.cli.microdata import Kinds, attributes_of, names_of, no_column, pairs_of, read_rows
-from discreet.core.certificate import Certificate, Check
+from discreet.artefact.judging import claim_facts, record_checks, recorded_models
+from discreet.cli.microdata import Kinds, attributes_of, names_of, pairs_of
+from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
+from discreet.kanonymity.models import read_models, read_presence
+from discreet.tables.columns import columns_at, no_column
+from discreet.tables.reading import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,13 +22,13 @@ if TYPE_CHECKING:
     from discreet.artefact import AnonymousTable
     from discreet.kanonymity.problem import Attribute
 
-__all__ = ["Rows", "judge_anonymous", "judge_rows"]
+__all__ = ["RowOptions", "judge_rows"]
 
 
 @final
 @dataclass(frozen=True)
-class Rows:
-    """What a table of rows is asked to keep, as it was typed."""
+class RowOptions:
+    """The options of ``discreet verify`` about tables of rows, as they were typed."""
 
     k: int | None = None
     quasi: Sequence[str] = ()
@@ -40,35 +42,17 @@ class Rows:
     kinds: Kinds = field(default_factory=Kinds)
 
     @property
-    def asked(self) -> bool:
-        """Whether anything was."""
-        return self != Rows()
+    def given(self) -> bool:
+        """Whether any option was."""
+        return self != RowOptions()
 
 
-def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify an anonymized table as the record beside it says.
+def judge_rows(
+    path: str, options: RowOptions, *, optimality: bool
+) -> tuple[Certificate, dict[str, Any]]:
+    """Verify a table of rows: by the options, and for what they leave open by the record beside it.
 
-    Parameters
-    ----------
-    path
-        The table.
-    optimality
-        Must not be asked for: a published table does not hold what its loss could be measured by.
-
-    Returns
-    -------
-    certificate : Certificate
-        All checks.
-    facts : dict
-        Those of :func:`~discreet.cli.judges.claim_facts`, ``rows``, ``classes``, ``smallest_class``.
-    """
-    return judge_rows(path, Rows(), optimality=optimality)
-
-
-def judge_rows(path: str, asked: Rows, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify a table of rows: by what is asked, and for what is not by the record beside it.
-
-    Parameters and results are those of :func:`judge_anonymous`.
+    Parameters and results are those of :func:`discreet.artefact.judging.judge_anonymous`.
     """
     from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
     from discreet.kanonymity.verify import classes_of, verify
@@ -76,38 +60,42 @@ def judge_rows(path: str, asked: Rows, *, optimality: bool) -> tuple[Certificate
     if optimality:
         raise InvalidProblemError("--optimality", "a channel, which has a lower bound", "a table")
     kept = load_anonymous(path) if is_table(path) and kind_of(path) == ANONYMOUS else None
-    guarantee = _guarantee(asked, kept)
+    guarantee = _guarantee(options, kept)
     table = read_rows(path, "FILE")
-    for name in (*guarantee.quasi_identifiers, *([asked.person] if asked.person else [])):
+    for name in (*guarantee.quasi_identifiers, *([options.person] if options.person else [])):
         if name not in table.columns:
-            option = "--person" if name == asked.person else "--quasi"
-            raise no_column(option, name, table.width)
+            option = "--person" if name == options.person else "--quasi"
+            raise no_column(option, name, table.columns)
     attributes: tuple[Attribute, ...] = ()
-    left_out: list[str] = []
+    left_out = ""
     original = people = presence = None
-    if asked.against is not None:
-        before = read_rows(asked.against, "--against")
+    if options.against is not None:
+        before = read_rows(options.against, "--against")
         unread = [name for name in guarantee.quasi_identifiers if name not in before.columns]
         if unread:
             expected = "a table with the quasi-identifiers of the published one"
             raise InvalidProblemError("--against", expected, f"one without {', '.join(unread)}")
-        left_out = [name for name in before.columns if name not in table.columns]
-        attributes = _attributes(before, guarantee, asked.kinds, kept)
+        gone = [name for name in before.columns if name not in table.columns]
+        # The original is private, and where its line of names is missing, so are its names.
+        left_out = columns_at(gone, before.columns) if gone else ""
+        attributes = _attributes(before, guarantee, options.kinds, kept)
         original = _read(before, attributes)
-    if (asked.presence is None) != (asked.population is None):
+    if (options.presence is None) != (options.population is None):
         raise InvalidProblemError("--presence", "with --population, and only with it", "one")
-    if asked.population is not None:
-        public = read_rows(asked.population, "--population")
-        attributes = attributes or _attributes(public, guarantee, asked.kinds, kept)
+    if options.population is not None:
+        public = read_rows(options.population, "--population")
+        attributes = attributes or _attributes(public, guarantee, options.kinds, kept)
         people = _read(public, attributes)
-        presence = read_presence(asked.presence or "")
+        presence = read_presence(options.presence or "", field="--presence")
     certificate = verify(
         table,
         guarantee,
-        diverse={name: _whole(text) for name, text in pairs_of(asked.diverse, "--diverse").items()},
-        close=pairs_of(asked.close, "--close"),
-        models=read_models(asked.require or _recorded(kept)),
-        person=asked.person,
+        diverse={
+            name: _whole(text) for name, text in pairs_of(options.diverse, "--diverse").items()
+        },
+        close=pairs_of(options.close, "--close"),
+        models=_models(options, kept),
+        person=options.person,
         population=people,
         presence=presence,
         against=original,
@@ -115,61 +103,55 @@ def judge_rows(path: str, asked: Rows, *, optimality: bool) -> tuple[Certificate
     )
     checks = list(certificate.checks)
     if kept is not None:
-        altered = int(kept.altered)
-        checks.append(Check("bytes that differ from those written", altered, 0, exact=True))
-        seeded = int(kept.provenance.seeded)
-        checks.append(Check("made with a seed, hence not private", seeded, 0, exact=True))
+        checks += record_checks(kept)
     classes = classes_of(table, guarantee.quasi_identifiers)
     found = {
         **claim_facts(
             ANONYMOUS,
             guarantee,
             None if kept is None else kept.provenance,
-            _unchecked(asked, kept, left_out),
+            _unchecked(options, kept, left_out),
         ),
         "rows": table.height,
         "classes": len(classes.sizes),
         "smallest_class": int(classes.sizes.min()),
     }
-    if asked.against is not None and not all(check.passed for check in checks):
+    if options.against is not None and not all(check.passed for check in checks):
         found["private"] = "What failed was counted with the original, which is private."
     return Certificate(tuple(checks)), found
 
 
-def _unchecked(asked: Rows, kept: AnonymousTable | None, left_out: Sequence[str]) -> list[str]:
+def _unchecked(options: RowOptions, kept: AnonymousTable | None, left_out: str) -> list[str]:
     """Say what was not checked this time."""
     said = []
     if kept is None:
         said.append("that these are the bytes that somebody wrote: no record stands beside them")
-    if asked.against is None:
+    if options.against is None:
         said.append("that rows are those of an original, generalized: --against does")
     if left_out:
-        names = ", ".join(left_out)
         said.append(
-            f"columns of the original that were not published, and are not compared: {names}"
+            f"what was not published of the original, which is not compared: its {left_out}"
         )
     return said
 
 
-def _recorded(kept: AnonymousTable | None) -> list[str]:
-    """Give the models that the record beside a table states."""
-    stated = [] if kept is None else kept.provenance.parameters.get("models", [])
-    if not isinstance(stated, list | tuple):
-        # What cannot be read was not checked, and is not passed over.
-        raise InvalidProblemError("--require", "what the record states in its own form", "none")
-    return [str(text) for text in stated]
+def _models(options: RowOptions, kept: AnonymousTable | None) -> dict[str, list[Any]]:
+    """Take the models of the options, or those of the record."""
+    if options.require or kept is None:
+        return dict(read_models(options.require, field="--require"))
+    return recorded_models(kept)
 
 
-def _guarantee(asked: Rows, kept: AnonymousTable | None) -> KAnonymity:
-    names = tuple(names_of(asked.quasi))
+def _guarantee(options: RowOptions, kept: AnonymousTable | None) -> KAnonymity:
+    names = tuple(names_of(options.quasi))
     if kept is not None:
-        return KAnonymity(asked.k or kept.guarantee.k, names or kept.guarantee.quasi_identifiers)
-    if asked.k is None or not names:
-        option = "-k" if asked.k is None else "--quasi"
+        return KAnonymity(options.k or kept.guarantee.k, names or kept.guarantee.quasi_identifiers)
+    if options.k is None or not names:
+        option = "-k" if options.k is None else "--quasi"
         raise InvalidProblemError(
             option, "both -k and --quasi, or a record beside the table", "none"
         )
-    return KAnonymity(asked.k, names)
+    return KAnonymity(options.k, names)
 
 
 def _attributes(
@@ -188,15 +170,15 @@ def _attributes(
     return tuple(stated[name] for name in names)
 
 
-def _read(table: pl.DataFrame, attributes: Sequence[Attribute]) -> dict[str, list[Any]]:
+def _read(table: pl.DataFrame, attributes: Sequence[Attribute]) -> dict[str, Any]:
     """Take columns as their attributes need them, and the others as they are."""
     import narwhals as nw
 
-    from discreet.kanonymity._tables import values_of
+    from discreet.kanonymity.cells import values_of
 
     frame = nw.from_native(table, eager_only=True)
     read = {one.name: values_of(frame[one.name], one) for one in attributes}
-    return {name: read[name] if name in read else table[name].to_list() for name in table.columns}
+    return {name: read[name] if name in read else table[name] for name in table.columns}
 
 
 def _whole(text: str) -> int:

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.cli.embeddings import read_embeddings
 from discreet.cli.inputs import (
-    columns_of,
     parse_budget,
     parse_grid,
     parse_reports,
     read_loss,
     read_prior,
-    read_table,
 )
-from discreet.cli.robust import read_priors
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import METRICS, MetricSpace
+from discreet.core.spaces.lengths import DENSE_LIMIT
+from discreet.core.spaces.metric import METRICS, MetricSpace
 from discreet.metricdp.problem import Problem
+from discreet.tables.arrays import read_embeddings
+from discreet.tables.columns import columns_of
+from discreet.tables.reading import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Aims", "Places", "Statement", "secret_names", "state"]
+__all__ = ["AimOptions", "DesignStatement", "PlaceOptions", "secret_names", "state"]
 
 _UNITS = {"haversine": "km", "angular": "rad", "hyperbolic": "unit"}
 """What a distance is measured in where nobody says otherwise."""
@@ -40,7 +40,7 @@ _EMBEDDED = ("euclidean", "angular", "hyperbolic", "manhattan")
 
 @final
 @dataclass(frozen=True)
-class Places:
+class PlaceOptions:
     """The options that say what the secrets are, as they were typed."""
 
     file: str | None
@@ -62,7 +62,7 @@ class Places:
 
 @final
 @dataclass(frozen=True)
-class Aims:
+class AimOptions:
     """The options that say what is wanted of the channel, as they were typed."""
 
     epsilon: str
@@ -80,7 +80,7 @@ class Aims:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Statement:
+class DesignStatement:
     """What the options state.
 
     Parameters
@@ -104,7 +104,7 @@ class Statement:
     priors: tuple[tuple[str, NDArray[np.float64]], ...] = ()
 
 
-def state(places: Places, aims: Aims) -> Statement:
+def state(places: PlaceOptions, aims: AimOptions) -> DesignStatement:
     """Read files and options, and refuse what makes no sense.
 
     Raises
@@ -132,11 +132,11 @@ def state(places: Places, aims: Aims) -> Statement:
         prior=prior,
         reports=None if aims.reports is None else parse_reports(aims.reports, names),
     )
-    priors = () if aims.priors is None else read_priors(aims.priors, table, names)
+    priors = () if aims.priors is None else _read_priors(aims.priors, table, names)
     if priors and aims.prior != "uniform":
         raise InvalidProblemError("--priors", "no --prior beside it", repr(aims.prior))
     guarantee = MetricDP(epsilon, space.unit, aims.radius)
-    return Statement(problem, guarantee, labels, prior_sum, priors)
+    return DesignStatement(problem, guarantee, labels, prior_sum, priors)
 
 
 def secret_names(n: int, labels: Sequence[str] | None) -> dict[str, int]:
@@ -145,7 +145,25 @@ def secret_names(n: int, labels: Sequence[str] | None) -> dict[str, int]:
     return names | {label: place for place, label in enumerate(labels or ())}
 
 
-def _unit(places: Places, budget_unit: str | None, typed: str) -> str:
+def _read_priors(
+    typed: str, table: pl.DataFrame | None, names: Mapping[str, int]
+) -> tuple[tuple[str, NDArray[np.float64]], ...]:
+    """Read priors as ``--prior`` does, names separated by commas, and normalize each."""
+    given = [name.strip() for name in typed.split(",")]
+    if len(set(given)) < len(given):
+        raise InvalidProblemError("--priors", "different priors", repr(typed))
+    n = len(set(names.values()))
+    found = []
+    for name in given:
+        try:
+            prior, _ = read_prior(name, table, names)
+        except InvalidProblemError as error:
+            raise InvalidProblemError("--priors", error.expected, error.got) from None
+        found.append((name, np.full(n, 1 / n) if prior is None else prior))
+    return tuple(found)
+
+
+def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
     if places.unit and budget_unit and places.unit != budget_unit:
         raise InvalidProblemError(
             "--epsilon", f"a budget per {places.unit}, as --unit says", repr(typed)
@@ -161,44 +179,47 @@ def _unit(places: Places, budget_unit: str | None, typed: str) -> str:
     return unit
 
 
-def _space(places: Places, unit: str) -> tuple[MetricSpace, pl.DataFrame | None]:
+def _space(places: PlaceOptions, unit: str) -> tuple[MetricSpace, pl.DataFrame | None]:
     if (places.file is None) == (places.grid is None):
         got = "neither" if places.file is None else "both"
         raise InvalidProblemError("PLACES", "a file of places, or --grid", got)
     if places.metric is not None and places.metric not in METRICS:
-        raise InvalidProblemError("--metric", f"one of {', '.join(METRICS)}", repr(places.metric))
+        raise unknown_name("--metric", places.metric, METRICS)
     if places.file is None:
         return _grid(places, unit), None
     if places.cell is not None:
         raise InvalidProblemError("--cell", "--grid with it", "a file of places")
     table = read_table(places.file, "PLACES")
+    if table.height > DENSE_LIMIT:
+        expected = f"at most {DENSE_LIMIT:,} secrets"
+        raise InvalidProblemError("PLACES", expected, f"{table.height:,}, a row each")
     metric = places.metric or "euclidean"
     return MetricSpace.from_points(_points(places, table, metric), metric=metric, unit=unit), table
 
 
-def _embedded(places: Places, unit: str) -> tuple[MetricSpace, list[str] | None]:
+def _embedded(places: PlaceOptions, unit: str) -> tuple[MetricSpace, list[str] | None]:
     for option in ("file", "grid", "cell", "x", "y", "columns", "label"):
         if getattr(places, option) is not None:
             name = "PLACES" if option == "file" else f"--{option}"
             raise InvalidProblemError(name, "none beside --embeddings", getattr(places, option))
     metric = places.metric or _EMBEDDED[0]
     if metric not in _EMBEDDED:
-        raise InvalidProblemError("--metric", f"one of {', '.join(_EMBEDDED)}", repr(metric))
-    points, words = read_embeddings(places.embeddings or "")
+        raise unknown_name("--metric", metric, _EMBEDDED)
+    points, words = read_embeddings(places.embeddings or "", "--embeddings")
     return MetricSpace.from_points(points, metric=metric, unit=unit), words
 
 
-def _grid(places: Places, unit: str) -> MetricSpace:
+def _grid(places: PlaceOptions, unit: str) -> MetricSpace:
     for option in ("x", "y", "columns", "label"):
         if getattr(places, option) is not None:
             raise InvalidProblemError(f"--{option}", "a file of places with it", "--grid")
     if places.metric not in {None, "euclidean"}:
         raise InvalidProblemError("--metric", "euclidean on a grid", repr(places.metric))
-    rows, columns = parse_grid(places.grid or "")
+    rows, columns = parse_grid(places.grid or "", DENSE_LIMIT)
     return MetricSpace.grid(rows, columns, cell=places.cell or "1", unit=unit)
 
 
-def _points(places: Places, table: pl.DataFrame, metric: str) -> NDArray[np.float64]:
+def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[np.float64]:
     if places.columns is not None and metric != "haversine":
         if places.x is not None or places.y is not None:
             raise InvalidProblemError("--columns", "either this or --x and --y", "both")

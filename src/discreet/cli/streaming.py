@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-import threading
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, nullcontext
-from multiprocessing import get_context
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.microdata import attributes_of, names_of, refuse_nested, refuse_prose
+from discreet.cli.microdata import attributes_of, refuse_prose
 from discreet.cli.output import Status, emit, facts, warn
-from discreet.cli.table_files import look, why_unreadable
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_floor
 from discreet.core.guarantee import KAnonymity
+from discreet.tables.dialect import look, why_unreadable
+from discreet.tables.parsing import reader_errors, scan
+from discreet.tables.sizes import refuse_killers
+from discreet.tables.validate import refuse_nested, refuse_times, refuse_unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Executor
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import polars as pl
 
-    from discreet.artefact._streams import FileDiagnostics
-    from discreet.cli.curating import Asked, Curated
+    from discreet.artefact.streams import FileDiagnostics
+    from discreet.cli.microdata import Kinds
+    from discreet.core.guarantee import KAnonymity
     from discreet.core.outcome import Anonymization
+    from discreet.kanonymity.candidate import Method
 
-__all__ = ["run_stream"]
+__all__ = ["COMPILING", "PRIVATE", "run_stream"]
+
+COMPILING = "compiling, first run only"
+
+PRIVATE = "computed from the original: for the curator, not for publication"
 
 
 _SEEN = 20_000
@@ -40,52 +48,57 @@ class _Columns:
     """The different values of a file's columns, each read when it is asked for."""
 
     def __init__(self, path: str, separator: str) -> None:
-        import polars as pl
-
-        self._lazy = (
-            pl.scan_csv(path, separator=separator, infer_schema=False, glob=False)
-            if separator
-            else pl.scan_parquet(path, glob=False)
-        )
-        self.columns = self._lazy.collect_schema().names()
+        self.lazy = scan(path, separator)
+        self.columns = self.lazy.collect_schema().names()
 
     def head(self) -> pl.DataFrame:
         """Give the first rows."""
-        return self._lazy.head(_SEEN).collect()
+        return self.lazy.head(_SEEN).collect()
 
     def __getitem__(self, name: str) -> pl.Series:
         import polars as pl
 
-        return self._lazy.select(pl.col(name).unique()).collect(engine="streaming")[name]
+        return self.lazy.select(pl.col(name).unique()).collect(engine="streaming")[name]
 
 
-def run_stream(path: str, asked: Asked, curated: Curated, *, private: str) -> Status:
+def run_stream(
+    path: str,
+    guarantee: KAnonymity,
+    kinds: Kinds,
+    *,
+    output: str,
+    loss: str,
+    method: Method | None,
+    time_limit: float | None,
+    threads: int,
+    as_json: bool,
+    quiet: bool,
+) -> Status:
     """Anonymize a file part by part, and return the exit status."""
-    import polars as pl
+    from discreet.kanonymity.candidate import SearchInterrupted
 
-    if curated.output is None:
-        raise InvalidProblemError("--output", "a file to write, with --stream", "none")
-    for given, option in (
-        (asked.gap, "--gap"),
-        (asked.suppress or None, "--suppress"),
-        (asked.keep_suppressed or None, "--keep-suppressed"),
-        (asked.require or None, "--require"),
-        (asked.person, "--person"),
-        (asked.sensitive or None, "--sensitive"),
-        (curated.report, "--report"),
-    ):
-        if given is not None:
-            raise InvalidProblemError(option, "none with --stream", "one")
-    if asked.method == "optimal":
-        raise InvalidProblemError("--method", "a method for parts, with --stream", "'optimal'")
-    guarantee = KAnonymity(asked.k, tuple(names_of(asked.quasi)))
     mark = look(path, "TABLE")
+    status = Status.DONE
+    refuse_killers(path, mark, "TABLE", whole=False)
     try:
-        made = _made(path, mark, asked, curated, guarantee)
+        made = _made(
+            path,
+            mark,
+            guarantee,
+            kinds,
+            output=output,
+            loss=loss,
+            method=method,
+            time_limit=time_limit,
+            threads=threads,
+            quiet=quiet,
+        )
+    except SearchInterrupted as interrupt:
+        made, status = interrupt.best, Status.INTERRUPTED
     except InvalidProblemError as error:
         # Rows are counted off once, where the file is anonymized.
         raise why_unreadable(path, mark, "TABLE") if error.field == "source" else error from None
-    except pl.exceptions.PolarsError:
+    except reader_errors():
         # What the reader says may quote a row.
         raise why_unreadable(path, mark, "TABLE") from None
     found = made.diagnostics
@@ -100,81 +113,95 @@ def run_stream(path: str, asked: Asked, curated: Curated, *, private: str) -> St
         "suppressed": 0,
         "rows": found.rows,
         "method": "parts",
-        "seconds": found.seconds,
-        "loss": asked.loss,
-        "private": private,
+        "seconds": found.search_seconds,
+        "seconds_after": found.seconds - found.search_seconds,
+        "loss": loss,
+        "private": PRIVATE,
         "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
         "certificate": made.certificate.to_dict(),
         "order": "shuffled",
-        "output": curated.output,
+        "output": output,
     }
     text = facts(
         [
             ("guarantee", guarantee),
             (
                 "information loss",
-                f"{found.information_loss:.6g} ({asked.loss}), at least {text_floor(found.lower)}",
+                f"{found.information_loss:.6g} ({loss}), at least {text_floor(found.lower)}",
             ),
             ("mean loss", f"{found.mean_loss:.4f} of a cell"),
             ("classes", f"{found.classes}, the smallest of {found.smallest_class} rows"),
             ("rows", f"{found.rows} written, order shuffled"),
-            ("method", f"parts, {found.seconds:.1f} s"),
-            ("private", private),
+            (
+                "method",
+                f"parts, {found.search_seconds:.1f} s; {found.seconds:.1f} s with reading, writing and counting",
+            ),
+            ("private", PRIVATE),
         ]
     )
-    emit(data, f"{text}\n\n{made.certificate}", as_json=curated.as_json, command="anonymize")
-    return Status.DONE
+    emit(data, f"{text}\n\n{made.certificate}", as_json=as_json, command="anonymize")
+    return status
 
 
 def _made(
-    path: str, mark: str, asked: Asked, curated: Curated, guarantee: KAnonymity
+    path: str,
+    mark: str,
+    guarantee: KAnonymity,
+    kinds: Kinds,
+    *,
+    output: str,
+    loss: str,
+    method: Method | None,
+    time_limit: float | None,
+    threads: int,
+    quiet: bool,
 ) -> Anonymization[Path, FileDiagnostics]:
     from discreet.artefact import anonymize_file
-    from discreet.cli.curating import method_of
+    from discreet.core.jit import compiling
 
     columns = _Columns(path, mark)
     head = columns.head()
     if not head.height:
         raise InvalidProblemError("TABLE", "a table with rows", f"{path} without any")
-    refuse_nested(head, "TABLE")
-    refuse_prose(head, guarantee.quasi_identifiers, asked.kinds)
-    attributes = attributes_of(columns, guarantee.quasi_identifiers, asked.kinds)
-    quiet = curated.quiet or not sys.stderr.isatty()
-    with _removing(), _executor(asked.threads) as executor:
+    refuse_nested(head, "TABLE", show_columns=kinds.show_columns)
+    refuse_times(columns.lazy, "TABLE")
+    refuse_unwritable(columns.lazy, guarantee.quasi_identifiers, output, "--output")
+    refuse_prose(head, guarantee.quasi_identifiers, kinds)
+    attributes = attributes_of(columns, guarantee.quasi_identifiers, kinds)
+    silent = quiet or not sys.stderr.isatty()
+    told = compiling(lambda: warn(COMPILING, quiet=quiet))
+    with told, _executor(threads) as executor:
         return anonymize_file(
             path,
-            curated.output or "",
+            output,
             guarantee,
             attributes=attributes,
-            loss=asked.loss,
-            inner=method_of(asked.method),
+            loss=loss,
+            inner=method,
             executor=executor,
-            time_limit=asked.time_limit,
+            time_limit=time_limit,
             separator=mark or ",",
-            on_progress=lambda sentence: warn(sentence, quiet=quiet),
+            on_progress=lambda sentence: warn(sentence, quiet=silent),
         )
 
 
 @contextmanager
-def _removing() -> Iterator[None]:
-    """End on SIGTERM as on Ctrl-C, so that private rows on their way are removed."""
-
-    def end(number: int, frame: object) -> None:
-        del frame
-        raise SystemExit(128 + number)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _executor(workers: int) -> AbstractContextManager[Executor | None]:
-    """Start processes, or none for one worker."""
+def _executor(workers: int) -> Iterator[Executor | None]:
+    """Start processes, or none for one worker; a run that is broken off ends them, for nothing of theirs is kept."""
     if workers == 1:
-        return nullcontext()
-    return ProcessPoolExecutor(workers, get_context("spawn"))
+        yield None
+        return
+    executor = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_silently)
+    try:
+        yield executor
+    except BaseException:
+        executor.shutdown(wait=False, cancel_futures=True)
+        for worker in active_children():
+            worker.terminate()
+        raise
+    executor.shutdown()
+
+
+def _end_silently() -> None:
+    """End a worker on Ctrl-C at once and without a word: the process that asked hears it as well, and tells."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(Status.INTERRUPTED))

@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.core.errors import CertificateError
-from discreet.core.exact import to_fraction
+from discreet.core.errors import CertificateError, InvalidProblemError
+from discreet.core.exact import float_ceil, to_fraction
+from discreet.core.printed import one_line
 
 __all__ = ["Certificate", "Check"]
 
 Number = int | float | Fraction
+
+_DIGITS = 40
+"""Digits that are printed of an integer."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ class Check:
     def from_dict(cls, data: dict[str, Any]) -> Check:
         """Read what :meth:`to_dict` wrote; the verdict is computed anew."""
         residual, limit = _number(data["residual"]), _number(data["limit"])
+        if [type(data[key]) for key in ("name", "exact", "detail")] != [str, bool, str]:
+            raise InvalidProblemError("certificate", "checks of names, numbers and words", "others")
         return cls(data["name"], residual, limit, data["exact"], data["detail"])
 
 
@@ -145,11 +151,15 @@ class Certificate:
 def _row(check: Check) -> tuple[str, str, str, str, str, str]:
     verdict = "passed" if check.passed else "FAILED"
     exact = "yes" if check.exact else "no"
-    return check.name, _short(check.residual), _short(check.limit), exact, verdict, check.detail
+    # A certificate may have been read from a file, and a detail may quote one.
+    name, detail = one_line(check.name), one_line(check.detail)
+    return name, _short(check.residual), _short(check.limit), exact, verdict, detail
 
 
 def _short(value: Number) -> str:
-    return str(value) if isinstance(value, int) else f"{float(value):.6g}"
+    if isinstance(value, Fraction):
+        value = float_ceil(value)
+    return one_line(value, _DIGITS) if isinstance(value, int) else f"{value:.6g}"
 
 
 def _plain(value: Number) -> int | float | str:
@@ -162,4 +172,6 @@ def _plain(value: Number) -> int | float | str:
 def _number(value: float | str) -> Number:
     if isinstance(value, str):
         return float(value) if value in {"inf", "-inf", "nan"} else to_fraction(value, "residual")
+    if type(value) not in (int, float):
+        raise InvalidProblemError("residual", "a number", type(value).__name__)
     return value

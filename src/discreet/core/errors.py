@@ -15,10 +15,31 @@ No message holds a value that came from private data: names, types, shapes and p
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.core.certificate import Certificate
+    from collections.abc import Iterable, Sequence
+    from typing import Any, Protocol
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    class CheckLike(Protocol):
+        """One check, such as :class:`discreet.Check`."""
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def passed(self) -> bool: ...
+
+    class CertificateLike(Protocol):
+        """What a failure carries: a :class:`discreet.Certificate`, whose module imports this one."""
+
+        @property
+        def checks(self) -> Sequence[CheckLike]: ...
+        def to_dict(self) -> dict[str, Any]: ...
+
 
 __all__ = [
     "BudgetError",
@@ -28,7 +49,15 @@ __all__ = [
     "InvalidProblemError",
     "LimitReachedError",
     "SolverError",
+    "first_unfit",
+    "unknown_name",
 ]
+
+_SHOWN = 80
+"""Characters of an unknown name that a message repeats."""
+
+_NEAR = 0.5
+"""Similarity from which a name is suggested: one letter of two may be wrong."""
 
 
 class DiscreetError(Exception):
@@ -113,18 +142,75 @@ class CertificateError(DiscreetError):
     Parameters
     ----------
     certificate
-        What was checked, with the residuals.
+        What was checked, with the residuals: a :class:`discreet.Certificate`.
     """
 
-    def __init__(self, certificate: Certificate) -> None:
+    def __init__(self, certificate: CertificateLike) -> None:
         failed = ", ".join(check.name for check in certificate.checks if not check.passed)
         super().__init__(f"failed checks: {failed or 'none was made'}")
         self.certificate = certificate
 
-    def __reduce__(self) -> tuple[type[CertificateError], tuple[Certificate]]:
+    def __reduce__(self) -> tuple[type[CertificateError], tuple[CertificateLike]]:
         """Pickle by the certificate, since workers raise this across processes."""
         return type(self), (self.certificate,)
 
 
 class BudgetError(DiscreetError):
     """The privacy budget of a dataset does not cover what was asked for."""
+
+
+def unknown_name(
+    field: str, given: object, allowed: Iterable[str], *, expected: str = "one of"
+) -> InvalidProblemError:
+    """Make the error for a public name that is not among those allowed: what came, and the nearest of them.
+
+    Not for names that may be private, such as a table's columns: a message must not repeat those.
+
+    Parameters
+    ----------
+    field
+        The argument that is wrong, as the caller names it.
+    given
+        What came.
+    allowed
+        The names that are there, in the order in which they are listed.
+    expected
+        What stands before them.
+
+    Examples
+    --------
+    >>> print(unknown_name("unit", "kn", ["km", "mile"]))
+    unit: expected one of km, mile, got 'kn'; the nearest is 'km'
+    """
+    names = list(allowed)
+    if not isinstance(given, str):
+        return InvalidProblemError(field, f"{expected} {', '.join(names)}", type(given).__name__)
+    near = get_close_matches(given[:_SHOWN].lower(), names, 1, _NEAR)
+    hint = f"; the nearest is {near[0]!r}" if near else ""
+    came = repr(given if len(given) <= _SHOWN else f"{given[:_SHOWN]}...")
+    return InvalidProblemError(field, f"{expected} {', '.join(names)}", came + hint)
+
+
+def first_unfit(values: NDArray[Any], fits: NDArray[np.bool_]) -> str:
+    """Say which entry of a *public* array is the first that does not fit, and where it stands.
+
+    Parameters
+    ----------
+    values
+        The array.
+    fits
+        Whether each entry fits, of the same shape; at least one does not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lengths = np.array([[3, 1], [-4, 0]])
+    >>> first_unfit(lengths, lengths >= 0)
+    '-4 at (1, 0)'
+    """
+    place, where = int(fits.argmin()), []
+    value = values.reshape(-1)[place]
+    for size in reversed(values.shape):
+        place, at = divmod(place, size)
+        where.append(at)
+    return f"{value} at {where[0] if len(where) == 1 else tuple(reversed(where))}"

@@ -29,6 +29,8 @@ __all__ = [
     "text_ceil",
     "text_floor",
     "to_fraction",
+    "to_measure",
+    "to_positive",
 ]
 
 Exact = int | float | str | Decimal | Fraction
@@ -36,8 +38,14 @@ Exact = int | float | str | Decimal | Fraction
 
 _SEVEN_UP = Context(prec=7, rounding=ROUND_CEILING)
 
-_MOST_DIGITS = 10_000
-"""The largest power of ten that a number may be written with."""
+_MOST_DIGITS = 1_000
+"""The largest power of ten that a number may be written with, and the most characters of its text."""
+
+_LARGEST_MEASURE = 10**300
+"""No budget and no radius is larger, nor smaller than its inverse: pages and filters know them as floats."""
+
+_SHOWN = 40
+"""Characters that an error shows of a text that is no number."""
 
 _LARGEST_FLOAT = Fraction(sys.float_info.max)
 
@@ -63,7 +71,8 @@ def to_fraction(value: Exact, field: str) -> Fraction:
     Raises
     ------
     InvalidProblemError
-        For booleans, NaN, infinities, powers of ten beyond 10,000 and anything that is not a number.
+        For booleans, NaN, infinities, anything that is not a number, and text of more than 1,000 characters or with a
+        power of ten beyond 1,000: every number that comes from a file or from the network is read here.
 
     Examples
     --------
@@ -77,11 +86,11 @@ def to_fraction(value: Exact, field: str) -> Fraction:
         if isinstance(anything, Fraction | int):
             return Fraction(anything)
         if isinstance(anything, Decimal):
-            return Fraction(_of_bounded_size(anything, anything.adjusted()))
+            return _from_text(str(anything))
         if isinstance(anything, float):
             return Fraction(repr(float(anything)))
         if isinstance(anything, str):
-            return Fraction(_of_bounded_size(anything.strip(), anything.lower().partition("e")[2]))
+            return _from_text(anything.strip())
         # NumPy scalars and the like say what they are through item().
         return Fraction(repr(anything.item()))
     except (
@@ -93,14 +102,31 @@ def to_fraction(value: Exact, field: str) -> Fraction:
         TypeError,
     ):
         shown = anything if isinstance(anything, str | float | Decimal) else type(anything).__name__
-        raise InvalidProblemError(field, "a finite number", repr(shown)) from None
+        raise InvalidProblemError(field, "a finite number", repr(shown)[: _SHOWN + 2]) from None
 
 
-def _of_bounded_size(value: Any, exponent: str | int) -> Any:  # noqa: ANN401 - text or a Decimal, as it came
-    """Refuse a power of ten that would fill the memory: 1e999999999 is short, and its integer is not."""
-    if abs(int(exponent or 0)) > _MOST_DIGITS:
+def to_positive(value: Exact, field: str) -> Fraction:
+    """Read a number as :func:`to_fraction` does, and refuse one that is not positive."""
+    number = to_fraction(value, field)
+    if number <= 0:
+        raise InvalidProblemError(field, "a positive number", value)
+    return number
+
+
+def to_measure(value: Exact, field: str) -> Fraction:
+    """Read a budget or a distance: positive, and such that it and its inverse are floats."""
+    number = to_positive(value, field)
+    if not Fraction(1, _LARGEST_MEASURE) <= number <= _LARGEST_MEASURE:
+        raise InvalidProblemError(field, "a number between 1e-300 and 1e300", "one beyond")
+    return number
+
+
+def _from_text(text: str) -> Fraction:
+    """Read text that may come from anybody: its length first, then its power of ten, then the number."""
+    if len(text) > _MOST_DIGITS or abs(int(text.lower().partition("e")[2] or 0)) > _MOST_DIGITS:
+        # 1e999999999 is short, and its integer would fill the memory.
         raise OverflowError
-    return value
+    return Fraction(text)
 
 
 @lru_cache(maxsize=65_536)

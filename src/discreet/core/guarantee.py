@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Literal
 
-from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import Exact, decimal, decimal_up, to_fraction
+from discreet.core.errors import InvalidProblemError, unknown_name
+from discreet.core.exact import Exact, decimal, decimal_up, to_measure, to_positive
 
 __all__ = [
     "ApproxDP",
@@ -40,7 +40,7 @@ _MEANING: dict[str, str] = {
 
 @dataclass(frozen=True, init=False)
 class PureDP:
-    """Pure differential privacy.
+    """Pure differential privacy [DMNS06]_.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ likelier on one dataset than on a neighbor
     neighbors: Neighbors
 
     def __init__(self, epsilon: Exact, neighbors: Neighbors) -> None:
-        _set(self, epsilon=_positive(epsilon, "epsilon"), neighbors=_known(neighbors))
+        _set(self, epsilon=to_measure(epsilon, "epsilon"), neighbors=_known(neighbors))
 
     def __str__(self) -> str:
         e = decimal_up(self.epsilon)
@@ -111,10 +111,10 @@ class ApproxDP:
     neighbors: Neighbors
 
     def __init__(self, epsilon: Exact, delta: Exact, neighbors: Neighbors) -> None:
-        small = _positive(delta, "delta")
+        small = to_positive(delta, "delta")
         if small >= 1:
             raise InvalidProblemError("delta", "a number below 1", delta)
-        _set(self, epsilon=_positive(epsilon, "epsilon"), delta=small, neighbors=_known(neighbors))
+        _set(self, epsilon=to_measure(epsilon, "epsilon"), delta=small, neighbors=_known(neighbors))
 
     def __str__(self) -> str:
         e, d = decimal_up(self.epsilon), decimal_up(self.delta)
@@ -154,7 +154,7 @@ class ZeroConcentratedDP:
     neighbors: Neighbors
 
     def __init__(self, rho: Exact, neighbors: Neighbors) -> None:
-        _set(self, rho=_positive(rho, "rho"), neighbors=_known(neighbors))
+        _set(self, rho=to_measure(rho, "rho"), neighbors=_known(neighbors))
 
     def __str__(self) -> str:
         rho = decimal_up(self.rho)
@@ -203,10 +203,14 @@ class Scope:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scope:
         """Read what :meth:`to_dict` wrote."""
-        epsilon = (whole := data["all_pairs_epsilon"]) and to_fraction(whole, "epsilon")
+        whole = data["all_pairs_epsilon"]
+        epsilon = None if whole is None else to_measure(whole, "all_pairs_epsilon")
         if {type(data[name]) for name in ("n_secrets", "components", "joined")} != {int}:
             raise InvalidProblemError("scope", "counts", "others")
-        return cls(**(data | {"all_pairs_epsilon": epsilon, "isolated": tuple(data["isolated"])}))
+        alone = tuple(data["isolated"])
+        if any(type(secret) is not int or not 0 <= secret < data["n_secrets"] for secret in alone):
+            raise InvalidProblemError("isolated", "secrets of the space", "others")
+        return cls(**(data | {"all_pairs_epsilon": epsilon, "isolated": alone}))
 
 
 @dataclass(frozen=True, init=False)
@@ -252,8 +256,8 @@ e^(1.5 d) times likelier from one secret than from another at d km
         named: object = unit
         if not isinstance(named, str) or not named.strip():
             raise InvalidProblemError("unit", "the name of a unit of distance", repr(named))
-        near = None if radius is None else _positive(radius, "radius")
-        _set(self, epsilon=_positive(epsilon, "epsilon"), unit=unit, radius=near, scope=scope)
+        near = None if radius is None else to_measure(radius, "radius")
+        _set(self, epsilon=to_measure(epsilon, "epsilon"), unit=unit, radius=near, scope=scope)
 
     def __str__(self) -> str:
         e = decimal_up(self.epsilon)
@@ -286,7 +290,7 @@ e^(1.5 d) times likelier from one secret than from another at d km
 
 @dataclass(frozen=True, init=False)
 class KAnonymity:
-    """k-anonymity of a table. A property of its rows, not differential privacy; it does not compose.
+    """k-anonymity of a table [Swe02]_. A property of its rows, not differential privacy; it does not compose.
 
     Parameters
     ----------
@@ -387,14 +391,7 @@ def _set(record: object, **values: object) -> None:
         object.__setattr__(record, name, value)
 
 
-def _positive(value: Exact, field: str) -> Fraction:
-    number = to_fraction(value, field)
-    if number <= 0:
-        raise InvalidProblemError(field, "a positive number", value)
-    return number
-
-
 def _known(neighbors: str) -> str:
     if neighbors not in _MEANING:
-        raise InvalidProblemError("neighbors", f"one of {', '.join(_MEANING)}", repr(neighbors))
+        raise unknown_name("neighbors", neighbors, _MEANING)
     return neighbors

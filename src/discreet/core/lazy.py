@@ -1,14 +1,18 @@
-"""Names of a package that are loaded when they are first asked for (PEP 562), so that importing it costs nothing."""
+"""Names that are loaded on first use, so that importing a package costs nothing: of a package (PEP 562), of a table."""
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from discreet.core.errors import unknown_name
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["on_first_use"]
+    from discreet.core.method import MethodRecord
+
+__all__ = ["on_first_use", "registered"]
 
 
 def on_first_use(namespace: dict[str, Any], where: Mapping[str, str]) -> Callable[[str], object]:
@@ -48,3 +52,40 @@ def on_first_use(namespace: dict[str, Any], where: Mapping[str, str]) -> Callabl
         return value
 
     return load
+
+
+def registered(
+    table: Mapping[str, str] | Mapping[str, MethodRecord] | Mapping[str, str | MethodRecord],
+    name: str,
+    argument: str,
+) -> Callable[..., Any]:
+    """Import what is registered under a name.
+
+    Parameters
+    ----------
+    table
+        Names and what stands behind each, as ``"module:name"`` or a record of a method.
+    name
+        The name.
+    argument
+        The argument that named it, for the error message.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the table has no such name.
+
+    Examples
+    --------
+    >>> registered({"log": "math:log"}, "log", "--method")(1)
+    0.0
+    >>> registered({"b": "math:exp", "a": "math:log"}, "c", "--method")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: --method: expected one of a, b, got 'c'
+    """
+    if name not in table:
+        raise unknown_name(argument, name, sorted(table))
+    entry = table[name]
+    module, _, function = (entry if isinstance(entry, str) else entry.where).partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return found

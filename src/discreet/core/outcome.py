@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.certificate import Certificate
-    from discreet.core.channel import Channel
+    from discreet.core.channels.channel import Channel
     from discreet.core.guarantee import Guarantee, KAnonymity, MetricDP
 
 __all__ = [
@@ -127,14 +127,14 @@ class Provenance:
         # Only False says that there was no seed: -1 and 0.5 are no answers.
         if not isinstance(data["seeded"], bool):
             raise InvalidProblemError("seeded", "true or false", type(data["seeded"]).__name__)
-        return cls(
-            method=data["method"],
-            parameters=dict(data["parameters"]),
-            assumed_public=tuple(PublicInput(**entry) for entry in data["assumed_public"]),
-            method_trace=tuple(data["method_trace"]),
-            seeded=data["seeded"],
-            versions=dict(data["versions"]),
-        )
+        public = tuple(PublicInput(**entry) for entry in data["assumed_public"])
+        parameters, versions = dict(data["parameters"]), dict(data["versions"])
+        trace = tuple(data["method_trace"])
+        words = [data["method"], *trace, *versions, *versions.values(), *parameters]
+        words += [word for one in public for word in (one.name, one.digest, one.description)]
+        if not all(isinstance(word, str) for word in words):
+            raise InvalidProblemError("provenance", "words", "others")
+        return cls(data["method"], parameters, public, trace, data["seeded"], versions)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from discreet.datasets.census import MadeCounts, made_census
 from discreet.datasets.city import City, made_city
 from discreet.datasets.microdata import made_patients, made_people
 from discreet.datasets.pickups import Pickups, made_pickups
-from discreet.datasets.taxi import made_taxi
 
 __all__ = [
     "City",
@@ -15,5 +14,4 @@ __all__ = [
     "made_patients",
     "made_people",
     "made_pickups",
-    "made_taxi",
 ]

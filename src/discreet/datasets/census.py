@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.inputs import positive_count
+from discreet.core.spaces.inputs import positive_count
 from discreet.core.tree import Tree
 
 if TYPE_CHECKING:

@@ -170,8 +170,8 @@ def made_city(n: int = 150, *, seed: int = 7) -> City:
 
     Junctions are thrown at random, two in five around the center (normal), the others over the whole disc (uniform),
     and kept when they are not too close to others or to the river. Of their Delaunay triangulation the Gabriel edges
-    are kept, which is a planar graph; edges that cross the river are dropped but for a few bridges; then some edges at
-    random, never one of the minimum spanning tree.
+    [GS69]_ are kept, which is a planar graph; edges that cross the river are dropped but for a few bridges; then some
+    edges at random, never one of the minimum spanning tree.
 
     Parameters
     ----------

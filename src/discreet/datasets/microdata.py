@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.inputs import positive_count
+from discreet.core.spaces.inputs import positive_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.core.inputs import positive_count
+from discreet.core.spaces.inputs import positive_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,7 +1,8 @@
-"""Methods side by side on one problem: certified loss, achieved epsilon, seconds, memory.
+"""Methods side by side on one problem: certified loss, achieved epsilon, seconds, peak memory.
 
 Whatever a method is, what is compared are channels of integers that were repaired, rounded and verified alike, under
-the same guarantee. A mechanism as it is published may lose less, by keeping less.
+the same guarantee. A mechanism as it is published may lose less, by keeping less. Memory includes that of solvers
+written in other languages.
 """
 
 from __future__ import annotations
@@ -10,24 +11,74 @@ import math
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.exact import float_ceil
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
-from discreet.evaluate.memory import PeakMemory
+from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem, design
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
 
-    from discreet.core.channel import Channel
-    from discreet.metricdp._search import Iteration
+    from discreet.core.channels.channel import Channel
+    from discreet.core.progress import Progress
     from discreet.metricdp.part import Method
 
-__all__ = ["Entry", "best_lower", "compare_methods"]
+__all__ = ["Entry", "PeakMemory", "best_lower", "compare_methods"]
+
+
+_STATUS = Path("/proc/self/status")
+
+_RESET = Path("/proc/self/clear_refs")
+
+
+@final
+class PeakMemory:
+    """Resident memory that the process needed at most since this was made, beyond what it held then.
+
+    Linux keeps a high-water mark that can be set back; elsewhere nothing is measured, and :attr:`extra` is ``None``.
+
+    Examples
+    --------
+    >>> peak = PeakMemory()
+    >>> peak.extra is None or peak.extra >= 0
+    True
+    """
+
+    def __init__(self) -> None:
+        self._before: int | None = None
+        try:
+            _RESET.write_text("5", encoding="ascii")
+        except OSError:
+            # A mark that cannot be set back would tell of earlier work.
+            return
+        self._before = _read("VmRSS")
+
+    @property
+    def extra(self) -> int | None:
+        """Bytes, or ``None`` where the system does not say."""
+        peak = _read("VmHWM")
+        if self._before is None or peak is None:
+            return None
+        return max(0, peak - self._before)
+
+
+def _read(name: str) -> int | None:
+    """Read one line of the kernel's account of this process, in bytes."""
+    try:
+        text = _STATUS.read_text(encoding="ascii")
+    except OSError:
+        return None
+    for line in text.splitlines():
+        field, _, value = line.partition(":")
+        if field == name:
+            return int(value.split()[0]) * 1024
+    return None
+
 
 _TINY = (0.4, 0.3, 0.2, 0.1)
 """A prior without symmetry, so that nothing is solved before the solvers are loaded."""
@@ -103,7 +154,7 @@ def compare_methods(
     time_limit: float | None = None,
     threads: int = 1,
     allow_unprotected: bool = False,
-    on_iteration: Callable[[Iteration], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
     on_entry: Callable[[Entry], None] | None = None,
 ) -> list[Entry]:
     """Design with each method at each epsilon.
@@ -118,7 +169,7 @@ def compare_methods(
         Name and method; ``None`` for what :func:`discreet.metricdp.design` does by itself.
     epsilons
         Different budgets, in nats per unit.
-    gap, time_limit, threads, allow_unprotected, on_iteration
+    gap, time_limit, threads, allow_unprotected, on_progress
         As in :func:`discreet.metricdp.design`, for each design.
     on_entry
         Called with each entry as soon as there is one.
@@ -136,7 +187,7 @@ def compare_methods(
     Examples
     --------
     >>> from fractions import Fraction
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> from discreet.metricdp import Exponential, Problem
     >>> problem = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
     >>> found = compare_methods(
@@ -164,7 +215,7 @@ def compare_methods(
                     time_limit=time_limit,
                     threads=threads,
                     allow_unprotected=allow_unprotected,
-                    on_iteration=on_iteration,
+                    on_progress=on_progress,
                     throw=False,
                 )
             except SolverError as error:

@@ -22,9 +22,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import SolverError
-from discreet.core.inputs import positive_count
-from discreet.hierarchy.laminar_check import least_exchange, objective, optimal
-from discreet.hierarchy.laminar_task import NOT_POSSIBLE, Huber, Loss, Task, reach, read_task
+from discreet.core.spaces.inputs import positive_count
+from discreet.hierarchy.laminar_problem import (
+    NOT_POSSIBLE,
+    Huber,
+    LaminarTask,
+    Loss,
+    least_exchange,
+    objective,
+    optimal,
+    reach,
+    read_task,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,9 +166,9 @@ def project(
     return np.ascontiguousarray(_scaled(task, flows).T)
 
 
-def _flows(task: Task) -> NDArray[np.float64]:
+def _flows(task: LaminarTask) -> NDArray[np.float64]:
     """Solve without integrality; one row a size."""
-    from discreet.hierarchy import _kernels
+    from discreet.hierarchy.kernels import laminar as kernels
 
     tree, shape = task.tree, (len(task.ys), len(task.tree.leaves))
     offsets = np.concatenate([[0], np.cumsum(tree.leaf_counts)])
@@ -168,23 +177,23 @@ def _flows(task: Task) -> NDArray[np.float64]:
         bends = np.empty(shape), np.empty(shape), np.empty(shape)
         _deal(
             task,
-            lambda rows: _kernels.bends(
+            lambda rows: kernels.bends(
                 tree.child_start, offsets, task.ys[rows], task.weights, *(b[rows] for b in bends)
             ),
         )
-        price, roots = _kernels.price_of(*bends, task.total), np.empty(len(task.ys))
-        _kernels.flows_at(*bends, price, roots)
+        price, roots = kernels.price_of(*bends, task.total), np.empty(len(task.ys))
+        kernels.flows_at(*bends, price, roots)
     flows = np.empty(task.ys.shape)
     _deal(
         task,
-        lambda rows: _kernels.descend(
+        lambda rows: kernels.descend(
             tree.child_start, offsets, task.ys[rows], task.weights, price, roots[rows], flows[rows]
         ),
     )
     return flows
 
 
-def _deal(task: Task, work: Callable[[slice], None]) -> None:
+def _deal(task: LaminarTask, work: Callable[[slice], None]) -> None:
     """Deal the sizes out among threads; kernels hold no lock, and each writes its own rows."""
     edges = np.linspace(0, len(task.ys), task.threads + 1).astype(int).tolist()
     parts = [slice(first, stop) for first, stop in pairwise(edges)]
@@ -196,7 +205,7 @@ def _deal(task: Task, work: Callable[[slice], None]) -> None:
         list(executor.map(work, parts))
 
 
-def _scaled(task: Task, flows: NDArray[np.float64]) -> NDArray[np.int64]:
+def _scaled(task: LaminarTask, flows: NDArray[np.float64]) -> NDArray[np.int64]:
     """Solve in steps of powers of two down to 1: from the flows, or else from a step beyond every count."""
     # Other costs than squares move an optimum about as far as squares moved it from what was measured.
     apart = int(np.abs(flows - task.ys).max()) + 1
@@ -213,7 +222,7 @@ def _scaled(task: Task, flows: NDArray[np.float64]) -> NDArray[np.int64]:
     raise SolverError("laminar engine", "no solution in any window")
 
 
-def _refine(task: Task, centers: NDArray[np.int64], step: int, *, half: int) -> bool:
+def _refine(task: LaminarTask, centers: NDArray[np.int64], step: int, *, half: int) -> bool:
     """Move the centers until no exchange improves them; tell whether any window held a solution."""
     while True:
         if _solve(task, centers, step, half):
@@ -225,9 +234,9 @@ def _refine(task: Task, centers: NDArray[np.int64], step: int, *, half: int) -> 
         half = min(2 * half, _WIDEST)
 
 
-def _solve(task: Task, centers: NDArray[np.int64], step: int, half: int) -> bool:
+def _solve(task: LaminarTask, centers: NDArray[np.int64], step: int, half: int) -> bool:
     """Replace the centers by the best counts within ``half`` of them; tell whether there are any."""
-    from discreet.hierarchy import _kernels
+    from discreet.hierarchy.kernels import laminar as kernels
 
     n_sizes, children = len(task.ys), task.tree.child_start
     shape = (task.weights, step, half, task.bound)
@@ -235,7 +244,7 @@ def _solve(task: Task, centers: NDArray[np.int64], step: int, half: int) -> bool
     def settle(roots: NDArray[np.int64]) -> None:
         _deal(
             task,
-            lambda rows: _kernels.settle(
+            lambda rows: kernels.settle(
                 children, task.ys[rows], centers[rows], *shape, roots[rows]
             ),
         )
@@ -247,7 +256,7 @@ def _solve(task: Task, centers: NDArray[np.int64], step: int, half: int) -> bool
     tables = np.full((n_sizes, 2 * half + 1), NOT_POSSIBLE)
     _deal(
         task,
-        lambda rows: _kernels.tops(
+        lambda rows: kernels.tops(
             children, task.ys[rows], centers[rows], *shape, lows[rows], lengths[rows], tables[rows]
         ),
     )

@@ -75,7 +75,7 @@ def expected_error(
     >>> expected_error(frame, "survival", guarantee, [Fraction(1, 2)] * 2).round(2).tolist()
     [2.31, 4.62]
     """
-    scales = node_scales(frame, kind, guarantee, levels)
+    scales = node_scales(frame, kind, guarantee, levels, leaves_inherit=kind != "chain")
     numbers = np.array([0.0 if scale is None else float(scale) for scale in scales])
     if not numbers.all():
         raise InvalidProblemError("levels", "positive numbers", "a level with no share")

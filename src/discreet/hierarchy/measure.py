@@ -3,7 +3,8 @@ r"""Measurements: exact counts of every region plus exact noise. The only place 
 What a method makes of a :class:`Measured` is post-processing and costs nothing. Budget is split over the levels of the
 tree: regions of one level hold different units (parallel composition), levels hold the same ones (they add up). In a
 tree whose branches end at different depths it adds up along each path from the root to a leaf, and a leaf above the
-deepest level may have what levels below it would have had.
+deepest level may have what levels below it would have had. A chain is one vector through all regions of a level, so
+that a person moves the entries of leaves that she does not live in: there, no leaf may.
 """
 
 from __future__ import annotations
@@ -27,10 +28,19 @@ if TYPE_CHECKING:
 
     from discreet.core.exact import Exact
     from discreet.core.randomness import RandomBits, UniformSource
+    from discreet.core.tree import Tree
     from discreet.hierarchy.problem import Frame, GroupSizes
     from discreet.hierarchy.sensitivity import Kind
 
-__all__ = ["Measured", "Noise", "level_shares", "measure", "node_scales", "width"]
+__all__ = [
+    "Measured",
+    "Noise",
+    "level_shares",
+    "measure",
+    "node_scales",
+    "scales_by_level",
+    "width",
+]
 
 Noise = Literal["laplace", "gaussian"]
 """Discrete Laplace noise, for pure differential privacy; discrete Gaussian noise, for the zero-concentrated kind."""
@@ -126,14 +136,7 @@ class Measured:
     def parameters(self) -> dict[str, Any]:
         """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee."""
         tree, frame = self.frame.tree, self.frame
-        inner = dict.fromkeys(range(tree.depth + 1), "none")
-        leaf = dict(inner)
-        is_leaf = np.zeros(tree.n, dtype=bool)
-        is_leaf[tree.leaves] = True
-        for node, (level, ends) in enumerate(
-            zip(tree.levels.tolist(), is_leaf.tolist(), strict=True)
-        ):
-            (leaf if ends else inner)[level] = _text(self.scales[node])
+        inner, leaf = scales_by_level(tree, self.scales)
         norm = 1 if self.noise == "laplace" else 2
         bounds = [
             sensitivity(frame, self.kind, self.guarantee.neighbors, level, norm=norm)
@@ -151,8 +154,8 @@ class Measured:
             "sensitivity": bounds,
             "shares": [str(share) for share in self.shares],
             f"{name}_by_level": [str(share * spent) for share in self.shares],
-            "scale_by_level": list(inner.values()),
-            "scale_of_leaves_by_level": list(leaf.values()),
+            "scale_by_level": [_text(scale) for scale in inner],
+            "scale_of_leaves_by_level": [_text(scale) for scale in leaf],
             "leaves_inherit": self.leaves_inherit,
         }
 
@@ -208,14 +211,23 @@ def node_scales(
         The part of the budget of each level; see :func:`level_shares`.
     leaves_inherit
         Whether leaves above the deepest level have the shares of the levels below them. Each path from the root to a
-        leaf then has the whole budget, and none more.
+        leaf then has the whole budget, and none more. Not for chains on a tree whose leaves have different depths.
 
     Returns
     -------
     tuple
         One scale a node, ``None`` where the share is 0.
+
+    Raises
+    ------
+    InvalidProblemError
+        For leaves of a chain that would have shares of levels below them: a person below another region moves the
+        entries of these leaves too, and she has spent those shares on her own path.
     """
     tree = frame.tree
+    if leaves_inherit and kind == "chain" and (tree.levels[tree.leaves] != tree.depth).any():
+        expected = "False for a chain on a tree whose leaves have different depths"
+        raise InvalidProblemError("leaves_inherit", expected, repr(leaves_inherit))
     norm = 1 if isinstance(guarantee, PureDP) else 2
     budget = _amount(guarantee) * norm
     bounds = [
@@ -230,6 +242,22 @@ def node_scales(
         for node in tree.leaves.tolist():
             scales[node] = leaf[int(tree.levels[node])]
     return tuple(scales)
+
+
+def scales_by_level(
+    tree: Tree, scales: Sequence[Fraction | None]
+) -> tuple[list[Fraction | None], list[Fraction | None]]:
+    """Give the scale of the noise of the inner regions of each level, and that of its leaves.
+
+    ``None`` where nothing is measured, or where a level has no such region.
+    """
+    inner: list[Fraction | None] = [None] * (tree.depth + 1)
+    leaf = list(inner)
+    is_leaf = np.zeros(tree.n, dtype=bool)
+    is_leaf[tree.leaves] = True
+    for node, (level, ends) in enumerate(zip(tree.levels.tolist(), is_leaf.tolist(), strict=True)):
+        (leaf if ends else inner)[level] = scales[node]
+    return inner, leaf
 
 
 def measure(
@@ -256,7 +284,8 @@ def measure(
         The part of the budget of each level, the root first; they add up to 1. Equal parts when ``None``. A level
         with 0 is not measured. Must not depend on the data.
     leaves_inherit
-        Whether leaves above the deepest level have the shares of the levels below them.
+        Whether leaves above the deepest level have the shares of the levels below them. For a chain on a tree whose
+        leaves have different depths it has to be ``False``.
     bits
         Source of chance; the operating system's by default.
 
@@ -268,13 +297,15 @@ def measure(
     Raises
     ------
     InvalidProblemError
-        For a guarantee of another kind, shares that do not add up to 1, or a kind that needs public units.
+        For a guarantee of another kind, shares that do not add up to 1, a kind that needs public units, or a chain with
+        `leaves_inherit` where that would make a difference.
 
     Guarantee
     ---------
     The values satisfy `guarantee`; they may be published, and so may anything that is computed from them and from the
     frame. Proof: :mod:`discreet.hierarchy.sensitivity` for one level, the Laplace and Gaussian mechanisms
-    ([GRS12]_, [CKS20]_), parallel composition in a level, sums along each path. Assumed public: the frame.
+    ([GRS12]_, [CKS20]_), parallel composition in a level (none for chains: a level is one vector), sums along each
+    path. Assumed public: the frame.
 
     Complexity
     ----------

@@ -8,17 +8,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.inputs import positive_count
 from discreet.core.outcome import PublicInput, digest_array
+from discreet.core.spaces.inputs import positive_count
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.tree import Tree
@@ -253,109 +251,6 @@ class GroupSizes:
         totals = tree.totals(coded.sum(axis=1)) if units == "public" else None
         return cls(Frame(tree, most, units, max_quantity, totals), coded)
 
-    @classmethod
-    def from_records(
-        cls,
-        people: Any,  # noqa: ANN401 - any dataframe that Narwhals knows, or a path
-        *,
-        unit: str,
-        regions: Sequence[str],
-        region_list: Any = None,  # noqa: ANN401 - as people, or paths of labels
-        max_size: int,
-        public_units: Any = None,  # noqa: ANN401 - as people
-        quantity: str | None = None,
-        max_quantity: int = 1,
-        person: str | None = None,
-        root: Hashable = "all",
-    ) -> GroupSizes:
-        """Count groups from a table with one row a person.
-
-        Parameters
-        ----------
-        people
-            A dataframe (pandas, Polars, PyArrow, ...), or the path of a CSV or Parquet file.
-        unit
-            Column that names the unit, such as a household.
-        regions
-            Columns of the region path, from the top down.
-        region_list
-            The regions that exist, one row a lowest region: public. Not needed with `public_units`.
-        max_size
-            N; larger groups are counted as of this size.
-        public_units
-            The units that exist, one row each, with `unit` and `regions`: public. Units that no person is in have
-            size 0. ``None`` keeps the units private.
-        quantity
-            Column of what each person adds to the size of the group; 1 without it.
-        max_quantity
-            Larger quantities are taken as this one.
-        person
-            Column that names the person, where one person may not have two rows.
-        root
-            What to call the region that holds all.
-
-        Raises
-        ------
-        InvalidProblemError
-            Naming the column and the positions of rows, never values. Such a refusal depends on private records: it is
-            for the curator's eyes.
-        """
-        from discreet.hierarchy._tables import from_records
-
-        return from_records(
-            people,
-            unit=unit,
-            regions=regions,
-            region_list=region_list,
-            max_size=max_size,
-            public_units=public_units,
-            quantity=quantity,
-            max_quantity=max_quantity,
-            person=person,
-            root=root,
-        )
-
-    @classmethod
-    def from_units(
-        cls,
-        units: Any,  # noqa: ANN401 - any dataframe that Narwhals knows, or a path
-        *,
-        size: str,
-        regions: Sequence[str],
-        region_list: Any = None,  # noqa: ANN401 - as units, or paths of labels
-        max_size: int,
-        unit: str | None = None,
-        public_units: Any = None,  # noqa: ANN401 - as units
-        max_quantity: int = 1,
-        root: Hashable = "all",
-    ) -> GroupSizes:
-        """Count groups from a table with one row a unit; the rest is as in :meth:`from_records`.
-
-        Parameters
-        ----------
-        units
-            A dataframe, or the path of a CSV or Parquet file.
-        size
-            Column of the size of the unit's group.
-        regions, region_list, max_size, public_units, max_quantity, root
-            As in :meth:`from_records`.
-        unit
-            Column that names the unit; needed where some units of `public_units` may have no row.
-        """
-        from discreet.hierarchy._tables import from_units
-
-        return from_units(
-            units,
-            size=size,
-            regions=regions,
-            region_list=region_list,
-            max_size=max_size,
-            unit=unit,
-            public_units=public_units,
-            max_quantity=max_quantity,
-            root=root,
-        )
-
     def node_counts(self) -> NDArray[np.int64]:
         """Add up to ``(n_nodes, n_sizes)``: the counts of every region."""
         return self.frame.tree.totals(self.counts)
@@ -386,7 +281,9 @@ def _read_totals(tree: Tree, totals: ArrayLike) -> NDArray[np.int64]:
             "group_totals", f"{tree.n} integers", f"{given.dtype} of shape {given.shape}"
         )
     whole = given.astype(np.int64)
-    if whole.min() < 0 or whole[0] > MOST_GROUPS:
+    # In floats, which do not wrap around: sums of whole numbers might, and then fit the root.
+    groups = float(whole[tree.leaves].sum(dtype=np.float64))
+    if whole.min() < 0 or max(groups, float(whole.max())) > MOST_GROUPS:
         raise InvalidProblemError(
             "group_totals", f"numbers from 0 to {MOST_GROUPS}", "one outside of that"
         )

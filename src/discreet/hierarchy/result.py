@@ -41,7 +41,7 @@ class RegionCounts:
     Raises
     ------
     InvalidProblemError
-        For counts of another shape, or that are no finite numbers.
+        For counts of another shape, that are no finite numbers, or that 64 bits do not hold.
 
     Examples
     --------
@@ -62,6 +62,8 @@ class RegionCounts:
 
     def __post_init__(self) -> None:
         given = np.asarray(self.counts)
+        if given.dtype.kind == "u" and given.size and int(given.max()) >= 1 << 63:
+            raise InvalidProblemError("counts", "integers below 2^63", "a larger one")
         counts = np.array(given, dtype=np.int64 if given.dtype.kind in "iu" else np.float64)
         expected = (self.frame.tree.n, self.frame.n_sizes)
         if counts.shape != expected:

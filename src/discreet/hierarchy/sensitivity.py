@@ -12,6 +12,11 @@ sorted     the i-th largest group                  :math:`q`          :math:`q^2
 chain      groups before (s, r), sizes first       :math:`q m`        :math:`q m`
 ========== ======================================= ================== ===================
 
+The regions of a level have noise of their own, :math:`b_v`. All but the chain cost what the worst of them costs. A
+person moves the chain by up to :math:`q` in *each* region of a level that her path reaches, whichever she lives in, so
+that such a level costs :math:`q \sum_v 1/b_v` over its regions (:math:`q \sum_v 1/(2\sigma_v^2)` with Gaussian noise),
+which is :math:`\Delta_1 / b` where all have one scale.
+
 A replaced person is one removed and one added: :math:`\Delta_1` doubles, and :math:`\Delta_2^2` becomes :math:`2q`,
 :math:`6`, :math:`2q^2`, :math:`2qm`. Proofs are on the theory page *Sensitivities of hierarchical counts*.
 """

@@ -2,11 +2,12 @@
 
 Nothing here is shared with what made the table. The table is judged by its own numbers and the public facts; the
 guarantee by arithmetic in fractions on the scales of the noise that the table's record states, with sensitivities that
-are found out anew.
+are found out anew. What no file can show is listed in :data:`NOT_SHOWN`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,11 @@ import numpy as np
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -25,10 +27,31 @@ if TYPE_CHECKING:
     from discreet.core.outcome import Release
     from discreet.hierarchy.problem import Frame
 
-__all__ = ["PROMISES", "verify", "verify_counts", "verify_guarantee"]
+__all__ = [
+    "NOT_SHOWN",
+    "PROMISES",
+    "unchecked",
+    "verify",
+    "verify_counts",
+    "verify_guarantee",
+    "verify_measurements",
+]
 
 PROMISES = ("integral", "nonnegative", "consistent", "faithful")
 """What a table may promise: whole numbers, none below zero, that add up along the tree, and sum to G on each level."""
+
+NOT_SHOWN = (
+    "that noise was drawn, with the stated scales and from chance that nobody knows",
+    "that nothing else was published from the same people",
+)
+"""What no table and no record can show, however they are checked."""
+
+_UNPROMISED = {
+    "integral": "that counts are whole numbers",
+    "nonnegative": "that no count is below zero",
+    "consistent": "that counts add up along the tree",
+    "faithful": "that each level sums to the public number of groups",
+}
 
 _TOLERANCE = 1e-9
 """Relative difference of sums of floats that counts as rounding."""
@@ -48,8 +71,11 @@ def verify(release: Release[Any]) -> Certificate:
     Returns
     -------
     Certificate
-        The checks of :func:`verify_counts` for the promises that its provenance names, all four where it names none,
-        and those of :func:`verify_guarantee`.
+        The checks of :func:`verify_counts` for the promises that its provenance names, all four where it does not speak
+        of promises, and those of :func:`verify_guarantee`. Between them: how many regions have counts that follow from
+        nothing that was measured. A lowest region has to be measured; what stands at another one that was not has to be
+        the sum of the regions below it, up to the rounding of each count where the record does not promise sums. A
+        record that promises nothing that can be checked fails. :func:`unchecked` and :data:`NOT_SHOWN` say the rest.
 
     Raises
     ------
@@ -69,20 +95,159 @@ def verify(release: Release[Any]) -> Certificate:
     ...     "scale_by_level": ["4", "none"], "scale_of_leaves_by_level": ["none", "4"],
     ... }
     >>> guarantee = PureDP(1, neighbors="add-remove-person")
-    >>> print(verify(Release(made, guarantee, Certificate(()), Provenance("m_h", stated))))
+    >>> print(verify(Release(made, guarantee, Certificate(()), Provenance("m-h", stated))))
     check                            residual  limit  exact  verdict
     numbers that are not whole              0      0    yes  passed
     numbers below zero                      0      0    yes  passed
     sums that do not hold                   0      0    yes  passed   3 regions, 2 sizes
+    counts that nothing measured            0      0    yes  passed   regions
     facts that differ                       0      0    yes  passed   between record, frame and guarantee
     epsilon spent on the worst path         1      1    yes  passed   laplace noise on direct counts
+    claims without a measurement            0      0    yes  passed
     """
     frame, parameters = release.result.frame, release.provenance.parameters
-    table = verify_counts(
-        frame, release.result.counts, promises=parameters.get("promises", PROMISES)
-    )
+    counts, promises = release.result.counts, parameters.get("promises", PROMISES)
+    checks = list(verify_counts(frame, counts, promises=promises).checks)
+    if not checks:
+        detail = "the record promises nothing that can be checked"
+        checks.append(Check("tables held to no promise", 1, 0, exact=True, detail=detail))
     spent = verify_guarantee(frame, release.guarantee, parameters)
-    return Certificate((*table.checks, *spent.checks))
+    return Certificate((*checks, _unfounded(frame, counts, parameters), *spent.checks))
+
+
+def unchecked(frame: Frame, parameters: Mapping[str, Any]) -> list[str]:
+    """Name what :func:`verify` does not check of a table: how it was made, and what its record does not promise.
+
+    Parameters
+    ----------
+    frame
+        The public facts.
+    parameters
+        The record, as for :func:`verify_guarantee`; its ``promises``, all of them where it does not speak of them.
+
+    Examples
+    --------
+    >>> from discreet.core.tree import Tree
+    >>> from discreet.hierarchy.problem import Frame
+    >>> frame = Frame(Tree.from_paths([("GA",), ("NY",)]), 2, "private")
+    >>> unchecked(frame, {"promises": ["integral", "nonnegative"]})[1:]
+    ['that counts add up along the tree, which the record does not promise']
+    """
+    promised = parameters.get("promises", PROMISES)
+    return [
+        "that the counts were made of such measurements, by the stated method",
+        *(
+            f"{said}, which the record does not promise"
+            for promise, said in _UNPROMISED.items()
+            # Where the number of groups is not public, nobody could promise it.
+            if promise not in promised and (promise != "faithful" or frame.total is not None)
+        ),
+    ]
+
+
+def _unfounded(frame: Frame, counts: NDArray[Any], parameters: Mapping[str, Any]) -> Check:
+    """Count regions that were not measured and whose counts do not follow from those below them."""
+    tree = frame.tree
+    inner = np.isin(np.arange(tree.n), tree.parents)
+    silent = np.array([scale is None for scale in _scale_of_each(frame, parameters)])
+    table = _wide(counts)
+    off = np.abs(_below(tree.parents, table) - table).max(axis=1)
+    slack = np.zeros(tree.n)
+    if "consistent" not in parameters.get("promises", PROMISES):
+        # Each count may have been rounded to the nearest whole number by itself.
+        slack = (1 + np.bincount(tree.parents[1:], minlength=tree.n)) / 2
+    if np.issubdtype(table.dtype, np.floating):
+        slack = slack + _TOLERANCE * max(1.0, float(np.abs(table).max()))
+    # Written so that a sum that is no number, of floats that are too large, does not follow.
+    wrong = silent & ~(inner & (off <= slack))
+    return Check("counts that nothing measured", int(wrong.sum()), 0, exact=True, detail="regions")
+
+
+def _scale_of_each(frame: Frame, parameters: Mapping[str, Any]) -> list[Fraction | None]:
+    """Give each region the scale that the record states for its level, and for regions that are divided or not."""
+    tree, levels = frame.tree, frame.tree.depth + 1
+    inner = _scales(parameters, "scale_by_level", levels)
+    leaf = _scales(parameters, "scale_of_leaves_by_level", levels)
+    divided = np.isin(np.arange(tree.n), tree.parents).tolist()
+    return [
+        (inner if above else leaf)[level]
+        for above, level in zip(divided, tree.levels.tolist(), strict=True)
+    ]
+
+
+def verify_measurements(measured: Any) -> Certificate:  # noqa: ANN401 - its type draws noise, and is not imported here
+    """Check kept measurements: the arithmetic of their guarantee, the noise of every region, and what has none.
+
+    Parameters
+    ----------
+    measured
+        A :class:`~discreet.hierarchy.Measured`, wherever it comes from.
+
+    Returns
+    -------
+    Certificate
+        The checks of :func:`verify_guarantee`; regions whose noise is not that of their level, which is all that the
+        arithmetic looks at; and values other than 0 where nothing was measured, which nothing would protect.
+
+    Raises
+    ------
+    InvalidProblemError
+        As :func:`verify_guarantee`.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from discreet.core.tree import Tree
+    >>> from discreet.hierarchy.measure import measure
+    >>> from discreet.hierarchy.problem import GroupSizes
+    >>> data = GroupSizes.from_counts(Tree.from_paths([("GA",), ("NY",)]), [[3, 1], [0, 5]], units="private")
+    >>> kept = measure(data, "direct", PureDP(1, neighbors="add-remove-person"), levels=[0, 1])
+    >>> values = kept.values.copy()
+    >>> values[0] = [3, 6]
+    >>> verify_measurements(kept).passed, verify_measurements(replace(kept, values=values)).passed
+    (True, False)
+    """
+    frame, stated = measured.frame, _record(measured)
+    of_level = _scale_of_each(frame, stated)
+    apart = sum(own != told for own, told in zip(measured.scales, of_level, strict=True))
+    widths = [measured.values.shape[-1]] * frame.tree.n
+    if measured.values.ndim == 1 and frame.group_totals is not None:
+        # Sorted sizes are as many as a region has groups, region after region.
+        widths = frame.group_totals.tolist()
+    silent = np.repeat([scale is None for scale in measured.scales], widths)
+    bare = int((measured.values.reshape(-1)[silent] != 0).sum())
+    spent = verify_guarantee(frame, measured.guarantee, stated)
+    return Certificate(
+        (
+            *spent.checks,
+            Check("regions with other noise than their level", apart, 0, exact=True),
+            Check("values where nothing was measured", bare, 0, exact=True, detail="other than 0"),
+        )
+    )
+
+
+def _record(measured: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    """Give what a release of these measurements would state: the scale of each level, which its last region has."""
+    frame, guarantee = measured.frame, measured.guarantee
+    tree = frame.tree
+    divided = np.isin(np.arange(tree.n), tree.parents).tolist()
+    scales: dict[bool, list[Any]] = {above: ["none"] * (tree.depth + 1) for above in (True, False)}
+    regions = zip(divided, tree.levels.tolist(), measured.scales, strict=True)
+    for above, level, scale in regions:
+        scales[above][level] = "none" if scale is None else scale
+    budget = guarantee.epsilon if isinstance(guarantee, PureDP) else guarantee.rho
+    name = "epsilon" if measured.noise == "laplace" else "rho"
+    return {
+        "kind": measured.kind,
+        "noise": measured.noise,
+        "neighbors": guarantee.neighbors,
+        "max_size": frame.max_size,
+        "units": frame.units,
+        "max_quantity": frame.max_quantity,
+        f"{name}_by_level": [share * budget for share in measured.shares],
+        "scale_by_level": scales[True],
+        "scale_of_leaves_by_level": scales[False],
+    }
 
 
 def verify_counts(
@@ -109,7 +274,7 @@ def verify_counts(
     Raises
     ------
     InvalidProblemError
-        For counts of another shape, that are no finite numbers, or an unknown promise.
+        For counts of another shape, that are no finite numbers, or promises that are none of these names.
 
     Examples
     --------
@@ -125,11 +290,14 @@ def verify_counts(
             "counts", f"shape {(frame.tree.n, frame.n_sizes)}", f"shape {table.shape}"
         )
     whole = np.issubdtype(table.dtype, np.integer)
-    if not (whole or np.issubdtype(table.dtype, np.floating)) or not np.isfinite(table).all():
+    if not (whole or np.issubdtype(table.dtype, np.floating)):
         raise InvalidProblemError("counts", "finite numbers", table.dtype)
-    if whole and int(np.abs(table.astype(np.float64)).max(initial=0)) * table.size >= 1 << 62:
-        # Sums of 64 bits could wrap, and then hold though they do not.
-        table = table.astype(object)
+    table = _wide(table)
+    if not (whole or np.isfinite(table).all()):
+        raise InvalidProblemError("counts", "finite numbers", "others")
+    given: Any = promises
+    if not isinstance(given, Iterable):
+        raise InvalidProblemError("promises", f"of {', '.join(PROMISES)}", type(given).__name__)
     wanted = [promises] if isinstance(promises, str) else list(promises)
     if not all(promise in PROMISES for promise in wanted):
         raise InvalidProblemError("promises", f"of {', '.join(PROMISES)}", wanted)
@@ -146,11 +314,28 @@ def verify_counts(
     return Certificate(tuple(checks))
 
 
+def _wide(table: NDArray[Any]) -> NDArray[Any]:
+    """Give numbers of a type in which no sum of them wraps around, and then holds though it does not."""
+    if not np.issubdtype(table.dtype, np.integer):
+        # Sums in half precision hold up to a thousandth. Beyond double precision there is infinity, which is refused.
+        with np.errstate(over="ignore"):
+            return table.astype(np.float64)
+    largest = max(abs(int(table.max())), abs(int(table.min())))
+    return table.astype(np.int64 if largest * table.size < 1 << 62 else object)
+
+
+def _below(parents: NDArray[np.int64], table: NDArray[Any]) -> NDArray[Any]:
+    """Sum for each region the rows whose parent it is."""
+    below = np.zeros_like(table)
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.add.at(below, parents[1:], table[1:])
+    return below
+
+
 def _sums(frame: Frame, table: NDArray[Any], *, exact: bool) -> Check:
     """Compare each region above the leaves with the sum of the rows whose parent it is."""
     parents = frame.tree.parents
-    below = np.zeros_like(table)
-    np.add.at(below, parents[1:], table[1:])
+    below = _below(parents, table)
     inner = np.isin(np.arange(frame.tree.n), parents)
     off = np.abs(below[inner] - table[inner])
     detail = f"{frame.tree.n} regions, {frame.n_sizes} sizes"
@@ -182,9 +367,10 @@ def verify_guarantee(
 ) -> Certificate:
     r"""Check that the stated noise pays for the guarantee along each path from the root to a leaf.
 
-    A level with sensitivity :math:`\Delta` costs :math:`\varepsilon = \Delta_1 / b` with Laplace noise of scale b, and
+    A region with sensitivity :math:`\Delta` costs :math:`\varepsilon = \Delta_1 / b` with Laplace noise of scale b, and
     :math:`\rho = \Delta_2^2 / 2 \sigma^2` with Gaussian noise. Regions of one level hold different persons; a person is
-    in all regions of one path, whose costs add up.
+    in all regions of one path, whose costs add up. The chain of a level is one vector: a person moves the entries of
+    all its regions, so that the costs of all of them add up, on each level that her path reaches.
 
     Parameters
     ----------
@@ -200,7 +386,8 @@ def verify_guarantee(
     Returns
     -------
     Certificate
-        Facts in the record that differ from the frame or the guarantee, and the cost of the worst path.
+        Facts in the record that differ from the frame or the guarantee, the cost of the worst path, and whether the
+        claim stands on no measurement at all.
 
     Raises
     ------
@@ -211,8 +398,8 @@ def verify_guarantee(
     -----
     With q the most that a person adds to a size, the sensitivities :math:`\Delta_1` (:math:`\Delta_2^2`) to one person
     more are: survival counts q (q); direct counts 2 (2); sorted sizes q (:math:`q^2`); the chain of the paper's Section
-    9.2 q (q) times the number of regions of the level. A person replaced is one less and one more: all double, but 6
-    instead of 4 for :math:`\Delta_2^2` of direct counts. Sorted sizes and chains need public units.
+    9.2 q (q) in each region of the level. A person replaced is one less and one more: all double, but 6 instead of 4
+    for :math:`\Delta_2^2` of direct counts. Sorted sizes and chains need public units.
 
     Examples
     --------
@@ -269,6 +456,14 @@ def verify_guarantee(
                 exact=True,
                 detail=f"{noise} noise on {kind} counts",
             ),
+            Check(
+                "claims without a measurement",
+                # What is measured costs something.
+                int(not spent),
+                0,
+                exact=True,
+                detail="every scale in the record is none" if not spent else "",
+            ),
         )
     )
 
@@ -294,30 +489,43 @@ def _paths(frame: Frame, parameters: Mapping[str, Any]) -> list[Fraction]:
     inner = _scales(parameters, "scale_by_level", levels)
     leaf = _scales(parameters, "scale_of_leaves_by_level", levels)
 
-    def cost(scale: Fraction | None, level: int) -> Fraction:
-        return _cost(frame, parameters, scale, level)
+    def cost(scale: Fraction | None) -> Fraction:
+        return _cost(frame, parameters, scale)
 
     ends = np.unique(tree.levels[tree.leaves]).tolist()
-    return [
-        sum((cost(inner[level], level) for level in range(end)), cost(leaf[end], end))
-        for end in ends
-    ]
+    if parameters["kind"] == "chain":
+        vectors = _vectors(frame, parameters)
+        return [sum(vectors[: end + 1], Fraction(0)) for end in ends]
+    return [sum((cost(scale) for scale in inner[:end]), cost(leaf[end])) for end in ends]
 
 
-def _cost(
-    frame: Frame, parameters: Mapping[str, Any], scale: Fraction | None, level: int
-) -> Fraction:
-    """Compute what a level costs with noise of a scale."""
+def _vectors(frame: Frame, parameters: Mapping[str, Any]) -> list[Fraction]:
+    """Compute what each level costs where it is one vector: the costs of all its regions, each with its own noise."""
+    tree, levels = frame.tree, frame.tree.depth + 1
+    divided = np.isin(np.arange(tree.n), tree.parents)
+    costs = [Fraction(0)] * levels
+    for kind_of_region, which in (
+        ("scale_by_level", divided),
+        ("scale_of_leaves_by_level", ~divided),
+    ):
+        counts = np.bincount(tree.levels[which], minlength=levels).tolist()
+        for level, scale in enumerate(_scales(parameters, kind_of_region, levels)):
+            costs[level] += counts[level] * _cost(frame, parameters, scale)
+    return costs
+
+
+def _cost(frame: Frame, parameters: Mapping[str, Any], scale: Fraction | None) -> Fraction:
+    """Compute what a region costs with noise of a scale."""
     if scale is None:
         return Fraction(0)
-    moved = _sensitivity(frame, parameters, level)
+    moved = _sensitivity(frame, parameters)
     return moved / (2 * scale if parameters["noise"] == "gaussian" else scale)
 
 
-def _sensitivity(frame: Frame, parameters: Mapping[str, Any], level: int) -> int:
-    """Bound what one neighbor changes on a level: the sum of changes, or of their squares for Gaussian noise."""
-    squared, width = parameters["noise"] == "gaussian", int((frame.tree.levels == level).sum())
-    moved = _moved(parameters["kind"], frame, width, squared=squared)
+def _sensitivity(frame: Frame, parameters: Mapping[str, Any]) -> int:
+    """Bound what one neighbor changes of a region: the sum of changes, or of their squares for Gaussian noise."""
+    squared = parameters["noise"] == "gaussian"
+    moved = _moved(parameters["kind"], frame, squared=squared)
     if parameters["neighbors"] != "replace-person":
         return moved
     return 6 if squared and parameters["kind"] == "direct" else 2 * moved
@@ -325,8 +533,10 @@ def _sensitivity(frame: Frame, parameters: Mapping[str, Any], level: int) -> int
 
 def _misstated(frame: Frame, parameters: Mapping[str, Any]) -> bool:
     """Tell whether the record says other sensitivities than there are, or less than a level of regions costs."""
-    levels = range(frame.tree.depth + 1)
-    moved = [_sensitivity(frame, parameters, level) for level in levels]
+    tree, levels = frame.tree, range(frame.tree.depth + 1)
+    chain = parameters["kind"] == "chain"
+    widths = np.bincount(tree.levels).tolist() if chain else [1] * len(levels)
+    moved = [width * _sensitivity(frame, parameters) for width in widths]
     if parameters.get("sensitivity", moved) != moved:
         return True
     name = "rho" if parameters["noise"] == "gaussian" else "epsilon"
@@ -334,39 +544,44 @@ def _misstated(frame: Frame, parameters: Mapping[str, Any]) -> bool:
     if told is None:
         return False
     try:
-        parts = [Fraction(str(text)) for text in told]
-    except (TypeError, ValueError, ZeroDivisionError):
+        parts = [to_fraction(text, name) for text in told]
+    except (InvalidProblemError, TypeError):
         return True
+    if len(parts) != len(levels):
+        return True
+    if chain:
+        costs = _vectors(frame, parameters)
+        return any(cost > part for cost, part in zip(costs, parts, strict=True))
     # A leaf may have had the parts of the levels below it, too.
     allowed = {
         "scale_by_level": parts,
         "scale_of_leaves_by_level": [sum(parts[level:], Fraction(0)) for level in levels],
     }
-    return len(parts) != len(levels) or any(
-        _cost(frame, parameters, scale, level) > allowed[kind][level]
+    return any(
+        _cost(frame, parameters, scale) > allowed[kind][level]
         for kind in allowed
         for level, scale in enumerate(_scales(parameters, kind, len(levels)))
     )
 
 
-def _moved(kind: str, frame: Frame, width: int, *, squared: bool) -> int:
-    """Bound what one person more changes on a level: the sum of changes, or of their squares."""
+def _moved(kind: str, frame: Frame, *, squared: bool) -> int:
+    """Bound what one person more changes of a region: the sum of changes, or of their squares."""
     # A size is at most max_size, so that nobody adds more.
     most = min(frame.max_quantity, frame.max_size)
     if kind == "direct":
         return 2
     if kind == "sorted":
         return most**2 if squared else most
-    return most * width if kind == "chain" else most
+    return most
 
 
 def _scales(parameters: Mapping[str, Any], name: str, levels: int) -> list[Fraction | None]:
     """Read scales: positive fractions as text, or ``"none"``."""
     given = parameters[name]
-    try:
-        scales = [None if text == "none" else Fraction(str(text)) for text in given]
-    except (ValueError, ZeroDivisionError):
-        scales = []
+    expected = f"{levels} positive fractions or 'none'"
+    if not isinstance(given, list | tuple):
+        raise InvalidProblemError(name, expected, type(given).__name__)
+    scales = [None if text == "none" else to_fraction(text, name) for text in given]
     if len(scales) != levels or any(scale is not None and scale <= 0 for scale in scales):
-        raise InvalidProblemError(name, f"{levels} positive fractions or 'none'", given)
+        raise InvalidProblemError(name, expected, f"{len(scales)}, or others")
     return scales

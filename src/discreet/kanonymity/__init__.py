@@ -1,8 +1,9 @@
-"""k-anonymity by local recoding: each cell generalized as little as possible, so that k rows or more look alike.
+"""k-anonymity by local recoding: cells generalized as little as possible, in classes of k rows or more.
 
 :func:`anonymize` takes a table and gives it back generalized. Below it, a :class:`Problem` states quasi-identifiers as
-codes, :func:`~discreet.kanonymity.search.search` finds a partition of its rows with a bound on the loss of any, and
-methods are tried in turn. :func:`verify` judges a published table by its cells alone.
+codes, and :func:`~discreet.kanonymity.search.search.search` runs methods in order of cost and returns the best
+partition of its rows, verified, with a lower bound on the loss of any. :func:`verify` judges a published table by its
+cells alone.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import TYPE_CHECKING
 from discreet.core.lazy import on_first_use
 
 # At once, since a module loaded later would take the function's name.
+from discreet.kanonymity.anonymize import anonymize
 from discreet.kanonymity.verify import verify
 
 if TYPE_CHECKING:
-    from discreet.kanonymity._anonymize import anonymize
-    from discreet.kanonymity.as_published import reproduce
+    from discreet.kanonymity.as_published.split_carry import reproduce
     from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
 
 __all__ = ["Categorical", "Numeric", "Problem", "Taxonomy", "anonymize", "reproduce", "verify"]
@@ -26,8 +27,7 @@ _WHERE = {
     "Numeric": "problem",
     "Problem": "problem",
     "Taxonomy": "problem",
-    "anonymize": "_anonymize",
-    "reproduce": "as_published",
+    "reproduce": "as_published.split_carry",
 }
 """Public name -> the module that defines it."""
 

@@ -9,31 +9,41 @@ cost no less than the class of these two alone, so that
 where :math:`d_{(k-1)}(i)` is the (k-1)-th smallest distance of i to another row. Every row counts for itself, so the
 sum over some rows is a bound too. A suppressed row costs all weights, and no distance is larger, so that the bound
 holds for tables with suppressed rows as well.
+
+The near points of each point, among which classes are looked for, are found by the same kernels.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.kanonymity._arrays import points_of
-from discreet.kanonymity.candidate import Limits, order_of, require_feasible
+from discreet.kanonymity.arrays import points_of
+from discreet.kanonymity.candidate import SearchLimits, order_of, portions, require_feasible
 from discreet.kanonymity.problem import Numeric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.kanonymity.arrays import Points
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["embed", "nearest_bound"]
+__all__ = ["embed", "near_points", "nearest_bound"]
 
 EVERY_PAIR = 20_000
 """Different rows up to which all pairs are looked at."""
 
-BATCH = 512
-"""Points, or rows, between two looks at the clock."""
+FIRST = 64
+"""Points, or rows, before the first look at the clock."""
+
+TREE = 1e-6
+"""Seconds for each row to build a tree, as measured for two million; where there are fewer, nothing is proved."""
+
+AT_ONCE = 0.1
+"""Seconds that this may take whatever the time."""
 
 FEW_VALUES = 8
 """Values up to which a set has a coordinate for each in the tree of rows."""
@@ -44,8 +54,20 @@ SAFE = 1.0 - 1e-11
 CANCELLED = 1e-15
 """Differences of positions are off by less of a weight, whatever is left of them."""
 
+PAIR = 0.7e-9
+"""Seconds for a pair of points and a column, as measured, when all pairs are looked at."""
 
-def nearest_bound(problem: Problem, k: int, limits: Limits | None = None) -> float:
+NEAR_SECONDS = 10.0
+"""Seconds that near points may take."""
+
+NEAR_SHARE = 0.2
+"""Part of the time that is left which goes into near points."""
+
+REACH = 12
+"""Places of an order in which near points are looked for, to either side."""
+
+
+def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) -> float:
     """Give what no k-anonymous partition loses less than, suppressed rows at the cost of all weights.
 
     Parameters
@@ -75,44 +97,44 @@ def nearest_bound(problem: Problem, k: int, limits: Limits | None = None) -> flo
     (0.8, 1.55)
     """
     require_feasible(problem, k)
-    limits = Limits() if limits is None else limits
+    limits = SearchLimits() if limits is None else limits
     if k == 1:
         return 0.0
     order = order_of(problem, range(problem.m))
     points = points_of(problem, order)
     if points.n <= EVERY_PAIR:
-        from discreet.kanonymity._kernels import crowded
+        from discreet.kanonymity.kernels.boxes import crowded
 
         found = []
         seen = 0
         counts = np.diff(points.first)
-        for begin in range(0, points.n, BATCH):
-            stop = min(begin + BATCH, points.n)
+        for begin, stop in portions(points.n, limits, first=FIRST):
             far = crowded(points.arrays, counts, begin, stop, k)
             found.append(float(far @ counts[begin:stop]))
             seen += int(counts[begin:stop].sum())
-            if limits.left <= 0:
-                break
-    else:
+    elif TREE * problem.n <= max(limits.left, AT_ONCE):
         found, seen = _by_tree(embed(problem), k, limits)
+    else:
+        return 0.0
     return max(0.0, math.fsum(found) * SAFE - CANCELLED * seen * problem.suppressed_cost)
 
 
-def _by_tree(coordinates: NDArray[np.float64], k: int, limits: Limits) -> tuple[list[float], int]:
+def _by_tree(
+    coordinates: NDArray[np.float64], k: int, limits: SearchLimits
+) -> tuple[list[float], int]:
     from scipy.spatial import KDTree
 
     if not coordinates.shape[1]:
         return [], 0
     tree = KDTree(coordinates)
     found: list[float] = []
-    begin = 0
-    for begin in range(0, len(coordinates), BATCH):
+    seen = 0
+    for begin, stop in portions(len(coordinates), limits, first=FIRST):
         # A row is its own nearest, so that the k-th of all is the (k - 1)-th of the others.
-        far, _ = tree.query(coordinates[begin : begin + BATCH], k=[k], p=1, workers=limits.threads)
+        far, _ = tree.query(coordinates[begin:stop], k=[k], p=1, workers=limits.threads)
         found.append(float(np.sum(far)))
-        if limits.left <= 0:
-            break
-    return found, min(begin + BATCH, len(coordinates))
+        seen = stop
+    return found, seen
 
 
 def embed(problem: Problem) -> NDArray[np.float64]:
@@ -146,3 +168,43 @@ def embed(problem: Problem) -> NDArray[np.float64]:
         if cost > 0 and branch[-1] < FEW_VALUES:
             parts.extend(np.where(branch[codes] == b, cost / 2, 0.0) for b in range(branch[-1] + 1))
     return np.stack(parts, axis=1) if parts else np.zeros((problem.n, 0))
+
+
+def near_points(
+    problem: Problem, points: Points, most: int, limits: SearchLimits
+) -> NDArray[np.int32]:
+    """Give near points of each point, nearest first, -1 where there are no more.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    points
+        Its different rows, sorted by all columns in their order.
+    most
+        Near points that are kept for each.
+    limits
+        A fifth of the time that is left is used at most; points that were not looked at by then have none.
+    """
+    from discreet.kanonymity.kernels.boxes import nearest_in_order, nearest_points
+
+    n_near = max(1, min(most, points.n - 1))
+    seconds = NEAR_SHARE * limits.left
+    short = limits if np.isinf(seconds) else SearchLimits.within(seconds)
+    found = np.full((points.n, n_near), -1, dtype=np.int32)
+    if PAIR * points.n**2 * problem.m <= min(NEAR_SECONDS, seconds):
+        for begin, stop in portions(points.n, short, first=64):
+            found[begin:stop], _ = nearest_points(points.arrays, begin, stop, n_near)
+        return found
+    apart = np.full(found.shape, np.inf)
+    # Points are sorted by all columns; one stable sort more brings the next column to the front.
+    order = np.arange(points.n)
+    plain = replace(problem, codes=points.arrays.codes)
+    for j in range(problem.m):
+        if j:
+            order = order[np.argsort(plain.narrow(problem.m - j)[order], kind="stable")]
+        for begin, stop in portions(points.n, short, first=1000):
+            nearest_in_order(points.arrays, order, REACH, found, apart, begin, stop)
+        if short.left <= 0:
+            break
+    return found

@@ -1,8 +1,7 @@
-"""What methods take and give: a problem, a k and limits; a partition of the rows."""
+"""What methods take and give, a problem, a k and limits and a partition of the rows; and what they share."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, final
 
@@ -10,35 +9,43 @@ import numpy as np
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.core.jit import clock
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.kanonymity.problem import Problem
 
 __all__ = [
-    "Candidate",
-    "Interrupted",
-    "Limits",
+    "CandidateClasses",
     "Method",
+    "SearchInterrupted",
+    "SearchLimits",
+    "assign_leftovers",
     "audit",
     "labels_of",
     "order_of",
+    "portions",
     "require_feasible",
+    "without_gaps",
 ]
+
+
+LOOK = 0.1
+"""Seconds of work between two looks at the clock, and so between Ctrl-C and its being heard."""
 
 
 @final
 @dataclass(frozen=True)
-class Limits:
+class SearchLimits:
     """When a method should end.
 
     Parameters
     ----------
     deadline
-        Value of :func:`time.monotonic` at which to give what is there; infinite for never.
+        Value of :func:`~discreet.core.jit.clock` at which to give what is there; infinite for never.
     gap
         Relative gap at which a method with a bound may stop.
     threads
@@ -50,9 +57,9 @@ class Limits:
 
     Examples
     --------
-    >>> Limits().left
+    >>> SearchLimits().left
     inf
-    >>> Limits.within(60).left > 59
+    >>> SearchLimits.within(60).left > 59
     True
     """
 
@@ -65,20 +72,58 @@ class Limits:
     @classmethod
     def within(
         cls, seconds: float | None, *, gap: float = 0.0, start: NDArray[np.int32] | None = None
-    ) -> Limits:
+    ) -> SearchLimits:
         """Count seconds from now; ``None`` for no limit."""
-        end = float("inf") if seconds is None else time.monotonic() + seconds
+        end = float("inf") if seconds is None else clock() + seconds
         return cls(end, gap=gap, start=start)
 
     @property
     def left(self) -> float:
         """Seconds left, not below zero."""
-        return max(0.0, self.deadline - time.monotonic())
+        return max(0.0, self.deadline - clock())
+
+
+def portions(total: int, limits: SearchLimits, *, first: int = 1) -> Iterator[tuple[int, int]]:
+    """Divide work into portions of about a tenth of a second, until all is done or the time is over.
+
+    Kernels are called on a portion at a time, since the interpreter hears Ctrl-C between two calls alone. What they
+    give must not depend on where portions end.
+
+    Parameters
+    ----------
+    total
+        Pieces of work.
+    limits
+        When to end; the first portion is always given.
+    first
+        Pieces in the first portion, before it is known how long they take.
+
+    Yields
+    ------
+    begin, stop : int
+        The pieces from `begin` to ``stop - 1``.
+
+    Examples
+    --------
+    >>> list(portions(3, SearchLimits.within(0)))
+    [(0, 1)]
+    >>> list(portions(3, SearchLimits(), first=9))
+    [(0, 3)]
+    """
+    begin, step = 0, max(1, first)
+    while begin < total:
+        stop = min(begin + step, total)
+        started = clock()
+        yield begin, stop
+        took = max(clock() - started, 1e-6)
+        begin, step = stop, max(1, min(4 * step, int(step * LOOK / took)))
+        if limits.left <= 0:
+            return
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class CandidateClasses:
     """What a method found. The search audits it and computes its loss anew.
 
     Parameters
@@ -101,7 +146,7 @@ class Candidate:
 
 
 @final
-class Interrupted(KeyboardInterrupt):
+class SearchInterrupted(KeyboardInterrupt):
     """Ctrl-C, with what was found by then.
 
     Parameters
@@ -118,7 +163,7 @@ class Interrupted(KeyboardInterrupt):
 class Method(Protocol):
     """A frozen dataclass whose fields are its parameters."""
 
-    def solve(self, problem: Problem, k: int, limits: Limits) -> Candidate:
+    def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Find a partition into classes of at least k rows."""
         ...
 
@@ -161,9 +206,73 @@ def labels_of(order: ArrayLike, sizes: ArrayLike) -> NDArray[np.int32]:
     return labels
 
 
+def without_gaps(labels: ArrayLike) -> NDArray[np.int64]:
+    """Number classes anew, in their order, so that each number up to the last is one.
+
+    Examples
+    --------
+    >>> without_gaps([5, 2, 5]).tolist()
+    [1, 0, 1]
+    """
+    given = np.asarray(labels, np.int64)
+    there = np.zeros(int(given.max(initial=-1)) + 1, dtype=bool)
+    there[given] = True
+    return (np.cumsum(there) - 1)[given]
+
+
 def order_of(problem: Problem, columns: Sequence[int]) -> NDArray[np.int64]:
     """Sort rows by columns, the first one most significant; ties keep their order."""
-    return np.lexsort([problem.codes[:, j] for j in reversed(columns)]).astype(np.int64)
+    keys = [problem.narrow(j) for j in reversed(columns)]
+    return np.lexsort(keys).astype(np.int64)
+
+
+def assign_leftovers(
+    problem: Problem, labels: NDArray[np.int32], rows: Iterable[int], *, rule: str
+) -> NDArray[np.int32]:
+    """Add rows that are left over, one after another, each to the class where it costs least.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    labels
+        Classes; -1 for the rows that are left over.
+    rows
+        Those, in the order in which they choose.
+    rule
+        ``"range"``: the class whose cells are least wide with the row in it, as in Table 7 and the released code of
+        [LS20]_. ``"increase"``: the class whose loss grows least, as its text says. Ties go to the first class.
+
+    Returns
+    -------
+    ndarray
+        Labels without -1 for these rows.
+    """
+    labels = labels.copy()
+    kept = labels >= 0
+    boxes = problem.boxes(np.where(kept, labels, -1))
+    sizes, lo, hi = boxes.sizes.copy(), boxes.lo.copy(), boxes.hi.copy()
+    counts, costs = boxes.counts.copy(), boxes.costs.copy()
+    for row in rows:
+        codes = problem.codes[row]
+        wide = np.empty_like(costs)
+        has = np.ones(costs.shape, dtype=bool)
+        for j, column in enumerate(problem.columns):
+            if column.is_set:
+                has[:, j] = False
+                has[labels[(problem.codes[:, j] == codes[j]) & (labels >= 0)], j] = True
+                wide[:, j] = column.set_cost(counts[:, j] + ~has[:, j])
+            else:
+                low, high = np.minimum(lo[:, j], codes[j]), np.maximum(hi[:, j], codes[j])
+                wide[:, j] = column.span_cost(low, high)
+        widths = wide.sum(axis=1)
+        score = widths if rule == "range" else (sizes + 1) * widths - sizes * costs.sum(axis=1)
+        best = int(np.argmin(score))
+        labels[row] = best
+        sizes[best] += 1
+        costs[best], counts[best] = wide[best], counts[best] + ~has[best]
+        lo[best], hi[best] = np.minimum(lo[best], codes), np.maximum(hi[best], codes)
+    return labels
 
 
 def audit(labels: NDArray[np.int32], k: int, *, suppress: int = 0) -> Certificate:

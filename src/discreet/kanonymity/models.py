@@ -15,9 +15,10 @@ import numpy as np
 
 from discreet.core.certificate import Check
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -27,17 +28,24 @@ __all__ = [
     "DeltaPresence",
     "DistinctDiversity",
     "EntropyDiversity",
-    "Model",
+    "PrivacyModel",
     "RecursiveDiversity",
     "counts_of",
     "demand_text",
+    "read_models",
+    "read_presence",
 ]
+
+_EXPECTED = (
+    "NAME=MODEL with distinct:L, entropy:L, recursive:C,L, closeness:T, ordered-closeness:T or "
+    "alpha:A"
+)
 
 Number = int | str | float | Fraction
 """A float or text is read by its shortest decimal: 0.1 is 1/10."""
 
 
-class Model(Protocol):
+class PrivacyModel(Protocol):
     """A requirement on the classes of a table: a frozen record."""
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -119,10 +127,7 @@ def counts_of(
 
 def _read(field: str, value: Number, low: Fraction | int, high: Fraction | int | None) -> Fraction:
     """Read a parameter exactly."""
-    try:
-        found = Fraction(str(value)) if isinstance(value, float | str) else Fraction(value)
-    except (TypeError, ValueError, ZeroDivisionError) as error:
-        raise InvalidProblemError(field, "a number", repr(value)) from error
+    found = to_fraction(value, field)
     if found < low or (high is not None and found > high):
         limits = f"from {low}" if high is None else f"from {low} to {high}"
         raise InvalidProblemError(field, f"a number {limits}", repr(value))
@@ -192,7 +197,7 @@ class EntropyDiversity:
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Mark classes of less entropy."""
-        least = Fraction(self.l)
+        least = to_fraction(self.l, "l")
         return _marks(_is_below(row, least) for row in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
@@ -234,7 +239,7 @@ class RecursiveDiversity:
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Mark classes whose most frequent value is too frequent."""
-        c = Fraction(self.c)
+        c = to_fraction(self.c, "c")
         falling = (sorted(row, reverse=True) for row in _rows(counts))
         return _marks(row[0] >= c * sum(row[self.l - 1 :]) for row in falling)
 
@@ -296,7 +301,7 @@ class Closeness:
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Mark classes that are farther."""
-        t = Fraction(self.t)
+        t = to_fraction(self.t, "t")
         return _marks(distance > t for distance in self.distances(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
@@ -331,7 +336,7 @@ class AlphaFrequency:
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Mark classes in which one is."""
-        alpha, values = Fraction(self.alpha), self.values
+        alpha, values = to_fraction(self.alpha, "alpha"), self.values
         width = np.asarray(counts).shape[1]
         if values is not None and any(not 0 <= v < width for v in values):
             raise InvalidProblemError("values", f"codes from 0 to {width - 1}", values)
@@ -361,15 +366,83 @@ class DeltaPresence:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "least", _read("least", self.least, 0, 1))
-        object.__setattr__(self, "most", _read("most", self.most, Fraction(self.least), 1))
+        object.__setattr__(
+            self, "most", _read("most", self.most, to_fraction(self.least, "least"), 1)
+        )
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Mark classes whose share is outside."""
         if np.asarray(counts).shape[1] != 2:
             raise InvalidProblemError("counts", "two columns", np.asarray(counts).shape)
-        least, most = Fraction(self.least), Fraction(self.most)
+        least, most = to_fraction(self.least, "least"), to_fraction(self.most, "most")
         return _marks(not least * sum(r) <= r[1] <= most * sum(r) for r in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
         """Count them."""
         return _checked(f"({self.least}, {self.most})-presence", self.failing(counts))
+
+
+def read_models(given: Sequence[str], *, field: str = "models") -> dict[str, list[PrivacyModel]]:
+    """Read models by sensitive column, as :func:`demand_text` writes them and people type them.
+
+    Parameters
+    ----------
+    given
+        Texts such as ``disease=recursive:2,3``; a column may come again.
+    field
+        The argument, for messages.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a text that states no model.
+
+    Examples
+    --------
+    >>> read_models(["disease=distinct:3"])
+    {'disease': [DistinctDiversity(l=3)]}
+    """
+    found: dict[str, list[PrivacyModel]] = {}
+    for text in given:
+        name, equals, model = text.rpartition("=")
+        kind, colon, numbers = model.partition(":")
+        if not equals or not colon:
+            raise InvalidProblemError(field, _EXPECTED, repr(text))
+        found.setdefault(name.strip(), []).append(
+            _model(kind.strip(), numbers.split(","), text, field)
+        )
+    return found
+
+
+def read_presence(text: str, *, field: str = "presence") -> DeltaPresence:
+    """Read ``LOW:HIGH``.
+
+    Examples
+    --------
+    >>> read_presence("0:1/2")
+    DeltaPresence(least=Fraction(0, 1), most=Fraction(1, 2))
+    """
+    low, colon, high = text.partition(":")
+    if not colon:
+        raise InvalidProblemError(field, "LOW:HIGH, two shares", repr(text))
+    return DeltaPresence(low, high)
+
+
+def _model(kind: str, numbers: list[str], text: str, field: str) -> PrivacyModel:
+    try:
+        match kind, numbers:
+            case "distinct", [least]:
+                return DistinctDiversity(int(least))
+            case "entropy", [least]:
+                return EntropyDiversity(least)
+            case "recursive", [times, least]:
+                return RecursiveDiversity(times, int(least))
+            case "closeness", [most]:
+                return Closeness(most)
+            case "ordered-closeness", [most]:
+                return Closeness(most, ordered=True)
+            case "alpha", [most]:
+                return AlphaFrequency(most)
+    except ValueError:
+        raise InvalidProblemError(field, _EXPECTED, repr(text)) from None
+    raise InvalidProblemError(field, _EXPECTED, repr(text))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.problem.published import values_in
 from discreet.kanonymity.verify import candidates, cells, classes_of, closeness, diversity
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def risk(
 
     References
     ----------
-    Prosecutor, journalist and marketer risk are those of [ED08]_.
+    Prosecutor and journalist risk are those of [ED08]_, marketer risk is that of [DE10]_.
 
     Examples
     --------
@@ -132,6 +133,7 @@ def risk(
         raise InvalidProblemError("population", "every row of the table", "fewer of a class")
     found = _mean_inverse(sizes, inside, n)
     values = {name: cells(table, name) for name in sensitive}
+    stored = {name: values_in(table, name).codes for name in sensitive}
     return Risk(
         rows=n,
         classes=len(sizes),
@@ -145,7 +147,7 @@ def risk(
         journalist_average=max(Fraction(len(sizes), int(inside.sum())), found),
         marketer=found,
         diversity={name: int(diversity(classes, column).min()) for name, column in values.items()},
-        closeness={name: max(closeness(classes, column)) for name, column in values.items()},
+        closeness={name: max(closeness(classes, codes)) for name, codes in stored.items()},
     )
 
 

@@ -1,13 +1,12 @@
 r"""The checker of published tables: how many rows share what an adversary may know, counted on the cells themselves.
 
-Nothing here is shared with what makes tables. A published table is judged alone, by its text; and beside the original,
-whether each published row can be one of its rows, generalized. Rows that are suppressed but kept as ``*`` are a class
-like any other.
+Nothing here is shared with what makes tables. A published table is judged alone, by its cells as they are stored; and
+beside the original, whether each published row can be one of its rows, generalized. Rows that are suppressed but kept
+as ``*`` are a class like any other.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, final
@@ -17,17 +16,25 @@ import numpy as np
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
-from discreet.core.transport import transport
+from discreet.core.spaces.transport import transport
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem
-from discreet.kanonymity.problem.published import Cells, column_of, names_in
+from discreet.kanonymity.problem.published import (
+    Cells,
+    column_of,
+    joined,
+    names_in,
+    numbered,
+    values_in,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from discreet.core.exact import Exact
     from discreet.core.guarantee import KAnonymity
+    from discreet.kanonymity.problem.native import Values
 
 __all__ = [
     "Classes",
@@ -106,7 +113,7 @@ def verify(
     against
         The original table. Each published row must then be a row of it, generalized, and each row at most once; columns
         that are not quasi-identifiers must be as they were. Rows may stand in any order. Columns of it that were not
-        published are not compared, which the check names; published columns that it lacks are rejected.
+        published are not compared, which the check counts; published columns that it lacks are rejected.
     attributes
         Kinds of quasi-identifiers, which say how their cells are read. Columns of numbers in `against` are numeric by
         default, others sets of values.
@@ -160,15 +167,13 @@ def verify(
             Check(f"classes with fewer than {least} values of {name}", few, 0, exact=True)
         )
     for name, most in (close or {}).items():
-        distance, limit = (
-            closeness(classes, cells(table, name)),
-            to_fraction(most, f"close[{name}]"),
-        )
+        distance = closeness(classes, values_in(table, name).codes)
+        limit = to_fraction(most, f"close[{name}]")
         checks.append(Check(f"distance of a class in {name}", max(distance), limit, exact=True))
     for name, asked in (models or {}).items():
-        counts = _counts(classes, cells(table, name))
+        counted = _counts(classes, values_in(table, name))
         for model in asked:
-            found = model.check(counts)
+            found = max((model.check(counts) for counts in counted), key=lambda one: one.residual)
             checks.append(replace(found, name=f"{found.name} in {name}"))
     if presence is not None and population is not None:
         checks.append(presence.check(_covering(table, classes, population, names, attributes)))
@@ -178,56 +183,64 @@ def verify(
 
 
 def cells(table: Any, name: str) -> list[str]:  # noqa: ANN401 - a dataframe or a mapping of columns
-    """Give a column as text, missing values as nothing."""
-    return ["" if _is_missing(value) else str(value) for value in column_of(table, name)]
+    """Give a column as text, missing values and NaN as nothing."""
+    found = values_in(table, name)
+    return found.of_rows(found.texts)
 
 
 def classes_of(table: Any, names: Sequence[str]) -> Classes:  # noqa: ANN401 - as above
-    """Group rows by the text of some columns.
+    """Group rows by the values of some columns, as they are stored: see :mod:`discreet.kanonymity.problem.native`.
 
     Raises
     ------
     InvalidProblemError
-        For columns that are not there or of different lengths, or a table without rows.
+        For columns that are not there, of different lengths or of values that cannot be told apart, or a table without
+        rows.
 
     Examples
     --------
     >>> classes_of({"a": [1, 2, 1], "b": ["x", "y", "x"]}, ["a", "b"]).labels.tolist()
     [0, 1, 0]
     """
-    # A missing value is not an empty text: a file shows which of them a cell is.
-    told = ([None if _is_missing(v) else str(v) for v in column_of(table, name)] for name in names)
-    codes = [_numbered(column) for column in told]
+    # A missing value is not an empty text, nor NaN: a file shows which of them a cell is.
+    codes = [values_in(table, name).codes for name in names]
     if not codes or len({len(column) for column in codes}) > 1 or not len(codes[0]):
         raise InvalidProblemError("table", "columns of one length, with rows", "others")
-    labels = _joined(codes)
+    labels = joined(codes)
     return Classes(labels, np.bincount(labels))
 
 
-def diversity(classes: Classes, values: Sequence[str]) -> NDArray[np.int64]:
-    """Count the different values in each class.
+def diversity(classes: Classes, values: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Count the different values in each class; as text, so that nothing, NaN and an empty cell are one.
 
     Examples
     --------
     >>> diversity(classes_of({"a": [1, 1, 2]}, ["a"]), ["x", "y", "y"]).tolist()
     [2, 1]
     """
-    codes = _numbered(values)
+    codes = numbered(values)
     width = int(codes.max()) + 1
     return np.bincount(np.unique(classes.labels * width + codes) // width)
 
 
-def closeness(classes: Classes, values: Sequence[str]) -> list[Fraction]:
+def closeness(classes: Classes, values: Sequence[Hashable] | NDArray[np.int64]) -> list[Fraction]:
     r"""Give for each class half the sum of absolute differences of shares between it and the table.
 
     .. math:: \frac{1}{2} \sum_v \left| \frac{c_v}{n_c} - \frac{s_v}{n} \right|
+
+    Parameters
+    ----------
+    classes
+        Classes of rows.
+    values
+        One for each row, or their numbers. The more of them are told apart, the larger is the distance.
 
     Examples
     --------
     >>> closeness(classes_of({"a": [1, 1, 2, 2]}, ["a"]), ["x", "x", "x", "y"])
     [Fraction(1, 4), Fraction(1, 4)]
     """
-    codes = _numbered(values)
+    codes = values if isinstance(values, np.ndarray) else numbered(values)
     n, width = len(codes), int(codes.max()) + 1
     whole = np.bincount(codes)
     pairs, counts = np.unique(classes.labels * width + codes, return_counts=True)
@@ -268,7 +281,7 @@ def candidates(
     at, read = [], []
     for column in problem.columns:
         texts = cells(table, column.name)
-        at.append(_numbered(texts))
+        at.append(numbered(texts))
         read.append(Cells.of(column, list(dict.fromkeys(texts))))
     # Original rows in the order of key and of the column with most values: those in question are a slice.
     pivot = int(np.argmax([len(column.domain) for column in problem.columns]))
@@ -276,7 +289,7 @@ def candidates(
     place = original * size + problem.codes[:, pivot]
     order = np.argsort(place, kind="stable")
     place, codes = place[order], problem.codes[order]
-    labels = _joined([published, *at])
+    labels = joined([published, *at])
     ends = np.cumsum(np.bincount(labels))[:-1]
     for rows in np.split(np.argsort(labels, kind="stable"), ends):
         row, key = int(rows[0]), int(published[rows[0]])
@@ -303,18 +316,18 @@ def _original(
     strange = [name for name in published if name not in known]
     for name in known:
         if name not in names and name in published:
-            both = _numbered([*cells(table, name), *cells(against, name)])
-            keys = _joined([keys, both])
+            both = numbered([*cells(table, name), *cells(against, name)])
+            keys = joined([keys, both])
     sources, amounts, targets = [], [], []
     # Original rows that are the same are one target with many places.
-    same = _joined([keys[n:], *problem.codes.T.astype(np.int64)])
+    same = joined([keys[n:], *problem.codes.T.astype(np.int64)])
     for at, (rows, found) in enumerate(candidates(table, problem, (keys[:n], keys[n:]))):
         targets.append(np.unique(same[found]))
         sources.append(np.full(len(targets[-1]), at))
         amounts.append(len(rows))
     sent = transport(amounts, np.bincount(same), np.concatenate(sources), np.concatenate(targets))
-    lost = ", ".join(name for name in known if name not in published)
-    told = f"not published, not compared: {lost}" if lost else ""
+    lost = sum(name not in published for name in known)  # by number: their names are private
+    told = f"columns not published, not compared: {lost}" if lost else ""
     orphans = "published rows that no row of the original explains"
     strangers = "published columns that are not in the original"
     checks = [
@@ -337,21 +350,31 @@ def _coded(
     return Problem.from_columns(columns, kinds)
 
 
-def _counts(classes: Classes, values: Sequence[str]) -> NDArray[np.int64]:
-    """Count values by class; columns are in the order of numbers, or else of text."""
-    distinct = sorted(set(values), key=_rank)
-    place = {value: at for at, value in enumerate(distinct)}
-    codes = np.fromiter((place[value] for value in values), np.int64, len(values))
-    shape = (len(classes.sizes), len(distinct))
-    flat = np.bincount(classes.labels * shape[1] + codes, minlength=shape[0] * shape[1])
-    return flat.reshape(shape)
+def _counts(classes: Classes, values: Values) -> list[NDArray[np.int64]]:
+    """Count values by class, columns in their order: told apart as they are stored, and what has one text as one value.
+
+    The same number may be stored as 0.0 and -0.0, and nothing as a missing value, as NaN or as empty text. Whether that
+    makes a class better or worse depends on the model, so that it is asked of both.
+    """
+    width = len(values.values)
+    order = np.array(sorted(range(width), key=values.ranks.__getitem__), dtype=np.int64)
+    place = np.empty(width, dtype=np.int64)
+    place[order] = np.arange(width)
+    texts = values.texts
+    meant = [texts[at] for at in order.tolist()]
+    first = {text: at for at, text in reversed(list(enumerate(meant)))}
+    found = [_table(classes, place[values.codes], width)]
+    if len(first) < width:
+        kept = sorted(first.values())
+        united = np.searchsorted(kept, [first[text] for text in meant])
+        found.append(_table(classes, united[place[values.codes]], len(kept)))
+    return found
 
 
-def _rank(value: str) -> tuple[bool, float, str]:
-    try:
-        return False, float(value), value
-    except ValueError:
-        return True, 0.0, value
+def _table(classes: Classes, codes: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    size = len(classes.sizes) * width
+    flat = np.bincount(classes.labels * width + codes, minlength=size)
+    return flat.reshape(len(classes.sizes), width)
 
 
 def _covering(
@@ -372,29 +395,6 @@ def _covering(
 
 
 def _kind(name: str, values: Sequence[Any]) -> Attribute:
-    kinds = {type(value) for value in values if not _is_missing(value)}
+    kinds = {type(value) for value in values if value is not None}
     numbers = all(issubclass(kind, int | float | np.number) and kind is not bool for kind in kinds)
     return Numeric(name) if numbers else Categorical(name)
-
-
-def _is_missing(value: object) -> bool:
-    # The second are the markers of pandas, which compare with nothing.
-    nothing = value is None or type(value).__name__ in {"NAType", "NaTType"}
-    return nothing or (isinstance(value, float) and math.isnan(value))
-
-
-def _joined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Number the different tuples of codes."""
-    labels = codes[0]
-    for column in codes[1:]:
-        # Numbered anew after each column, so that the product stays small.
-        width = int(column.max(initial=0)) + 1
-        labels = np.unique(labels * width + column, return_inverse=True)[1]
-    return np.unique(labels, return_inverse=True)[1]
-
-
-def _numbered(values: Sequence[str | None]) -> NDArray[np.int64]:
-    """Number texts as they are first seen."""
-    number: dict[str | None, int] = {}
-    codes = (number.setdefault(value, len(number)) for value in values)
-    return np.fromiter(codes, np.int64, len(values))

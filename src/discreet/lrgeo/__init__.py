@@ -6,27 +6,29 @@ its own row and draws. Nothing is uploaded. Loaded on first use.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from discreet.core.lazy import on_first_use
 
 # At once, since a module loaded later would take the function's name.
 from discreet.lrgeo.design import design
 from discreet.lrgeo.verify import verify
 
 if TYPE_CHECKING:
-    from discreet.lrgeo.audited import audited_design
+    from discreet.lrgeo.as_published.lr_geo import LRGeo
+    from discreet.lrgeo.as_published.protocol import reproduce
     from discreet.lrgeo.client import Client
-    from discreet.lrgeo.composite import composite_check
     from discreet.lrgeo.design import RegionDesign
-    from discreet.lrgeo.epochs import Epochs, State, locate, pin
-    from discreet.lrgeo.frozen_scales import FrozenScales
-    from discreet.lrgeo.instance import Instance
-    from discreet.lrgeo.lr_geo import LRGeo
+    from discreet.lrgeo.epochs import Epochs, locate, pin
+    from discreet.lrgeo.local.composite import composite_check
+    from discreet.lrgeo.local.instance import Instance
     from discreet.lrgeo.mechanism import Mechanism
+    from discreet.lrgeo.methods.audited import audited_design
+    from discreet.lrgeo.methods.frozen_scales import FrozenScales
+    from discreet.lrgeo.places.region import Region
+    from discreet.lrgeo.places.roads import Roads
     from discreet.lrgeo.problem import travel_loss
-    from discreet.lrgeo.published import reproduce
-    from discreet.lrgeo.region import Region
-    from discreet.lrgeo.roads import Roads
+    from discreet.lrgeo.state import State
 
 __all__ = [
     "Client",
@@ -52,34 +54,26 @@ __all__ = [
 _WHERE = {
     "Client": "client",
     "Epochs": "epochs",
-    "FrozenScales": "frozen_scales",
-    "Instance": "instance",
-    "LRGeo": "lr_geo",
+    "FrozenScales": "methods.frozen_scales",
+    "Instance": "local.instance",
+    "LRGeo": "as_published.lr_geo",
     "Mechanism": "mechanism",
-    "Region": "region",
+    "Region": "places.region",
     "RegionDesign": "design",
-    "Roads": "roads",
-    "State": "epochs",
-    "audited_design": "audited",
-    "composite_check": "composite",
+    "Roads": "places.roads",
+    "State": "state",
+    "audited_design": "methods.audited",
+    "composite_check": "local.composite",
     "locate": "epochs",
     "pin": "epochs",
-    "reproduce": "published",
+    "reproduce": "as_published.protocol",
     "travel_loss": "problem",
 }
 """Public name -> the module that defines it."""
 
 
 if not TYPE_CHECKING:
-    # Hidden from type checkers, which would take it to mean that every name exists.
-    def __getattr__(name: str) -> object:
-        """Load a public name when it is first asked for."""
-        if name not in _WHERE:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
-        value: object = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = on_first_use(globals(), _WHERE)
 
 
 def __dir__() -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from discreet.core.certificate import Certificate, Check
-from discreet.core.errors import CertificateError, InvalidProblemError
+from discreet.core.errors import BudgetError, CertificateError, InvalidProblemError
 from discreet.core.exact import decimal, decimal_up
 from discreet.core.guarantee import MetricDP
 from discreet.core.randomness.bits import SystemBits
-from discreet.lrgeo._space import per_unit
+from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.verify import verify
 
 if TYPE_CHECKING:
@@ -79,8 +79,10 @@ class Client:
         elif verified_digest != mechanism.digest:
             raise InvalidProblemError("mechanism", "the one that was verified", "another")
         self._mechanism = mechanism
-        # What every report needs and no place decides is computed now: the factors, and how far the region reaches.
+        # What every report needs and no place decides is computed now: the factors, how far the region reaches, and
+        # what a report costs.
         _ = mechanism.channel.row(0), mechanism.region.reach
+        self._held = held_everywhere(mechanism)
 
     def __repr__(self) -> str:
         return f"Client({self._mechanism!r})"
@@ -89,6 +91,22 @@ class Client:
     def mechanism(self) -> Mechanism:
         """What the server published."""
         return self._mechanism
+
+    @property
+    def cost(self) -> Fraction:
+        """Epsilon per unit of distance that one report spends, for any two places, however far apart.
+
+        Within a radius a mechanism claims less; beyond it the chains of neighbors that protect places are longer than
+        the distances, and reports add up there too.
+
+        Raises
+        ------
+        BudgetError
+            For a mechanism that leaves two places to be told apart for certain: no sum of its reports is finite.
+        """
+        if self._held is None:
+            raise BudgetError("this mechanism protects some places by nothing; no budget covers it")
+        return self._held.epsilon
 
     def snap(self, point: tuple[float, float] | ArrayLike) -> int:
         """Give the place of a point; see :meth:`discreet.lrgeo.Region.snap`."""

@@ -2,7 +2,7 @@ r"""The design of a mechanism for a region: one for everybody, published whole, 
 
 It is the sound counterpart of what [QLPSX24]_ solves for each user anew. A report's column is free within a radius of
 its own place, and falls off as :math:`e^{-\epsilon d}` beyond; one program makes all columns at once, so that the
-promise holds between any two places, whoever asks. What comes out are a few integers a place.
+promise holds between any two places, for every user. What comes out are a few integers a place.
 
 Which radius is right is a public rule, and nothing is measured: first no ball at all (:math:`Ty = 1`, where its answer
 is not negative), then balls of one and of two steps, until time is up; the best that passes the verifier is kept. Very
@@ -12,8 +12,10 @@ many places have tails alone, with one global set of scales.
 from __future__ import annotations
 
 import math
+import re
 import time
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
@@ -21,8 +23,15 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.outcome import Provenance, PublicInput
-from discreet.lrgeo._bound import bound_from_below
-from discreet.lrgeo._candidates import Made, balls, closed_form, expected_loss, tails
+from discreet.lrgeo.candidates import (
+    Made,
+    balls,
+    bound_from_below,
+    closed_form,
+    expected_loss,
+    tails,
+)
+from discreet.lrgeo.mechanism import CertifiedChannel
 from discreet.lrgeo.problem import travel_loss
 from discreet.lrgeo.verify import verify
 from discreet.metricdp import Problem
@@ -32,14 +41,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from discreet.core.anchored import AnchoredChannel
     from discreet.core.certificate import Certificate
-    from discreet.lrgeo.region import Region
+    from discreet.lrgeo.places.region import Region
 
-__all__ = ["RegionDesign", "Step", "design"]
+__all__ = ["METHODS", "DesignStep", "RegionDesign", "design"]
 
 _MOST = 2600
 """Places beyond which tails alone are made: the program would take many minutes."""
+
+METHODS = {
+    "closed-form": "anchors from the matrix of the exponential mechanism, solved at once",
+    "one-step": "a program in which reports within one spacing have weights of their own",
+    "two-steps": "the same with two spacings: slower, and some parts in a thousand better",
+    "three-steps": "the same with three spacings",
+    "tails": "rows computed on demand, for any number of places",
+}
+"""Name of each method -> one line of help. All have a guarantee."""
 
 _LAST = "tails"
 """What always works, and is tried where nothing else did, or for very many places."""
@@ -50,7 +67,7 @@ _TWICE = 500
 
 @final
 @dataclass(frozen=True)
-class Step:
+class DesignStep:
     """Where a design stands, as told to ``on_iteration``.
 
     Parameters
@@ -71,29 +88,13 @@ class Step:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class RegionDesign:
+class RegionDesign(CertifiedChannel):
     """A mechanism for a region with its certificate, and bounds on what it loses.
 
     Parameters
     ----------
-    region
-        The public places.
     problem
         The cost of each report at each place; ``None`` beyond 5120 places.
-    channel
-        The channel, whose names are places.
-    guarantee
-        What holds, bound to the space of the region.
-    totals_share
-        The part of epsilon that is for the row totals.
-    certificate
-        What the verifier found; it passed.
-    lower
-        No channel with this guarantee loses less; ``None`` where no bound was asked for, or none was found.
-    upper
-        What this one loses, rounded up, in the unit of the region; ``None`` beyond 5120 places.
-    provenance
-        How it was made.
     status
         ``"gap reached"``, ``"limit reached"``, or ``"no gap asked for"``.
 
@@ -106,23 +107,8 @@ class RegionDesign:
     ('gap reached', True)
     """
 
-    region: Region
     problem: Problem | None
-    channel: AnchoredChannel
-    guarantee: MetricDP
-    totals_share: Fraction
-    certificate: Certificate
-    lower: float | None
-    upper: float | None
-    provenance: Provenance
     status: str
-
-    @property
-    def gap(self) -> float | None:
-        """``(upper - lower) / upper``; ``None`` without both bounds."""
-        if self.lower is None or self.upper is None:
-            return None
-        return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
 
     def __repr__(self) -> str:
         loss = "" if self.upper is None else f", loss {text_ceil(self.upper, 4)} {self.region.unit}"
@@ -140,7 +126,7 @@ def design(
     method: str | None = None,
     gap: float | None = None,
     time_limit: float | None = None,
-    on_iteration: Callable[[Step], None] | None = None,
+    on_iteration: Callable[[DesignStep], None] | None = None,
     throw: bool = True,
 ) -> RegionDesign:
     r"""Design the mechanism that a server publishes for a region.
@@ -161,8 +147,7 @@ def design(
     prior
         ``(K,)`` how likely people are at each place; uniform by default. All of this is public.
     method
-        ``"closed form"``, ``"one step"``, ``"two steps"``, ``"three steps"`` or ``"tails"``; by default several are
-        tried.
+        One of :data:`METHODS`; by default several are tried.
     gap
         Relative gap between loss and lower bound to be proved; ``None`` for no bound.
     time_limit
@@ -171,7 +156,7 @@ def design(
     on_iteration
         Called after each method.
     throw
-        Whether to raise when a gap was asked for and not reached.
+        Whether to raise when a requested gap was not reached.
 
     Returns
     -------
@@ -185,7 +170,7 @@ def design(
     LimitReachedError
         With ``throw``, when the gap was not reached; ``best`` is the design.
     CertificateError
-        When the method that was asked for gives no private mechanism.
+        When the requested method gives no private mechanism.
 
     Guarantee
     ---------
@@ -207,7 +192,7 @@ def design(
     _check(region, guarantee, gap, time_limit)
     problem = _problem(region, targets, weights, prior)
     search = _Search(region, guarantee, problem, on_iteration, time_limit)
-    for name in list(_methods(region.K)) if method is None else [method]:
+    for name in list(_methods(region.K)) if method is None else [_known(method)]:
         search.attempt(name, only=method is not None)
     if gap is not None:
         search.bound(gap)
@@ -222,7 +207,7 @@ class _Search:
         region: Region,
         guarantee: MetricDP,
         problem: Problem | None,
-        on_iteration: Callable[[Step], None] | None,
+        on_iteration: Callable[[DesignStep], None] | None,
         time_limit: float | None,
     ) -> None:
         self.region, self.guarantee, self.problem = region, guarantee, problem
@@ -271,7 +256,7 @@ class _Search:
     def _tell(self, name: str) -> None:
         if self.on_iteration is not None:
             elapsed = time.perf_counter() - self.start
-            self.on_iteration(Step(elapsed, name, self.lower, self.upper))
+            self.on_iteration(DesignStep(elapsed, name, self.lower, self.upper))
 
     def outcome(self, gap: float | None, *, throw: bool) -> RegionDesign:
         """Give the best design, or say that the gap was not reached."""
@@ -281,7 +266,6 @@ class _Search:
         made, certificate = self.best
         done = RegionDesign(
             self.region,
-            self.problem,
             made.channel,
             _bind(self.region, self.guarantee),
             made.totals_share,
@@ -289,6 +273,7 @@ class _Search:
             self.lower,
             self.upper,
             _provenance(self.region, self.problem, made, self.trace),
+            self.problem,
             "no gap asked for",
         )
         if gap is None:
@@ -355,27 +340,35 @@ def _provenance(
 
 
 def _methods(n: int) -> Iterator[str]:
-    """List what is tried, from cheap to dear."""
+    """List the methods to run, in order of cost."""
     if n > _MOST:
         yield _LAST
         return
-    yield from ("closed form", "one step")
+    yield from ("closed-form", "one-step")
     if n <= _TWICE:
-        yield "two steps"
+        yield "two-steps"
     yield _LAST
+
+
+def _known(method: object) -> str:
+    """Read the name of a method; earlier versions wrote spaces where there are hyphens now."""
+    name = re.sub("[ _]", "-", method) if isinstance(method, str) else ""
+    if name in METHODS:
+        return name
+    near = get_close_matches(name, METHODS, n=1)
+    got = repr(method) if isinstance(method, str) else f"a {type(method).__name__}"
+    got += f"; the nearest is {near[0]!r}" if near else ""
+    raise InvalidProblemError("method", f"one of {', '.join(METHODS)}", got)
 
 
 def _make(
     name: str, region: Region, guarantee: MetricDP, problem: Problem | None, stop: float
 ) -> Made | None:
-    steps = {"one step": 1.0, "two steps": 2.0, "three steps": 3.0}
+    steps = {"one-step": 1.0, "two-steps": 2.0, "three-steps": 3.0}
     if name == "tails":
         return tails(region.space, guarantee, problem)
-    if name != "closed form" and name not in steps:
-        expected = f"one of closed form, {', '.join(steps)}, tails"
-        raise InvalidProblemError("method", expected, repr(name))
     if problem is None:
         raise InvalidProblemError("method", "'tails' beyond 5120 places", repr(name))
-    if name == "closed form":
+    if name == "closed-form":
         return closed_form(problem, guarantee)
     return balls(problem, guarantee, steps[name], stop)

@@ -15,21 +15,21 @@ the same place. The sum above does not cover that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
+from discreet.lrgeo.state import Source, State
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from discreet.core.randomness.bits import RandomBits
     from discreet.lrgeo.client import Client
 
-__all__ = ["Epochs", "State", "keep", "locate", "pin", "reserve"]
+__all__ = ["Epochs", "keep", "locate", "pin", "reserve"]
 
 _DAY = 86_400
 """Seconds in a day of the public clock: days begin at midnight UTC."""
@@ -103,78 +103,6 @@ class Epochs:
         return cls(data["seconds"], per_day=data["per_day"], for_life=data["for_life"])
 
 
-@final
-@dataclass(frozen=True)
-class State:
-    """What a client remembers between two reports. Its owner alone may see the pinned places.
-
-    Parameters
-    ----------
-    mechanism
-        Digest of the mechanism of the last report; empty before the first.
-    epoch
-        Number of the epoch of the last report; ``None`` before the first.
-    day
-        Number of the day of the last fresh report.
-    report
-        The last report.
-    spent_today, spent_in_all
-        Epsilon per unit of distance, of the reports drawn in that day and in all.
-    pinned
-        Place -> the report that is always shown there. It is private, and not part of the ``repr``.
-
-    Examples
-    --------
-    >>> State().to_dict()["spent_in_all"]
-    '0'
-    """
-
-    mechanism: str = ""
-    epoch: int | None = None
-    day: int | None = None
-    report: tuple[float, float] | None = None
-    spent_today: Fraction = Fraction(0)
-    spent_in_all: Fraction = Fraction(0)
-    pinned: Mapping[int, tuple[float, float]] = field(
-        default_factory=lambda: MappingProxyType({}), repr=False
-    )
-
-    def __post_init__(self) -> None:
-        if self.spent_today < 0 or self.spent_in_all < self.spent_today:
-            raise InvalidProblemError(
-                "spent_today", "at least 0, at most what was spent in all", "another"
-            )
-        if (self.epoch is None) != (self.report is None):
-            raise InvalidProblemError("report", "one where there is an epoch", "one of them alone")
-        object.__setattr__(self, "pinned", MappingProxyType(dict(self.pinned)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; they hold the pinned places."""
-        return {
-            "mechanism": self.mechanism,
-            "epoch": self.epoch,
-            "day": self.day,
-            "report": None if self.report is None else list(self.report),
-            "spent_today": str(self.spent_today),
-            "spent_in_all": str(self.spent_in_all),
-            "pinned": [[place, list(shown)] for place, shown in sorted(self.pinned.items())],
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> State:
-        """Read what :meth:`to_dict` wrote."""
-        report = data["report"]
-        return cls(
-            str(data["mechanism"]),
-            _number(data["epoch"]),
-            _number(data["day"]),
-            None if report is None else _pair(report),
-            Fraction(data["spent_today"]),
-            Fraction(data["spent_in_all"]),
-            {int(place): _pair(shown) for place, shown in data["pinned"]},
-        )
-
-
 def locate(
     client: Client,
     state: State,
@@ -213,7 +141,8 @@ def locate(
     BudgetError
         When nothing may be spent and there is no last report.
     InvalidProblemError
-        For a point outside the region when a fresh report is due, without a word on the point; or a time that is none.
+        For a point outside the region when a fresh report is due, without a word on the point; a time that is none; or
+        when places of another region are pinned, whatever the place.
 
     Guarantee
     ---------
@@ -237,16 +166,18 @@ def locate(
     if state.epoch is not None and state.report is not None and number <= state.epoch:
         return state.report, state
     if state.pinned:
-        shown = state.pinned.get(client.snap(point))
-        if shown is not None:
-            return shown, replace(state, epoch=number, report=shown)
+        _refuse_elsewhere(client, state)
+        place = client.snap(point)
+        if place in state.pinned:
+            shown, source = state.pinned[place], state.pinned_sources[place]
+            return shown, replace(state, epoch=number, report=shown, source=source)
     charged = _charge(client, state, day, epochs)
     if charged is None:
         if state.report is None:
             raise BudgetError("no report may be drawn, and there is none to repeat")
         return state.report, state
     report = client.report(point, bits=bits)
-    return report, replace(charged, epoch=number, report=report)
+    return report, replace(charged, epoch=number, report=report, source=_source(client))
 
 
 def pin(
@@ -261,23 +192,31 @@ def pin(
     """Draw the report that is shown from now on whenever one is at a place, and charge for it.
 
     It is no fresh report of the epoch, and nothing is told yet. See :mod:`discreet.lrgeo.epochs` for what it gives
-    away.
+    away. It is drawn once: a place that is pinned keeps its report, and nothing is charged. In another region than that
+    of earlier pins, these are forgotten, since their places are no places there.
 
     Raises
     ------
     BudgetError
         When nothing may be spent.
     """
+    place, region = client.snap(point), client.mechanism.region.digest
+    is_here = state.region in ("", region)
+    if is_here and place in state.pinned:
+        return state
     charged = _charge(client, state, epochs.day(now), epochs)
     if charged is None:
         raise BudgetError("no report may be drawn for a pinned place")
-    place = client.snap(point)
-    pinned = {**state.pinned, place: client.report(point, bits=bits)}
-    return replace(charged, pinned=pinned)
+    return replace(
+        charged,
+        pinned={**(state.pinned if is_here else {}), place: client.report(point, bits=bits)},
+        pinned_sources={**(state.pinned_sources if is_here else {}), place: _source(client)},
+        region=region,
+    )
 
 
 def reserve(client: Client, state: State, now: float, *, epochs: Epochs) -> State | None:
-    """Charge the fresh report of an epoch before it is drawn, by somebody who alone knows the place.
+    """Charge the fresh report of an epoch before it is drawn, by a browser that alone knows the place.
 
     Parameters
     ----------
@@ -293,25 +232,46 @@ def reserve(client: Client, state: State, now: float, *, epochs: Epochs) -> Stat
     ------
     BudgetError
         When nothing may be spent and there is no last report.
+    InvalidProblemError
+        When places of another region are pinned.
     """
     if state.epoch is not None and epochs.number(now) <= state.epoch:
         return None
+    if state.pinned:
+        _refuse_elsewhere(client, state)
     charged = _charge(client, state, epochs.day(now), epochs)
     if charged is None and state.report is None:
         raise BudgetError("no report may be drawn, and there is none to repeat")
     return charged
 
 
-def keep(state: State, report: tuple[float, float], epoch: int) -> State:
+def keep(client: Client, state: State, report: tuple[float, float], epoch: int) -> State:
     """Remember a report that was drawn after :func:`reserve`; the first one of an epoch is the one that stays."""
     if state.epoch is not None and epoch <= state.epoch:
         return state
-    return replace(state, epoch=epoch, report=report)
+    # It may be that of a pinned place, which an earlier mechanism may have drawn; only who drew it knows.
+    sources = {state.pinned_sources[at] for at, shown in state.pinned.items() if shown == report}
+    sources.add(_source(client))
+    source = sources.pop() if len(sources) == 1 else Source()
+    return replace(state, epoch=epoch, report=report, source=source)
+
+
+def _source(client: Client) -> Source:
+    return Source(client.mechanism.digest, client.mechanism.guarantee)
+
+
+def _refuse_elsewhere(client: Client, state: State) -> None:
+    """Refuse pinned places of another region: what is shown at one of its places would be shown at any of this one."""
+    if state.region != client.mechanism.region.digest:
+        expected = "pinned places of this server's region; pin them anew with --pin"
+        raise InvalidProblemError(
+            "state", expected, "those of another region, or of an old version"
+        )
 
 
 def _charge(client: Client, state: State, day: int, epochs: Epochs) -> State | None:
     """Charge one report, or ``None`` where the budget does not allow it."""
-    epsilon = client.mechanism.guarantee.epsilon
+    epsilon = client.cost
     # A clock that was set back opens no new day.
     fresh = state.day is None or day > state.day
     today = Fraction(0) if fresh else state.spent_today
@@ -319,7 +279,6 @@ def _charge(client: Client, state: State, day: int, epochs: Epochs) -> State | N
         return None
     return replace(
         state,
-        mechanism=client.mechanism.digest,
         day=day if fresh else state.day,
         spent_today=today + epsilon,
         spent_in_all=state.spent_in_all + epsilon,
@@ -331,14 +290,3 @@ def _time(now: float) -> float:
     if isinstance(known, bool) or not isinstance(known, int | float) or not 0 <= known < 2**53:
         raise InvalidProblemError("now", "seconds since 1970", "something else")
     return now
-
-
-def _number(value: object) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
-    raise InvalidProblemError("epoch", "an integer", type(value).__name__)
-
-
-def _pair(values: Sequence[float]) -> tuple[float, float]:
-    first, second = values
-    return float(first), float(second)

@@ -9,21 +9,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.anchored import AnchoredChannel, Ball
 from discreet.core.certificate import Certificate
+from discreet.core.channels.implicit import AnchoredChannel, Ball
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.exact import decimal_up, to_fraction
 from discreet.core.guarantee import MetricDP, guarantee_from_dict
-from discreet.core.lattice import LatticeLengths
 from discreet.core.outcome import Provenance
-from discreet.lrgeo._space import per_unit
-from discreet.lrgeo.region import Region
+from discreet.core.spaces.lattice import LatticeLengths
+from discreet.lrgeo.places.region import Region
+from discreet.lrgeo.places.space import per_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,10 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.core.metric import MetricSpace
-    from discreet.lrgeo.design import RegionDesign
+    from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["FORM", "Mechanism", "canonical"]
+__all__ = ["FORM", "CertifiedChannel", "Mechanism", "canonical"]
 
 FORM = "discreet.lrgeo.mechanism"
 _VERSION = 1
@@ -46,27 +45,53 @@ _MOST = 1 << 24
 """Numbers in an array, at most: a mapping from elsewhere may state any length."""
 
 
-@final
 @dataclass(frozen=True, eq=False, repr=False)
-class Mechanism:
-    """What a server publishes: the places, and the integers of an anchored channel over them.
+class CertifiedChannel:
+    """What a design and the mechanism that is published of it have in common: a verified channel and its bounds.
 
     Parameters
     ----------
     region
-        The places; roads are no part of a mechanism.
+        The public places.
     channel
-        The channel over ``region.space``; its names are places.
+        The channel over ``region.space``, whose names are places.
     guarantee
-        What the channel was verified against.
+        What the channel was verified against, bound to the space of the region.
     totals_share
-        The part of epsilon that is for the row totals; see :mod:`discreet.core.check_anchored`.
+        The part of epsilon that is for the row totals; see :mod:`discreet.core.channels.check_implicit`.
     certificate
         The verifier's checks, all passed.
-    lower, upper
-        Bounds on the expected loss: no private channel loses less than `lower`, this one loses `upper`, in the unit.
+    lower
+        No channel with this guarantee loses less; ``None`` where no bound was computed, or none was found.
+    upper
+        What this one loses, rounded up, in the unit of the region; ``None`` beyond 5120 places.
     provenance
         How it was made.
+    """
+
+    region: Region
+    channel: AnchoredChannel
+    guarantee: MetricDP
+    totals_share: Fraction
+    certificate: Certificate
+    lower: float | None
+    upper: float | None
+    provenance: Provenance
+
+    @property
+    def gap(self) -> float | None:
+        """``(upper - lower) / upper``; ``None`` without both bounds."""
+        if self.lower is None or self.upper is None:
+            return None
+        return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Mechanism(CertifiedChannel):
+    """What a server publishes: the places, and the integers of an anchored channel over them.
+
+    Its parameters are those of :class:`CertifiedChannel`; roads are no part of a mechanism.
 
     Raises
     ------
@@ -85,15 +110,6 @@ class Mechanism:
     True
     """
 
-    region: Region
-    channel: AnchoredChannel
-    guarantee: MetricDP
-    totals_share: Fraction
-    certificate: Certificate
-    lower: float | None
-    upper: float | None
-    provenance: Provenance
-
     def __post_init__(self) -> None:
         if self.channel.space is not self.region.space:
             raise InvalidProblemError("channel", "one over the region's space", "another")
@@ -105,7 +121,7 @@ class Mechanism:
             raise InvalidProblemError("guarantee", f"per {self.region.unit}", self.guarantee.unit)
 
     @classmethod
-    def from_design(cls, design: RegionDesign, region: Region | None = None) -> Mechanism:
+    def from_design(cls, design: CertifiedChannel, region: Region | None = None) -> Mechanism:
         """Take what is published of a design; the region's roads stay behind.
 
         Parameters
@@ -117,16 +133,7 @@ class Mechanism:
         """
         if region is not None and region.digest != design.region.digest:
             raise InvalidProblemError("region", "that of the design", "another")
-        return cls(
-            design.region,
-            design.channel,
-            design.guarantee,
-            design.totals_share,
-            design.certificate,
-            design.lower,
-            design.upper,
-            design.provenance,
-        )
+        return cls(**{part.name: getattr(design, part.name) for part in fields(CertifiedChannel)})
 
     def __repr__(self) -> str:
         near = self.guarantee.radius

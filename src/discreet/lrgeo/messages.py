@@ -1,206 +1,188 @@
-r"""What client and server say to each other: every message once, as a frozen record without any I/O.
+"""What a server says to its clients, read strictly and without any dependency: the client's side of the wire.
 
-A record reads a plain mapping strictly (:func:`read`), writes one (:func:`write`), and states its form
-(:func:`schema`), so that the server, the client and the published schema can't disagree. A key too many, a number that
-is not finite, a matrix that is no table of distances: all are refused, by name, and no refusal repeats a value.
-
-There are two modes. In the sound one the client only fetches :class:`Health`, :class:`Place` and :class:`Published`;
-it uploads nothing. In the mode of the paper ([QLPSX24]_, Figure 4) it uploads matrices that are a function of its
-place: :class:`CostRequest` and :class:`Upload`. That mode is there to be studied.
+In the sound mode a client fetches ``health``, ``region`` and ``mechanism``, and uploads nothing; ``report`` is what it
+may hand in, and ``refusal`` why it got no answer. The server's side of the same messages are the pydantic models of
+:mod:`discreet.service.messages`; one test holds the two to the same catalogue of messages. A key too many, another
+version, a text of another form: all are refused, by name, and no refusal repeats a value.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, final
+import re
+from typing import TYPE_CHECKING, Any
 
-from discreet.lrgeo._fields import Maybe, Object, Text, Whole
-from discreet.lrgeo._messages import (
-    DIGEST,
-    MOST_PLACES,
-    PROTOCOL,
-    WORDS,
-    check_protocol,
-    kind,
-    read,
-    schema,
-    take,
-    write,
-)
-from discreet.lrgeo.paper_messages import (
-    MOST_COLUMNS,
-    MOST_ROWS,
-    Accepted,
-    CostRequest,
-    CostTable,
-    Job,
-    Parameters,
-    Upload,
-)
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.lrgeo.mechanism import Mechanism
+
+    Field = Callable[[object, str], object]
 
 __all__ = [
-    "MOST_COLUMNS",
-    "MOST_ROWS",
+    "DIGEST",
+    "MAX_EPOCH",
+    "MAX_PLACES",
+    "MESSAGES",
     "PROTOCOL",
-    "Accepted",
-    "CostRequest",
-    "CostTable",
-    "Health",
-    "Job",
-    "Parameters",
-    "Place",
-    "Published",
-    "Refusal",
-    "Report",
-    "Upload",
+    "TEXT",
     "check_protocol",
-    "read",
-    "schema",
-    "write",
+    "read_mechanism",
+    "read_message",
 ]
 
+PROTOCOL = 1
+"""The version of the messages. It changes whenever one of them does."""
 
-@final
-@dataclass(frozen=True, eq=False)
-class Health:
-    """What the server can do at the moment.
+MAX_PLACES = 1_000_000
+MAX_EPOCH = 2**53
+
+DIGEST = "[0-9a-f]{64}"
+"""SHA-256 in hexadecimal."""
+
+TEXT = r"[^\x00-\x1f]{0,500}"
+"""A sentence for people, without control characters."""
+
+
+def check_protocol(version: object) -> None:
+    """Refuse another version of the messages than ours, and say which side is the older one.
 
     Parameters
     ----------
-    protocol
-        Version of the messages.
-    status
-        ``designing``, ``ready`` or ``failed``.
-    mechanism
-        Digest of what it publishes, once it is ready.
+    version
+        The version that the other side speaks.
 
     Raises
     ------
     InvalidProblemError
-        For a field of another form.
+        For any version but :data:`PROTOCOL`.
 
     Examples
     --------
-    >>> write(Health(1, "designing", None))
-    {'protocol': 1, 'status': 'designing', 'mechanism': None}
+    >>> check_protocol(0)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: protocol: expected version 1 of the messages, got version 0, an older one
     """
-
-    protocol: int = field(metadata=kind(Whole(0, 1_000)))
-    status: str = field(metadata=kind(Text("designing|ready|failed", 9)))
-    mechanism: str | None = field(metadata=kind(Maybe(DIGEST)))
-
-    def __post_init__(self) -> None:
-        take(self)
+    number: Any = _integer(0, 1_000)(version, "protocol")
+    if number != PROTOCOL:
+        age = "older" if number < PROTOCOL else "later"
+        expected = f"version {PROTOCOL} of the messages"
+        raise InvalidProblemError("protocol", expected, f"version {number}, an {age} one")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Place:
-    """The region: all places, for everybody.
+def read_message(kind: str, data: object) -> dict[str, Any]:
+    """Read a message from a plain mapping, and refuse whatever it does not describe.
 
     Parameters
     ----------
-    protocol
-        Version of the messages.
-    region
-        What :class:`discreet.lrgeo.Region` writes and reads.
+    kind
+        One of :data:`MESSAGES`.
+    data
+        What was decoded from the wire.
+
+    Returns
+    -------
+    dict
+        The message's fields.
 
     Raises
     ------
     InvalidProblemError
-        For a field of another form.
+        For what is no mapping, a key too few or too many, another version, or a field of another form.
+
+    Examples
+    --------
+    >>> read_message("health", {"protocol": 1, "status": "designing", "mechanism": None})["status"]
+    'designing'
+    >>> read_message("health", {"protocol": 1, "status": "resting", "mechanism": None})
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: status: expected a text of the form designing|ready|failed, got another
     """
+    if not isinstance(data, dict):
+        raise InvalidProblemError(kind, "an object", type(data).__name__)
+    # First of all, since another version may well have other keys.
+    if "protocol" in data:
+        check_protocol(data["protocol"])
+    fields = MESSAGES[kind]
+    names = ("protocol", *fields)
+    missing = [name for name in names if name not in data]
+    if missing or len(data) != len(names):
+        got = f"none of {', '.join(missing)}" if missing else f"{len(data)} keys"
+        raise InvalidProblemError(kind, f"the keys {', '.join(names)}", got)
+    return {
+        "protocol": PROTOCOL,
+        **{name: field(data[name], name) for name, field in fields.items()},
+    }
 
-    protocol: int = field(metadata=kind(Whole(0, 1_000)))
-    region: dict[str, Any] = field(metadata=kind(Object("a region")))
 
-    def __post_init__(self) -> None:
-        take(self)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Published:
-    """The mechanism: one for everybody, from which a client computes its own row.
-
-    Parameters
-    ----------
-    protocol
-        Version of the messages.
-    digest
-        SHA-256 that the mechanism must have.
-    mechanism
-        What :class:`discreet.lrgeo.Mechanism` writes and reads.
+def read_mechanism(data: object) -> Mechanism:
+    """Read the message ``mechanism``: the mechanism, whole, with the digest that the message names.
 
     Raises
     ------
     InvalidProblemError
-        For a field of another form.
+        As :func:`read_message` and :meth:`discreet.lrgeo.Mechanism.from_dict`, and for another digest.
     """
+    from discreet.lrgeo.mechanism import Mechanism
 
-    protocol: int = field(metadata=kind(Whole(0, 1_000)))
-    digest: str = field(metadata=kind(DIGEST))
-    mechanism: dict[str, Any] = field(metadata=kind(Object("a mechanism")))
-
-    def __post_init__(self) -> None:
-        take(self)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Report:
-    """A report, as it is handed in: the place that was drawn, never the place where the user is.
-
-    Parameters
-    ----------
-    protocol
-        Version of the messages.
-    mechanism
-        Digest of the mechanism that it was drawn from.
-    epoch
-        Number of the public epoch.
-    place
-        Index of the reported place.
-
-    Raises
-    ------
-    InvalidProblemError
-        For a field of another form.
-    """
-
-    protocol: int = field(metadata=kind(Whole(0, 1_000)))
-    mechanism: str = field(metadata=kind(DIGEST))
-    epoch: int = field(metadata=kind(Whole(0, 2**53)))
-    place: int = field(metadata=kind(Whole(0, MOST_PLACES - 1)))
-
-    def __post_init__(self) -> None:
-        take(self)
+    message = read_message("mechanism", data)
+    made = Mechanism.from_dict(message["mechanism"])
+    if made.digest != message["digest"]:
+        raise InvalidProblemError("digest", "that of the mechanism", "another")
+    return made
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Refusal:
-    """Why the server did not do what was asked; it names fields and sizes, and repeats no value.
+def _integer(low: int, high: int) -> Field:
+    def field(value: object, name: str) -> int:
+        expected = f"an integer from {low} to {high}"
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise InvalidProblemError(name, expected, type(value).__name__)
+        if not low <= value <= high:
+            raise InvalidProblemError(name, expected, "one outside")
+        return value
 
-    Parameters
-    ----------
-    protocol
-        Version of the messages.
-    error
-        One word for programs: ``invalid``, ``protocol``, ``too-large``, ``too-many``, ``not-found``, ``not-ready``,
-        ``switched-off``, ``method``, ``media-type`` or ``internal``.
-    message
-        A sentence for people.
+    return field
 
-    Raises
-    ------
-    InvalidProblemError
-        For a field of another form.
-    """
 
-    protocol: int = field(metadata=kind(Whole(0, 1_000)))
-    error: str = field(metadata=kind(Text("[a-z-]{1,20}", 20)))
-    message: str = field(metadata=kind(WORDS))
+def _text(pattern: str) -> Field:
+    def field(value: object, name: str) -> str:
+        if not isinstance(value, str):
+            raise InvalidProblemError(name, "a text", type(value).__name__)
+        if not re.fullmatch(pattern, value) or not _is_unicode(value):
+            raise InvalidProblemError(name, f"a text of the form {pattern}", "another")
+        return value
 
-    def __post_init__(self) -> None:
-        take(self)
+    return field
+
+
+def _object(value: object, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise InvalidProblemError(name, "an object", type(value).__name__)
+    return value
+
+
+def _or_null(inner: Field) -> Field:
+    return lambda value, name: None if value is None else inner(value, name)
+
+
+def _is_unicode(text: str) -> bool:
+    """Tell whether a text has no lone surrogate, which JSON can state and UTF-8 cannot."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+MESSAGES: Mapping[str, Mapping[str, Field]] = {
+    "health": {
+        "status": _text("designing|ready|failed"),
+        "mechanism": _or_null(_text(DIGEST)),
+    },
+    "region": {"region": _object},
+    "mechanism": {"digest": _text(DIGEST), "mechanism": _object},
+    "report": {
+        "mechanism": _text(DIGEST),
+        "epoch": _integer(0, MAX_EPOCH),
+        "place": _integer(0, MAX_PLACES - 1),
+    },
+    "refusal": {"error": _text("[a-z-]{1,20}"), "message": _text(TEXT)},
+}
+"""Name of each message of the sound mode -> its fields beside ``protocol``."""

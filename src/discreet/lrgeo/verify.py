@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.certificate import Certificate, Check
-from discreet.core.check_anchored import verify_anchored
-from discreet.core.check_distances import distance_checks
+from discreet.core.channels.check_implicit import verify_anchored
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor, to_fraction
+from discreet.core.spaces.check_distances import distance_checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.core.anchored import AnchoredChannel
+    from discreet.core.channels.implicit import AnchoredChannel
     from discreet.core.exact import Exact
     from discreet.core.guarantee import MetricDP
 
@@ -56,7 +56,7 @@ def verify(
         Epsilon, unit and radius; without a radius all pairs.
     totals_share
         The part of epsilon that is for the row totals; needed beyond 2600 places only, where
-        :func:`~discreet.core.check_anchored.verify_anchored` does the work by its theorem.
+        :func:`~discreet.core.channels.check_implicit.verify_anchored` does the work by its theorem.
 
     Returns
     -------
@@ -79,9 +79,9 @@ def verify(
     Examples
     --------
     >>> import numpy as np
-    >>> from discreet.core.anchored import AnchoredChannel
+    >>> from discreet.core.channels.implicit import AnchoredChannel
     >>> from discreet.core.guarantee import MetricDP
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> space = MetricSpace.grid(4, 4, cell=1, unit="km")
     >>> half = AnchoredChannel(space, "0.4999", range(16), [2**40] * 16, lift=2**16)
     >>> verify(half, MetricDP(1, "km")).passed, verify(half, MetricDP("0.5", "km")).passed
@@ -134,7 +134,7 @@ def _violations(
     channel: AnchoredChannel, guarantee: MetricDP, bound: NDArray[np.bool_]
 ) -> tuple[int, int]:
     """Count bound pairs of places for which some report is too telling, and the pairs that were looked at."""
-    from discreet.core._kernels import widest
+    from discreet.core.kernels.distances import widest
 
     space, n = channel.space, channel.n_secrets
     logs = np.empty((n, channel.n_reports), dtype=np.int32)

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 from discreet.core.lazy import on_first_use
 
 # At once, since a module loaded later would take the function's name.
+from discreet.metricdp.design import design
+from discreet.metricdp.frontier import frontier
+from discreet.metricdp.minimax import minimax
 from discreet.metricdp.verify import verify
 
 if TYPE_CHECKING:
-    from discreet.metricdp._design import design
-    from discreet.metricdp._frontier import frontier
-    from discreet.metricdp._minimax import minimax
-    from discreet.metricdp.anchored import Anchored
-    from discreet.metricdp.baselines import Exponential, PlanarLaplace
-    from discreet.metricdp.benders import Benders
-    from discreet.metricdp.columns import Columns
-    from discreet.metricdp.direct import Direct
-    from discreet.metricdp.kernel import Kernel
-    from discreet.metricdp.primaldual import PrimalDual
+    from discreet.metricdp.bounds.tails import tail_channel
+    from discreet.metricdp.methods.anchored import Anchored
+    from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace
+    from discreet.metricdp.methods.benders import Benders
+    from discreet.metricdp.methods.columns import Columns
+    from discreet.metricdp.methods.direct import Direct
+    from discreet.metricdp.methods.kernel import Kernel
+    from discreet.metricdp.methods.primal_dual import PrimalDual
     from discreet.metricdp.problem import Problem
-    from discreet.metricdp.tails import tail_channel
 
 __all__ = [
     "Anchored",
@@ -44,19 +44,16 @@ __all__ = [
 ]
 
 _WHERE = {
-    "Anchored": "anchored",
-    "Benders": "benders",
-    "Columns": "columns",
-    "Direct": "direct",
-    "Exponential": "baselines",
-    "Kernel": "kernel",
-    "PlanarLaplace": "baselines",
-    "PrimalDual": "primaldual",
+    "Anchored": "methods.anchored",
+    "Benders": "methods.benders",
+    "Columns": "methods.columns",
+    "Direct": "methods.direct",
+    "Exponential": "methods.baselines",
+    "Kernel": "methods.kernel",
+    "PlanarLaplace": "methods.baselines",
+    "PrimalDual": "methods.primal_dual",
     "Problem": "problem",
-    "design": "_design",
-    "frontier": "_frontier",
-    "minimax": "_minimax",
-    "tail_channel": "tails",
+    "tail_channel": "bounds.tails",
 }
 """Public name -> the module that defines it."""
 

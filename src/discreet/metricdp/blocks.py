@@ -11,7 +11,8 @@ All four are k-means on the rows of some table ([Qiu24]_, Section 3.4 and Append
 ``BSC``
     the eigenvectors of the M least eigenvalues of the Laplacian ``degrees - adjacency``: the relaxation of the ratio
     cut, :math:`\sum_l \mathrm{cut}(R_l) / |R_l| = \mathrm{tr}(F^\top L F)` with F the normalized indicators
-    ([HK92]_). It falls apart where the graph has more components than blocks.
+    ([HK92]_ for two blocks; rounding several eigenvectors by k-means is that of [NJW01]_). It falls apart where the
+    graph has more components than blocks.
 
 The paper writes the objective with norms that are not squared; with means for centers that is not what k-means
 minimizes, and here they are squared, as in the paper's own code.
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.adjacency import Adjacency
-    from discreet.core.metric import MetricSpace
+    from discreet.core.spaces.adjacency import Adjacency
+    from discreet.core.spaces.metric import MetricSpace
 
 __all__ = ["PARTITIONERS", "Partition", "choose_blocks", "k_means", "partition", "partitioner_name"]
 
@@ -69,7 +70,7 @@ class Partition:
 
     Examples
     --------
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> row = MetricSpace.grid(1, 6, cell=1, unit="km").adjacency(1)
     >>> halves = Partition([0, 0, 0, 1, 1, 1], row)
     >>> halves.boundary.tolist(), halves.internal_sizes.tolist(), halves.component_sizes().tolist()
@@ -197,7 +198,7 @@ def partition(
 
     Examples
     --------
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> space = MetricSpace.from_points([[0], [1], [2], [9], [10], [11]], unit="km")
     >>> partition(space, space.adjacency(1), 2, "k-m-DV").tolist()
     [0, 0, 0, 1, 1, 1]
@@ -338,7 +339,7 @@ def choose_blocks(
 
     Examples
     --------
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> space = MetricSpace.grid(2, 30, cell=1, unit="km")
     >>> choose_blocks(space, space.adjacency(1), "k-m-DV").n_blocks > 1
     True

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
-from discreet.core.adjacency import Adjacency
-from discreet.metricdp.bound import Multipliers
+from discreet.core.errors import InfeasibleError, LimitReachedError, SolverError
+from discreet.core.spaces.adjacency import Adjacency
+from discreet.metricdp.bounds.bound import Multipliers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,10 +22,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.core.metric import MetricSpace
+    from discreet.core.spaces.metric import MetricSpace
     from discreet.metricdp.problem import Problem
 
-__all__ = ["Candidate", "Limits", "Method", "Part", "Whole"]
+__all__ = [
+    "Candidate",
+    "Method",
+    "OutOfTime",
+    "Part",
+    "SearchLimits",
+    "WholeProblem",
+    "solve_part",
+]
 
 
 @final
@@ -141,7 +150,7 @@ class Candidate:
 
 @final
 @dataclass(frozen=True)
-class Limits:
+class SearchLimits:
     """What a method may use.
 
     Parameters
@@ -174,14 +183,30 @@ class Limits:
 class Method(Protocol):
     """A method of design: a frozen record of its parameters that works on one part."""
 
-    def solve(self, part: Part, limits: Limits, /) -> Candidate | None:
+    def solve(self, part: Part, limits: SearchLimits, /) -> Candidate | None:
         """Find a matrix, or prices, or both; ``None`` where the method does not apply to the part."""
         ...
 
 
+class OutOfTime(str):
+    """What a method says that had not enough time; it may well apply, and may find a channel with more."""
+
+    __slots__ = ()
+
+
+def solve_part(method: Method, part: Part, limits: SearchLimits) -> Candidate | str | None:
+    """Run a method on a part; a failure comes back as a sentence, so that the next method gets its turn."""
+    try:
+        return method.solve(part, limits)
+    except LimitReachedError as error:
+        return OutOfTime(f"{error}.")
+    except (SolverError, InfeasibleError) as error:
+        return f"{error}."
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class Whole:
+class WholeProblem:
     """A problem with its constraints, and the way from there to its parts and back.
 
     Parameters

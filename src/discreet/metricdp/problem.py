@@ -18,7 +18,7 @@ from discreet.core.outcome import PublicInput, digest_array
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.metric import MetricSpace
+    from discreet.core.spaces.metric import MetricSpace
 
 __all__ = ["Problem"]
 
@@ -62,7 +62,7 @@ class Problem:
 
     Examples
     --------
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> problem = Problem(MetricSpace.grid(1, 3, cell=1.0, unit="km"), utility_loss="euclidean")
     >>> problem
     Problem(3 secrets, 3 reports, km)
@@ -192,7 +192,7 @@ def _named_loss(space: MetricSpace, name: str, reports: NDArray[np.int64]) -> ND
             "utility_loss", "a table or 'distance' for a space without points", repr(name)
         )
     if name == "haversine":
-        from discreet.core.geo import great_circle
+        from discreet.core.spaces.geography import great_circle
 
         return great_circle(space.points[:, None, :], space.points[None, reports, :])
     loss = np.zeros((space.n, len(reports)))

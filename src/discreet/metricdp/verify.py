@@ -15,30 +15,44 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.certificate import Certificate, Check
-from discreet.core.channel import LIMB_BITS
-from discreet.core.check_distances import distance_checks
-from discreet.core.check_ratios import BoundPairs, implied_pairs, ratio_checks, row_sum_check
+from discreet.core.channels.channel import LIMB_BITS
+from discreet.core.channels.check_ratios import (
+    BoundPairs,
+    implied_pairs,
+    ratio_checks,
+    row_sum_check,
+)
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import decimal_up, exp_ceil, float_ceil, float_floor
+from discreet.core.spaces.check_distances import distance_checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.core.channel import Channel
+    from discreet.core.channels.channel import Channel
     from discreet.core.guarantee import MetricDP, Scope
-    from discreet.core.metric import MetricSpace
     from discreet.core.outcome import Design
+    from discreet.core.spaces.metric import MetricSpace
 
 __all__ = ["verify", "verify_channel"]
 
 _BITS = 128
 """Fractional bits of an exponential."""
 
+_NO_PATH = 1 << 60
+"""Longer than any path of lengths below ``2^52`` that the library's sizes allow."""
+
 _FAR = Fraction(2000)
 """Nats beyond which an exponential outgrows every ratio of floats; it is not computed."""
 
 
-def verify(design: Design[Any, Any], *, optimality: bool = False) -> Certificate:
+def verify(
+    design: Design[Any, Any],
+    *,
+    optimality: bool = False,
+    joined: NDArray[np.integer[Any]] | None = None,
+    binding: NDArray[np.integer[Any]] | None = None,
+) -> Certificate:
     r"""Check a design: its channel against its guarantee, and on request its loss and its lower bound.
 
     Parameters
@@ -47,12 +61,18 @@ def verify(design: Design[Any, Any], *, optimality: bool = False) -> Certificate
         The design, wherever it comes from.
     optimality
         Whether to check the expected loss and the lower bound, too.
+    joined
+        ``(m, 2)`` links between components that bind beyond the radius, as a file states them; found anew without.
+    binding
+        ``(m, 2)`` constrained pairs whose paths stand for all others, as a file states them; not checked without.
 
     Returns
     -------
     Certificate
-        The checks of :func:`verify_channel`; with `optimality` also that the expected loss is at most ``upper``, that
-        the multipliers price constrained pairs only, that they prove ``lower``, and that it is at most ``upper``.
+        The checks of :func:`verify_channel`; with `binding` that each of these pairs is constrained, and that every
+        constrained pair has a path of them that is no longer than its distance; with `optimality` also that the
+        expected loss is at most ``upper``, that the multipliers price constrained pairs only, that they prove
+        ``lower``, and that it is at most ``upper``.
 
     Raises
     ------
@@ -67,7 +87,7 @@ def verify(design: Design[Any, Any], *, optimality: bool = False) -> Certificate
     Examples
     --------
     >>> from discreet.core.guarantee import MetricDP
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> from discreet.metricdp import Problem, design, verify
     >>> problem = Problem(MetricSpace.grid(2, 2, cell=1.0, unit="km"), utility_loss="euclidean")
     >>> verify(design(problem, MetricDP(1, unit="km")), optimality=True).passed
@@ -78,18 +98,51 @@ def verify(design: Design[Any, Any], *, optimality: bool = False) -> Certificate
         raise InvalidProblemError(
             "design", f"a channel of shape {problem.cost.shape}", channel.limbs.shape[1:]
         )
-    certificate = verify_channel(channel, problem.space, guarantee)
-    checks = _optimality(design) if optimality else []
+    certificate = verify_channel(channel, problem.space, guarantee, joined=joined)
+    bound, _ = _bound_pairs(problem.space, guarantee, joined)
+    checks = [] if binding is None else [_covered(bound, binding)]
+    checks += _optimality(design, bound) if optimality else []
     return Certificate((*certificate.checks, *checks))
 
 
-def _optimality(design: Design[Any, Any]) -> list[Check]:
+def _covered(bound: BoundPairs, binding: NDArray[np.integer[Any]]) -> Check:
+    """Count the constrained pairs that no path of the links stands for, and the links that are not constrained."""
+    i, j = np.asarray(binding, dtype=np.int64).T
+    links = np.zeros_like(bound.mask)
+    links[i, j] = links[j, i] = True
+    foreign = int((links & ~bound.mask).sum()) // 2
+    paths = np.where(links, bound.lengths, _NO_PATH)
+    np.fill_diagonal(paths, 0)
+    edges = np.argwhere(links).tolist()
+
+    def uncovered() -> int:
+        return int((bound.mask & (paths > bound.lengths)).sum()) // 2
+
+    while uncovered() and _shorten(paths, edges, bound.lengths):
+        edges.reverse()
+    return Check(
+        "constrained pairs not covered",
+        foreign + uncovered(),
+        0,
+        exact=True,
+        detail=f"paths of {len(i)} binding links",
+    )
+
+
+def _shorten(paths: NDArray[np.int64], edges: list[list[int]], lengths: NDArray[np.int64]) -> bool:
+    """Let each path begin with one of the edges where that is shorter, and tell whether any was."""
+    before = paths.copy()
+    for i, j in edges:
+        np.minimum(paths[i], paths[j] + lengths[i, j], out=paths[i])
+    return bool((paths < before).any())
+
+
+def _optimality(design: Design[Any, Any], bound: BoundPairs) -> list[Check]:
     cost, witness = design.problem.cost, design.witness
     loss = float_ceil(_expected_loss(design.channel.limbs, cost))
     checks = [Check("expected loss", loss, design.upper, exact=True, detail="summed in integers")]
     if design.lower is None:
         return checks
-    bound, _ = _bound_pairs(design.problem.space, design.guarantee, None)
     proven, strange = _lower_bound(cost, bound, design.guarantee.epsilon, witness)
     count = f"{0 if witness is None else len(witness.value)} multipliers"
     return [
@@ -223,27 +276,26 @@ def _beyond(factor: Fraction, bound: BoundPairs, groups: int) -> int:
     lengths = bound.lengths
     if factor >= 1 and bound.mask.sum() == len(lengths) * (len(lengths) - 1):
         return 0
-    paths = np.where(bound.mask, lengths, 1 << 60)
+    paths = np.where(bound.mask, lengths, _NO_PATH)
     np.fill_diagonal(paths, 0)
     edges = np.argwhere(bound.mask & ~implied_pairs(bound)).tolist()
     changed = groups == 1
     # Every entry is the length of some path at any time, so that stopping early proves nothing wrong.
     while changed and _longer(paths, lengths, factor):
-        before = paths.copy()
-        for i, j in edges:
-            np.minimum(paths[i], paths[j] + lengths[i, j], out=paths[i])
+        changed = _shorten(paths, edges, lengths)
         edges.reverse()
-        changed = bool((paths < before).any())
     return _longer(paths, lengths, factor) // 2
 
 
 def _longer(paths: NDArray[np.int64], lengths: NDArray[np.int64], factor: Fraction) -> int:
     """Count paths longer than ``factor`` times the distance: most by floats, with room for their roundings."""
+    # No path is so much longer than a positive length, and a factor of a file may be beyond the floats.
+    factor = min(factor, Fraction(1 << 64))
     close = paths > lengths * (float(factor) * (1 - 2.0**-50))
     if factor >= 1:
         close &= paths > lengths
     # Where there is no path, none is short enough.
-    longer = (paths > lengths * (float(factor) * (1 + 2.0**-50))) | (paths >= 1 << 59)
+    longer = (paths > lengths * (float(factor) * (1 + 2.0**-50))) | (paths >= _NO_PATH >> 1)
     close &= ~longer
     left = zip(paths[close].tolist(), lengths[close].tolist(), strict=True)
     top, bottom = factor.numerator, factor.denominator
@@ -299,21 +351,24 @@ def _lower_bound(
         strange = int((~right).sum())
         lengths = bound.lengths[source, target]
         columns = (witness.report, source, target, lengths)
-        prices = _units(witness.value[right], bits)
+        values = witness.value[right]
+        prices = zip(values.tolist(), _units(values, bits), strict=True)
         growth: dict[int, int] = {}
         far: dict[int, bool] = {}
-        for price, k, s, t, length in zip(
+        for (value, price), k, s, t, length in zip(
             prices, *(c[right].tolist() for c in columns), strict=True
         ):
             if length not in growth:
                 x = epsilon * Fraction(length, 2**bound.scale_bits)
                 growth[length] = exp_ceil(min(x, _FAR), _BITS)
                 far[length] = x > _FAR
-            if price and far[length]:
+            if value and far[length]:
                 # No float could pay for it, and no multiplier needs it.
                 strange += 1
                 continue
             # A price rounded down is a price as good as any: only what it costs is rounded up.
             rows[labels[s]][k] += price
             rows[labels[t]][k] += -price * growth[length] >> _BITS
-    return float_floor(Fraction(sum(min(row) for row in rows)) / Fraction(2) ** bits), strange
+    # No loss is negative, whatever the multipliers prove.
+    proven = max(Fraction(0), Fraction(sum(min(row) for row in rows)) / Fraction(2) ** bits)
+    return float_floor(proven), strange

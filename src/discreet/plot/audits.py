@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.plot._ground import BLUE, FAINT, INK, VERMILION, axes_or_new, plain
+from discreet.plot.style import BLUE, FAINT, INK, VERMILION, axes_or_new, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from matplotlib.axes import Axes
 
-    from discreet.evaluate.audit import Audit
+    from discreet.evaluate.audit.audit import Audit
 
 __all__ = ["plot_audits"]
 
@@ -31,7 +31,7 @@ def plot_audits(audits: Mapping[str, Audit], *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     audits
-        Name -> what :func:`discreet.evaluate.audit.audit` returned, all for one parameter, epsilon or rho.
+        Name -> what :func:`discreet.evaluate.audit.audit.audit` returned, all for one parameter, epsilon or rho.
     ax
         Axes to draw on.
 
@@ -49,7 +49,7 @@ def plot_audits(audits: Mapping[str, Audit], *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from discreet.core.guarantee import PureDP
-    >>> from discreet.evaluate.audit import audit
+    >>> from discreet.evaluate.audit.audit import audit
     >>> def answer(truth, bits):
     ...     return truth ^ (bits.randrange(4) == 0)
     >>> claims = {"1.1": PureDP("1.1", "replace-one"), "1": PureDP(1, "replace-one")}

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.channel import Channel
+from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
-from discreet.plot._ground import BLUE, FAINT, GREY, VERMILION, axes_or_new, plain
+from discreet.plot.style import BLUE, FAINT, GREY, VERMILION, axes_or_new, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.anchored import AnchoredChannel
+    from discreet.core.channels.implicit import AnchoredChannel
 
 __all__ = ["chances", "plot_channel_row"]
 
@@ -71,7 +71,7 @@ def plot_channel_row(
 
     Examples
     --------
-    >>> from discreet.core.channel import Channel
+    >>> from discreet.core.channels.channel import Channel
     >>> line = Channel.from_weights([[2**61, 2**61, 0], [0, 2**62, 0], [0, 2**61, 2**61]])
     >>> ax = plot_channel_row(line, [(0, 0), (1, 0), (2, 0)], 0, unit="km")
     >>> ax.get_xlabel()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.plot._ground import BLUE, FAINT, GREEN, GREY, PURPLE, VERMILION, axes_or_new, plain
+from discreet.plot.style import BLUE, FAINT, GREEN, GREY, PURPLE, VERMILION, axes_or_new, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,8 +57,8 @@ def plot_selection(
     Examples
     --------
     >>> from fractions import Fraction
-    >>> from discreet.submodular.problem import Selection, Statement
-    >>> statement = Statement(3, 1, 2, True, Fraction(1), "add-remove-one")
+    >>> from discreet.submodular.problem import Selection, ChoiceFacts
+    >>> statement = ChoiceFacts(3, 1, 2, True, Fraction(1), "add-remove-one")
     >>> ax = plot_selection(Selection(((2, 0), (0, 0)), statement), [(0, 0), (1, 0), (2, 1)])
     >>> [part.get_offsets().tolist() for part in ax.collections if part.get_label() == "chosen"]
     [[[0.0, 0.0], [2.0, 1.0]]]

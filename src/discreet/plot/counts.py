@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.result import region_names
-from discreet.plot._ground import BLUE, FAINT, GREY, INK, axes_or_new, plain
+from discreet.plot.style import BLUE, FAINT, GREY, INK, axes_or_new, plain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.hierarchy import RegionCounts
-    from discreet.hierarchy._query import Answers
+    from discreet.hierarchy.query import CountAnswers
 
 __all__ = ["plot_answers", "plot_counts"]
 
@@ -91,7 +91,7 @@ def plot_counts(
     return ax
 
 
-def plot_answers(answers: Answers, *, ax: Axes | None = None) -> Axes:
+def plot_answers(answers: CountAnswers, *, ax: Axes | None = None) -> Axes:
     """Draw answers to a question, one row a region, with the interval that each comes with.
 
     Parameters
@@ -112,9 +112,9 @@ def plot_answers(answers: Answers, *, ax: Axes | None = None) -> Axes:
     >>> from fractions import Fraction
     >>> from discreet import Tree
     >>> from discreet.hierarchy import Frame
-    >>> from discreet.hierarchy._query import Answers
+    >>> from discreet.hierarchy.query import CountAnswers
     >>> frame = Frame(Tree.from_paths([("GA",), ("NY",)]), 5, "private")
-    >>> ax = plot_answers(Answers(frame, np.array([1, 2]), np.array([7, -1]), np.array([3, 3]), Fraction("0.95")))
+    >>> ax = plot_answers(CountAnswers(frame, np.array([1, 2]), np.array([7, -1]), np.array([3, 3]), Fraction("0.95")))
     >>> [label.get_text() for label in ax.get_yticklabels()], ax.get_xlabel()
     (['NY', 'GA'], 'answer, with intervals of 95 %')
     """

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.plot._ground import (
+from discreet.plot.style import (
     BLUE,
     GREEN,
     GREY,
@@ -16,6 +17,7 @@ from discreet.plot._ground import (
     VERMILION,
     axes_or_new,
     label_ends,
+    log_scale,
     plain,
 )
 
@@ -117,7 +119,7 @@ def plot_frontier(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes: the parameter on a logarithmic scale, losses from zero.
+        The axes: the parameter on a logarithmic scale, which is linear near a zero, losses from zero.
 
     Raises
     ------
@@ -133,7 +135,6 @@ def plot_frontier(
     if not curves:
         raise InvalidProblemError("curves", "one curve or more", "none")
     ax = axes_or_new(ax)
-    ax.set_xscale("log")
     baselines = 0
     ends: list[tuple[float, float, str, str]] = []
     for curve in curves:
@@ -146,7 +147,8 @@ def plot_frontier(
                 curve.epsilons, 0, curve.losses, color=BLUE, alpha=0.07, linewidth=0, zorder=0
             )
     ax.set_ylim(bottom=0)
-    ticks = sorted({epsilon for curve in curves for epsilon in curve.epsilons})
+    ticks = sorted({each for curve in curves for each in curve.epsilons if math.isfinite(each)})
+    log_scale(ax, "x", ticks)
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.set_xlabel(f"{parameter} per {unit}" if unit else parameter)
@@ -167,7 +169,7 @@ def plot_bounds(
     Parameters
     ----------
     iterations
-        What ``on_iteration`` was called with, in order: anything with ``lower`` and ``upper``. Bounds that are not
+        What ``on_progress`` was called with, in order: anything with ``lower`` and ``upper``. Bounds that are not
         known yet, ``None`` or infinite, are left out.
     seconds
         When each iteration ended; by default they are counted.

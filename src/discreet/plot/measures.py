@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.core.errors import InvalidProblemError
-from discreet.plot._ground import (
+from discreet.plot.style import (
     BLUE,
     GREEN,
     GREY,
@@ -13,6 +13,7 @@ from discreet.plot._ground import (
     VERMILION,
     axes_or_new,
     label_ends,
+    log_scale,
     plain,
 )
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from discreet.evaluate.utility.frontier import Point
+    from discreet.evaluate.utility.measure import Point
 
 __all__ = ["plot_points"]
 
@@ -42,7 +43,7 @@ def plot_points(
     Parameters
     ----------
     points
-        What :func:`discreet.evaluate.utility.frontier.frontier` returned.
+        What :func:`discreet.evaluate.utility.measure.frontier` returned.
     parameter
         What the parameter is called.
     ax
@@ -51,7 +52,7 @@ def plot_points(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes: the parameter on a logarithmic scale, the measure from zero.
+        The axes: the parameter on a logarithmic scale, which is linear near a zero, the measure from zero.
 
     Raises
     ------
@@ -61,7 +62,7 @@ def plot_points(
     Examples
     --------
     >>> from discreet.evaluate.intervals import Estimate
-    >>> from discreet.evaluate.utility.frontier import frontier
+    >>> from discreet.evaluate.utility.measure import frontier
     >>> from discreet.evaluate.utility.measure import Measure
     >>> noise = {"laplace": lambda epsilon: Measure("error", Estimate.computed(1 / epsilon))}
     >>> ax = plot_points(frontier(noise, [1, 2]))
@@ -71,7 +72,6 @@ def plot_points(
     if not points:
         raise InvalidProblemError("points", "one point or more", "none")
     drawn = axes_or_new(ax)
-    drawn.set_xscale("log")
     ends = []
     for at, method in enumerate(dict.fromkeys(point.method for point in points)):
         color, marker, dashes = _STYLES[at % len(_STYLES)]
@@ -95,6 +95,7 @@ def plot_points(
         ends.append((where[-1], values[-1].value, method, color))
     drawn.set_ylim(bottom=0)
     ticks = sorted({float(point.parameter) for point in points})
+    log_scale(drawn, "x", ticks)
     drawn.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     drawn.minorticks_off()
     drawn.set_xlabel(parameter)

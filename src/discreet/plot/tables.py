@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.plot._ground import BLUE, FAINT, GREY, INK, VERMILION, axes_or_new, plain
+from discreet.plot.style import BLUE, FAINT, GREY, INK, VERMILION, axes_or_new, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

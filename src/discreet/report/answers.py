@@ -10,8 +10,8 @@ from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
-    from discreet.hierarchy._query import Answers
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.query import CountAnswers
 
 __all__ = ["chapter"]
 
@@ -24,7 +24,7 @@ _ROWS = 40
 
 
 def chapter(
-    answers: Answers,
+    answers: CountAnswers,
     *,
     measured: Measured,
     people: bool = False,

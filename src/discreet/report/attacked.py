@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.evaluate.attack.finding import Attacked, Finding
-    from discreet.evaluate.audit import Audit
+    from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.intervals import Estimate
 
 __all__ = ["attack_row", "chapter", "section"]

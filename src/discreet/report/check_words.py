@@ -7,6 +7,15 @@ import re
 __all__ = ["MEANINGS", "meaning"]
 
 MEANINGS: dict[str, str] = {
+    # Choices.
+    "statement off the matroid": "Whether the stated numbers of candidates and of choices are those of the matroid.",
+    "unknown elements": "Chosen candidates that are not in the ground set.",
+    "elements chosen twice": "Candidates that come twice in the choice.",
+    "unknown kinds": "Chosen kinds that there are not.",
+    "sets that may not be chosen": "Whether the matroid forbids the chosen set.",
+    "elements short of a base": "How many candidates the choice has more or less than the matroid's largest sets.",
+    "accountant's lines unproved": "Rules of composition that do not prove what the file says that they prove.",
+    "guarantees that no line implies": "Whether no rule of composition gives the guarantee.",
     # Channels with a table.
     "row sums off": "Rows of whole numbers that do not add up to the total that makes chances of them.",
     "zeros beside positives": "Reports that one secret can give and another that is bound to it cannot: one such "
@@ -38,6 +47,8 @@ MEANINGS: dict[str, str] = {
     "column inequalities violated": "Weights written one by one that are larger, beside those of a bound secret, than "
     "the guarantee allows.",
     "total inequalities violated": "Row totals that differ by more than their part of epsilon allows.",
+    "constrained pairs not covered": "Pairs within the radius for which no chain of the links in the file stands, and "
+    "links that are no such pairs.",
     "facts misstated in the scope": "Whether what the file says of its places, and of pairs far apart, is not so.",
     # Counts and kept measurements.
     "numbers that are not whole": "Counts that are no whole numbers.",
@@ -52,13 +63,19 @@ MEANINGS: dict[str, str] = {
     "rho spent on the worst path": "What the stated noise costs a person who is counted in every level: it may not "
     "exceed the stated rho.",
     "regions with other noise than their level": "Regions whose noise differs from the one reckoned with.",
+    "values where nothing was measured": "Numbers that stand where the record says that nothing was measured: no noise "
+    "protects them.",
+    "counts that nothing measured": "Regions without a measurement of their own whose counts are not those of the "
+    "regions below them, and lowest regions without a measurement.",
+    "claims without a measurement": "Guarantees whose record names no noise at all.",
+    "tables held to no promise": "Tables whose record promises nothing, so that no number was checked.",
     # Tables of rows.
-    "classes smaller than k": "Groups of rows that look alike, of fewer than k rows.",
-    "classes of fewer than k persons": "Groups of rows that look alike, of fewer than k persons.",
-    r"classes with fewer than \d+ values of .+": "Groups of rows that look alike, and whose sensitive column has fewer "
+    "classes smaller than k": "Equivalence classes, of fewer than k rows.",
+    "classes of fewer than k persons": "Equivalence classes, of fewer than k persons.",
+    r"classes with fewer than \d+ values of .+": "Equivalence classes, and whose sensitive column has fewer "
     "different values than asked.",
     "distance of a class in .+": "How far the sensitive values of a group are from those of the whole table, at worst.",
-    "classes that fail .+": "Groups of rows that look alike, and do not hold what was asked of a column.",
+    "classes that fail .+": "Equivalence classes, and do not hold what was asked of a column.",
     "published rows that no row of the original explains": "Rows that are no row of the original, generalized, or that "
     "one original row would have to stand for twice.",
     "published columns that are not in the original": "Columns that nobody can trace back to the original.",
@@ -76,7 +93,7 @@ def meaning(name: str) -> str:
     Examples
     --------
     >>> meaning("classes with fewer than 3 values of disease").partition(",")[0]
-    'Groups of rows that look alike'
+    'Equivalence classes'
     >>> meaning("sheep")
     ''
     """

@@ -15,8 +15,8 @@ from discreet.report.page import make_chapter
 from discreet.report.submodular import Ground
 from discreet.report.trying import audit_choice, try_choice
 from discreet.submodular import FacilityLocation, UniformMatroid, release
-from discreet.submodular.baselines import LazyGreedy
 from discreet.submodular.methods import METHODS
+from discreet.submodular.methods.baselines import LazyGreedy
 
 if TYPE_CHECKING:
     from discreet.report.page import Chapter
@@ -123,7 +123,7 @@ def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int =
 def values(
     name: str, f: FacilityLocation, matroid: UniformMatroid, repeats: int
 ) -> tuple[float, ...]:
-    """Average the true value of a method's choices at each epsilon: for made data only.
+    """Average the true value of a method's choices at each epsilon: for synthetic data only.
 
     Parameters
     ----------

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 from discreet.core.guarantee import MetricDP
 from discreet.metricdp import design
-from discreet.metricdp.baselines import BestConstant, Exponential, PlanarLaplace, bayes_remap
+from discreet.metricdp.methods.baselines import (
+    BestConstant,
+    Exponential,
+    PlanarLaplace,
+    bayes_remap,
+)
 
 if TYPE_CHECKING:
     from discreet.metricdp.part import Method
@@ -45,7 +50,7 @@ def compare(problem: Problem, guarantee: MetricDP) -> list[tuple[str, float]]:
 
     Examples
     --------
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> from discreet.metricdp import Problem
     >>> line = Problem(MetricSpace.grid(1, 4, cell=1, unit="km"), utility_loss="euclidean")
     >>> [(name, round(loss, 3)) for name, loss in compare(line, MetricDP(1, unit="km"))][-1]

@@ -1,4 +1,4 @@
-"""Counts for the demo: a made census, its release, and every quick method at some budgets, several draws each."""
+"""Counts for the demo: a synthetic census, its release, and every quick method at some budgets, several draws each."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from discreet.artefact import save_counts
 from discreet.core.guarantee import PureDP
 from discreet.datasets.census import made_census
-from discreet.evaluate.asked import AuditRequest
-from discreet.evaluate.audit_hierarchy import audit_counts
+from discreet.evaluate.audit.hierarchy import audit_counts
+from discreet.evaluate.audit.request import AuditRequest
 from discreet.hierarchy import GroupSizes, RegionCounts, diagnose, release
-from discreet.hierarchy.methods import METHODS, method_named
+from discreet.hierarchy.methods import quick_methods
 from discreet.report.hierarchy import MethodError
 from discreet.report.page import make_chapter
 from discreet.report.trying import try_counts
@@ -25,28 +25,25 @@ if TYPE_CHECKING:
 
     from discreet.report.page import Chapter
 
-__all__ = ["Counted", "compare_counts", "count_demo", "quick_methods"]
+__all__ = ["CountsDemo", "compare_counts", "count_demo"]
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 SHOWN = 1.0
 DRAWS = 2
-
-_SLOW = frozenset({"m_c", "m_dp_op", "m_h"})
-"""Methods that solve integer programs cell by cell: exact references, for small trees."""
 
 _LEAD = (
     "A census office counts households by size in every state and county. It wants to publish whole numbers that add "
     "up, and nobody who reads them should learn whether any one person was counted."
 )
 _MADE = (
-    "The census on this page is made: {groups:,} households in {regions} regions. That is why the true counts may be "
-    "drawn beside the published ones here. Which households exist is public; how many live in each is not."
+    "The census on this page is synthetic: {groups:,} households in {regions} regions. So the true counts may be drawn "
+    "beside the published ones here. Which households exist is public; how many live in each is not."
 )
 
 
 @final
 @dataclass(frozen=True)
-class Counted:
+class CountsDemo:
     """The chapter, and the file beside it.
 
     Parameters
@@ -61,21 +58,6 @@ class Counted:
     artefact: Path
 
 
-def quick_methods() -> tuple[str, ...]:
-    """Name the methods with a guarantee that are quick at any size, sorted.
-
-    Examples
-    --------
-    >>> "m_c_dp" in quick_methods(), "m_c_ch" in quick_methods()
-    (True, False)
-    """
-    return tuple(
-        name
-        for name in sorted(METHODS)
-        if name not in _SLOW and not getattr(method_named(name), "unproven", "")
-    )
-
-
 def compare_counts(
     data: GroupSizes,
     methods: Sequence[str],
@@ -83,12 +65,12 @@ def compare_counts(
     *,
     draws: int = DRAWS,
 ) -> list[MethodError]:
-    """Release made data by several methods at several budgets, and average their errors over some draws.
+    """Release synthetic data by several methods at several budgets, and average their errors over some draws.
 
     Parameters
     ----------
     data
-        Made data: errors of real data are private.
+        Synthetic data: errors of real data are private.
     methods
         Names of methods.
     epsilons
@@ -104,8 +86,8 @@ def compare_counts(
     found = []
     for method in methods:
         for epsilon in epsilons:
-            asked = PureDP(epsilon, neighbors="add-remove-person")
-            seen = [diagnose(data, release(data, asked, method=method)) for _ in range(draws)]
+            guarantee = PureDP(epsilon, neighbors="add-remove-person")
+            seen = [diagnose(data, release(data, guarantee, method=method)) for _ in range(draws)]
             l1 = np.mean([one.l1 for one in seen], axis=0)
             bias = tuple(
                 None
@@ -124,8 +106,8 @@ def count_demo(
     counties: int = 60,
     groups: int = 60_000,
     epsilons: Sequence[float] = EPSILONS,
-) -> Counted:
-    """Publish a made census, compare the methods on it, and make the chapter.
+) -> CountsDemo:
+    """Publish a synthetic census, compare the methods on it, and make the chapter.
 
     Parameters
     ----------
@@ -138,7 +120,7 @@ def count_demo(
 
     Returns
     -------
-    Counted
+    CountsDemo
         The chapter and the file.
     """
     made = made_census(states=states, counties=counties, groups=groups, max_size=20, outliers=8)
@@ -154,7 +136,7 @@ def count_demo(
     chapter = make_chapter(
         "hierarchy",
         out,
-        title="A made census",
+        title="A synthetic census",
         anchor="census",
         lead=(_LEAD, _MADE.format(groups=groups, regions=made.tree.n)),
         truth=RegionCounts(data.frame, data.node_counts()),
@@ -165,4 +147,4 @@ def count_demo(
         attacked=try_counts(data, promise),
         audits=(audited,),
     )
-    return Counted(chapter, file)
+    return CountsDemo(chapter, file)

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.artefact import save
 from discreet.core.guarantee import MetricDP
-from discreet.core.metric import MetricSpace
+from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets import made_city
 from discreet.metricdp import Direct, Problem, design
 from discreet.plot import Curve
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.datasets import City
+    from discreet.evaluate.attack.finding import Attacked
     from discreet.report.page import Chapter
 
 __all__ = ["Demo", "build_demo", "traffic"]
@@ -125,6 +126,7 @@ def build_demo(
     runs: int = 6,
     households: int = 60_000,
     patients: int = 1_500,
+    attack_mode: Callable[[str], Attacked] | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Demo:
     """Make the demo: ``index.html``, two channels, a mechanism, ``census.parquet`` and ``patients.csv``.
@@ -147,6 +149,9 @@ def build_demo(
         Size of the made census.
     patients
         Rows of the made table of patients.
+    attack_mode
+        Attacks the mode ``"sound"`` or ``"published"`` of a small location service; without it the page has no attacks
+        on the service.
     on_progress
         Called with a sentence before each part.
 
@@ -172,7 +177,7 @@ def build_demo(
     chapters = [
         _city_chapter(city, files[0], watch),
         _grid_chapter(rows, columns, files[1], watch),
-        _service_chapter(city, service, watch),
+        _service_chapter(city, service, watch, attack_mode),
         _choice_chapter(people, runs, watch),
         _census_chapter(households, tables[0], watch),
         _patient_chapter(patients, tables[1], watch),
@@ -243,11 +248,16 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
     )
 
 
-def _service_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
+def _service_chapter(
+    city: City,
+    file: Path,
+    watch: _Watch,
+    attack_mode: Callable[[str], Attacked] | None,
+) -> Chapter:
     watch.begin(
         "Designing what a location service publishes for the roads of the city, and attacking it"
     )
-    made = service_demo(city, file)
+    made = service_demo(city, file, attack_mode)
     watch.end("service")
     return made
 

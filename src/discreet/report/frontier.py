@@ -13,7 +13,7 @@ from discreet.report.words import number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.evaluate.utility.frontier import Point
+    from discreet.evaluate.utility.measure import Point
 
 __all__ = ["chapter"]
 
@@ -33,7 +33,7 @@ def chapter(
     Parameters
     ----------
     points
-        What :func:`discreet.evaluate.utility.frontier.frontier` returned.
+        What :func:`discreet.evaluate.utility.measure.frontier` returned.
     parameter
         What the parameter is called.
     title, anchor

@@ -1,23 +1,24 @@
 """The chapter of published counts: what is promised, what the tables look like, how noisy they are, and the proof.
 
 Of a release it shows what the guarantee covers and nothing else. The true counts are drawn beside it, and methods are
-compared, only where somebody hands them over: for made data.
+compared, only where they are given: for synthetic data.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP
-from discreet.hierarchy._noise_sum import Term, half_width
+from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.result import region_names
 from discreet.report.attacked import section
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.hierarchy_figures import (
+    MethodError,
     draw_biases,
     draw_errors,
     draw_multiples,
@@ -32,35 +33,12 @@ if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
     from discreet.core.outcome import Release
     from discreet.evaluate.attack.finding import Attacked
-    from discreet.evaluate.audit import Audit
+    from discreet.evaluate.audit.audit import Audit
     from discreet.hierarchy.result import RegionCounts
 
 __all__ = ["MethodError", "chapter"]
 
 _COVERAGE = Fraction(19, 20)
-
-
-@final
-@dataclass(frozen=True)
-class MethodError:
-    """How far one method was from the truth on made data, at one budget.
-
-    Parameters
-    ----------
-    method
-        Its name.
-    epsilon
-        The budget.
-    l1
-        Sum of absolute errors of each level, the root first; a mean over some draws of noise.
-    bias
-        Mean signed error over the cells of each level that are truly zero, where there are some.
-    """
-
-    method: str
-    epsilon: float
-    l1: tuple[float, ...]
-    bias: tuple[float | None, ...]
 
 
 def chapter(
@@ -93,15 +71,15 @@ def chapter(
         The true counts of *made* data, drawn beside the published ones. Never those of real people: the page is
         for everybody.
     errors
-        Errors of methods on made data, drawn and listed where there are some.
+        Errors of methods on synthetic data, drawn and listed where there are some.
     shown
         The budget of the table of methods and of the drawing of biases.
     artefact
         Name of the file that holds the table, for the command that checks it.
     seconds
-        How long each step took; only for made data, since times may depend on records.
+        How long each step took; only for synthetic data, since times may depend on records.
     attacked, audits
-        What was tried against it, on made data: attacks that know the truth are private.
+        What was tried against it, on synthetic data: attacks that know the truth are private.
 
     Returns
     -------
@@ -172,7 +150,9 @@ def _width(parameters: Mapping[str, Any], scale: str) -> str:
         return ""
     # One size is the difference of two survival counts.
     count = 2 if parameters["kind"] == "survival" else 1
-    width = half_width({Term(1, Fraction(scale)): count}, parameters["noise"], _COVERAGE)
+    width = half_width(
+        {Term(1, to_fraction(scale, "scale")): count}, parameters["noise"], _COVERAGE
+    )
     return f"±{width:,}"
 
 

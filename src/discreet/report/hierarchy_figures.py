@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.plot._ground import BLUE, FAINT, GREEN, GREY, INK, PURPLE, VERMILION
+from discreet.plot.style import BLUE, FAINT, GREEN, GREY, INK, PURPLE, VERMILION, log_scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,21 +16,43 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from discreet.report.hierarchy import MethodError
 
-__all__ = ["draw_biases", "draw_errors", "draw_multiples", "draw_scatter"]
+__all__ = ["MethodError", "draw_biases", "draw_errors", "draw_multiples", "draw_scatter"]
 
 _MARKED: dict[str, tuple[str, str, Any]] = {
-    "m_c_dp": (BLUE, "o", "-"),
-    "top_down_cumulative": (GREEN, "^", (0, (3, 1.5, 1, 1.5))),
-    "m_h_dp": (VERMILION, "s", (0, (5, 2))),
-    "bottom_up_cumulative": (PURPLE, "D", (0, (1, 1.2))),
+    "m-c-dp": (BLUE, "o", "-"),
+    "top-down-cumulative": (GREEN, "^", (0, (3, 1.5, 1, 1.5))),
+    "m-h-dp": (VERMILION, "s", (0, (5, 2))),
+    "bottom-up-cumulative": (PURPLE, "D", (0, (1, 1.2))),
     "raw": (INK, "v", (0, (7, 3))),
 }
 """Methods that stand for their kind, with color, marker and dashes; the others are grey."""
 
 _FEWEST_SIZES, _MOST_SIZES = 7, 30
 _PER_ROW = 3
+
+
+@final
+@dataclass(frozen=True)
+class MethodError:
+    """How far one method was from the truth on synthetic data, at one budget.
+
+    Parameters
+    ----------
+    method
+        Its name.
+    epsilon
+        The budget.
+    l1
+        Sum of absolute errors of each level, the root first; a mean over some draws of noise.
+    bias
+        Mean signed error over the cells of each level that are truly zero, where there are some.
+    """
+
+    method: str
+    epsilon: float
+    l1: tuple[float, ...]
+    bias: tuple[float | None, ...]
 
 
 def draw_multiples(
@@ -111,13 +134,16 @@ def draw_errors(figure: Figure, errors: Sequence[MethodError]) -> None:
     levels = len(errors[0].l1)
     for level in range(levels):
         ax = figure.add_subplot(1, levels, level + 1)
+        # A method without any error has no place on a logarithmic scale; half a group stands for it.
+        seen = {(e.method, e.epsilon): max(e.l1[level], 0.5) for e in errors}
         for method in methods:
-            own = sorted((e.epsilon, e.l1[level]) for e in errors if e.method == method)
+            own = sorted(
+                (epsilon, error) for (name, epsilon), error in seen.items() if name == method
+            )
             color, marker, dashes = _MARKED.get(method, (FAINT, "", "-"))
-            # A method without any error has no place on a logarithmic scale; half a group stands for it.
             ax.plot(
                 [epsilon for epsilon, _ in own],
-                [max(error, 0.5) for _, error in own],
+                [error for _, error in own],
                 color=color,
                 marker=marker,
                 ls=dashes,
@@ -125,8 +151,8 @@ def draw_errors(figure: Figure, errors: Sequence[MethodError]) -> None:
                 lw=1.6 if method in _MARKED else 0.9,
                 label=method if method in _MARKED else None,
             )
-        ax.set_xscale("log")
-        ax.set_yscale("log")
+        log_scale(ax, "x", [epsilon for _, epsilon in seen])
+        log_scale(ax, "y", seen.values())
         ax.set_title(f"level {level + 1}", fontsize=8, loc="left", color=INK)
         ax.set_xlabel("epsilon", fontsize=8, color=GREY)
         if not level:

@@ -18,7 +18,7 @@ from discreet.report.words import number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.evaluate.audit import Audit
+    from discreet.evaluate.audit.audit import Audit
 
 __all__ = ["Judged", "audit_row", "chapter", "panel"]
 
@@ -63,7 +63,7 @@ def audit_row(found: Audit) -> Judged:
     Examples
     --------
     >>> from discreet.core.guarantee import PureDP
-    >>> from discreet.evaluate.audit import audit
+    >>> from discreet.evaluate.audit.audit import audit
     >>> flip = audit(
     ...     lambda x, bits: x ^ (bits.randrange(4) == 0), [(0, 1)], PureDP(1, "replace-one"), strength="exact"
     ... )

@@ -1,7 +1,7 @@
 """The chapter of an anonymized table: what is promised, what rows became, what it costs, what it does not promise.
 
 A chapter of real rows holds nothing of the original and no loss: both are for the curator. Rows beside their originals
-and curves of losses are for made data: they are options that the caller gives.
+and curves of losses are for synthetic data: they are options that the caller gives.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from discreet.core.outcome import Anonymization
     from discreet.evaluate.attack.finding import Attacked
-    from discreet.evaluate.audit import Audit
+    from discreet.evaluate.audit.audit import Audit
 
 __all__ = ["Example", "LossCurve", "chapter"]
 
@@ -103,15 +103,15 @@ def chapter(
     names
         Columns of the examples.
     examples
-        Rows of made data, before and after.
+        Rows of synthetic data, before and after.
     curves
-        Losses on made data.
+        Losses on synthetic data.
     curves_note
         What they are about, plain text.
     artefact
         The file as a reader would type it.
     attacked, audits
-        What was tried against it, on made data: attacks that know the original are private.
+        What was tried against it, on synthetic data: attacks that know the original are private.
 
     Returns
     -------

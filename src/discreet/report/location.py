@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from discreet.core.errors import InvalidProblemError
 from discreet.plot import plot_channel_row
-from discreet.plot._ground import FAINT
+from discreet.plot.style import FAINT
 from discreet.report.attacked import section
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template

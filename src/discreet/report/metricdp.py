@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.exact import decimal_up, text_ceil, text_floor
+from discreet.core.exact import decimal_up, text_ceil, text_floor, to_fraction
 from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
 from discreet.report.compare import compare
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.core.outcome import Design
     from discreet.evaluate.attack.finding import Attacked
-    from discreet.evaluate.audit import Audit
-    from discreet.metricdp.bound import Multipliers
+    from discreet.evaluate.audit.audit import Audit
+    from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
     from discreet.report.maps import MapView
 
@@ -215,7 +215,7 @@ def _places(design: Design[Problem, Multipliers], loss_unit: str) -> Places | No
         return None
     plane = np.asarray(space.points)
     if space.metric == "haversine":
-        from discreet.core.geo import to_plane
+        from discreet.core.spaces.geography import to_plane
 
         kilometers = to_plane(plane, plane.mean(axis=0))
         plane = kilometers * (1000 if space.unit == "m" else 1)
@@ -360,7 +360,7 @@ def _numbers(
         ("status", design.status),
     ]
     rows += [
-        (name, f"{float(Fraction(parameters[name])):.3g}")
+        (name, f"{float(to_fraction(parameters[name], name)):.3g}")
         for name in ("delta", "theta", "limbs")
         if name in parameters
     ]

@@ -36,7 +36,6 @@ CHAPTERS: Mapping[str, str] = {
     "attack": "discreet.report.attacked:chapter",
     "budget": "discreet.report.budget:chapter",
     "comparison": "discreet.report.comparison:chapter",
-    "experiment": "discreet.report.experiment:chapter",
     "frontier": "discreet.report.frontier:chapter",
     "hierarchy": "discreet.report.hierarchy:chapter",
     "kanonymity": "discreet.report.kanonymity:chapter",
@@ -170,8 +169,18 @@ def write_report(
     *,
     title: str = "A privacy mechanism, with its proof",
     lead: Sequence[str] = (),
+    private: bool = False,
 ) -> Path:
-    """Render a report and write it, whole or not at all; parameters as in :func:`render_report`.
+    """Render a report and write it, whole or not at all.
+
+    Parameters
+    ----------
+    chapters, title, lead
+        As in :func:`render_report`.
+    path
+        The file.
+    private
+        Make it readable for its owner alone: for what was computed from private data.
 
     Returns
     -------
@@ -193,24 +202,25 @@ def write_report(
     ...     "No design." in write_report([chapter], f"{folder}/report.html").read_text(encoding="utf-8")
     True
     """
-    from discreet.artefact._write import put_file
+    from discreet.artefact.placing import put_file
 
     target = Path(path)
-    put_file(target, render_report(chapters, title=title, lead=lead).encode())
+    page = render_report(chapters, title=title, lead=lead).encode()
+    put_file(target, page, private=private)
     return target
 
 
-def render_template(name: str, **values: Any) -> str:  # noqa: ANN401 - a template takes what it names
-    """Render one of this package's templates, with escaping on and names checked."""
-    return _environment().get_template(name).render(**values)
+def render_template(name: str, *, package: str = "discreet.report", **values: Any) -> str:  # noqa: ANN401 - a template takes what it names
+    """Render a template of a package's folder ``templates``, with escaping on and names checked."""
+    return _environment(package).get_template(name).render(**values)
 
 
 @cache
-def _environment() -> Environment:
+def _environment(package: str) -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
-        loader=PackageLoader("discreet.report"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

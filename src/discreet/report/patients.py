@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -11,9 +10,9 @@ from discreet.core.guarantee import KAnonymity
 from discreet.core.tree import Tree
 from discreet.datasets.microdata import made_patients, zip_paths
 from discreet.kanonymity import anonymize
-from discreet.kanonymity._tables import read_problem
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.candidate import Limits
+from discreet.kanonymity.candidate import SearchLimits
+from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.losses import mean_loss
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from discreet.core.outcome import Anonymization
-    from discreet.kanonymity._anonymize import Diagnostics
+    from discreet.kanonymity.anonymize import AnonymizationDiagnostics
     from discreet.kanonymity.problem import Problem
     from discreet.report.page import Chapter
 
@@ -106,14 +105,14 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
     table = pl.DataFrame(made_patients(patients))
     tree = Tree.from_paths(zip_paths(), root="*")
     attributes = (Numeric("age", low=0, high=99), Categorical("sex"), Taxonomy("zip", tree))
-    made: Anonymization[pl.DataFrame, Diagnostics] = anonymize(
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = anonymize(
         table.with_row_index("row"),
         KAnonymity(SHOWN, QUASI),
         attributes=attributes,
         time_limit=seconds,
     )
     examples = _examples(table, made.table)
-    public: Anonymization[pl.DataFrame, Diagnostics] = _without(made, "row")
+    public: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = _without(made, "row")
     save_anonymous(public, file, attributes)
     problem = read_problem(table, QUASI, attributes, "ncp")
     strangers = pl.DataFrame(made_patients(patients, seed=OTHERS))
@@ -148,7 +147,7 @@ def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[
     seconds
         Time of each search.
     """
-    from discreet.kanonymity.search import search
+    from discreet.kanonymity.search.search import search
 
     cells = problem.n * problem.suppressed_cost
     best = [search(problem, k, time_limit=seconds) for k in ks]
@@ -158,10 +157,10 @@ def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[
         LossCurve("this library", tuple(ks), tuple(one.loss / cells for one in best), "optimum"),
     ]
     for name, label in _LABELS.items():
-        module, found = METHODS[name].split(":")
-        method = getattr(importlib.import_module(module), found)()
+        method = METHODS[name].make()
         losses = [
-            mean_loss(problem, method.solve(problem, k, Limits.within(seconds)).labels) for k in ks
+            mean_loss(problem, method.solve(problem, k, SearchLimits.within(seconds)).labels)
+            for k in ks
         ]
         curves.append(LossCurve(label, tuple(ks), tuple(losses)))
     return curves

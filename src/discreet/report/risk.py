@@ -72,7 +72,7 @@ def chapter(
 def _measures(one: Risk) -> dict[str, str]:
     return {
         "rows": f"{one.rows:,}",
-        "classes of rows that look alike": f"{one.classes:,}",
+        "equivalence classes": f"{one.classes:,}",
         "smallest class: k": f"{one.k:,}",
         "middle class": f"{one.median:,}",
         "largest class": f"{one.largest:,}",

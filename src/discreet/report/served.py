@@ -1,20 +1,19 @@
-"""The demo of a location service: designed for the roads of a made city, written to a file, attacked in both modes."""
+"""The demo of a location service: designed for the roads of a synthetic city, written to a file, and attacked."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.artefact import save_mechanism
 from discreet.core.guarantee import MetricDP
-from discreet.evaluate.attack.asked import AttackRequest
 from discreet.lrgeo import Mechanism, Region, design
 from discreet.report.location import chapter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from discreet.datasets import City
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from discreet.report.page import Chapter
 
 __all__ = ["service_demo"]
-
-_CLIENTS = 12
 
 _LEAD = (
     "Phones want to say where they are, to a service that must not learn it. It publishes one mechanism for its whole "
@@ -35,26 +32,30 @@ _MODES = (
 )
 
 
-def service_demo(city: City, file: Path) -> Chapter:
-    """Design for the roads of a made city, write the mechanism, and make the chapter.
+def service_demo(
+    city: City, file: Path, attack_mode: Callable[[str], Attacked] | None = None
+) -> Chapter:
+    """Design for the roads of a synthetic city, write the mechanism, and make the chapter.
 
     Parameters
     ----------
     city
-        A made city.
+        A synthetic city.
     file
         Where the mechanism goes.
+    attack_mode
+        Attacks the mode ``"sound"`` or ``"published"`` of a small service; ``None`` leaves the attacks out.
 
     Returns
     -------
     Chapter
-        With the attacks on both modes, where the extra ``service`` is installed.
+        With the attacks on both modes.
     """
     region = Region.from_roads(*city.tables(), spacing="0.5", planar=True)
     made = design(region, MetricDP(2, "km"), gap=0.1, time_limit=10, throw=False)
     mechanism = Mechanism.from_design(made)
     save_mechanism(mechanism, file)
-    attacked = _attacked_modes()
+    attacked = [] if attack_mode is None else _attacked_modes(attack_mode)
     return chapter(
         mechanism,
         region=region,
@@ -66,16 +67,8 @@ def service_demo(city: City, file: Path) -> Chapter:
     )
 
 
-def _attacked_modes() -> list[tuple[str, Attacked]]:
-    """Attack both modes; without the extra there is no traffic to attack."""
-    if find_spec("fastapi") is None or find_spec("httpx") is None:
-        return []
-    from discreet.cli.attack_places import attack_places
-
-    sound, published = (
-        attack_places(AttackRequest("lrgeo", mode=mode, trials=_CLIENTS))
-        for mode in ("sound", "published")
-    )
+def _attacked_modes(attack_mode: Callable[[str], Attacked]) -> list[tuple[str, Attacked]]:
+    sound, published = attack_mode("sound"), attack_mode("published")
     # Where nothing is sent, attacks on what is sent guess blindly: the first row says so for all.
     told = [one for one in sound.findings if not one.attack.startswith(("uploads", "discs"))]
     return [

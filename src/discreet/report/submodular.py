@@ -1,7 +1,7 @@
 """The chapter of a private choice: what is promised, what was chosen, what it costs, and how the guarantee adds up.
 
 A chapter of real records holds what the release holds and nothing else. Maps of people and curves of values are for
-made data, or for data that are public anyway: they are options that the caller gives.
+synthetic data, or for data that are public anyway: they are options that the caller gives.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.outcome import Release
     from discreet.evaluate.attack.finding import Attacked
-    from discreet.evaluate.audit import Audit
+    from discreet.evaluate.audit.audit import Audit
     from discreet.submodular.problem import Selection
 
 __all__ = ["Ground", "chapter"]
@@ -37,7 +37,7 @@ _WIDTH = 1000
 _MARGIN = 45
 
 _AUDITED = (
-    "The verifier went over this choice. Its method was replayed, every draw of it, on a few made records and all "
+    "The verifier went over this choice. Its method was replayed, every draw of it, on a few synthetic records and all "
     "their neighbors, in search of an event that the promise does not allow: nothing private was read for that. That a "
     "promise was not broken proves nothing."
 )
@@ -58,7 +58,7 @@ class Ground:
     places
         ``(n_elements, 2)`` coordinates, in any unit. Public.
     people
-        ``(n, 2)`` coordinates of records, or ``None``. **Drawn as they are**: for made data only.
+        ``(n, 2)`` coordinates of records, or ``None``. **Drawn as they are**: for synthetic data only.
     compared
         Elements to ring for comparison, such as those that a choice without noise would take. **Not private.**
     words
@@ -124,7 +124,7 @@ def chapter(
     value_name
         What the axis of values is called.
     attacked, audits
-        What was tried against it: attacks on made data, since they know the records, and audits, which know none.
+        What was tried against it: attacks on synthetic data, since they know the records, and audits, which know none.
 
     Returns
     -------

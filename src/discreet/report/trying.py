@@ -1,7 +1,7 @@
 """Quick attacks and audits for the panels of the demo: each on what its chapter shows, in a few seconds.
 
-Attacks on choices, counts and tables know the private data. These functions are for made data, and for designs, whose
-inputs are public.
+Attacks on choices, counts and tables know the private data. These functions are for synthetic data, and for designs,
+whose inputs are public.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.randomness import SeededBits
-from discreet.evaluate.asked import AuditRequest
 from discreet.evaluate.attack.finding import Attacked
+from discreet.evaluate.audit.request import AuditRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import PureDP
     from discreet.core.outcome import Anonymization, Design, Release
     from discreet.core.randomness import UniformSource
-    from discreet.evaluate.audit import Audit
+    from discreet.evaluate.audit.audit import Audit
     from discreet.hierarchy import GroupSizes
     from discreet.kanonymity.problem import Attribute
-    from discreet.metricdp.bound import Multipliers
+    from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
     from discreet.submodular import FacilityLocation, Matroid, Selection
 
@@ -59,7 +59,7 @@ def try_design(
         the same page.
     """
     from discreet.evaluate.attack.design import attack_channel
-    from discreet.evaluate.audit_metricdp import audit_channel
+    from discreet.evaluate.audit.metricdp import audit_channel
 
     problem = made.problem
     found = attack_channel(
@@ -106,7 +106,7 @@ def try_choice(
 
 
 def audit_choice(made: Release[Selection], matroid: Matroid) -> tuple[Audit, ...]:
-    """Audit a choice by the verifier, and its method by every draw on a few made records and all their neighbors.
+    """Audit a choice by the verifier, and its method by every draw on a few synthetic records and all their neighbors.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def audit_choice(made: Release[Selection], matroid: Matroid) -> tuple[Audit, ...
     tuple of Audit
         The verifier's, and the replay where the method is one that replays in seconds.
     """
-    from discreet.evaluate.audit_submodular import audit_choices
-    from discreet.evaluate.certified import certified
+    from discreet.evaluate.audit.audit import certified
+    from discreet.evaluate.audit.submodular import audit_choices
     from discreet.submodular import verify
     from discreet.submodular.methods import METHODS
 
@@ -203,7 +203,7 @@ def try_table(
     from discreet.evaluate.attack.inference import attack_inference
     from discreet.evaluate.attack.linkage import attack_linkage
     from discreet.evaluate.attack.people import people_of
-    from discreet.evaluate.certified import certified
+    from discreet.evaluate.audit.audit import certified
     from discreet.kanonymity.verify import classes_of
 
     inside = people_of(original, attributes, sensitive)

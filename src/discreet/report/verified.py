@@ -29,7 +29,7 @@ Limit = tuple[str, str]
 
 _ALONE = (
     "verify_standalone.py is one file of plain Python from the repository of discreet. It needs nothing but Python "
-    "3.11, shares no code with the package, and can be read in ten minutes."
+    "3.11, shares no code with the package, and can be read in a quarter of an hour."
 )
 _HAND = "A table needs no tool of ours: group its rows by these columns in any program, and count."
 _SAMPLED: Limit = (
@@ -66,7 +66,7 @@ _SNAPPED: Limit = (
 )
 _INFERRED: Limit = (
     "That nothing can be inferred.",
-    "Rows that look alike may share what nobody should learn. k-anonymity is no differential privacy.",
+    "The rows of an equivalence class may share a sensitive value. k-anonymity is no differential privacy.",
 )
 _COLUMNS: Limit = (
     "Anything about other columns.",
@@ -107,6 +107,17 @@ KINDS: Mapping[str, _Kind] = {
         ),
         f"{_ALONE} Beyond 5120 secrets it says that it does not check this kind.",
     ),
+    "choice": _Kind(
+        "a private choice: candidates that were chosen, and what could be chosen",
+        "The chosen candidates were compared with the matroid that is stored beside them: known, different, allowed "
+        "together, and as many as can be. From the public facts it was computed anew what each rule of the accountant "
+        "proves for so many draws, and whether one of them gives the guarantee.",
+        (
+            _DRAWN,
+            ("How much the choice is worth.", "Its value is computed from the records."),
+            _PUBLIC,
+        ),
+    ),
     "mechanism": _Kind(
         "the mechanism of a location service",
         "A client computes from this file with which chance it reports each place. For each two places that the "
@@ -125,7 +136,8 @@ KINDS: Mapping[str, _Kind] = {
         "counts by region and size",
         "The numbers were checked against each other: whole, not below zero, and adding up from the lowest regions to "
         "the whole. The noise that the record states was added up along each path from the root to a lowest region, "
-        "for that is where one person counts; it has to pay for the guarantee.",
+        "for that is where one person counts; it has to pay for the guarantee. Counts of a region without noise of its "
+        "own have to follow from those below it.",
         (
             _DRAWN,
             _OTHERS,
@@ -136,11 +148,12 @@ KINDS: Mapping[str, _Kind] = {
     "measurements": _Kind(
         "kept measurements: noisy counts that can be asked",
         "The noise of each region was compared with that of its level, and added up along each path from the root to a "
-        "lowest region, for that is where one person counts; it has to pay for the guarantee.",
+        "lowest region, for that is where one person counts (in a chain, in all regions of a level); it has to pay for "
+        "the guarantee. Where nothing was measured every value has to be 0.",
         (_DRAWN, _OTHERS, _PUBLIC),
     ),
     "anonymous-table": _Kind(
-        "a table of rows, generalized so that they look alike",
+        "a table of rows, generalized into equivalence classes",
         "The rows of the table were put into groups by the cells that somebody may know, as they are printed, and "
         "counted. What a group hides is what counts: the original was not needed for that.",
         (

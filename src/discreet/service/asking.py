@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, TypeVar, final
 import httpx
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
-from discreet.lrgeo import messages
-from discreet.lrgeo.messages import PROTOCOL, Refusal
+from discreet.lrgeo.messages import PROTOCOL, read_message
 from discreet.service.wire import JSON, MSGPACK, decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 __all__ = ["Server"]
 
-Record = TypeVar("Record")
+Read = TypeVar("Read")
 
 _MOST = 64 << 20
 """Bytes of an answer; more is given up while it comes."""
@@ -49,7 +49,7 @@ class Server:
     patience
         Seconds for which a server that does not answer, or is still designing, is asked again.
     allow_plain
-        Ask another machine over plain HTTP: whoever is on the way may then read and change what it says.
+        Ask another machine over plain HTTP: anybody on the way may then read and change what it says.
     transport
         Another way to reach it, for tests.
     sleep, clock
@@ -93,7 +93,7 @@ class Server:
 
     @property
     def is_exposed(self) -> bool:
-        """Whether whoever is on the way may change what it says: another machine, over plain HTTP."""
+        """Whether anybody on the way may change what it says: another machine, over plain HTTP."""
         parts = httpx.URL(self.url)
         return parts.scheme == "http" and not _is_here(parts.host)
 
@@ -101,22 +101,24 @@ class Server:
         """Close the connections."""
         self._http.close()
 
-    def get(self, path: str, record: type[Record], *, known: str | None = None) -> Record | None:
+    def get(
+        self, path: str, reader: Callable[[object], Read], *, known: str | None = None
+    ) -> Read | None:
         """Ask for a message.
 
         Parameters
         ----------
         path
-            What is asked for.
-        record
-            The class of the message.
+            The path.
+        reader
+            Reads the message from a plain mapping, or refuses it.
         known
             The digest of what one has already.
 
         Returns
         -------
-        record or None
-            The message; nothing when the server has what is known.
+        object or None
+            What was read; nothing when the server has what is known.
 
         Raises
         ------
@@ -127,12 +129,12 @@ class Server:
         """
         headers = {} if known is None else {"if-none-match": f'"{known}.msgpack"'}
         status, media, body = self._ask("GET", path, headers, None)
-        return None if status == 304 else _understood(status, media, body, record)
+        return None if status == 304 else _understood(status, media, body, reader)
 
-    def post(self, path: str, message: object, record: type[Record]) -> Record:
+    def post(self, path: str, message: Mapping[str, Any], reader: Callable[[object], Read]) -> Read:
         """Send a message and read the answer; see :meth:`get`."""
-        body = encode(messages.write(message), MSGPACK)
-        return _understood(*self._ask("POST", path, {"content-type": MSGPACK}, body), record)
+        body = encode(message, MSGPACK)
+        return _understood(*self._ask("POST", path, {"content-type": MSGPACK}, body), reader)
 
     def _ask(
         self, method: str, path: str, headers: dict[str, str], body: bytes | None
@@ -189,19 +191,20 @@ def _is_here(host: str) -> bool:
         return host == "localhost"
 
 
-def _understood(status: int, media: str, body: bytes, record: type[Record]) -> Record:
+def _understood(status: int, media: str, body: bytes, reader: Callable[[object], Read]) -> Read:
     if status not in {200, 202}:
         raise InvalidProblemError("server", "an answer", f"{status}: {_said(media, body)}")
     try:
-        return messages.read(record, decode(body, media))
+        return reader(decode(body, media))
     except InvalidProblemError as error:
         detail = f"{error.field}: expected {error.expected}, got {error.got}"
-        raise InvalidProblemError("server", f"a {record.__name__} message", detail) from None
+        raise InvalidProblemError("server", "a message of the protocol", detail) from None
 
 
 def _said(media: str, body: bytes) -> str:
     """Give a server's reason, or say that there is none that can be read."""
     try:
-        return messages.read(Refusal, decode(body, media or JSON)).message
+        message: str = read_message("refusal", decode(body, media or JSON))["message"]
     except InvalidProblemError:
         return "a refusal without a reason"
+    return message

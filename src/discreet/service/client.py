@@ -13,14 +13,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 from discreet import lrgeo
+from discreet.artefact.private_files import default_folder
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo import Epochs, Mechanism
 from discreet.lrgeo.client import held_everywhere
 from discreet.lrgeo.epochs import keep, pin, reserve
-from discreet.lrgeo.messages import Published
+from discreet.lrgeo.messages import read_mechanism
 from discreet.service.asking import Server
 from discreet.service.keeping import MechanismCache, StateFile
-from discreet.service.private_files import default_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.core.randomness import RandomBits
     from discreet.lrgeo import State
+    from discreet.lrgeo.state import Source
 
 __all__ = ["Client", "Located", "Reserved"]
 
@@ -50,6 +51,9 @@ class Located:
         Sums of the epsilons of all reports, per `unit`: of this day of the public clock, and ever.
     unit
         Of distance.
+    source
+        What drew the report: where it is repeated, maybe another mechanism than the server's present one, with another
+        guarantee.
     """
 
     report: tuple[float, float]
@@ -57,12 +61,13 @@ class Located:
     spent_today: Fraction
     spent_in_all: Fraction
     unit: str
+    source: Source
 
 
 @final
 @dataclass(frozen=True)
 class Reserved:
-    """A charge for a report that is drawn elsewhere, by somebody who alone knows the place.
+    """A charge for a report that is drawn elsewhere, by the browser that alone knows the place.
 
     Parameters
     ----------
@@ -97,7 +102,7 @@ class Client:
         anybody on the way could choose, this must be given.
     refresh
         Seconds for which a mechanism is used before the server is asked whether it still is the one. Asking says
-        that somebody is here, and when.
+        that a client is here, and when.
     now
         Seconds of the clock on the wall.
 
@@ -109,7 +114,8 @@ class Client:
     Guarantee
     ---------
     For each fresh report that of the mechanism, in :attr:`mechanism`; for reports of several epochs, epsilon times the
-    sum of the distances. No byte that is sent depends on the place.
+    sum of the distances, where epsilon is the one for any two places (:attr:`discreet.lrgeo.Client.cost`). No byte that
+    is sent depends on the place.
     """
 
     def __init__(
@@ -156,7 +162,7 @@ class Client:
         InvalidProblemError
             For a point outside the region.
         BudgetError
-            When nothing may be spent.
+            When nothing may be spent. A place that is pinned keeps its report, and costs nothing.
         """
         client, now = self.prepared(), self._now()
         unit = client.mechanism.guarantee.unit
@@ -196,17 +202,14 @@ class Client:
         if kept is not None and 0 <= now - kept.fetched < self._refresh:
             return self._trusted(kept.mechanism)
         known = None if kept is None else kept.mechanism.digest
-        said = self._server.get("/v1/mechanism", Published, known=known)
-        if said is None:
+        mechanism = self._server.get("/v1/mechanism", read_mechanism, known=known)
+        if mechanism is None:
             if kept is None:
                 raise InvalidProblemError(
                     "server", "a mechanism", "nothing new, though none is known"
                 )
             self._cache.write(kept.mechanism, now)
             return self._trusted(kept.mechanism)
-        mechanism = Mechanism.from_dict(said.mechanism)
-        if mechanism.digest != said.digest:
-            raise InvalidProblemError("server", "the mechanism that it names", "another")
         accepts = self._accepts
         if accepts is None and kept is not None:
             accepts = held_everywhere(kept.mechanism)
@@ -246,7 +249,8 @@ class Client:
             )
             after = change.state
         epoch = self._epochs.number(now) if after.epoch is None else after.epoch
-        return Located(report, epoch, self._today(after, now), after.spent_in_all, unit)
+        today = self._today(after, now)
+        return Located(report, epoch, today, after.spent_in_all, unit, after.source)
 
     def reserve(self) -> Reserved | None:
         """Charge for this epoch's report before it is drawn elsewhere: no place is needed for that.
@@ -279,9 +283,9 @@ class Client:
         """
         if report not in self._reports and report not in reserved.pinned.values():
             raise InvalidProblemError("report", "one that the mechanism names", "another")
-        unit = self.mechanism.guarantee.unit
-        with self._state.changing(self._epochs.seconds, unit) as change:
-            change.state = keep(change.state, report, reserved.epoch)
+        client = self.prepared()
+        with self._state.changing(self._epochs.seconds, client.mechanism.guarantee.unit) as change:
+            change.state = keep(client, change.state, report, reserved.epoch)
 
     def last(self) -> tuple[State, Fraction, bool]:
         """Give what is kept, what was spent today, and whether the last report is the one of this epoch."""
@@ -302,7 +306,9 @@ class Client:
         return frozenset(region.where(name) for name in self.mechanism.channel.names.tolist())
 
     def _today(self, state: State, now: float) -> Fraction:
-        return state.spent_today if state.day == self._epochs.day(now) else Fraction(0)
+        # On a day before the last charge the clock was set back: what counts is what a charge would count.
+        fresh = state.day is None or self._epochs.day(now) > state.day
+        return Fraction(0) if fresh else state.spent_today
 
     def _trusted(self, mechanism: Mechanism) -> lrgeo.Client:
         digest = mechanism.digest

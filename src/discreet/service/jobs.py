@@ -14,10 +14,9 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.core.errors import DiscreetError
-from discreet.lrgeo.messages import PROTOCOL, Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,12 +26,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.lrgeo.messages import Upload
-    from discreet.service.limits import Limits
+    from discreet.web.guard import Limits
 
-    Solve = Callable[[Sequence[Upload]], Sequence[NDArray[np.float64]]]
+    Solve = Callable[[Sequence[Any]], Sequence[NDArray[np.float64]]]
 
-__all__ = ["Jobs"]
+__all__ = ["JobState", "Jobs"]
 
 _STARTING = 120.0
 """Seconds for the solver's process to load its libraries; they are none of a job's."""
@@ -42,10 +40,30 @@ _POLL = 0.05
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class JobState:
+    """Where a job stands.
+
+    Parameters
+    ----------
+    status
+        What it is doing.
+    result
+        The obfuscation matrix, when it is done.
+    reason
+        Why it failed, when it did.
+    """
+
+    status: Literal["waiting", "running", "done", "failed"]
+    result: NDArray[np.float64] | None = None
+    reason: str | None = None
+
+
+@final
 @dataclass
 class _Entry:
-    upload: Upload | None
-    job: Job
+    upload: object | None
+    job: JobState
     changed: float
 
 
@@ -63,7 +81,7 @@ class Jobs:
 
     Notes
     -----
-    Names of jobs are 256 bits from the operating system: whoever does not hold one can't ask for it.
+    Names of jobs are 256 bits from the operating system: without one there is no way to ask for it.
     """
 
     def __init__(self, solve: Solve, limits: Limits) -> None:
@@ -74,7 +92,7 @@ class Jobs:
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    def submit(self, upload: Upload) -> str | None:
+    def submit(self, upload: object) -> str | None:
         """Take a job; give its name, or nothing when as many wait as may."""
         with self._change:
             self._forget()
@@ -82,7 +100,7 @@ class Jobs:
             if self._closed or open_jobs >= self._limits.jobs:
                 return None
             name = secrets.token_urlsafe(32)
-            job = Job(PROTOCOL, "waiting", None, None)
+            job = JobState("waiting")
             self._entries[name] = _Entry(upload, job, time.monotonic())
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
@@ -90,7 +108,7 @@ class Jobs:
             self._change.notify_all()
         return name
 
-    def get(self, name: str) -> Job | None:
+    def get(self, name: str) -> JobState | None:
         """Say where a job stands, or nothing when there is none of that name."""
         with self._change:
             self._forget()
@@ -125,7 +143,7 @@ class Jobs:
         finally:
             worker.stop()
 
-    def _next(self) -> list[tuple[str, Upload]] | None:
+    def _next(self) -> list[tuple[str, object]] | None:
         """Wait for jobs and take a batch, or nothing when the queue is closed."""
         with self._change:
             while not self._closed:
@@ -136,7 +154,7 @@ class Jobs:
                 ][: self._limits.batch]
                 if batch:
                     for name, _ in batch:
-                        self._entries[name].job = Job(PROTOCOL, "running", None, None)
+                        self._entries[name].job = JobState("running")
                     return batch
                 self._change.wait()
         return None
@@ -144,10 +162,11 @@ class Jobs:
     def _finish(self, names: Sequence[str], found: Sequence[NDArray[np.float64]] | str) -> None:
         with self._change:
             for position, name in enumerate(names):
-                if isinstance(found, str):
-                    job = Job(PROTOCOL, "failed", None, found)
-                else:
-                    job = Job(PROTOCOL, "done", found[position], None)
+                job = (
+                    JobState("failed", reason=found)
+                    if isinstance(found, str)
+                    else JobState("done", found[position])
+                )
                 self._entries[name] = _Entry(None, job, time.monotonic())
                 self._entries.move_to_end(name)
 
@@ -162,7 +181,7 @@ class _Worker:
         self._pipe: Connection | None = None
 
     def run(
-        self, uploads: Sequence[Upload], seconds: float, closed: Callable[[], bool]
+        self, uploads: Sequence[object], seconds: float, closed: Callable[[], bool]
     ) -> Sequence[NDArray[np.float64]] | str:
         """Solve a batch; a text says why there is no solution."""
         try:
@@ -235,7 +254,7 @@ def _serve(solve: Solve, pipe: Connection) -> None:
         pipe.send(_solved(solve, uploads))
 
 
-def _solved(solve: Solve, uploads: Sequence[Upload]) -> Any:  # noqa: ANN401 - matrices, or a text
+def _solved(solve: Solve, uploads: Sequence[object]) -> Any:  # noqa: ANN401 - matrices, or a text
     try:
         return list(solve(uploads))
     except DiscreetError as error:

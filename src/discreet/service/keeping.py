@@ -8,9 +8,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.artefact.private_files import held, read_private, write_private
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo import Mechanism, State
-from discreet.service.private_files import locked, read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["Change", "Kept", "MechanismCache", "StateFile"]
 
 _MOST = 64 << 20
-_VERSION = 1
+_CACHE_VERSION = 1
+_VERSION = 2
+"""Of a state; version 1 did not say which mechanism drew a report."""
 
 
 @final
@@ -69,13 +71,13 @@ class MechanismCache:
         try:
             data = json.loads(body)
             return Kept(Mechanism.from_dict(data["mechanism"]), float(data["fetched"]))
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             # It can be fetched again.
             return None
 
     def write(self, mechanism: Mechanism, fetched: float) -> None:
         """Keep a mechanism that was verified."""
-        data = {"version": _VERSION, "fetched": fetched, "mechanism": mechanism.to_dict()}
+        data = {"version": _CACHE_VERSION, "fetched": fetched, "mechanism": mechanism.to_dict()}
         write_private(self._path, json.dumps(data, separators=(",", ":")).encode())
 
 
@@ -86,7 +88,7 @@ class StateFile:
     Parameters
     ----------
     path
-        The file. It holds no place, unless places were pinned.
+        The file, or a link to it. It holds no place, unless places were pinned.
     """
 
     def __init__(self, path: Path) -> None:
@@ -107,33 +109,15 @@ class StateFile:
         ------
         InvalidProblemError
             When the file is of other epochs or another unit, or is not whole. It is never replaced by an empty one: the
-            ledger in it would be forgotten.
+            ledger in it would be forgotten. Nor is one that others may write, that has a second name, or that was
+            exchanged meanwhile.
         """
-        with locked(self._path):
-            change = Change(self._read(seconds, unit))
+        with held(self._path, most=_MOST) as file:
+            change = Change(State() if file.data is None else _state(file.data, seconds, unit))
             before = change.state
             yield change
             if change.state is not before:
-                write_private(self._path, _written(change.state, seconds, unit))
-
-    def _read(self, seconds: int, unit: str) -> State:
-        body = read_private(self._path, most=_MOST)
-        if body is None:
-            return State()
-        try:
-            data = json.loads(body)
-            frame = data["version"], data["seconds"], data["unit"]
-            whole = data["digest"] == _digest(data)
-            state = State.from_dict(data["state"])
-        except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError):
-            whole = False
-        if not whole:
-            expected = "a whole state; it is the ledger, so no new one takes its place"
-            raise InvalidProblemError("state", expected, "something else")
-        if frame != (_VERSION, seconds, unit):
-            expected = f"version {_VERSION}, epochs of {seconds} seconds and epsilon per {unit}"
-            raise InvalidProblemError("state", expected, f"{frame[0]}, {frame[1]} and {frame[2]}")
-        return state
+                file.replace(_written(change.state, seconds, unit))
 
 
 @final
@@ -148,6 +132,27 @@ class Change:
     """
 
     state: State
+
+
+def _state(body: bytes, seconds: int, unit: str) -> State:
+    """Read a state; one of version 1 too."""
+    try:
+        data = json.loads(body)
+        frame = data["version"], data["seconds"], data["unit"]
+        whole = data["digest"] == _digest(data)
+        state = State.from_dict(data["state"])
+    except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        whole = False
+    if not whole or [type(part) for part in frame] != [int, int, str]:
+        expected = "a whole state; it is the ledger, so no new one takes its place"
+        raise InvalidProblemError("state", expected, "something else")
+    if frame[0] not in (1, _VERSION) or frame[1:] != (seconds, unit):
+        expected = f"version {_VERSION}, epochs of {seconds} seconds and epsilon per {unit}"
+        got = (
+            f"{frame[0]}, {frame[1]} and {frame[2] if frame[2] in ('km', 'm') else 'another unit'}"
+        )
+        raise InvalidProblemError("state", expected, got)
+    return state
 
 
 def _written(state: State, seconds: int, unit: str) -> bytes:

@@ -1,7 +1,7 @@
 """The page for a person: served by the client's own process, on loopback, for one person and one run.
 
-The place stays in the browser, which computes rows and draws by itself. This process is asked for files, for a charge,
-and to keep a report that was drawn; it sees no place, unless the protocol of the paper is tried out. A page of another
+The place stays in the browser, which computes rows and draws by itself. The process serves files, makes charges, and
+keeps a report that was drawn; it sees no place, unless the protocol of the paper is tried out. A page of another
 site can't read it or make it spend: the token in the path is not known elsewhere, a request must name this host (which
 a name that was bound to 127.0.0.1 does not), and one that changes something must come from this page.
 """
@@ -20,21 +20,21 @@ import numpy as np
 
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.exact import decimal, decimal_up, float_ceil
-from discreet.service.gate import HEADERS, refused
 from discreet.service.wire import JSON, decode
+from discreet.web.gate import HEADERS, refused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
 
     from discreet.lrgeo import Mechanism, Region
     from discreet.service.client import Client, Reserved
-    from discreet.service.paper_client import PaperClient
+    from discreet.service.published import PaperClient
 
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
     Send = Callable[[Message], Awaitable[None]]
 
-__all__ = ["Page", "Published", "Recorder"]
+__all__ = ["Page", "PaperView", "RequestLog"]
 
 _FILES = {
     "": ("page.html", "text/html; charset=utf-8"),
@@ -51,12 +51,12 @@ _SHOWN = 4096
 
 
 @final
-class Recorder(httpx.BaseTransport):
+class RequestLog(httpx.BaseTransport):
     """Sends requests over the network and keeps what was sent, so that it can be shown.
 
     Examples
     --------
-    >>> Recorder().requests
+    >>> RequestLog().requests
     []
     """
 
@@ -87,7 +87,7 @@ def _dump(body: bytes) -> list[str]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Published:
+class PaperView:
     """A client of the protocol as published, to be looked at.
 
     Parameters
@@ -99,7 +99,7 @@ class Published:
     """
 
     client: PaperClient
-    recorder: Recorder
+    recorder: RequestLog
 
 
 @final
@@ -133,7 +133,7 @@ class Page:
         url: str = "",
         requests: list[str] | None = None,
         region: Region | None = None,
-        published: Published | None = None,
+        published: PaperView | None = None,
         token: str | None = None,
     ) -> None:
         self._client = client
@@ -147,7 +147,7 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Where the page is, with its token: whoever knows it may use it."""
+        """Where the page is, with its token: anybody who knows it may use it."""
         return f"http://{self._host}/{self.token}/"
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -206,6 +206,7 @@ class Page:
                 "digest": mechanism.digest,
                 "promise": _promise(mechanism),
                 "seconds": self._client.seconds,
+                "cost": decimal_up(self._client.prepared().cost),
                 "url": self._url,
                 "requests": self._requests,
                 "published": self._published is not None,
@@ -248,7 +249,7 @@ class Page:
         self._client.keep(reserved, _report(decode(body, JSON)))
         return _json({"state": self._state(any_epoch=True)})
 
-    def _try(self, published: Published, body: bytes) -> bytes:
+    def _try(self, published: PaperView, body: bytes) -> bytes:
         """Go through the protocol of the paper once, and give what it sent."""
         data = decode(body, JSON)
         place = data.get("place") if isinstance(data, dict) else None

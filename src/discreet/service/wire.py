@@ -50,7 +50,7 @@ def encode(data: Mapping[str, Any], media: str) -> bytes:
 
 
 def decode(body: bytes, media: str) -> object:
-    """Read a body; its form only, what it means is for :mod:`discreet.lrgeo.messages`.
+    """Read a body; its form only, what it means is for the reader of the message.
 
     Parameters
     ----------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import replace
-from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,20 +14,23 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, StreamingResponse
 
 from discreet.core.errors import DiscreetError, InvalidProblemError
-from discreet.service.gate import HEADERS, Gate
-from discreet.service.guard import Guard
-from discreet.service.limits import Limits
+from discreet.core.exact import to_fraction
 from discreet.studio.arriving import Arrivals, arrived
 from discreet.studio.asked import DEMANDS, ROLES, number_of, read_demands, read_roles, whole_of
 from discreet.studio.counts_pages import add_counts
+from discreet.studio.desks import store
 from discreet.studio.jobs import Job, sentence
 from discreet.studio.outlines import group_numbers, write_outline
 from discreet.studio.parts import read_form, render, told
 from discreet.studio.reading import DELIMITERS, ENCODINGS, describe, read_upload
 from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, Frontier, sizes_of
+from discreet.tables.validate import refuse_unwritable
+from discreet.web.gate import HEADERS, Gate
+from discreet.web.guard import Guard, Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from fractions import Fraction
 
     from discreet.studio.desks import Desk, Desks
 
@@ -76,7 +78,7 @@ def create_studio(
     Returns
     -------
     Gate
-        An ASGI application; :func:`discreet.service.serve` runs it.
+        An ASGI application; :func:`discreet.web.serve` runs it.
     """
 
     @contextlib.asynccontextmanager
@@ -168,8 +170,8 @@ def _load(desk: Desk, path: Path, asked: dict[str, str]) -> Response:
 
 def _outline(desk: Desk, form: dict[str, str]) -> str:
     """Make a nested list: of a file, of numbers by intervals, or of the bare values."""
-    from discreet.kanonymity.taxonomies import read_taxonomy
-    from discreet.service.private_files import write_private
+    from discreet.artefact.private_files import write_private
+    from discreet.tables.taxonomies import read_taxonomy
 
     upload = _upload(desk)
     at = whole_of(form, "column", "Column", least=0)
@@ -198,17 +200,17 @@ def _outline(desk: Desk, form: dict[str, str]) -> str:
 
 def _widths(text: str) -> list[Fraction]:
     try:
-        return [Fraction(part.strip()) for part in text[:200].split(",")]
-    except (ValueError, ZeroDivisionError):
+        return [to_fraction(part.strip(), "Width") for part in text[:200].split(",")]
+    except InvalidProblemError:
         raise InvalidProblemError(
             "Width", "numbers such as 10, or 10, 50 for two levels", repr(text[:20])
         ) from None
 
 
 def _risk(desk: Desk, form: dict[str, str]) -> Response:
-    from discreet.kanonymity._tables import near_unique
     from discreet.kanonymity.risk import risk
     from discreet.kanonymity.verify import cells, classes_of, diversity
+    from discreet.tables.frames import near_unique
 
     table = _upload(desk).table
     roles = read_roles(form, desk.columns, table)
@@ -293,6 +295,7 @@ def _start(desk: Desk, form: dict[str, str], kind: str) -> None:
     table = _upload(desk).table
     roles = read_roles(form, desk.columns, table)
     task: Frontier | Anonymize
+    refuse_unwritable(table.drop(roles.dropped).lazy(), roles.names, WRITTEN, "The table")
     if kind == "frontier":
         task = Frontier(str(desk.folder), roles.attributes)
     else:
@@ -317,7 +320,7 @@ def _start(desk: Desk, form: dict[str, str], kind: str) -> None:
     for name in (WRITTEN, f"{WRITTEN}.discreet.json"):
         (desk.folder / name).unlink(missing_ok=True)
     if not (desk.folder / TABLE).is_file():
-        table.write_parquet(desk.folder / TABLE, compression="uncompressed")
+        store(table, desk.folder / TABLE)
     desk.job = Job(task, kind)
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, final
 from fastapi.concurrency import run_in_threadpool
 
 from discreet.core.errors import InvalidProblemError
-from discreet.service.gate import HEADERS
 from discreet.studio.desks import ARRIVING
 from discreet.studio.jobs import sentence
+from discreet.web.gate import HEADERS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from fastapi import Request
 
-    from discreet.service.limits import Limits
     from discreet.studio.desks import Desks
+    from discreet.web.guard import Limits
 
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from discreet.cli.demands import read_models
 from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.models import read_models
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.studio.outlines import read_outline
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.kanonymity.models import Model
+    from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute
-    from discreet.studio.reading import Column
+    from discreet.studio.reading import ColumnSummary
 
 __all__ = ["DEMANDS", "ROLES", "Roles", "number_of", "read_demands", "read_roles", "whole_of"]
 
 ROLES = {
     "keep": "published as it is",
-    "quasi": "somebody may know it",
-    "sensitive": "nobody should learn it",
+    "quasi": "quasi-identifier: others may know it",
+    "sensitive": "sensitive: must not be learned",
     "drop": "left out",
 }
 """What a column can be; `quasi` are the quasi-identifiers."""
@@ -55,7 +55,9 @@ class Roles:
         return [attribute.name for attribute in self.attributes]
 
 
-def read_roles(form: Mapping[str, str], columns: Sequence[Column], table: pl.DataFrame) -> Roles:
+def read_roles(
+    form: Mapping[str, str], columns: Sequence[ColumnSummary], table: pl.DataFrame
+) -> Roles:
     """Read the form of columns: ``role-0``, ``kind-0``, ``weight-0`` and ``outline-0`` for the first column.
 
     Raises
@@ -79,7 +81,9 @@ def read_roles(form: Mapping[str, str], columns: Sequence[Column], table: pl.Dat
     return Roles(tuple(attributes), tuple(others["sensitive"]), tuple(others["drop"]))
 
 
-def _attribute(form: Mapping[str, str], at: int, column: Column, table: pl.DataFrame) -> Attribute:
+def _attribute(
+    form: Mapping[str, str], at: int, column: ColumnSummary, table: pl.DataFrame
+) -> Attribute:
     name, kind = column.name, form.get(f"kind-{at}", "")
     weight = number_of(form, f"weight-{at}", f"Weight of {name}", default=1.0)
     if column.free_text and kind != "taxonomy":
@@ -118,8 +122,8 @@ _NUMBERS = re.compile(r"[0-9./ ]+(,[0-9 ]+)?")
 
 
 def read_demands(
-    form: Mapping[str, str], columns: Sequence[Column], sensitive: Sequence[str]
-) -> tuple[dict[str, list[Model]], tuple[str, ...]]:
+    form: Mapping[str, str], columns: Sequence[ColumnSummary], sensitive: Sequence[str]
+) -> tuple[dict[str, list[PrivacyModel]], tuple[str, ...]]:
     """Read what each class must hold: ``distinct-3`` for the fourth column, and so on; empty for nothing.
 
     Returns
@@ -134,7 +138,7 @@ def read_demands(
     InvalidProblemError
         For numbers that make no sense, or a column that is not sensitive.
     """
-    models: dict[str, list[Model]] = {}
+    models: dict[str, list[PrivacyModel]] = {}
     texts: list[str] = []
     for at, column in enumerate(columns):
         for kind, (title, expected, example) in DEMANDS.items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.exact import decimal
 from discreet.ledger import Ledger
-from discreet.studio.counts_asked import titled
+from discreet.studio.counts_forms import titled
 from discreet.studio.jobs import sentence
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from discreet.core.guarantee import Guarantee
 
-__all__ = ["Book", "book_of", "grant", "look", "proposed", "refuse_beyond"]
+__all__ = ["BudgetShown", "book_of", "grant", "look", "proposed", "refuse_beyond"]
 
 
 @final
 @dataclass(frozen=True)
-class Book:
+class BudgetShown:
     """What the page shows of a data set in a ledger.
 
     Parameters
@@ -87,7 +87,7 @@ def book_of(form: Mapping[str, str], folder: Path) -> tuple[Path, str]:
     return path, dataset
 
 
-def look(path: Path, dataset: str) -> Book:
+def look(path: Path, dataset: str) -> BudgetShown:
     """See what is left. A file that is not there is an empty ledger; it is made when a budget is granted.
 
     Raises
@@ -96,14 +96,14 @@ def look(path: Path, dataset: str) -> Book:
         For a file that is no ledger, or was damaged.
     """
     if not path.exists():
-        return Book(str(path), dataset, "")
+        return BudgetShown(str(path), dataset, "")
     ledger = Ledger(path)
     known = ledger.datasets
     others = tuple(name for name in known if name != dataset)
     if dataset not in known:
-        return Book(str(path), dataset, "", others=others)
+        return BudgetShown(str(path), dataset, "", others=others)
     account = ledger.account(dataset)
-    return Book(
+    return BudgetShown(
         str(path),
         dataset,
         str(account.limit),
@@ -114,15 +114,15 @@ def look(path: Path, dataset: str) -> Book:
     )
 
 
-def proposed(path: Path, dataset: str) -> Book:
+def proposed(path: Path, dataset: str) -> BudgetShown:
     """See what is left by a ledger that nobody has chosen yet: one that cannot be read is said, not refused."""
     try:
         return look(path, dataset)
     except DiscreetError as error:
-        return Book(str(path), dataset, "", trouble=sentence(error))
+        return BudgetShown(str(path), dataset, "", trouble=sentence(error))
 
 
-def grant(path: Path, dataset: str, limit: Guarantee) -> Book:
+def grant(path: Path, dataset: str, limit: Guarantee) -> BudgetShown:
     """Grant a data set its budget, for ever."""
     Ledger.create(path, dataset, limit)
     return look(path, dataset)

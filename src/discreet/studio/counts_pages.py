@@ -11,30 +11,39 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
 from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy import plan
 from discreet.studio.arriving import arrived
 from discreet.studio.asked import whole_of
-from discreet.studio.counts_asked import (
+from discreet.studio.counts_forms import (
     DEPTH,
     KINDS,
     NEIGHBORS,
     PUBLIC,
     method_names,
-    read_asked,
-    read_layout,
     read_limit,
+    read_promise,
+    read_table_form,
 )
-from discreet.studio.counts_costs import AMOUNTS, Costs
 from discreet.studio.counts_ledger import book_of, grant, look, proposed, refuse_beyond
-from discreet.studio.counts_public import FILES, PRIVATE, check_columns, frame_of, public_of
-from discreet.studio.counts_tasks import DOWNLOADS, Publish, rehearsed
+from discreet.studio.counts_release import (
+    AMOUNTS,
+    DOWNLOADS,
+    FILES,
+    PRIVATE,
+    Costs,
+    Publish,
+    plan_of,
+)
+from discreet.studio.desks import store
 from discreet.studio.jobs import Job
 from discreet.studio.parts import read_form, render
 from discreet.studio.reading import DELIMITERS, ENCODINGS, read_upload
+from discreet.tables.dialect import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.studio.counts_asked import Layout
+    from discreet.studio.counts_forms import TableForm
     from discreet.studio.desks import Desk, Desks
     from discreet.studio.reading import Upload
 
@@ -44,7 +53,7 @@ _PUBLISHING, _COMPARING = "counts", "counts-costs"
 
 
 def add_counts(app: FastAPI, desks: Desks, ledger: Path, most: int) -> None:
-    """Add the page and what it asks for.
+    """Add the page and its requests.
 
     Parameters
     ----------
@@ -77,13 +86,13 @@ def add_counts(app: FastAPI, desks: Desks, ledger: Path, most: int) -> None:
 def _add_tables(app: FastAPI, desks: Desks, ledger: Path) -> None:
     @app.post("/{desk}/counts/table")
     async def table(desk: str, request: Request) -> Response:
-        at, path, asked = desks.get(desk), arrived(request), request.query_params
-        return await run_in_threadpool(_load, at, path, dict(asked))
+        at, path, query = desks.get(desk), arrived(request), request.query_params
+        return await run_in_threadpool(_load, at, path, dict(query))
 
     @app.post("/{desk}/counts/list")
     async def listed(desk: str, request: Request) -> Response:
-        at, path, asked = desks.get(desk), arrived(request), request.query_params
-        text = await run_in_threadpool(_load_public, at, path, dict(asked))
+        at, path, query = desks.get(desk), arrived(request), request.query_params
+        text = await run_in_threadpool(_load_public, at, path, dict(query))
         return Response(text, media_type="text/plain; charset=utf-8")
 
     @app.post("/{desk}/counts/public")
@@ -134,16 +143,16 @@ def _add_release(app: FastAPI, desks: Desks) -> None:
         return FileResponse(path, filename=name, media_type="application/octet-stream")
 
 
-def _load(desk: Desk, file: Path, asked: Mapping[str, str]) -> Response:
+def _load(desk: Desk, file: Path, query: Mapping[str, str]) -> Response:
     """Take the private table, and show no more of it than how it is written and what its columns are called."""
-    name = asked.get("name", "table")[:200]
-    kind = asked.get("kind", "")
+    name = query.get("name", "table")[:200]
+    kind = query.get("kind", "")
     if kind not in KINDS:
         raise InvalidProblemError("Rows", "a choice of what one stands for", "none")
     _not_while_publishing(desk)
     desk.clear()
-    upload = _read(file, asked)
-    upload.table.write_parquet(desk.folder / PRIVATE, compression="uncompressed")
+    upload = _read(file, query)
+    store(upload.table, desk.folder / PRIVATE)
     return render(
         "counts_columns.html",
         name=name,
@@ -157,21 +166,21 @@ def _load(desk: Desk, file: Path, asked: Mapping[str, str]) -> Response:
     )
 
 
-def _load_public(desk: Desk, file: Path, asked: Mapping[str, str]) -> str:
+def _load_public(desk: Desk, file: Path, query: Mapping[str, str]) -> str:
     """Take a public table; say what was read."""
-    which = asked.get("which", "")
+    which = query.get("which", "")
     if which not in FILES:
         raise InvalidProblemError("What is public", "a list or a register", "another")
     _columns(desk)
-    upload = _read(file, asked)
-    upload.table.write_parquet(desk.folder / FILES[which], compression="uncompressed")
+    upload = _read(file, query)
+    store(upload.table, desk.folder / FILES[which])
     return " ".join([upload.how, *upload.notices, f"Columns: {', '.join(upload.table.columns)}."])
 
 
-def _read(file: Path, asked: Mapping[str, str]) -> Upload:
-    delimiter, encoding = asked.get("delimiter", ""), asked.get("encoding", "")
+def _read(file: Path, query: Mapping[str, str]) -> Upload:
+    delimiter, encoding = query.get("delimiter", ""), query.get("encoding", "")
     try:
-        return read_upload(file, asked.get("name", ""), delimiter=delimiter, encoding=encoding)
+        return read_upload(file, query.get("name", ""), delimiter=delimiter, encoding=encoding)
     except InvalidProblemError as error:
         # A table that is too large here is for another command than the other page's.
         expected = re.sub(r"`discreet anonymize[^`]*`", "`discreet counts`", error.expected)
@@ -180,8 +189,7 @@ def _read(file: Path, asked: Mapping[str, str]) -> Upload:
 
 def _public(desk: Desk, form: Mapping[str, str], ledger: Path) -> Response:
     layout = _layout(desk, form)
-    frame = frame_of(public_of(desk.folder, layout), layout)
-    check_columns(desk.folder, layout)
+    frame = plan_of(desk.folder, layout).frame
     dataset = Path(form.get("name", "")).stem
     return render(
         "counts_budget.html",
@@ -208,27 +216,29 @@ def _compare(desk: Desk, form: Mapping[str, str]) -> None:
     notion = form.get("notion", "")
     if notion not in AMOUNTS:
         raise InvalidProblemError("Privacy", "a choice of epsilon or rho", "none")
-    asked = read_asked({**form, "amount": AMOUNTS[notion][0]}, layout.neighbors)
-    frame, _ = rehearsed(desk.folder, layout, asked)
+    promise = read_promise({**form, "amount": AMOUNTS[notion][0]}, layout.neighbors)
+    planned = plan_of(desk.folder, layout, promise)
     each = (
         1
-        if frame.units == "public"
+        if planned.frame.units == "public"
         else whole_of(form, "each", "Units in a lowest region", least=1)
     )
-    task = Costs(frame, layout.neighbors, notion, asked.method, asked.levels, each)
-    _start(desk, Job(task, _COMPARING))
+    # From the public facts alone: no table goes to the other process.
+    bare = plan(planned.frame, promise.guarantee, method=promise.method, levels=promise.levels)
+    _start(desk, Job(Costs(bare, notion, each), _COMPARING))
 
 
 def _publish(desk: Desk, form: Mapping[str, str]) -> None:
     layout = _layout(desk, form)
     _not_while_publishing(desk)
-    asked = read_asked(form, layout.neighbors)
+    promise = read_promise(form, layout.neighbors)
     path, dataset = book_of(form, desk.folder)
-    rehearsed(desk.folder, layout, asked)
-    refuse_beyond(path, dataset, asked.guarantee)
+    plan_of(desk.folder, layout, promise)
+    refuse_beyond(path, dataset, promise.guarantee)
     for name in DOWNLOADS:
         (desk.folder / name).unlink(missing_ok=True)
-    _start(desk, Job(Publish(str(desk.folder), layout, asked, str(path), dataset), _PUBLISHING))
+    task = Publish(str(desk.folder), layout, promise, str(path), dataset)
+    _start(desk, Job(task, _PUBLISHING))
 
 
 def _start(desk: Desk, job: Job) -> None:
@@ -244,14 +254,12 @@ def _not_while_publishing(desk: Desk) -> None:
         raise InvalidProblemError("The studio", expected, "another job")
 
 
-def _layout(desk: Desk, form: Mapping[str, str]) -> Layout:
-    return read_layout(form, _columns(desk))
+def _layout(desk: Desk, form: Mapping[str, str]) -> TableForm:
+    return read_table_form(form, _columns(desk))
 
 
 def _columns(desk: Desk) -> list[str]:
-    import polars as pl
-
     path = desk.folder / PRIVATE
     if not path.is_file():
         raise InvalidProblemError("File", "one that is loaded", "none")
-    return list(pl.read_parquet_schema(path))
+    return names_in(path, "")

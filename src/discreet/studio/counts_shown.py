@@ -12,7 +12,7 @@ from discreet.core.guarantee import PureDP
 from discreet.hierarchy import query
 from discreet.hierarchy.result import region_names
 from discreet.plot import plot_answers, plot_counts
-from discreet.plot._ground import INK
+from discreet.plot.style import INK
 from discreet.report.figures import new_figure
 from discreet.report.words import guesses
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from discreet.core.certificate import Certificate
     from discreet.core.outcome import Release
-    from discreet.hierarchy._query import Answers
+    from discreet.hierarchy.query import CountAnswers
     from discreet.hierarchy.result import RegionCounts
 
 __all__ = ["describe_release"]
@@ -108,7 +108,7 @@ def _checks(certificate: Certificate) -> list[tuple[str, str, str, str, bool]]:
     ]
 
 
-def _ends(answers: Answers | None, many: int) -> list[str]:
+def _ends(answers: CountAnswers | None, many: int) -> list[str]:
     """Write intervals; nothing where there are none."""
     if answers is None:
         return [""] * many
@@ -122,7 +122,7 @@ def _text(count: float) -> str:
     return f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"
 
 
-def _answers(result: RegionCounts, nodes: NDArray[np.int64]) -> Answers | None:
+def _answers(result: RegionCounts, nodes: NDArray[np.int64]) -> CountAnswers | None:
     if result.measurements is None:
         return None
     tree, most = result.frame.tree, result.frame.max_size
@@ -130,7 +130,7 @@ def _answers(result: RegionCounts, nodes: NDArray[np.int64]) -> Answers | None:
     return query(result.measurements, sizes=range(1, most + 1), regions=regions)
 
 
-def _draw_answers(answers: Answers) -> str:
+def _draw_answers(answers: CountAnswers) -> str:
     figure = new_figure(4.9, 0.22 * len(answers.nodes) + 0.7)
     plot_answers(answers, ax=figure.add_subplot())
     return _picture(figure)

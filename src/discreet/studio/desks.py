@@ -7,18 +7,24 @@ import shutil
 import tempfile
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from discreet.artefact.placing import beside, put_in_place
+from discreet.artefact.rooms import private_room
 from discreet.core.errors import InvalidProblemError
+from discreet.tables import writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.studio.jobs import Job
-    from discreet.studio.reading import Column, Upload
+    import polars as pl
 
-__all__ = ["ARRIVING", "Desk", "Desks"]
+    from discreet.studio.jobs import Job
+    from discreet.studio.reading import ColumnSummary, Upload
+
+__all__ = ["ARRIVING", "Desk", "Desks", "store"]
 
 SILENT = 180.0
 """Seconds after which a silent page counts as closed; an open one speaks every ten, a hidden one every sixty."""
@@ -44,7 +50,7 @@ class Desk:
         self.folder = folder
         self.name = ""
         self.upload: Upload | None = None
-        self.columns: list[Column] = []
+        self.columns: list[ColumnSummary] = []
         self.job: Job | None = None
         self.heard = 0.0
 
@@ -54,8 +60,28 @@ class Desk:
             self.job.end()
         self.job, self.upload, self.columns = None, None, []
         for path in self.folder.iterdir():
-            if not path.name.startswith(ARRIVING):
+            if path.is_dir():
+                # A job that was ended while it wrote leaves a folder.
+                shutil.rmtree(path)
+            elif not path.name.startswith(ARRIVING):
                 path.unlink(missing_ok=True)
+
+
+def store(table: pl.DataFrame, path: Path) -> None:
+    """Write a table to the folder of a page, whole, for its owner alone.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.parquet")
+    ...     store(pl.DataFrame({"age": [30]}), path)
+    ...     oct(path.stat().st_mode & 0o777), pl.read_parquet(path).height
+    ('0o600', 1)
+    """
+    with beside(path) as new:
+        writing.store(table, new)
+        put_in_place(new, path, private=True)
 
 
 @final
@@ -80,8 +106,9 @@ class Desks:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        # mkdtemp makes it readable by its owner alone.
-        self._root = Path(tempfile.mkdtemp(prefix="discreet-studio-"))
+        self._rooms = ExitStack()
+        # Studios that were killed left theirs, with the tables of their pages; making one removes them.
+        self._root = self._rooms.enter_context(private_room(Path(tempfile.gettempdir())))
         self._clock = clock
         self._desks: dict[str, Desk] = {}
         self._lock = threading.Lock()
@@ -142,4 +169,4 @@ class Desks:
         """Delete all."""
         for name in list(self._desks):
             self.leave(name)
-        shutil.rmtree(self._root, ignore_errors=True)
+        self._rooms.close()

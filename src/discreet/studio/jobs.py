@@ -107,6 +107,10 @@ class Job:
 
 
 def _work(task: Task, pipe: Connection) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # What it writes stands beside the table.
+    os.umask(0o077)
+
     # Asked to end while libraries load: there is nothing yet to keep.
     def tell(event: dict[str, Any]) -> None:
         pipe.send({"type": "step", **event})
@@ -117,9 +121,19 @@ def _work(task: Task, pipe: Connection) -> None:
         pipe.send({"type": "failed", "message": sentence(error)})
     except KeyboardInterrupt:
         pipe.send({"type": "failed", "message": "It was stopped before anything was found."})
-    except Exception as error:  # noqa: BLE001 - its words might hold a value; its kind does not
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - its words might hold a value, its kind does not; so do panics
         message = f"It failed: {type(error).__name__}. Please report this."
         pipe.send({"type": "failed", "message": message})
+
+
+def _end_with_parent() -> None:
+    """End where the studio was killed: nobody waits for the result, and its folder is about to be removed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def sentence(error: DiscreetError) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
 from discreet.core.tree import Tree
-from discreet.kanonymity.taxonomies import ROOT
+from discreet.tables.taxonomies import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
 __all__ = ["group_numbers", "read_outline", "write_outline"]
 
@@ -98,8 +99,10 @@ def group_numbers(values: Sequence[str], widths: Sequence[Fraction], name: str) 
 
     Examples
     --------
+    >>> from fractions import Fraction
     >>> group_numbers(["21", "35", "27"], [Fraction(10)], "age")
     '[20, 30)\n  21\n  27\n[30, 40)\n  35'
+    >>> from fractions import Fraction
     >>> group_numbers(["21", "35"], [Fraction(10), Fraction(20)], "age")
     '[20, 40)\n  [20, 30)\n    21\n  [30, 40)\n    35'
     """
@@ -116,7 +119,7 @@ def group_numbers(values: Sequence[str], widths: Sequence[Fraction], name: str) 
         raise InvalidProblemError(name, expected, "more")
     try:
         # Exactly: three tenths divided by a tenth are three.
-        ordered = sorted((Fraction(value.strip()), value) for value in values)
+        ordered = sorted((to_fraction(value.strip(), name), value) for value in values)
     except ValueError:
         raise InvalidProblemError(name, "numbers, to be put into intervals", "other text") from None
     lines: list[str] = []

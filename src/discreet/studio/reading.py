@@ -6,27 +6,43 @@ No message holds a value of the table.
 from __future__ import annotations
 
 import codecs
-import csv
-from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from discreet.artefact._cells import first_ragged
-from discreet.cli.microdata import Kinds, attributes_of, is_prose, refuse_nested
-from discreet.cli.table_files import foreign, repeated
+from discreet.artefact.rooms import make_private
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity.problem import Numeric
+from discreet.tables.columns import holds_numbers, is_prose
+from discreet.tables.dialect import UTF16, first_ragged, foreign, mark_of, names_in, repeated
+from discreet.tables.parsing import read, reader_errors
+from discreet.tables.sizes import (
+    in_words,
+    parquet_size,
+    refuse_killers,
+    refuse_large,
+    refuse_long_text,
+)
+from discreet.tables.validate import refuse_nested, refuse_times
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
 
-__all__ = ["DELIMITERS", "ENCODINGS", "MOST_ROWS", "Column", "Upload", "describe", "read_upload"]
+__all__ = [
+    "DELIMITERS",
+    "ENCODINGS",
+    "MOST_ROWS",
+    "ColumnSummary",
+    "Upload",
+    "describe",
+    "read_upload",
+]
 
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 200
+MOST_MEMORY = 1 << 30
+"""Bytes of a table that was read."""
 
 DELIMITERS = {"": "recognize it", ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 ENCODINGS = {
@@ -39,11 +55,15 @@ ENCODINGS = {
 }
 
 _FILE = "The file"
+_THIS = "this one"
 _LARGE = (
     f"{MOST_ROWS:,} rows or fewer; a larger one goes through `discreet anonymize FILE -k K --quasi A,B --stream "
     "-o OUT` on the command line"
 )
-_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_FITS = (
+    f"a table of at most {in_words(MOST_MEMORY)} once it is read, where a cell of text takes 16 bytes; leave columns "
+    "out, or use `discreet anonymize FILE -k K --quasi A,B --stream -o OUT` on the command line"
+)
 _PIECE = 1 << 20
 _HEAD = 20
 """Lines by which a delimiter is recognized."""
@@ -71,7 +91,7 @@ class Upload:
 
 @final
 @dataclass(frozen=True)
-class Column:
+class ColumnSummary:
     """What a column holds. For the curator alone.
 
     Parameters
@@ -144,7 +164,7 @@ def read_upload(path: Path, name: str, *, delimiter: str = "", encoding: str = "
 
 def _text(path: Path, used: str, delimiter: str, *, chosen: bool) -> Upload:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        mark = delimiter or _recognized(file.read(200_000))
+        mark = delimiter or mark_of(file.read(200_000).splitlines()[:_HEAD])
     if mark not in DELIMITERS:
         raise InvalidProblemError("Delimiter", "one of the list", "another")
     table = _csv(path, mark)
@@ -163,7 +183,7 @@ def _text(path: Path, used: str, delimiter: str, *, chosen: bool) -> Upload:
     return Upload(table, how, tuple(notices))
 
 
-def describe(table: pl.DataFrame) -> list[Column]:
+def describe(table: pl.DataFrame) -> list[ColumnSummary]:
     """Describe the columns of a table.
 
     Examples
@@ -175,7 +195,7 @@ def describe(table: pl.DataFrame) -> list[Column]:
     return [_column(table, name) for name in table.columns]
 
 
-def _column(table: pl.DataFrame, name: str) -> Column:
+def _column(table: pl.DataFrame, name: str) -> ColumnSummary:
     import polars as pl
 
     series = table[name]
@@ -183,8 +203,8 @@ def _column(table: pl.DataFrame, name: str) -> Column:
     full = cells.drop_nulls()
     full = full.filter(full.str.strip_chars() != "")
     different = full.n_unique()
-    numeric = isinstance(attributes_of(table, [name], Kinds())[0], Numeric)
-    return Column(
+    numeric = holds_numbers(series)
+    return ColumnSummary(
         name,
         numeric,
         different,
@@ -195,18 +215,22 @@ def _column(table: pl.DataFrame, name: str) -> Column:
 
 
 def _parquet(path: Path) -> Upload:
-    import polars as pl
-
-    try:
-        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
-        if rows > MOST_ROWS:
+    # What the file says of itself is read by Arrow; Polars sees it in a child process first.
+    size = parquet_size(path)
+    if size is not None:
+        if size.rows > MOST_ROWS:
             raise InvalidProblemError(_FILE, _LARGE, "a larger one")
-        table = pl.read_parquet(path, glob=False)
-    except (pl.exceptions.PolarsError, OSError):
+        size.refuse_beyond(MOST_MEMORY, _FILE, _FITS)
+    refuse_killers(str(path), "", _FILE, unknown=True, shown=_THIS)
+    try:
+        table = read(path, "")
+    except reader_errors(OSError):
         expected = "a whole Parquet file, or a CSV file whose name ends in .csv"
         raise InvalidProblemError(_FILE, expected, "one that cannot be read as Parquet") from None
     refuse_nested(table, _FILE)
+    refuse_times(table, _FILE)
     _check_shape(table)
+    refuse_long_text(table, MOST_MEMORY, _FILE, _FITS)
     return Upload(table, f"{_shape(table)}, Parquet.", ())
 
 
@@ -215,7 +239,7 @@ def _decoded(path: Path, copy: Path, encoding: str) -> tuple[Path, str]:
     if encoding and encoding not in ENCODINGS:
         raise InvalidProblemError("Encoding", "one of the list", "another")
     with path.open("rb") as file:
-        marked = file.read(2) in _MARKS
+        marked = file.read(2) in UTF16
     tried = [encoding] if encoding else ["utf-16"] if marked else ["utf-8-sig", "cp1252"]
     for one in tried:
         try:
@@ -233,7 +257,7 @@ def _copy_text(path: Path, copy: Path | None, encoding: str) -> None:
     lines = returns = 0
     with (
         path.open("rb") as file,
-        nullcontext() if copy is None else copy.open("wb") as out,
+        nullcontext() if copy is None else make_private(copy).open("wb") as out,
     ):
         while True:
             piece = file.read(_PIECE)
@@ -252,33 +276,17 @@ def _copy_text(path: Path, copy: Path | None, encoding: str) -> None:
         raise InvalidProblemError(_FILE, expected, "carriage returns alone")
 
 
-def _recognized(text: str) -> str:
-    """Take the mark that divides the first lines into equally many cells, and into most of them."""
-    lines = text[:200_000].splitlines()[:_HEAD]
-    best, most = ",", (0.0, 0)
-    for mark in ",;\t|":
-        try:
-            widths = [len(row) for row in csv.reader(lines, delimiter=mark) if row]
-        except csv.Error:
-            continue
-        width, times = Counter(widths).most_common(1)[0] if widths else (0, 0)
-        score = (times / len(widths) if width > 1 else 0.0, width)
-        if score > most:
-            best, most = mark, score
-    return best
-
-
 def _csv(path: Path, mark: str) -> pl.DataFrame:
-    import polars as pl
-
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with path.open(encoding="utf-8-sig") as file:
         first = file.readline(_PIECE)
     if not first.strip():
         raise InvalidProblemError(_FILE, "the names of the columns in its first line", "none")
+    again = repeated(names_in(path, mark))
+    refuse_large(path, mark, MOST_MEMORY, _FILE, _FITS)
+    refuse_killers(str(path), mark, _FILE, shown=_THIS)
     try:
-        again = repeated(next(csv.reader([first], delimiter=mark), []))
-        table = pl.read_csv(path, separator=mark, infer_schema=False, glob=False)
-    except (pl.exceptions.PolarsError, csv.Error):
+        table = read(path, mark)
+    except reader_errors():
         # What the reader says may quote a row.
         raise _ragged(first_ragged(path, mark), mark) from None
     if again:

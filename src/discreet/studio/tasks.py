@@ -12,6 +12,7 @@ from discreet.core.exact import text_floor
 from discreet.core.guarantee import KAnonymity
 from discreet.studio.asked import DEMANDS
 from discreet.studio.drawn import draw_frontier
+from discreet.tables.parsing import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
     from discreet.core.outcome import Anonymization, Provenance
     from discreet.evaluate.attack.finding import Finding
-    from discreet.kanonymity.models import Model
+    from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute
-    from discreet.kanonymity.search import Step
+    from discreet.kanonymity.search.search import SearchStep
 
     Tell = Callable[[dict[str, Any]], None]
 
@@ -63,15 +64,15 @@ class Frontier:
 
     def run(self, tell: Tell) -> dict[str, Any]:
         """Cut at medians for each k."""
-        from discreet.kanonymity._tables import read_problem
-        from discreet.kanonymity.candidate import Limits
+        from discreet.kanonymity.candidate import SearchLimits
+        from discreet.kanonymity.cells import read_problem
         from discreet.kanonymity.losses import mean_loss
-        from discreet.kanonymity.mondrian import Mondrian
+        from discreet.kanonymity.methods.mondrian import Mondrian
 
         table = _read(self.folder)
         names = [attribute.name for attribute in self.attributes]
         problem = read_problem(table, names, self.attributes, "ncp")
-        limits, rows = Limits.within(self.seconds), []
+        limits, rows = SearchLimits.within(self.seconds), []
         for k in KS:
             if k > problem.n or limits.left <= 0:
                 break
@@ -109,7 +110,7 @@ class Anonymize:
     dropped
         Columns that are left out of the result.
     k
-        Rows that must look alike.
+        Least size of an equivalence class.
     models
         What classes must hold besides.
     require
@@ -125,7 +126,7 @@ class Anonymize:
     sensitive: tuple[str, ...]
     dropped: tuple[str, ...]
     k: int
-    models: Mapping[str, Sequence[Model]]
+    models: Mapping[str, Sequence[PrivacyModel]]
     require: tuple[str, ...]
     seconds: float
     suppress: float = 0.0
@@ -134,7 +135,7 @@ class Anonymize:
         """Search, audit, write."""
         from discreet.artefact import save_anonymous
         from discreet.kanonymity import anonymize
-        from discreet.kanonymity.candidate import Interrupted
+        from discreet.kanonymity.candidate import SearchInterrupted
         from discreet.kanonymity.risk import risk
         from discreet.kanonymity.verify import classes_of
 
@@ -143,7 +144,7 @@ class Anonymize:
         mark = _unused(table.columns)
         tell({"text": f"Reading {table.height:,} rows."})
 
-        def on_step(step: Step) -> None:
+        def on_step(step: SearchStep) -> None:
             lower = f", no table loses less than {text_floor(step.lower)}" if step.lower > 0 else ""
             text = f"{step.seconds:.1f} s, {step.method}: loss {step.loss:.6g}{lower}"
             tell({"text": text, "loss": step.loss, "lower": step.lower})
@@ -160,7 +161,7 @@ class Anonymize:
                 on_step=on_step,
                 throw=False,
             )
-        except Interrupted as interrupt:
+        except SearchInterrupted as interrupt:
             if interrupt.best is None:
                 raise
             made, stopped = interrupt.best, True
@@ -277,9 +278,7 @@ def sizes_of(sizes: NDArray[np.int64]) -> list[tuple[str, int, float]]:
 
 
 def _read(folder: str) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.read_parquet(Path(folder, TABLE))
+    return read(Path(folder, TABLE), "")
 
 
 def _unused(names: Sequence[str]) -> str:

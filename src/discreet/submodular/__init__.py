@@ -11,36 +11,36 @@ from typing import TYPE_CHECKING
 from discreet.core.lazy import on_first_use
 
 # At once, since a module loaded later would take the function's name.
+from discreet.submodular.release import Plan, diagnose, plan, release, reproduce
 from discreet.submodular.verify import verify
 
 if TYPE_CHECKING:
-    from discreet.submodular._release import diagnose, release, reproduce
-    from discreet.submodular.advertising import AdAllocation
-    from discreet.submodular.algorithm_3 import Algorithm3
-    from discreet.submodular.algorithm_4 import PartSampled
-    from discreet.submodular.badanidiyuru_vondrak import BadanidiyuruVondrak
-    from discreet.submodular.checker import check
-    from discreet.submodular.combine import FromFunction, FromRecords, Sum
-    from discreet.submodular.concave import ConcaveOverModular
-    from discreet.submodular.coverage import Coverage, WeightedCoverage
-    from discreet.submodular.facility import FacilityLocation
-    from discreet.submodular.influence import Influence
     from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.matroids.capacities import (
+        LaminarMatroid,
+        PartitionMatroid,
+        UniformMatroid,
+    )
     from discreet.submodular.matroids.derived import Contraction, DirectSum, Dual, Truncation
-    from discreet.submodular.matroids.graphic import GraphicMatroid
-    from discreet.submodular.matroids.laminar import LaminarMatroid
-    from discreet.submodular.matroids.linear import LinearMatroid
-    from discreet.submodular.matroids.partition import PartitionMatroid
-    from discreet.submodular.matroids.transversal import TransversalMatroid
-    from discreet.submodular.matroids.uniform import UniformMatroid
-    from discreet.submodular.mutual import MutualInformation
-    from discreet.submodular.objective import Objective
-    from discreet.submodular.optimal import optimum, upper_bound
+    from discreet.submodular.matroids.representable import (
+        GraphicMatroid,
+        LinearMatroid,
+        TransversalMatroid,
+    )
+    from discreet.submodular.methods.algorithm_3 import Algorithm3
+    from discreet.submodular.methods.badanidiyuru_vondrak import BadanidiyuruVondrak
+    from discreet.submodular.methods.optimal import optimum, upper_bound
+    from discreet.submodular.methods.part_sampled import PartSampled
+    from discreet.submodular.methods.subsampled import Subsampled
+    from discreet.submodular.objectives.checker import check
+    from discreet.submodular.objectives.combine import FromFunction, FromRecords, Sum
+    from discreet.submodular.objectives.concave import ConcaveOverModular, Influence
+    from discreet.submodular.objectives.coverage import Coverage, WeightedCoverage
+    from discreet.submodular.objectives.entropy import MutualInformation, SensorPlacement
+    from discreet.submodular.objectives.facility import FacilityLocation
+    from discreet.submodular.objectives.kinds import AdAllocation, ResourceLocation, TopicInfluence
+    from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
     from discreet.submodular.problem import Selection
-    from discreet.submodular.resources import ResourceLocation
-    from discreet.submodular.sensors import SensorPlacement
-    from discreet.submodular.subsampled import Subsampled
-    from discreet.submodular.topics import TopicInfluence
 
 __all__ = [
     "AdAllocation",
@@ -61,8 +61,10 @@ __all__ = [
     "Matroid",
     "MutualInformation",
     "Objective",
+    "ObjectiveSpec",
     "PartSampled",
     "PartitionMatroid",
+    "Plan",
     "ResourceLocation",
     "Selection",
     "SensorPlacement",
@@ -76,6 +78,7 @@ __all__ = [
     "check",
     "diagnose",
     "optimum",
+    "plan",
     "release",
     "reproduce",
     "upper_bound",
@@ -83,42 +86,40 @@ __all__ = [
 ]
 
 _WHERE = {
-    "AdAllocation": "advertising",
-    "Algorithm3": "algorithm_3",
-    "BadanidiyuruVondrak": "badanidiyuru_vondrak",
-    "ConcaveOverModular": "concave",
+    "AdAllocation": "objectives.kinds",
+    "Algorithm3": "methods.algorithm_3",
+    "BadanidiyuruVondrak": "methods.badanidiyuru_vondrak",
+    "ConcaveOverModular": "objectives.concave",
     "Contraction": "matroids.derived",
-    "Coverage": "coverage",
+    "Coverage": "objectives.coverage",
     "DirectSum": "matroids.derived",
     "Dual": "matroids.derived",
-    "FacilityLocation": "facility",
-    "FromFunction": "combine",
-    "FromRecords": "combine",
-    "GraphicMatroid": "matroids.graphic",
-    "Influence": "influence",
-    "LaminarMatroid": "matroids.laminar",
-    "LinearMatroid": "matroids.linear",
+    "FacilityLocation": "objectives.facility",
+    "FromFunction": "objectives.combine",
+    "FromRecords": "objectives.combine",
+    "GraphicMatroid": "matroids.representable",
+    "Influence": "objectives.concave",
+    "LaminarMatroid": "matroids.capacities",
+    "LinearMatroid": "matroids.representable",
     "Matroid": "matroids.base",
-    "MutualInformation": "mutual",
-    "Objective": "objective",
-    "PartSampled": "algorithm_4",
-    "PartitionMatroid": "matroids.partition",
-    "ResourceLocation": "resources",
+    "MutualInformation": "objectives.entropy",
+    "Objective": "objectives.objective",
+    "ObjectiveSpec": "objectives.objective",
+    "PartSampled": "methods.part_sampled",
+    "PartitionMatroid": "matroids.capacities",
+    "ResourceLocation": "objectives.kinds",
     "Selection": "problem",
-    "SensorPlacement": "sensors",
-    "Subsampled": "subsampled",
-    "Sum": "combine",
-    "TopicInfluence": "topics",
-    "TransversalMatroid": "matroids.transversal",
+    "SensorPlacement": "objectives.entropy",
+    "Subsampled": "methods.subsampled",
+    "Sum": "objectives.combine",
+    "TopicInfluence": "objectives.kinds",
+    "TransversalMatroid": "matroids.representable",
     "Truncation": "matroids.derived",
-    "UniformMatroid": "matroids.uniform",
-    "WeightedCoverage": "coverage",
-    "check": "checker",
-    "diagnose": "_release",
-    "optimum": "optimal",
-    "release": "_release",
-    "reproduce": "_release",
-    "upper_bound": "optimal",
+    "UniformMatroid": "matroids.capacities",
+    "WeightedCoverage": "objectives.coverage",
+    "check": "objectives.checker",
+    "optimum": "methods.optimal",
+    "upper_bound": "methods.optimal",
 }
 """Public name -> the module that defines it."""
 

@@ -17,13 +17,13 @@ from discreet.core.calculus import implies, to_approx_dp
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, log_ceil
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
-from discreet.submodular.problem import Line
+from discreet.submodular.problem import AccountLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.core.guarantee import DPGuarantee
-    from discreet.submodular.problem import Statement
+    from discreet.submodular.problem import ChoiceFacts
 
 __all__ = ["Draws", "advanced", "basic", "concentrated", "one_pass", "strongest"]
 
@@ -102,6 +102,10 @@ def advanced(draws: int, loss: Fraction, delta: Fraction, neighbors: str) -> App
     return ApproxDP(short_up(epsilon), delta, neighbors)  # type: ignore[arg-type] # as above
 
 
+MAX_LOSS_OF_ONE_PASS = 600
+"""Beyond it e^c leaves the range of a guarantee, and the sum over all draws proves far less."""
+
+
 def one_pass(loss: Fraction, delta: Fraction, neighbors: str) -> ApproxDP:
     r"""Account for one greedy pass over a decomposable function, whatever its length.
 
@@ -141,7 +145,9 @@ def one_pass(loss: Fraction, delta: Fraction, neighbors: str) -> ApproxDP:
     return ApproxDP(short_up(epsilon), delta, neighbors)  # type: ignore[arg-type] # as above
 
 
-def lines(draws: Draws, loss: Fraction, statement: Statement, delta: Fraction | None) -> list[Line]:
+def lines(
+    draws: Draws, loss: Fraction, statement: ChoiceFacts, delta: Fraction | None
+) -> list[AccountLine]:
     """What each valid rule proves for some draws, each of a known loss."""
     k, relation = draws.count, statement.neighbors
     found: list[tuple[str, DPGuarantee]] = [("basic composition", basic(k, loss, relation))]
@@ -153,18 +159,23 @@ def lines(draws: Draws, loss: Fraction, statement: Statement, delta: Fraction | 
     if delta is not None:
         found.append(("advanced composition", advanced(k, loss, delta, relation)))
         # The theorem is about the exponential mechanism's law: permute-and-flip is not covered.
-        if statement.decomposable and draws.one_pass and draws.bounded_range:
+        if (
+            statement.decomposable
+            and draws.one_pass
+            and draws.bounded_range
+            and loss <= MAX_LOSS_OF_ONE_PASS
+        ):
             found.append(("decomposable, one pass", one_pass(loss, delta, relation)))
-    return [Line(rule, guarantee, k, loss) for rule, guarantee in found]
+    return [AccountLine(rule, guarantee, k, loss) for rule, guarantee in found]
 
 
 def strongest(
     draws: Draws,
-    statement: Statement,
+    statement: ChoiceFacts,
     guarantee: DPGuarantee,
     *,
     rules: frozenset[str] | None = None,
-) -> tuple[Fraction, tuple[Line, ...]]:
+) -> tuple[Fraction, tuple[AccountLine, ...]]:
     """Find the largest coefficient for which some valid rule proves a guarantee.
 
     Parameters
@@ -182,7 +193,7 @@ def strongest(
     -------
     coefficient : Fraction
         c, in units of 1.
-    lines : tuple of Line
+    lines : tuple of AccountLine
         What every rule that may be used proves at that coefficient. The first proves the guarantee.
 
     Raises
@@ -192,15 +203,15 @@ def strongest(
 
     Examples
     --------
-    >>> from discreet.submodular.problem import Statement
-    >>> statement = Statement(100, 1, 10, False, Fraction(1), "replace-one")
+    >>> from discreet.submodular.problem import ChoiceFacts
+    >>> statement = ChoiceFacts(100, 1, 10, False, Fraction(1), "replace-one")
     >>> c, lines = strongest(Draws(10), statement, PureDP(1, "replace-one"))
     >>> c, lines[0].rule
     (Fraction(1, 40), 'basic composition')
     """
     delta = guarantee.delta if isinstance(guarantee, ApproxDP) else None
 
-    def proves(loss: Fraction) -> list[Line]:
+    def proves(loss: Fraction) -> list[AccountLine]:
         usable = [
             line
             for line in lines(draws, loss, statement, delta)
@@ -218,7 +229,7 @@ def strongest(
 
 
 def _largest(
-    proves: Callable[[Fraction], list[Line]], guarantee: DPGuarantee, count: int
+    proves: Callable[[Fraction], list[AccountLine]], guarantee: DPGuarantee, count: int
 ) -> Fraction | None:
     """Search the largest loss of a draw that is proved to be enough; what is returned was checked exactly."""
     match guarantee:

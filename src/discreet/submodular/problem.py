@@ -7,16 +7,27 @@ anew without the function that was maximized.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
 from discreet.core.guarantee import guarantee_from_dict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from fractions import Fraction
+
     from discreet.core.guarantee import DPGuarantee
 
-__all__ = ["MECHANISMS", "RELATIONS", "RULES", "Line", "Selection", "Statement"]
+__all__ = [
+    "MECHANISMS",
+    "RELATIONS",
+    "RULES",
+    "AccountLine",
+    "ChoiceFacts",
+    "Independence",
+    "Selection",
+]
 
 RELATIONS = ("add-remove-one", "replace-one")
 """Neighbors for which there are proofs here: one record is one person's."""
@@ -44,9 +55,20 @@ MECHANISMS: dict[str, str] = {
 """How draws are made, in a few words."""
 
 
+class Independence(Protocol):
+    """What a verifier needs to know of a matroid."""
+
+    n_elements: int
+    rank: int
+
+    def is_independent(self, chosen: Iterable[int], /) -> bool:
+        """Tell whether a set is independent."""
+        ...
+
+
 @final
 @dataclass(frozen=True)
-class Statement:
+class ChoiceFacts:
     """The public facts about a choice.
 
     Parameters
@@ -71,9 +93,11 @@ class Statement:
 
     Examples
     --------
-    >>> Statement(100, 1, 10, True, Fraction(1), "replace-one").width
+    >>> from fractions import Fraction
+    >>> from fractions import Fraction
+    >>> ChoiceFacts(100, 1, 10, True, Fraction(1), "replace-one").width
     Fraction(2, 1)
-    >>> Statement(100, 1, 0, True, Fraction(1), "replace-one")
+    >>> ChoiceFacts(100, 1, 0, True, Fraction(1), "replace-one")
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: rank: expected at least 1, got 0
     """
@@ -109,7 +133,7 @@ class Statement:
 
 @final
 @dataclass(frozen=True)
-class Line:
+class AccountLine:
     """One line of the accountant: a rule of composition and the guarantee that it proves.
 
     Parameters
@@ -140,10 +164,10 @@ class Line:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Line:
+    def from_dict(cls, data: dict[str, Any]) -> AccountLine:
         """Read what :meth:`to_dict` wrote."""
         made: Any = guarantee_from_dict(data["guarantee"])
-        return cls(data["rule"], made, data["draws"], Fraction(data["loss_per_draw"]))
+        return cls(data["rule"], made, data["draws"], to_fraction(data["loss_per_draw"], "loss"))
 
 
 @final
@@ -167,20 +191,34 @@ class Selection:
         How the draws were made, a name from :data:`MECHANISMS`; it decides which rules apply.
     accounting
         What each valid rule proves; the guarantee of the release follows from one of them.
+    matroid
+        What could be chosen, so that the choice can be verified by itself. ``None`` in choices made by hand.
+    candidates
+        Public names of the elements; ``None`` where they are numbers from 0.
 
     Examples
     --------
-    >>> statement = Statement(5, 1, 2, True, Fraction(1), "add-remove-one")
+    >>> from fractions import Fraction
+    >>> statement = ChoiceFacts(5, 1, 2, True, Fraction(1), "add-remove-one")
     >>> Selection(((3, 0), (1, 0)), statement, Fraction(1, 2)).elements
     (3, 1)
     """
 
     chosen: tuple[tuple[int, int], ...]
-    statement: Statement
+    statement: ChoiceFacts
     coefficient: Fraction | None = None
     per_draw: int = 1
     mechanism: str = "greedy"
-    accounting: tuple[Line, ...] = ()
+    accounting: tuple[AccountLine, ...] = ()
+    matroid: Independence | None = None
+    candidates: tuple[Any, ...] | None = None
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        """The chosen candidates by name, or by number where they have none, in the order in which they were drawn."""
+        if self.candidates is None:
+            return self.elements
+        return tuple(self.candidates[element] for element in self.elements)
 
     @property
     def elements(self) -> tuple[int, ...]:

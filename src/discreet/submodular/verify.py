@@ -2,13 +2,13 @@
 
 Nothing here is shared with what drew or planned. The width of a score, the loss of a draw, and what each rule of
 composition proves are found out anew, in fractions rounded towards the pessimist. What a record could do to a score is
-public knowledge about the function, and stands in the statement; records are not needed, and not asked for.
+public knowledge about the function, and stands in the statement; no record is needed.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from discreet.core.calculus import implies, to_approx_dp
 from discreet.core.certificate import Certificate, Check
@@ -18,11 +18,9 @@ from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.submodular.problem import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from discreet.core.guarantee import DPGuarantee, Guarantee
     from discreet.core.outcome import Release
-    from discreet.submodular.problem import Line, Statement
+    from discreet.submodular.problem import AccountLine, ChoiceFacts, Independence
 
 __all__ = ["verify", "verify_selection"]
 
@@ -43,18 +41,7 @@ _MAY_USE: dict[str, frozenset[str]] = {
 _ONE_PASS = ("greedy", "permute-and-flip")
 
 
-class Independence(Protocol):
-    """What a verifier needs to know of a matroid."""
-
-    n_elements: int
-    rank: int
-
-    def is_independent(self, chosen: Iterable[int], /) -> bool:
-        """Tell whether a set is independent."""
-        ...
-
-
-def verify(release: Release[Selection], matroid: Independence) -> Certificate:
+def verify(release: Release[Selection], matroid: Independence | None = None) -> Certificate:
     """Check a release of a choice against its matroid and its guarantee.
 
     Parameters
@@ -62,7 +49,7 @@ def verify(release: Release[Selection], matroid: Independence) -> Certificate:
     release
         The release, wherever it comes from.
     matroid
-        What could be chosen.
+        What could be chosen; by default the one that is stored with the choice.
 
     Returns
     -------
@@ -72,7 +59,7 @@ def verify(release: Release[Selection], matroid: Independence) -> Certificate:
     Raises
     ------
     InvalidProblemError
-        When the result is no choice.
+        When the result is no choice, or no matroid is given or stored.
 
     Examples
     --------
@@ -80,13 +67,18 @@ def verify(release: Release[Selection], matroid: Independence) -> Certificate:
     >>> from discreet.submodular import Coverage, UniformMatroid, release, verify
     >>> reach = Coverage([[True, False, False]] * 9 + [[False, True, False]] * 5)
     >>> made = release(reach, UniformMatroid(3, 2), PureDP(1, "add-remove-one"))
-    >>> verify(made, UniformMatroid(3, 2)).passed, verify(made, UniformMatroid(3, 1)).passed
+    >>> verify(made).passed, verify(made, UniformMatroid(3, 1)).passed
     (True, False)
     """
     chosen: object = release.result
     if not isinstance(chosen, Selection):
         raise InvalidProblemError("release", "a release of a Selection", type(chosen).__name__)
-    return verify_selection(chosen, matroid, release.guarantee)
+    allowed = chosen.matroid if matroid is None else matroid
+    if allowed is None:
+        raise InvalidProblemError(
+            "matroid", "the matroid of the choice", "None, and none is stored"
+        )
+    return verify_selection(chosen, allowed, release.guarantee)
 
 
 def verify_selection(
@@ -118,10 +110,10 @@ def verify_selection(
     --------
     >>> from discreet.core.guarantee import PureDP
     >>> from discreet.submodular import UniformMatroid
-    >>> from discreet.submodular.problem import Line, Selection, Statement
-    >>> statement = Statement(3, 1, 1, True, Fraction(1), "add-remove-one")
+    >>> from discreet.submodular.problem import AccountLine, Selection, ChoiceFacts
+    >>> statement = ChoiceFacts(3, 1, 1, True, Fraction(1), "add-remove-one")
     >>> claim = PureDP(1, "add-remove-one")
-    >>> line = Line("basic composition", claim, 1, Fraction(1))
+    >>> line = AccountLine("basic composition", claim, 1, Fraction(1))
     >>> drawn = Selection(((2, 0),), statement, Fraction(1), accounting=(line,))
     >>> verify_selection(drawn, UniformMatroid(3, 1), claim).passed
     True
@@ -168,7 +160,7 @@ def verify_selection(
     )
 
 
-def _width(statement: Statement) -> Fraction:
+def _width(statement: ChoiceFacts) -> Fraction:
     """How much the changes of two scores can differ between neighbors, found anew."""
     factor = 1
     if not statement.decomposable:
@@ -178,7 +170,7 @@ def _width(statement: Statement) -> Fraction:
     return factor * statement.sensitivity
 
 
-def _holds(line: Line, selection: Selection) -> bool:
+def _holds(line: AccountLine, selection: Selection) -> bool:
     """Whether a line's guarantee follows by its rule."""
     statement, claim = selection.statement, line.guarantee
     if claim.neighbors != statement.neighbors or line.draws < 1:
@@ -201,7 +193,7 @@ def _holds(line: Line, selection: Selection) -> bool:
     return proved is not None and implies(proved, claim)
 
 
-def _proved(line: Line, statement: Statement) -> DPGuarantee | None:
+def _proved(line: AccountLine, statement: ChoiceFacts) -> DPGuarantee | None:
     """What a rule proves for the draws and the loss of a line, rounded up."""
     k, loss, relation, claim = line.draws, line.loss, statement.neighbors, line.guarantee
     zero = ZeroConcentratedDP(k * loss**2 / 8, relation)  # type: ignore[arg-type] # it refuses strange ones
@@ -230,14 +222,14 @@ def _proved(line: Line, statement: Statement) -> DPGuarantee | None:
             return None
 
 
-def _walk_holds(line: Line, claim: ApproxDP) -> bool:
+def _walk_holds(line: AccountLine, claim: ApproxDP) -> bool:
     """Whether epsilon and delta cover draws whose law is off by at most 2^-60 in total variation."""
     one = Fraction(exp_ceil(line.loss, _BITS), 1 << _BITS)
     off = line.draws * (1 + one) / (1 << 60)
     return claim.epsilon >= line.draws * line.loss and claim.delta >= off
 
 
-def _subsample_holds(c: Fraction, line: Line, statement: Statement) -> bool:
+def _subsample_holds(c: Fraction, line: AccountLine, statement: ChoiceFacts) -> bool:
     """Whether e^c <= 1 + e^epsilon for a joining record, and each half of a replacement.
 
     c is the coefficient times the number of rounds: a record's scores add up to at most its sensitivity in each.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from discreet.core.guarantee import DPGuarantee, Guarantee, Neighbors
-    from discreet.core.metric import MetricSpace
+    from discreet.core.spaces.metric import MetricSpace
 
 __all__ = ["dp_guarantees", "guarantees", "metric_spaces", "rationals"]
 
@@ -50,7 +50,7 @@ def metric_spaces(
 
     With ``distinct=False`` points may coincide.
     """
-    from discreet.core.metric import MetricSpace
+    from discreet.core.spaces.metric import MetricSpace
 
     st = _strategies()
     point = st.tuples(st.integers(-5, 5), st.integers(-5, 5))

@@ -18,11 +18,11 @@ from discreet.core.errors import (
     LimitReachedError,
     SolverError,
 )
-from discreet.core.lp import LinearProgram, Model, lagrangian_bound, solve
+from discreet.core.lp import LinearModel, LinearProgram, lagrangian_bound, solve
 from discreet.core.lp import benders as module
 from discreet.core.lp.angular import Block, Cut, split
-from discreet.core.lp.benders import benders
-from discreet.core.lp.benders_records import BendersOptions, BendersResult, BendersStep, Rows
+from discreet.core.lp.benders import AddedRows, BendersOptions, BendersResult, benders
+from discreet.core.progress import Progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,24 +196,22 @@ def test_an_interior_point_master_and_a_pool_of_threads_give_the_same() -> None:
     program, blocks = feasible_program(5)
     expected = optimum(program)
     with ThreadPoolExecutor(2) as pool:
-        found = benders(
-            program, blocks, options=BendersOptions(gap=1e-5, master="ipm", executor=pool)
-        )
+        found = benders(program, blocks, options=BendersOptions(gap=1e-5, executor=pool))
     assert found.upper == pytest.approx(expected, abs=1e-4)
 
 
 def test_rows_of_the_caller_count_in_the_bound_and_come_back_with_their_tags() -> None:
     program, blocks = needs_feasibility()
-    rows = Rows([[1.0]], 0.25, INF, ["x >= 1/4"])
+    rows = AddedRows([[1.0]], 0.25, INF, ["x >= 1/4"])
     found = benders(program, blocks, implied=rows)
     assert found.added == ("x >= 1/4",)
     assert "feasibility" not in [cut.kind for cut in found.cuts]
     assert found.upper == pytest.approx(0.5, abs=1e-6)
     seen = []
 
-    def separate(block: int, x: NDArray[np.float64]) -> Rows | None:
+    def separate(block: int, x: NDArray[np.float64]) -> AddedRows | None:
         seen.append(block)
-        return Rows([[1.0]], 0.25, INF, ["x >= 1/4"]) if x[0] < 0.25 - 1e-7 else None
+        return AddedRows([[1.0]], 0.25, INF, ["x >= 1/4"]) if x[0] < 0.25 - 1e-7 else None
 
     found = benders(program, blocks, separate=separate)
     assert found.history[-1].separated == 1
@@ -225,7 +223,7 @@ def test_rows_of_the_caller_count_in_the_bound_and_come_back_with_their_tags() -
 def test_a_row_that_is_not_valid_makes_the_bound_false() -> None:
     """What the caller adds is believed: this is why it comes back with its multiplier."""
     program, blocks = pair()
-    found = benders(program, blocks, implied=Rows([[1.0]], -INF, 0.5, [0]))
+    found = benders(program, blocks, implied=AddedRows([[1.0]], -INF, 0.5, [0]))
     assert found.lower > optimum(program) + 0.5
     assert found.added_duals[0] < -1
 
@@ -241,10 +239,12 @@ def test_amended_cuts_are_believed() -> None:
 
 
 def test_progress_is_told() -> None:
-    steps: list[BendersStep] = []
-    found = benders(*needs_feasibility(), on_iteration=steps.append)
-    assert tuple(steps) == found.history
-    assert steps[-1].step == 1.0
+    steps: list[Progress] = []
+    found = benders(*needs_feasibility(), on_progress=steps.append)
+    assert [step.done for step in steps] == [step.iteration for step in found.history]
+    assert (steps[-1].lower, steps[-1].upper) == (found.lower, found.upper)
+    assert found.history[-1].step == 1.0
+    assert steps[0].upper is None
 
 
 @pytest.mark.parametrize("anchor", [None, [1.0, 1.0]])
@@ -265,13 +265,13 @@ def test_proofs_of_infeasibility_keep_to_the_limit(
 ) -> None:
     """A ray may take as long as a solve; it has the time that the decomposition has left."""
     asked: list[float | None] = []
-    find = Model.farkas_ray
+    find = LinearModel.farkas_ray
 
-    def noted(model: Model, *, time_limit: float | None = None) -> Any:
+    def noted(model: LinearModel, *, time_limit: float | None = None) -> Any:
         asked.append(time_limit)
         return find(model, time_limit=time_limit)
 
-    monkeypatch.setattr(Model, "farkas_ray", noted)
+    monkeypatch.setattr(LinearModel, "farkas_ray", noted)
     program, blocks = needs_feasibility()
     benders(program, blocks, options=BendersOptions(time_limit=limit))
     assert asked
@@ -299,32 +299,32 @@ def test_a_block_without_an_answer_is_left_out(monkeypatch: pytest.MonkeyPatch) 
         raise SolverError("HiGHS", "Unknown")
 
     program, blocks = needs_feasibility()
-    monkeypatch.setattr(Model, "farkas_ray", fails)
+    monkeypatch.setattr(LinearModel, "farkas_ray", fails)
     found = benders(program, blocks)
     assert (found.status, found.x) == ("no cut left", None)
     assert found.lower <= 0.5 < found.upper
     anchored = benders(program, blocks, anchor=[1.0, 1.0], options=BendersOptions(iterations=4))
     assert anchored.upper <= 1.0
-    real = Model.solve
+    real = LinearModel.solve
 
-    def fails_for_blocks(model: Model, **options: Any) -> Any:
+    def fails_for_blocks(model: LinearModel, **options: Any) -> Any:
         return fails() if model.program.n_variables == 1 else real(model, **options)
 
-    monkeypatch.setattr(Model, "solve", fails_for_blocks)
+    monkeypatch.setattr(LinearModel, "solve", fails_for_blocks)
     assert benders(program, blocks).x is None
 
 
 def test_a_master_that_fails_is_started_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, fails, asked = Model.solve, {2}, []
+    real, fails, asked = LinearModel.solve, {2}, []
 
-    def solve_or_fail(model: Model, **options: Any) -> Any:
+    def solve_or_fail(model: LinearModel, **options: Any) -> Any:
         if model.program.n_variables == 2:
             asked.append(model)
             if len(asked) in fails:
                 raise SolverError("HiGHS", "Not Set")
         return real(model, **options)
 
-    monkeypatch.setattr(Model, "solve", solve_or_fail)
+    monkeypatch.setattr(LinearModel, "solve", solve_or_fail)
     found = benders(*needs_feasibility())
     assert found.upper == pytest.approx(0.5, abs=1e-6)
     assert asked[1] is not asked[2]
@@ -337,12 +337,12 @@ def test_a_master_that_fails_is_started_anew_once(monkeypatch: pytest.MonkeyPatc
 
 
 def test_multipliers_that_are_missing_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Model.solve
+    real = LinearModel.solve
 
-    def bare(model: Model, **options: Any) -> Any:
+    def bare(model: LinearModel, **options: Any) -> Any:
         return dataclasses.replace(real(model, **options), row_duals=None)
 
-    monkeypatch.setattr(Model, "solve", bare)
+    monkeypatch.setattr(LinearModel, "solve", bare)
     monkeypatch.setattr(
         module, "solve", lambda *a, **k: dataclasses.replace(solve(*a, **k), row_duals=None)
     )

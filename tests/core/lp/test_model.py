@@ -13,8 +13,8 @@ from discreet.core.errors import (
     LimitReachedError,
     SolverError,
 )
-from discreet.core.lp import Basis, LinearProgram, Model, infeasibility, solve
-from discreet.core.lp._highs import run
+from discreet.core.lp import Basis, LinearModel, LinearProgram, infeasibility, solve
+from discreet.core.lp.highs import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ def packing(rows: int, columns: int, seed: int) -> LinearProgram:
 
 def test_added_rows_are_solved_from_the_last_basis_in_fewer_iterations() -> None:
     """The dual simplex goes on where it stopped, and reaches what a new solve reaches."""
-    model = Model(packing(60, 80, 0))
+    model = LinearModel(packing(60, 80, 0))
     first = model.solve()
     rng = np.random.default_rng(1)
     rows = rng.random((3, 80)) * (rng.random((3, 80)) < 0.3)
@@ -47,7 +47,7 @@ def test_added_rows_are_solved_from_the_last_basis_in_fewer_iterations() -> None
 
 
 def test_the_program_of_a_model_is_what_one_would_have_built() -> None:
-    model = Model(packing(4, 5, 0))
+    model = LinearModel(packing(4, 5, 0))
     extra = np.array([[1.0, 0, 2, 0, 0], [0, 0, 0, 0, 3]])
     model.add_rows(extra, [-INF, 0.5], [1, 1])
     model.add_rows(np.zeros((0, 5)), 0, 0)
@@ -74,7 +74,7 @@ def test_the_program_of_a_model_is_what_one_would_have_built() -> None:
 
 def test_changed_sides_keep_the_basis_and_change_the_optimum_by_the_duals() -> None:
     """As in a Benders subproblem: only right-hand sides change."""
-    model = Model(packing(20, 30, 2))
+    model = LinearModel(packing(20, 30, 2))
     first = model.solve()
     assert first.row_duals is not None
     sides = np.full(20, 30 / 8) + 1e-4
@@ -87,7 +87,7 @@ def test_changed_sides_keep_the_basis_and_change_the_optimum_by_the_duals() -> N
 
 
 def test_small_costs_are_scaled_in_a_model_too() -> None:
-    model = Model(LinearProgram([1, 1], [[1, 1]], row_upper=1.5, upper=1))
+    model = LinearModel(LinearProgram([1, 1], [[1, 1]], row_upper=1.5, upper=1))
     model.set_cost([-1e-9, -2e-9])
     solution = model.solve()
     assert solution.x.tolist() == [0.5, 1]
@@ -95,7 +95,7 @@ def test_small_costs_are_scaled_in_a_model_too() -> None:
 
 
 def test_a_basis_starts_another_model_at_its_end() -> None:
-    one, other = Model(packing(60, 80, 3)), Model(packing(60, 80, 3))
+    one, other = LinearModel(packing(60, 80, 3)), LinearModel(packing(60, 80, 3))
     solution = one.solve()
     assert solution.iterations > 0
     assert solution.basis is not None
@@ -110,7 +110,7 @@ def test_a_basis_starts_another_model_at_its_end() -> None:
 
 def test_the_clock_of_a_limit_starts_with_each_solve() -> None:
     """HiGHS never sets its clock back: fifty solves would run into the limit of the last."""
-    model = Model(packing(60, 80, 4))
+    model = LinearModel(packing(60, 80, 4))
     spent = 0.0
     for seed in range(50):
         model.set_cost(-np.random.default_rng(seed).random(80))
@@ -123,7 +123,7 @@ def test_the_clock_of_a_limit_starts_with_each_solve() -> None:
 
 
 def test_a_model_goes_on_after_a_limit_and_after_infeasibility() -> None:
-    model = Model(LinearProgram([1, 1], [[1, 2], [1, -1]], row_lower=[4, 0]))
+    model = LinearModel(LinearProgram([1, 1], [[1, 2], [1, -1]], row_lower=[4, 0]))
     assert model.solve().objective == pytest.approx(8 / 3)
     model.set_column_bounds(0, 1)
     with pytest.raises(InfeasibleError):
@@ -134,7 +134,7 @@ def test_a_model_goes_on_after_a_limit_and_after_infeasibility() -> None:
 
 def test_a_mixed_integer_model() -> None:
     program = LinearProgram([-1, -1], [[2, 2]], row_upper=3, integrality=[1, 1])
-    model = Model(program)
+    model = LinearModel(program)
     assert model.solve().objective == -1
     model.add_rows([[1, 1]], -INF, 0)
     assert model.solve().objective == 0
@@ -142,7 +142,7 @@ def test_a_mixed_integer_model() -> None:
         model.farkas_ray()
 
 
-CHANGES: list[tuple[str, Callable[[Model], Any], str]] = [
+CHANGES: list[tuple[str, Callable[[LinearModel], Any], str]] = [
     ("a row of another width", lambda m: m.add_rows([[1, 1, 1]], 0, 1), "matrix"),
     ("a tiny entry", lambda m: m.add_rows([[1, 1e-12]], 0, 1), "matrix"),
     ("sides of other rows", lambda m: m.add_rows([[1, 1]], [0, 0], 1), "lower"),
@@ -158,8 +158,8 @@ CHANGES: list[tuple[str, Callable[[Model], Any], str]] = [
 
 
 @pytest.mark.parametrize(("change", "field"), [c[1:] for c in CHANGES], ids=[c[0] for c in CHANGES])
-def test_nonsense_changes_nothing(change: Callable[[Model], Any], field: str) -> None:
-    model = Model(LinearProgram([1, 2], [[1, 1]], row_lower=1))
+def test_nonsense_changes_nothing(change: Callable[[LinearModel], Any], field: str) -> None:
+    model = LinearModel(LinearProgram([1, 2], [[1, 1]], row_lower=1))
     before = model.program
     with pytest.raises(InvalidProblemError, match=field):
         change(model)
@@ -201,7 +201,7 @@ INFEASIBLE: list[tuple[str, LinearProgram, list[float]]] = [
 )
 def test_a_ray_proves_infeasibility(program: LinearProgram, ray: list[float], solved: bool) -> None:  # noqa: FBT001 - a parameter
     """After a solve the ray is HiGHS' own, before it the elastic program's; either passes the check."""
-    model = Model(program)
+    model = LinearModel(program)
     if solved:
         with pytest.raises(InfeasibleError):
             model.solve()
@@ -217,7 +217,7 @@ def test_a_wrong_ray_of_the_solver_is_not_believed(monkeypatch: pytest.MonkeyPat
     """Rays that prove nothing, in each way that one can, are passed over for the elastic program."""
     program = INFEASIBLE[0][1]
     for ray in ([1.0, 0.0], [-1.0, 1.0], [0.0, 0.0], [np.nan, 1.0], [INF, -1.0], None):
-        model = Model(program)
+        model = LinearModel(program)
         with pytest.raises(InfeasibleError):
             model.solve()
         wrong = WrongRay(model._highs, ray)
@@ -243,7 +243,7 @@ class WrongRay:
 def test_multipliers_of_infinite_sides_are_cleared_from_a_ray() -> None:
     """The check ignores them; a cut that is made from the ray must not see them either."""
     program = LinearProgram([0], [[1], [1], [1]], row_lower=[2, -INF, 0], row_upper=[INF, 1, INF])
-    model = Model(program)
+    model = LinearModel(program)
     y = model._verified(np.array([2.0, -2.0, -1.0]))
     assert y is not None
     assert y.tolist() == [1, -1, 0]
@@ -254,26 +254,26 @@ def test_a_ray_is_not_sought_beyond_its_time() -> None:
     matrix = np.random.default_rng(0).random((80, 60))
     program = LinearProgram(np.ones(60), matrix, row_lower=1, row_upper=1)
     with pytest.raises(LimitReachedError):
-        Model(program).farkas_ray(time_limit=0)
-    y = Model(program).farkas_ray(time_limit=600)
+        LinearModel(program).farkas_ray(time_limit=0)
+    y = LinearModel(program).farkas_ray(time_limit=600)
     assert infeasibility(program, y, tolerance=1e-9) > 1e-9
 
 
 def test_a_feasible_program_has_no_ray() -> None:
-    model = Model(LinearProgram([1, 1], [[1, 1]], row_lower=1))
+    model = LinearModel(LinearProgram([1, 1], [[1, 1]], row_lower=1))
     with pytest.raises(SolverError, match="no verified ray.*violation of 0"):
         model.farkas_ray()
     nearly = LinearProgram([0], [[1], [1]], row_lower=[1 + 1e-12, -INF], row_upper=[INF, 1])
     with pytest.raises(SolverError, match="no verified ray"):
-        Model(nearly).farkas_ray()
+        LinearModel(nearly).farkas_ray()
 
 
 def test_a_feasible_program_without_rows_has_no_ray() -> None:
     with pytest.raises(SolverError, match="no verified ray"):
-        Model(LinearProgram([1], np.zeros((0, 1)))).farkas_ray()
+        LinearModel(LinearProgram([1], np.zeros((0, 1)))).farkas_ray()
 
 
 def test_an_elastic_answer_without_multipliers_is_no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.core.lp.model.run", lambda *a: replace(run(*a), row_duals=None))
     with pytest.raises(SolverError, match="no verified ray"):
-        Model(INFEASIBLE[0][1]).farkas_ray()
+        LinearModel(INFEASIBLE[0][1]).farkas_ray()

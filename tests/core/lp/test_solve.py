@@ -19,7 +19,7 @@ from discreet.core.errors import (
     SolverError,
 )
 from discreet.core.lp import LinearProgram, LPSolution, lagrangian_bound, solve
-from discreet.core.lp._highs import check, cost_scale, load
+from discreet.core.lp.highs import check, cost_scale, load
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
@@ -28,28 +28,30 @@ from discreet.core.errors import (
     SolverError,
 )
 from discreet.core.lp.angular import split
-from discreet.core.lp.benders_master import Master
-from discreet.core.lp.benders_records import (
-    BendersOptions,
-    BendersResult,
-    BendersStep,
-    Rows,
-    Separator,
-)
 from discreet.core.lp.bounds import lagrangian_bound
-from discreet.core.lp.model import Model
+from discreet.core.lp.model import LinearModel
+from discreet.core.lp.program import SMALLEST_ENTRY
 from discreet.core.lp.solution import LPSolution
 from discreet.core.lp.solve import solve
+from discreet.core.progress import Progress, Reporter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from concurrent.futures import Executor
 
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.lp.angular import Angular, Block, Cut
     from discreet.core.lp.program import LinearProgram
 
-__all__ = ["benders"]
+__all__ = [
+    "AddedRows",
+    "BendersOptions",
+    "BendersResult",
+    "BendersStep",
+    "Separator",
+    "benders",
+]
 
 _VIOLATED = 1e-9
 """What a cut must be violated by to be added, in parts of its own size."""
@@ -64,16 +66,148 @@ _SHRINK, _GROW, _LEAST_STEP = 0.7, 1.3, 0.1
 """How the step from the inner point changes after a query that failed, and after one that did not."""
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class AddedRows:
+    """Further rows for the master.
+
+    Parameters
+    ----------
+    matrix
+        ``(rows, master's variables)``, dense or sparse.
+    lower, upper
+        Sides, one for each row or one for all.
+    tags
+        What the caller wants to have back beside the multiplier of each row.
+    """
+
+    matrix: Any
+    lower: ArrayLike
+    upper: ArrayLike
+    tags: Sequence[object]
+
+
+class Separator(Protocol):
+    """Finds valid rows that a point violates."""
+
+    def __call__(self, block: int, x: NDArray[np.float64], /) -> AddedRows | None:
+        """Rows that every feasible point keeps and `x` does not, or ``None``; the block is not solved at x then."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class BendersStep:
+    """Where the decomposition stands after an iteration.
+
+    Parameters
+    ----------
+    iteration
+        From 1; 0 for the anchor.
+    lower, upper
+        Best bounds so far.
+    optimality, feasibility, separated
+        Numbers of cuts of each kind so far, and of rows that the separator found.
+    step
+        How far from the inner point to the master's point the blocks were asked; 1 is at the master's.
+    """
+
+    iteration: int
+    lower: float
+    upper: float
+    optimality: int
+    feasibility: int
+    separated: int
+    step: float
+
+
+@final
+@dataclass(frozen=True)
+class BendersOptions:
+    """When to stop, and how to solve.
+
+    Parameters
+    ----------
+    gap
+        Stop when ``upper - lower <= gap * abs(upper)``.
+    absolute_gap
+        Stop when ``upper - lower`` is at most this.
+    iterations
+        Most solves of the master.
+    time_limit
+        Seconds.
+    threads
+        Threads of a solver.
+    tolerance
+        Of all programs, see :func:`~discreet.core.lp.solve`.
+    executor
+        Solves the blocks side by side: anything whose ``map`` stays in this process, such as a pool of threads.
+    """
+
+    gap: float = 1e-6
+    absolute_gap: float = 0.0
+    iterations: int = 500
+    time_limit: float | None = None
+    threads: int = 1
+    tolerance: float = 1e-9
+    executor: Executor | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("gap", "absolute_gap"):
+            if not 0 <= getattr(self, field) < math.inf:
+                raise InvalidProblemError(field, "a nonnegative gap", getattr(self, field))
+        if self.iterations < 1:
+            raise InvalidProblemError("iterations", "at least one iteration", self.iterations)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BendersResult:
+    """What the decomposition found.
+
+    Parameters
+    ----------
+    x
+        The best point of the whole program, feasible up to tolerances; ``None`` where none was found.
+    upper
+        Its cost; infinite without one.
+    lower
+        No point costs less: the value of multipliers of the master's program at its best iterate, rounded down. It
+        rests on the cuts, which are proved, on the rows that the caller added, and on nothing the solver said.
+    row_duals
+        Multipliers of the rows of the whole program that give `lower`, shape (m,), those of cuts added up.
+    added, added_duals
+        Tags and multipliers of the rows that the caller added: implied ones first, then those of the separator. There
+        are fewer multipliers where rows came after the iteration with the best `lower`.
+    cuts
+        All cuts, in order.
+    history
+        One entry for each iteration.
+    status
+        ``"gap reached"``, ``"no cut left"``, ``"iteration limit"``, ``"time limit"`` or ``"master failed"``.
+    """
+
+    x: NDArray[np.float64] | None
+    upper: float
+    lower: float
+    row_duals: NDArray[np.float64]
+    added: tuple[object, ...]
+    added_duals: NDArray[np.float64]
+    cuts: tuple[Cut, ...]
+    history: tuple[BendersStep, ...]
+    status: str
+
+
 def benders(
     program: LinearProgram,
     blocks: ArrayLike,
     *,
     options: BendersOptions | None = None,
-    implied: Rows | None = None,
+    implied: AddedRows | None = None,
     anchor: ArrayLike | None = None,
     separate: Separator | None = None,
     amend: Callable[[Cut], Cut] | None = None,
-    on_iteration: Callable[[BendersStep], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> BendersResult:
     """Solve a block-angular program by Benders decomposition.
 
@@ -92,7 +226,7 @@ def benders(
     amend
         Changes each cut before it is used. What it returns is believed: this is how a published cut is tried as it was
         printed, right or wrong.
-    on_iteration
+    on_progress
         Called after each iteration.
 
     Returns
@@ -125,11 +259,82 @@ def benders(
     >>> round(found.upper, 6), round(found.lower, 6), found.status
     (1.0, 1.0, 'gap reached')
     """
-    loop = _Loop(split(program, blocks), options or BendersOptions(), separate, amend, on_iteration)
+    loop = _Loop(split(program, blocks), options or BendersOptions(), separate, amend, on_progress)
     if implied is not None:
         loop.master.add(implied)
     status = loop.run(None if anchor is None else loop.read(anchor))
     return loop.result(status)
+
+
+class _Master:
+    """The master's program, and where each of its rows comes from.
+
+    Parameters
+    ----------
+    parts
+        The program taken apart.
+    """
+
+    def __init__(self, parts: Angular) -> None:
+        self.parts = parts
+        self.model = LinearModel(parts.master())
+        self.cuts: list[Cut] = []
+        self.origin: list[tuple[str, int]] = [("row", row) for row in parts.rows.tolist()]
+        self.scale = [1.0] * len(self.origin)
+        self.tags: list[object] = []
+        self.separated = 0
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(self.origin)
+
+    def add(self, rows: AddedRows) -> int:
+        """Append rows of the caller; return how many."""
+        from scipy.sparse import csr_array, hstack
+
+        matrix = csr_array(rows.matrix)
+        count = int(matrix.shape[0])
+        zeros = csr_array((count, len(self.parts.blocks)))
+        self.model.add_rows(hstack([matrix, zeros], format="csr"), rows.lower, rows.upper)
+        self.origin += [("added", len(self.tags) + i) for i in range(count)]
+        self.scale += [1.0] * count
+        self.tags += list(rows.tags)
+        return count
+
+    def cut(self, block: Block, cut: Cut) -> None:
+        """Append a cut; one too steep to be written in numbers that the solver reads is left out."""
+        gradient, weight, constant = block.row(cut)
+        if 0 < weight <= 10 * SMALLEST_ENTRY:
+            return
+        row = np.zeros((1, len(gradient) + len(self.parts.blocks)))
+        row[0, : len(gradient)] = -gradient
+        row[0, len(gradient) + block.number] = weight
+        self.model.add_rows(row, constant, math.inf)
+        self.origin.append(("cut", len(self.cuts)))
+        self.scale.append(block.scale(cut))
+        self.cuts.append(cut)
+
+    def sum_of_blocks(self) -> NDArray[np.float64]:
+        """Choose multipliers that count every cut once and no other row: while there is one cut for each block."""
+        weights = [
+            1 / scale if kind == "cut" else 0.0
+            for (kind, _), scale in zip(self.origin, self.scale, strict=True)
+        ]
+        return np.array(weights)
+
+    def unfold(self, duals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Turn multipliers of the master's rows into those of the whole program's, and of the caller's rows."""
+        whole, added = np.zeros(self.parts.program.n_rows), np.zeros(len(self.tags))
+        for (kind, index), scale, dual in zip(self.origin, self.scale, duals.tolist(), strict=True):
+            if kind == "row":
+                whole[index] = dual
+            elif kind == "added":
+                added[index] = dual
+            elif dual > 0:
+                cut = self.cuts[index]
+                whole[self.parts.blocks[cut.block].rows] += dual * scale * cut.duals
+        return whole, added
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +344,7 @@ class _Answer:
     value: float = math.inf
     y: NDArray[np.float64] | None = None
     cut: Cut | None = None
-    rows: Rows | None = None
+    rows: AddedRows | None = None
 
 
 class _Loop:
@@ -149,13 +354,13 @@ class _Loop:
         options: BendersOptions,
         separate: Separator | None,
         amend: Callable[[Cut], Cut] | None,
-        on_iteration: Callable[[BendersStep], None] | None,
+        on_progress: Callable[[Progress], None] | None,
     ) -> None:
         self.parts, self.options, self.separate = parts, options, separate
-        self.amend, self.on_iteration = amend, on_iteration
+        self.amend, self.report = amend, Reporter(on_progress)
         self.stop = None if options.time_limit is None else time.monotonic() + options.time_limit
-        self.master = Master(parts)
-        self.models = [Model(block.program) for block in parts.blocks]
+        self.master = _Master(parts)
+        self.models = [LinearModel(block.program) for block in parts.blocks]
         self.lower, self.upper = -math.inf, math.inf
         self.row_duals = np.zeros(parts.program.n_rows)
         self.added_duals = np.zeros(0)
@@ -222,12 +427,12 @@ class _Loop:
         return "iteration limit"
 
     def _solve_master(self) -> LPSolution:
-        how = {"method": self.options.master, "crossover": False, **self._how()}
+        how = {"method": "simplex", **self._how()}
         try:
             return self.master.model.solve(**how)
         except SolverError:
             # A basis that many cuts have worn out: start anew, once.
-            self.master.model = Model(self.master.model.program)
+            self.master.model = LinearModel(self.master.model.program)
             return self.master.model.solve(**how)
 
     def _is_closed(self) -> bool:
@@ -335,8 +540,9 @@ class _Loop:
             step,
         )
         self.history.append(state)
-        if self.on_iteration is not None:
-            self.on_iteration(state)
+        upper = self.upper if math.isfinite(self.upper) else None
+        lower = self.lower if math.isfinite(self.lower) else None
+        self.report("benders", done=count, total=self.options.iterations, lower=lower, upper=upper)
 
     def result(self, status: str) -> BendersResult:
         """Freeze what was found."""

@@ -1,4 +1,4 @@
-"""Lower bounds from multipliers: formulas that hold for any multipliers, whoever found them.
+"""Lower bounds from multipliers: formulas that hold for any multipliers.
 
 Nothing here asks a solver. What the formulas return is rounded outward, so that with finite bounds on the variables
 it is below the optimum of the program, not merely about it.

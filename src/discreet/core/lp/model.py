@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, SolverError
-from discreet.core.lp._highs import (
+from discreet.core.lp.bounds import infeasibility
+from discreet.core.lp.highs import (
     BACKEND,
     Options,
     check,
@@ -17,7 +18,6 @@ from discreet.core.lp._highs import (
     run,
     write_basis,
 )
-from discreet.core.lp.bounds import infeasibility
 from discreet.core.lp.program import LinearProgram, read_box, read_cost, read_matrix
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from discreet.core.lp.solution import Basis, LPSolution
 
-__all__ = ["Model"]
+__all__ = ["LinearModel"]
 
 _NOISE = 1e-9
 """Relative size of what counts as zero in a ray whose largest entry is 1."""
 
 
-class Model:
+class LinearModel:
     """A program loaded into the solver, to be changed and solved again from where the last solve ended.
 
     Parameters
@@ -49,7 +49,7 @@ class Model:
     Examples
     --------
     >>> from discreet.core.lp import LinearProgram
-    >>> model = Model(LinearProgram([-1, -1], [[1, 2], [2, 1]], row_upper=3))
+    >>> model = LinearModel(LinearProgram([-1, -1], [[1, 2], [2, 1]], row_upper=3))
     >>> round(model.solve().objective, 9)
     -2.0
     >>> model.add_rows([[1, 1]], -float("inf"), 1.5)
@@ -158,8 +158,15 @@ class Model:
         tolerance: float | None = None,
         crossover: bool = True,
         log: Callable[[str], None] | None = None,
+        presolve: bool = True,
     ) -> LPSolution:
         """Solve the program as it stands; parameters, return value and errors as in :func:`discreet.core.lp.solve`.
+
+        Parameters
+        ----------
+        presolve
+            Whether HiGHS may simplify the program first, which on a large dense one takes seconds that no limit and no
+            signal stops.
 
         Returns
         -------
@@ -167,7 +174,7 @@ class Model:
             The optimal point; its ``program`` is the present one.
         """
         options = Options(
-            method, time_limit, gap, threads, iteration_limit, tolerance, crossover, log
+            method, time_limit, gap, threads, iteration_limit, tolerance, crossover, log, presolve
         )
         return run(self._highs, self._program, options)
 
@@ -213,7 +220,7 @@ class Model:
         Examples
         --------
         >>> from discreet.core.lp import LinearProgram
-        >>> Model(LinearProgram([0], [[1], [1]], row_lower=[2, 0], row_upper=[3, 1])).farkas_ray().tolist()
+        >>> LinearModel(LinearProgram([0], [[1], [1]], row_lower=[2, 0], row_upper=[3, 1])).farkas_ray().tolist()
         [1.0, -1.0]
         """
         if self._program.is_mixed_integer:

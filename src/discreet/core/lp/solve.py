@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from discreet.core.lp._highs import Options, load, run
+from discreet.core.lp.highs import Options, load, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.guarantee import MetricDP
-    from discreet.core.metric import MetricSpace
+    from discreet.core.spaces.metric import MetricSpace
     from discreet.evaluate.attack.rows import Reporting
 
 __all__ = [
@@ -153,7 +153,7 @@ def infer(
     --------
     Randomized response with probability 3/4 on two equally likely secrets:
 
-    >>> from discreet.core.channel import Channel
+    >>> from discreet.core.channels.channel import Channel
     >>> q = 2**60
     >>> found = infer(Channel.from_weights([[3 * q, q], [q, 3 * q]]))
     >>> found.guess.prior, found.guess.posterior, round(found.guess.bits, 6), round(found.mutual_information, 6)
@@ -206,7 +206,7 @@ def g_vulnerability(
     --------
     An attacker with three tries at three secrets needs no report:
 
-    >>> from discreet.core.channel import Channel
+    >>> from discreet.core.channels.channel import Channel
     >>> told = Channel.from_weights([[2**62, 0], [0, 2**62], [0, 2**62]])
     >>> g_vulnerability(told, np.ones((1, 3))).bits
     0.0
@@ -269,7 +269,7 @@ def success_limit(
     Examples
     --------
     >>> from discreet.core.guarantee import MetricDP
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> pair = MetricSpace.grid(1, 2, cell=1, unit="km")
     >>> round(success_limit(pair, MetricDP(1, "km")), 6), round(success_limit(pair, MetricDP(1, "km"), reports=3), 6)
     (0.731059, 0.952574)

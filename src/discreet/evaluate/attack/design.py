@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from discreet.core.channel import Channel
+    from discreet.core.channels.channel import Channel
     from discreet.core.guarantee import MetricDP
-    from discreet.core.metric import MetricSpace
     from discreet.core.randomness import UniformSource
+    from discreet.core.spaces.metric import MetricSpace
     from discreet.evaluate.attack.rows import Reporting
     from discreet.metricdp.problem import Problem
 
@@ -67,7 +67,7 @@ def attack_channel(
     Examples
     --------
     >>> from discreet.core.guarantee import MetricDP
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> from discreet.metricdp import Direct, Problem, design
     >>> problem = Problem(MetricSpace.grid(1, 3, cell=1, unit="km"), utility_loss="euclidean")
     >>> made = design(problem, MetricDP(1, unit="km"), method=Direct())

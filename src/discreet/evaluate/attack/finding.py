@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["FAILURE", "Attacked", "Finding"]
 
 FAILURE = 1e-6
-"""The probability with which an interval may miss, unless told: a verdict should not depend on luck."""
+"""The probability with which an interval may miss by default: a verdict should not depend on luck."""
 
 _ROUNDING = 1e-9
 """Sums of up to a million products of floats lose less than this, as a part of the result."""
@@ -154,13 +155,13 @@ class Attacked:
 
     def __str__(self) -> str:
         head = ("attack", "measure", "attacker", "naive", "control", "best", "limit", "")
-        rows = [head, *(_row(finding) for finding in self.findings)]
+        rows = [head, *(tuple(map(one_line, _row(finding))) for finding in self.findings)]
         widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        notes = dict.fromkeys(finding.note for finding in self.findings if finding.note)
+        notes = dict.fromkeys(one_line(one.note) for one in self.findings if one.note)
         return "\n".join([*lines, *(["", *notes] if notes else [])])
 
     def to_dict(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from discreet.evaluate.attack.people import People, Seen
 
-__all__ = ["Answers", "attack_inference", "compare", "share_right"]
+__all__ = ["Inferred", "attack_inference", "compare", "share_right"]
 
 _NOTHING = -2
 """The answer of an attacker who is not certain; -1 stands for a true value that no published row has."""
@@ -85,10 +85,10 @@ def attack_inference(
     control = None
     if others is not None:
         strange = look_up(table, others, sensitive)
-        control = Answers.of(strange.possible, strange, secrets_of(others, strange.values))
+        control = Inferred.of(strange.possible, strange, secrets_of(others, strange.values))
     return compare(
         ("commonest value that fits", "homogeneity"),
-        Answers.of(seen.possible, seen, truth),
+        Inferred.of(seen.possible, seen, truth),
         (share_right(blind, truth, failure), Estimate.computed(0.0)),
         control,
         failure=failure,
@@ -97,7 +97,7 @@ def attack_inference(
 
 @final
 @dataclass(frozen=True, eq=False)
-class Answers:
+class Inferred:
     """What an attacker says of people, and what is true; values are numbered, -1 and -2 are none.
 
     Parameters
@@ -115,7 +115,7 @@ class Answers:
     truth: NDArray[np.int64]
 
     @classmethod
-    def of(cls, possible: NDArray[np.int64], seen: Seen, truth: NDArray[np.int64]) -> Answers:
+    def of(cls, possible: NDArray[np.int64], seen: Seen, truth: NDArray[np.int64]) -> Inferred:
         """Answer by how often each value fits; by the commonest of the table where none does."""
         common = int(seen.counts.sum(axis=0).argmax())
         best = possible.argmax(axis=1)
@@ -132,9 +132,9 @@ def share_right(answers: NDArray[np.int64], truth: NDArray[np.int64], failure: f
 
 def compare(
     names: tuple[str, str],
-    own: Answers,
+    own: Inferred,
     baselines: tuple[Estimate, Estimate],
-    control: Answers | None,
+    control: Inferred | None,
     *,
     failure: float,
 ) -> list[Finding]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.finding import FAILURE, Finding
-from discreet.evaluate.attack.inference import Answers, compare, share_right
+from discreet.evaluate.attack.inference import Inferred, compare, share_right
 from discreet.evaluate.attack.people import look_up, secrets_of
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def attack_intersection(
 
 def _both(
     tables: tuple[Any, Any], sensitive: str, people: tuple[People, People]
-) -> tuple[Answers, list[Answers]]:
+) -> tuple[Inferred, list[Inferred]]:
     """Answer by both tables, and by each alone."""
     if people[0].n != people[1].n or people[0].secret != people[1].secret:
         raise InvalidProblemError("people", "the same people for both tables", "others")
@@ -101,8 +101,8 @@ def _both(
     one, other = (np.where(none, 1, part) for none, part in zip(silent, fits, strict=True))
     together = np.where(silent[0] & silent[1], 0, one * other)
     return (
-        Answers.of(together, first, truth),
-        [Answers.of(part, first, truth) for part in fits],
+        Inferred.of(together, first, truth),
+        [Inferred.of(part, first, truth) for part in fits],
     )
 
 

@@ -19,17 +19,18 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.finding import FAILURE, Finding
 from discreet.evaluate.intervals import Estimate, clopper_pearson
-from discreet.lrgeo.coefficients import prepare
-from discreet.lrgeo.paper_messages import CostRequest, CostTable, Job, Upload
+from discreet.lrgeo.local.coefficients import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from discreet.lrgeo.coefficients import Coefficients
-    from discreet.lrgeo.geo_ind_graph import GeoIndGraph
-    from discreet.lrgeo.instance import Instance
+    from numpy.typing import NDArray
 
-__all__ = ["Request", "Session", "World", "count_guesses"]
+    from discreet.lrgeo.local.coefficients import Coefficients
+    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
+    from discreet.lrgeo.local.instance import Instance
+
+__all__ = ["CostPart", "Request", "Session", "World", "count_guesses"]
 
 GUESSED = "places guessed"
 
@@ -56,6 +57,15 @@ class Request:
 
 @final
 @dataclass(frozen=True, eq=False)
+class CostPart:
+    """A part of the cost table: ``costs[i, j]`` of reporting ``places[j]`` when being at ``places[i]``."""
+
+    places: NDArray[np.int64]
+    costs: NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class Session:
     """All traffic of one client that stays where it is.
 
@@ -65,37 +75,25 @@ class Session:
         Where it is: for the judge.
     requests
         What it sent, byte for byte.
-    sent, told
-        The messages of the published protocol among what was sent and answered, read.
+    uploads
+        Coefficients that it uploaded by the published protocol.
+    centers
+        Centers of the discs of the cost table for which it asked.
+    tables
+        Parts of the cost table that it was told.
+    matrices
+        Obfuscation matrices that it was told.
     reports
         Epoch and report of what it reported, as numbers.
     """
 
     place: int = field(repr=False)
     requests: tuple[Request, ...]
-    sent: tuple[object, ...] = ()
-    told: tuple[object, ...] = ()
+    uploads: tuple[Coefficients, ...] = ()
+    centers: tuple[int, ...] = ()
+    tables: tuple[CostPart, ...] = ()
+    matrices: tuple[NDArray[np.float64], ...] = ()
     reports: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def uploads(self) -> tuple[Upload, ...]:
-        """Coefficients that were uploaded."""
-        return tuple(one for one in self.sent if isinstance(one, Upload))
-
-    @property
-    def discs(self) -> tuple[CostRequest, ...]:
-        """Discs that were asked for."""
-        return tuple(one for one in self.sent if isinstance(one, CostRequest))
-
-    @property
-    def tables(self) -> tuple[CostTable, ...]:
-        """Parts of the cost table that were told."""
-        return tuple(one for one in self.told if isinstance(one, CostTable))
-
-    @property
-    def jobs(self) -> tuple[Job, ...]:
-        """Where jobs stood, and their matrices."""
-        return tuple(one for one in self.told if isinstance(one, Job))
 
 
 @final
@@ -157,7 +155,7 @@ def count_guesses(
     world
         What is public.
     limit
-        What any attacker may reach; the best guess without looking unless told.
+        What any attacker may reach. Default: the best guess without looking.
     failure
         Most probability with which the interval misses.
     note

@@ -1,8 +1,11 @@
-r"""Use the reports themselves: the one thing that the guarantee covers, and the one thing that may tell something.
+r"""Attacks on the reports themselves, the one thing that the guarantee covers; and what a tile would disclose.
 
 The attacker multiplies the chances of all reports that were drawn anew. It knows the clock: a report that is repeated
 within an epoch is no new one. What any attacker may reach after n fresh reports follows from the guarantee, see
 :func:`~discreet.evaluate.attack.bayes.success_limit`.
+
+The service has no tiles: its clients fetch the mechanism whole. A client that requested one would disclose it, and the
+best guess would be right with :math:`\sum_t \max_{i \in t} p_i`.
 """
 
 from __future__ import annotations
@@ -11,9 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.bayes import success_limit
 from discreet.evaluate.attack.finding import FAILURE, Finding
 from discreet.evaluate.attack.location import count_guesses
+from discreet.evaluate.intervals import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +26,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.core.guarantee import MetricDP
-    from discreet.core.metric import MetricSpace
+    from discreet.core.spaces.metric import MetricSpace
     from discreet.evaluate.attack.location import Session, World
 
-__all__ = ["attack_repeats"]
+
+__all__ = ["attack_repeats", "score_tiles"]
 
 
 def attack_repeats(
@@ -75,3 +81,41 @@ def attack_repeats(
 
     limit = success_limit(space, guarantee, world.instance.prior, reports=allowed)
     return count_guesses(label, sessions, guess, world, limit=limit, failure=failure)
+
+
+def score_tiles(tiles: ArrayLike, world: World, *, disclosed: bool) -> Finding:
+    """Compute how often a place is guessed by who knows its tile.
+
+    Parameters
+    ----------
+    tiles
+        ``(K,)``: the tile of each place.
+    world
+        What is public.
+    disclosed
+        Whether the service says that a tile is disclosed. Then the score is stated and limits nothing; otherwise the
+        limit is the best guess without looking.
+
+    Returns
+    -------
+    Finding
+        Computed.
+
+    Raises
+    ------
+    InvalidProblemError
+        For tiles that are not one for each place.
+    """
+    named, prior = np.asarray(tiles), world.instance.prior
+    if named.shape != prior.shape:
+        raise InvalidProblemError("tiles", f"{len(prior)} tiles", named.shape)
+    best = sum(float(prior[named == tile].max()) for tile in np.unique(named))
+    return Finding(
+        f"asking for one of {len(np.unique(named))} tiles",
+        "places guessed",
+        Estimate.computed(best),
+        Estimate.computed(world.naive),
+        bound=best,
+        limit=None if disclosed else world.naive,
+        note="tiles are not used; asked for one by one, they are disclosed" if disclosed else "",
+    )

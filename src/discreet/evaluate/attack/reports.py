@@ -100,7 +100,7 @@ def attack_reports(
 
     Examples
     --------
-    >>> from discreet.core.channel import Channel
+    >>> from discreet.core.channels.channel import Channel
     >>> told = Channel.from_weights([[2**62, 0], [0, 2**62]])
     >>> [found.attacker.value for found in attack_reports(told, trials=100)]
     [1.0, 1.0]
@@ -186,7 +186,7 @@ def repeated_success(
     --------
     Two reports of a coin of 3/4 are no better than one, three are:
 
-    >>> from discreet.core.channel import Channel
+    >>> from discreet.core.channels.channel import Channel
     >>> q = 2**60
     >>> coin = Channel.from_weights([[3 * q, q], [q, 3 * q]])
     >>> [repeated_success(coin, reports=n) for n in (1, 2, 3)]
@@ -244,7 +244,7 @@ def watch_repeated(
 
     Examples
     --------
-    >>> from discreet.core.channel import Channel
+    >>> from discreet.core.channels.channel import Channel
     >>> q = 2**60
     >>> coin = Channel.from_weights([[3 * q, q], [q, 3 * q]])
     >>> [round(line.success.value, 3) for line in watch_repeated(coin, reports=(1, 3, 11))]

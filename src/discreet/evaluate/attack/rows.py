@@ -13,7 +13,7 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.core.anchored import AnchoredChannel
+    from discreet.core.channels.implicit import AnchoredChannel
     from discreet.core.randomness import RandomBits
 
 __all__ = ["MOST_SECRETS", "Reporting", "ShownRows"]
@@ -66,8 +66,8 @@ class ShownRows:
 
     Examples
     --------
-    >>> from discreet.core.anchored import AnchoredChannel
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.channels.implicit import AnchoredChannel
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> pair = MetricSpace.grid(1, 2, cell=1, unit="km")
     >>> tails = AnchoredChannel(pair, 1, [0, 1], [2**40, 2**40], lift=2**16)
     >>> ShownRows(tails).probabilities.round(3).tolist()

@@ -21,8 +21,8 @@ from discreet.evaluate.intervals import Estimate, bounded_mean
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.metric import MetricSpace
     from discreet.core.randomness import RandomBits, UniformSource
+    from discreet.core.spaces.metric import MetricSpace
     from discreet.evaluate.attack.rows import Reporting
 
 __all__ = [
@@ -55,7 +55,7 @@ def random_walk(space: MetricSpace, step: float) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> random_walk(MetricSpace.grid(1, 2, cell=1, unit="km"), 1.0).round(3).tolist()
     [[0.731, 0.269], [0.269, 0.731]]
     """
@@ -103,7 +103,7 @@ def forward_backward(
     --------
     Whoever never moves and reports twice is somewhere once:
 
-    >>> from discreet.core.channel import Channel
+    >>> from discreet.core.channels.channel import Channel
     >>> q = 2**60
     >>> coin = Channel.from_weights([[3 * q, q], [q, 3 * q]])
     >>> forward_backward(coin, np.eye(2), [0, 0]).round(2).tolist()
@@ -159,7 +159,7 @@ def viterbi(
 
     Examples
     --------
-    >>> from discreet.core.channel import Channel
+    >>> from discreet.core.channels.channel import Channel
     >>> q = 2**60
     >>> coin = Channel.from_weights([[3 * q, q], [q, 3 * q]])
     >>> viterbi(coin, [[0.9, 0.1], [0.1, 0.9]], [0, 1, 0]).tolist()
@@ -235,7 +235,7 @@ def attack_trajectories(
 
     Examples
     --------
-    >>> from discreet.core.channel import Channel
+    >>> from discreet.core.channels.channel import Channel
     >>> told = Channel.from_weights([[2**62, 0], [0, 2**62]])
     >>> found = attack_trajectories(told, [[0.5, 0.5], [0.5, 0.5]], steps=3, trials=20)
     >>> [one.attacker.value for one in found]
@@ -314,7 +314,7 @@ def _blind_way(
     transition: NDArray[np.float64], prior: NDArray[np.float64], steps: int
 ) -> NDArray[np.int64]:
     """Find the likeliest way of people whose reports nobody saw."""
-    from discreet.core.channel import LIMB_BITS, Channel
+    from discreet.core.channels.channel import LIMB_BITS, Channel
 
     silent = Channel(np.full((1, len(prior), 1), 1 << LIMB_BITS, dtype=np.uint64))
     return viterbi(silent, transition, np.zeros(steps, dtype=np.int64), prior)

@@ -12,10 +12,10 @@ from discreet.evaluate.attack.finding import FAILURE
 from discreet.evaluate.attack.reports import draw_secrets
 from discreet.evaluate.intervals import Estimate, bounded_mean
 from discreet.evaluate.utility.measure import Measure
-from discreet.metricdp.baselines import nearest_output_floor
+from discreet.metricdp.methods.baselines import nearest_output_floor
 
 if TYPE_CHECKING:
-    from discreet.core.channel import Channel
+    from discreet.core.channels.channel import Channel
     from discreet.core.randomness import UniformSource
     from discreet.metricdp.problem import Problem
 
@@ -61,8 +61,8 @@ def channel_utility(
 
     Examples
     --------
-    >>> from discreet.core.channel import Channel
-    >>> from discreet.core.metric import MetricSpace
+    >>> from discreet.core.channels.channel import Channel
+    >>> from discreet.core.spaces.metric import MetricSpace
     >>> from discreet.metricdp import Problem
     >>> problem = Problem(MetricSpace.grid(1, 2, cell=1, unit="km"), utility_loss="euclidean")
     >>> coin = Channel.from_weights([[2**61, 2**61], [2**61, 2**61]])

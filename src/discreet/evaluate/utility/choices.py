@@ -9,16 +9,16 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.randomness import as_bits
 from discreet.evaluate.intervals import student_mean
 from discreet.evaluate.utility.measure import Measure
-from discreet.submodular._release import state_choice
-from discreet.submodular.optimal import upper_bound
-from discreet.submodular.reference import NonPrivate
+from discreet.submodular.methods.baselines import Greedy
+from discreet.submodular.methods.optimal import upper_bound
+from discreet.submodular.stating import state_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from discreet.core.randomness import UniformSource
     from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.objective import Objective
+    from discreet.submodular.objectives.objective import Objective
 
 __all__ = ["choice_utility", "random_choice"]
 
@@ -77,7 +77,7 @@ def choice_utility(
     if trials < 2:
         raise InvalidProblemError("trials", "2 or more", trials)
     source = as_bits(bits)
-    greedy = NonPrivate()
+    greedy = Greedy()
     plan = greedy.literal_plan(state_choice(objective, matroid, None), matroid)
     best = greedy.choose(objective, matroid, plan, source)
     # The least of the bounds from the empty set and from the greedy one holds for every choice.

@@ -1,14 +1,25 @@
-"""One measure of what was lost, between what nothing private could beat and what nothing true is needed for."""
+"""A measure of what was lost, between the best without privacy and the best without data; and measures by a parameter.
+
+A frontier lays measures out over several epsilons or k, for choosing one before a release. The data must be public or
+synthetic: choosing by the loss on the private data discloses something of them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from fractions import Fraction
+
+    from discreet.core.exact import Exact
     from discreet.evaluate.intervals import Estimate
 
-__all__ = ["Measure"]
+__all__ = ["Measure", "Point", "frontier", "least_parameter"]
 
 
 @final
@@ -59,3 +70,115 @@ class Measure:
             "kept": self.kept,
             "note": self.note,
         }
+
+
+@final
+@dataclass(frozen=True)
+class Point:
+    """A measure at one parameter.
+
+    Parameters
+    ----------
+    method
+        What was measured.
+    parameter
+        Epsilon, k, or another number.
+    measure
+        What came of it.
+    """
+
+    method: str
+    parameter: Fraction
+    measure: Measure
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        told = {"method": self.method, "parameter": float(self.parameter)}
+        return {**told, **self.measure.to_dict()}
+
+
+def frontier(
+    methods: Mapping[str, Callable[[Fraction], Measure]],
+    parameters: Sequence[Exact],
+    *,
+    on_point: Callable[[Point], None] | None = None,
+) -> list[Point]:
+    """Measure each method at each parameter.
+
+    Parameters
+    ----------
+    methods
+        Name -> what measures it at a parameter, on public or synthetic data.
+    parameters
+        Different numbers.
+    on_point
+        Called with each point as soon as there is one.
+
+    Returns
+    -------
+    list of Point
+        By method, then by parameter ascending.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without methods or parameters, or for one parameter twice.
+
+    Examples
+    --------
+    >>> from discreet.evaluate.intervals import Estimate
+    >>> from discreet.evaluate.utility.measure import Measure
+    >>> noise = {"laplace": lambda epsilon: Measure("error", Estimate.computed(1 / epsilon))}
+    >>> [(float(point.parameter), point.measure.estimate.value) for point in frontier(noise, ["2", "1/2"])]
+    [(0.5, 2.0), (2.0, 0.5)]
+    """
+    asked = sorted(to_fraction(one, "parameters") for one in parameters)
+    if not methods or not asked or len(set(asked)) < len(asked):
+        raise InvalidProblemError("parameters", "different numbers, and a method", list(parameters))
+    points = []
+    for name, measured in methods.items():
+        for parameter in asked:
+            point = Point(name, parameter, measured(parameter))
+            points.append(point)
+            if on_point is not None:
+                on_point(point)
+    return points
+
+
+def least_parameter(
+    points: Sequence[Point], target: float, *, losses: bool = True
+) -> dict[str, Fraction | None]:
+    """Find for each method the least parameter that reaches a target, by the pessimist's end of the interval.
+
+    Parameters
+    ----------
+    points
+        What :func:`frontier` returned.
+    target
+        The most that may be lost, or with ``losses=False`` the least that must be kept.
+    losses
+        Whether small measures are good.
+
+    Returns
+    -------
+    dict
+        ``None`` where no parameter reaches it.
+
+    Examples
+    --------
+    >>> from discreet.evaluate.intervals import Estimate
+    >>> from discreet.evaluate.utility.measure import Measure
+    >>> noise = {"laplace": lambda epsilon: Measure("error", Estimate.computed(1 / epsilon))}
+    >>> points = frontier(noise, [1, 2, 4])
+    >>> least_parameter(points, 0.6), least_parameter(points, 0.1)
+    ({'laplace': Fraction(2, 1)}, {'laplace': None})
+    """
+    found: dict[str, Fraction | None] = {}
+    for point in points:
+        found.setdefault(point.method, None)
+        estimate = point.measure.estimate
+        reached = estimate.high <= target if losses else estimate.low >= target
+        best = found[point.method]
+        if reached and (best is None or point.parameter < best):
+            found[point.method] = point.parameter
+    return found

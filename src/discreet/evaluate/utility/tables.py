@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.kanonymity.problem import Attribute, Problem
-    from discreet.kanonymity.problem.column import Column
+    from discreet.kanonymity.problem.column import CodedColumn
 
 __all__ = ["classification_utility", "information_loss", "table_utility"]
 
@@ -112,7 +112,7 @@ def information_loss(
     return found
 
 
-def _costs(column: Column, texts: list[str]) -> NDArray[np.float64]:
+def _costs(column: CodedColumn, texts: list[str]) -> NDArray[np.float64]:
     read = Cells.of(column, texts)
     # A cell that covers nothing says nothing: it is wholly lost.
     nothing = read.hi < read.lo
@@ -242,7 +242,7 @@ def _of_cells(published: Any, problem: Problem) -> NDArray[np.float64]:  # noqa:
     return np.concatenate(parts, axis=1)
 
 
-def _numbers(column: Column) -> NDArray[np.float64]:
+def _numbers(column: CodedColumn) -> NDArray[np.float64]:
     """Give the values of a numeric column; a missing one is their middle."""
     known = [float(str(value)) for value in column.domain if value is not None]
     middle = float(np.median(known)) if known else 0.0

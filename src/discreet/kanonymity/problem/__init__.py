@@ -6,7 +6,7 @@ Rows are private: no message and no ``repr`` of this package shows a value or a 
 from __future__ import annotations
 
 from discreet.kanonymity.problem.attributes import Attribute, Categorical, Numeric, Taxonomy
-from discreet.kanonymity.problem.column import LOSSES, Column
+from discreet.kanonymity.problem.column import LOSSES, CodedColumn
 from discreet.kanonymity.problem.table import Boxes, Problem
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
     "Attribute",
     "Boxes",
     "Categorical",
-    "Column",
+    "CodedColumn",
     "Numeric",
     "Problem",
     "Taxonomy",

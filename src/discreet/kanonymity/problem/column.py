@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.core.tree import Tree
 
-__all__ = ["LOSSES", "Column", "code_column"]
+__all__ = ["LOSSES", "CodedColumn", "code_column"]
 
 LOSSES = ("ncp", "ncp-printed", "range", "taxonomy", "arx-loss", "one-hot")
 """Names of the information losses that are optimized; each is a sum over cells."""
@@ -38,7 +38,7 @@ _LARGEST = 2**53
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Column:
+class CodedColumn:
     r"""One quasi-identifier: its domain by code, and what sets of codes cost.
 
     Codes are numbered so that the cost of a set follows from little: for numbers and for the leaves of a taxonomy, in
@@ -97,7 +97,7 @@ class Column:
         """Give the cost of sets with so many values, of a categorical column."""
         return np.asarray(self.place[np.asarray(count, np.int64) - 1])
 
-    def reweighted(self, weight: float) -> Column:
+    def reweighted(self, weight: float) -> CodedColumn:
         """Give the same column at another weight; one of weight 0 has no costs that could be scaled.
 
         Raises
@@ -134,7 +134,7 @@ class Column:
 
 def code_column(
     attribute: Attribute, values: Sequence[Any] | NDArray[Any], loss: str
-) -> tuple[Column, NDArray[np.int32]]:
+) -> tuple[CodedColumn, NDArray[np.int32]]:
     """Number the values of a column as its kind demands.
 
     Parameters
@@ -148,7 +148,7 @@ def code_column(
 
     Returns
     -------
-    Column, ndarray
+    CodedColumn, ndarray
         The column, and the code of each row.
 
     Raises
@@ -165,7 +165,7 @@ def code_column(
     domain, codes = _code(attribute, values)
     place = attribute.weight * _places(attribute, domain, loss)
     place.setflags(write=False)
-    return Column(attribute, domain, place), codes
+    return CodedColumn(attribute, domain, place), codes
 
 
 def _code(
@@ -227,7 +227,7 @@ def _sorted(values: set[Any]) -> list[Any]:
 
 
 def _places(attribute: Attribute, domain: tuple[Hashable, ...], loss: str) -> NDArray[np.float64]:
-    """Costs by code at a weight of 1, as :class:`Column` describes them."""
+    """Costs by code at a weight of 1, as :class:`CodedColumn` describes them."""
     if isinstance(attribute, Numeric):
         return _positions(attribute, domain, loss)
     if loss == "range":

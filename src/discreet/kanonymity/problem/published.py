@@ -13,15 +13,19 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem.attributes import Numeric, Taxonomy
+from discreet.kanonymity.problem.native import Values, values_of_column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.kanonymity.problem.column import Column
+    from discreet.kanonymity.problem.column import CodedColumn
 
-__all__ = ["Cells", "column_of", "names_in"]
+__all__ = ["Cells", "column_of", "joined", "names_in", "numbered", "values_in"]
+
+LARGEST = 2**62
+"""What a number of 64 bits holds, with room to spare."""
 
 _INTERVAL = re.compile(r"\[([^\s,]+), ([^\s,]+)\]")
 _PIECE = re.compile(r"\\.|[^\\]|\\$", re.DOTALL)
@@ -53,7 +57,7 @@ class Cells:
     marks: NDArray[np.bool_] | None
 
     @classmethod
-    def of(cls, column: Column, texts: Sequence[str]) -> Cells:
+    def of(cls, column: CodedColumn, texts: Sequence[str]) -> Cells:
         """Read each text; one that can't be read covers nothing."""
         if isinstance(column.attribute, Numeric):
             present = [float(str(value)) for value in column.domain if value is not None]
@@ -92,7 +96,7 @@ def _interval(text: str, values: NDArray[np.float64], size: int) -> tuple[int, i
     return int(first), int(after) - 1
 
 
-def _covered(column: Column, text: str) -> NDArray[np.bool_]:
+def _covered(column: CodedColumn, text: str) -> NDArray[np.bool_]:
     """Mark the codes of a set or a taxonomy that a published cell covers."""
     values = ["" if value is None else str(value) for value in column.domain]
     if isinstance(column.attribute, Taxonomy):
@@ -135,17 +139,47 @@ def names_in(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe or a mappin
 
 
 def column_of(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - as above
-    """Take a column of a table of any kind.
+    """Take a column of a table of any kind; missing values are ``None``.
+
+    A moment that no object of Python holds, finer than a microsecond or beyond the year 9999, is text that does.
 
     Raises
     ------
     InvalidProblemError
-        When there is none of that name.
+        When there is none of that name, or its values cannot be told apart.
+    """
+    found = values_in(table, name)
+    return found.of_rows(found.values)
+
+
+def values_in(table: Any, name: str) -> Values:  # noqa: ANN401 - as above
+    """Number the different values of a column of a table of any kind.
+
+    Raises
+    ------
+    InvalidProblemError
+        As :func:`column_of`.
     """
     if name not in names_in(table):
         raise InvalidProblemError("table", "columns that are there", repr(name))
-    column = table[name]
-    for method in ("to_list", "to_pylist", "tolist"):
-        if hasattr(column, method):
-            return list(getattr(column, method)())
-    return list(column)
+    return values_of_column(table[name], name)
+
+
+def joined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Number the different tuples of codes."""
+    labels, size = codes[0], int(codes[0].max(initial=0)) + 1
+    for column in codes[1:]:
+        width = int(column.max(initial=0)) + 1
+        if size * width > LARGEST:
+            # Numbered anew, so that the product stays an integer of 64 bits.
+            labels = np.unique(labels, return_inverse=True)[1]
+            size = int(labels.max(initial=0)) + 1
+        labels, size = labels * width + column, size * width
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def numbered(values: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Number values as they are first seen."""
+    number: dict[Hashable, int] = {}
+    codes = (number.setdefault(value, len(number)) for value in values)
+    return np.fromiter(codes, np.int64, len(values))

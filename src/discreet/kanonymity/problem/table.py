@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity.problem.column import LOSSES, Column, code_column
+from discreet.kanonymity.problem.column import LOSSES, CodedColumn, code_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ class Problem:
     6.0
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[CodedColumn, ...]
     codes: NDArray[np.int32]
     loss: str = "ncp"
 
@@ -155,6 +155,13 @@ class Problem:
         """What a suppressed row costs: the weights of all columns."""
         return float(sum(column.attribute.weight for column in self.columns))
 
+    def narrow(self, j: int) -> NDArray[np.unsignedinteger]:
+        """Give the codes of a column in as few bytes as hold them: short integers are sorted several times faster."""
+        codes: NDArray[np.unsignedinteger] = self.codes[:, j].astype(
+            np.min_scalar_type(max(0, len(self.columns[j].domain) - 1))
+        )
+        return codes
+
     def __repr__(self) -> str:
         return f"Problem({self.n} rows; {', '.join(column.name for column in self.columns)})"
 
@@ -181,8 +188,9 @@ class Problem:
         counts, costs = np.ones(shape, np.int64), np.zeros(shape)
         for j, column in enumerate(self.columns):
             if column.is_set:
-                pairs = given[rows] * len(column.domain) + sorted_codes[:, j]
-                counts[:, j] = np.bincount(np.unique(pairs) // len(column.domain))
+                pairs = np.sort(given[rows] * len(column.domain) + sorted_codes[:, j])
+                new = np.append(True, pairs[1:] != pairs[:-1])
+                counts[:, j] = np.bincount(pairs[new] // len(column.domain))
                 costs[:, j] = column.set_cost(counts[:, j])
             else:
                 costs[:, j] = column.span_cost(lo[:, j], hi[:, j])

@@ -160,7 +160,7 @@ class Page {
     const { m, data } = this;
     $("promise").textContent = data.promise;
     $("digest").textContent = m.digest;
-    $("rule").textContent = `One fresh report in each epoch, which is ${time(data.seconds)}. It costs ${m.epsilon} per ${m.unit} and is`
+    $("rule").textContent = `One fresh report in each epoch, which is ${time(data.seconds)}. It costs ${data.cost} per ${m.unit} and is`
       + " repeated until the epoch ends, wherever you are by then.";
     $("server").textContent = data.requests.length
       ? `${data.url} received ${data.requests.length === 1 ? "one request" : `${data.requests.length} requests`}`

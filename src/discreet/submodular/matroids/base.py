@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.submodular.objective import positions
+from discreet.submodular.objectives.objective import positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,6 +115,14 @@ class Matroid(ABC):
         """SHA-256 of everything that the matroid consists of."""
         facts = f"discreet.submodular.matroid/1 {type(self).__name__} {self._facts()}"
         return hashlib.sha256(facts.encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Matroid):
+            return NotImplemented
+        return type(self) is type(other) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_elements} elements, rank {self.rank})"

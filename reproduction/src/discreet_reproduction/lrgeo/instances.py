@@ -1,0 +1,188 @@
+"""Places for the experiments: made grids with detours, and roads where they are given."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import MetricDP
+from discreet.core.randomness import SeededBits
+from discreet.core.spaces.metric import MetricSpace
+from discreet.lrgeo.as_published.lr_geo import LRGeo
+from discreet.lrgeo.as_published.released import AsReleased
+from discreet.lrgeo.local.coefficients import prepare
+from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
+from discreet.lrgeo.local.instance import Instance, trip_cost
+from discreet.lrgeo.places.region import Region
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from discreet.lrgeo.local.coefficients import Centered, Prepared
+
+__all__ = ["GRID_NOTE", "Places", "batch", "grid", "places", "users_of"]
+
+GRID_NOTE = (
+    "Made squares whose streets are 1 to 1.6 times as long as they look, 20 targets, in place of the paper's Rome, "
+    "whose roads, prior, targets and gamma it does not give; with --data, roads of central Rome."
+)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Places, with what the experiments need of them.
+
+    Parameters
+    ----------
+    label
+        How tables name them.
+    space
+        As a metric space, in kilometers.
+    instance
+        As the published algorithms take them.
+    travel
+        ``(K, K)`` travel costs.
+    targets
+        Numbers of the places that trips go to.
+    spacing
+        Distance of neighbors.
+    """
+
+    label: str
+    space: MetricSpace
+    instance: Instance
+    travel: NDArray[np.float64]
+    targets: NDArray[np.int64]
+    spacing: float
+
+    @property
+    def radius(self) -> float:
+        """Within which places are neighbors, km: a little more than the spacing."""
+        return round(self.spacing * 1.001, 6)
+
+    def claim(self, product: float) -> MetricDP:
+        """State an epsilon that is ``product`` over the spacing, between neighbors."""
+        return MetricDP(str(round(product / self.spacing, 6)), "km", radius=str(self.radius))
+
+    @property
+    def published(self) -> LRGeo:
+        """The method at the paper's ranges, location-centered."""
+        cell = self.spacing
+        return LRGeo(3 * cell, 2 * cell, 4 * cell, centered="location")
+
+    @property
+    def released(self) -> AsReleased:
+        """The method as the paper's code has it."""
+        cell = self.spacing
+        return AsReleased(20.0 * cell, 3.3 * cell, 3.8 * cell)
+
+
+def grid(side: int, *, seed: int, cell: float = 1.0, one_way: bool = False) -> Places:
+    """Make a square of places with detours.
+
+    Parameters
+    ----------
+    side
+        Places on a side.
+    seed
+        Of the lengths of streets and of the targets.
+    cell
+        Spacing, km.
+    one_way
+        Whether the way back has a length of its own.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    bits = SeededBits(seed)
+    count = side * side
+    number = np.arange(count).reshape(side, side)
+    start = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
+    stop = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
+    lengths = cell * _between(1.0, 1.6, len(start), bits)
+    back = lengths * (_between(1.0, 3.0, len(start), bits) if one_way else 1.0)
+    ends = (np.concatenate([start, stop]), np.concatenate([stop, start]))
+    roads = csr_array((np.concatenate([lengths, back]), ends), shape=(count, count))
+    travel = dijkstra(roads)
+    targets = _some(count, 20, bits)
+    space = MetricSpace.grid(side, side, cell=str(cell), unit="km")
+    apart = np.ldexp(space.distances.astype(np.float64), -space.scale_bits)
+    instance = Instance(apart, trip_cost(travel[:, targets]), unit="km")
+    return Places(f"{side} x {side}", space, instance, travel, targets, cell)
+
+
+def places(side: int, *, seed: int, data: Path | None) -> Places:
+    """Give a made grid, or with data a part of its roads with about as many places.
+
+    Parameters
+    ----------
+    side
+        Root of the number of places.
+    seed
+        Of what is made.
+    data
+        A folder with ``nodes_rome.csv`` and ``roma_edges.csv`` as OSMnx writes them.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a folder without them.
+    """
+    if data is None:
+        return grid(side, seed=seed)
+    tables: list[dict[str, list[str]]] = []
+    for name in ("nodes_rome.csv", "roma_edges.csv"):
+        try:
+            with (data / name).open(encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file))
+        except OSError:
+            expected = "a folder with nodes_rome.csv and roma_edges.csv"
+            raise InvalidProblemError("--data", expected, f"none: {name}") from None
+        tables.append({key: [row[key] for row in rows] for key in rows[0]})
+    # The center of Rome is 4 km wide: the spacing that gives about so many places.
+    spacing = round(4.0 / side, 2)
+    region = Region.from_roads(*tables, spacing=str(spacing), unit="km")
+    targets = _some(region.K, 20, SeededBits(seed))
+    instance = Instance.from_region(region, targets=targets)
+    label = f"Rome, {region.K} places"
+    return Places(label, region.space, instance, region.travel, targets, spacing)
+
+
+def users_of(size: int, count: int, *, seed: int) -> list[int]:
+    """Draw places of users, all different."""
+    return [int(user) for user in _some(size, count, SeededBits(seed + 1))]
+
+
+def _between(low: float, high: float, count: int, bits: SeededBits) -> NDArray[np.float64]:
+    steps = np.array([bits.randrange(1 << 20) for _ in range(count)])
+    return low + (high - low) * steps / (1 << 20)
+
+
+def _some(size: int, count: int, bits: SeededBits) -> NDArray[np.int64]:
+    """Draw different numbers."""
+    order = np.array([bits.randrange(1 << 40) for _ in range(size)])
+    return np.argsort(order, kind="stable")[:count]
+
+
+def batch(
+    instance: Instance,
+    users: list[int],
+    *,
+    gamma: float,
+    reach: float,
+    r_obf: float,
+    centered: Centered,
+) -> list[Prepared]:
+    """Prepare users with all columns priced."""
+    graph = GeoIndGraph(instance.distances, gamma)
+    return [
+        prepare(instance, graph, at, reach=reach, r_obf=r_obf, centered=centered, every_column=True)
+        for at in users
+    ]

@@ -1,0 +1,127 @@
+"""The experiments on location privacy: what the paper claims fails where it should, and the mends hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from discreet.core.errors import InfeasibleError, InvalidProblemError, LimitReachedError
+from discreet.lrgeo.as_published.baselines import PrintedExponential
+from discreet.lrgeo.as_published.lr_omg import LROMG
+from discreet.lrgeo.as_published.protocol import reproduce
+from discreet.lrgeo.methods.frozen_scales import FrozenScales
+from discreet_reproduction.lrgeo import composite, figures
+from discreet_reproduction.lrgeo.instances import grid, places
+from discreet_reproduction.lrgeo.theorems import theorems
+from discreet_reproduction.record import Run
+from discreet_reproduction.registry import find
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet_reproduction import Experiment
+
+
+def run(make: Any) -> Experiment:
+    made: Experiment = make(Run(quick=True))
+    return made
+
+
+@pytest.fixture(scope="module")
+def table() -> Experiment:
+    return run(theorems)
+
+
+def found(table: Experiment, statement: str, case: str) -> list[bool]:
+    rows = [row for row in table.rows if row["statement"] == statement and case in str(row["case"])]
+    assert rows
+    return [bool(row["holds"]) for row in rows]
+
+
+def test_theorem_4_5_holds_for_places_and_fails_for_users(table: Experiment) -> None:
+    assert found(table, "Theorem 4.5", "location-centered") == [True]
+    assert found(table, "Theorem 4.5", "user-centered") == [False]
+    assert found(table, "Theorem 4.5", "one place") == [False]
+
+
+def test_the_lemmas_hold_with_travel_costs_and_fail_with_distances(table: Experiment) -> None:
+    for lemma in ("Lemma B.1", "Lemma B.2"):
+        assert found(table, lemma, "offsets in travel") == [True, True]
+        assert found(table, lemma, "offsets in distance") == [False, False]
+
+
+def test_the_disc_the_lower_bound_and_the_upload_fail_as_the_errata_say(table: Experiment) -> None:
+    assert found(table, "Proposition 4.4", "location-centered") == [False]
+    assert found(table, "Proposition 4.4", "user-centered") == [True]
+    assert found(table, "Theorem 4.8", "against any channel") == [False, False]
+    assert found(table, "Theorem 4.8", "all columns, against") == [True, True]
+    assert found(table, "Equation (19)", "uploaded") == [False]
+    assert found(table, "Theorem 3.2", "distances") == [False]
+
+
+def test_published_composites_are_broken_and_ours_is_not() -> None:
+    made = run(composite.composite)
+    at = {(row["method"], row["pairs"]): row for row in made.rows}
+    for name in ("LR-OMG", "LR-Geo, location-centered", "frozen scales"):
+        assert at[name, "neighbors"]["share of pairs"] > 0.1  # type: ignore[operator]
+        assert at[name, "all"]["epsilon needed, times"] > 1.1  # type: ignore[operator]
+    ours = at["ours (lrgeo.design), verified exactly", "all"]
+    assert ours["share of pairs"] == 0
+    assert ours["epsilon needed, times"] <= 1  # type: ignore[operator]
+
+
+def test_a_form_without_a_solution_has_a_row_without_figures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A method whose program has no solution, or does not end, does not take the others with it."""
+    errors = {LROMG: InfeasibleError("none"), FrozenScales: LimitReachedError("frozen", "time")}
+
+    def tried(instance: Any, claim: Any, method: Any, **options: Any) -> Any:
+        if type(method) in errors:
+            raise errors[type(method)]
+        return reproduce(instance, claim, PrintedExponential(), **options)
+
+    monkeypatch.setattr(composite, "reproduce", tried)
+    made = run(composite.composite)
+    ended = {row["method"]: row["ended"] for row in made.rows}
+    assert ended["LR-OMG"] == "no answer: infeasible"
+    assert ended["frozen scales"] == "no answer: time limit"
+    (silent_row,) = [row for row in made.rows if row["method"] == "LR-OMG"]
+    assert "share of pairs" not in silent_row
+    assert sum(end == "done" for end in ended.values()) == 6
+
+
+def test_the_printed_bound_is_far_above_what_the_text_says_it_shows() -> None:
+    made = run(composite.figure11)
+    for row in made.rows:
+        assert row["GV ratio"] <= row["mended bound"]  # type: ignore[operator]
+        assert row["Proposition 4.6 as printed"] > row["GV ratio, at most (paper)"]  # type: ignore[operator]
+
+
+def test_one_coefficient_hides_among_many_and_an_upload_does_not() -> None:
+    made = run(figures.figure13)
+    assert min(made.column("rows for a coefficient, mean")) > 20  # type: ignore[type-var, operator]
+    assert max(made.column("places for an upload, mean")) < 1.1  # type: ignore[type-var, operator]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["table2", "figure6", "figure8", "figure9", "figure10", "figure12"]
+)
+def test_the_other_items_run_at_small_sizes(name: str) -> None:
+    made = run(find(f"lrgeo/{name}"))
+    assert made.name == f"lrgeo/{name}"
+    assert made.rows
+    assert made.notes
+
+
+def test_places_are_made_or_read() -> None:
+    made = grid(4, seed=1, one_way=True)
+    assert made.travel[0, 1] != made.travel[1, 0]
+    assert (made.travel >= made.instance.distances - 1e-9).all()
+
+
+def test_a_folder_without_roads_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidProblemError, match="roma_edges"):
+        places(4, seed=0, data=tmp_path)

@@ -1,0 +1,195 @@
+"""Anonymized tables as files: the table, and beside it what holds for it and how its cells are read."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.artefact.placing import unwritable
+from discreet.artefact.sidecar import place_table, read_meta, write_table
+from discreet.core.certificate import Certificate
+from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.core.guarantee import KAnonymity, guarantee_from_dict
+from discreet.core.outcome import Provenance
+from discreet.core.tree import Tree
+from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from discreet.core.outcome import Anonymization
+
+__all__ = ["ANONYMOUS", "AnonymousTable", "load_anonymous", "place_anonymous", "save_anonymous"]
+
+ANONYMOUS = "anonymous-table"
+
+_MALFORMED = (
+    DiscreetError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AnonymousTable:
+    """What stands beside a published table.
+
+    Parameters
+    ----------
+    guarantee
+        What holds for it.
+    certificate
+        The checks that were made when it was written.
+    provenance
+        How it was made.
+    attributes
+        How cells of the quasi-identifiers are read.
+    altered
+        Whether the bytes of the table are others than those that were written.
+    """
+
+    guarantee: KAnonymity
+    certificate: Certificate
+    provenance: Provenance
+    attributes: tuple[Attribute, ...]
+    altered: bool
+
+
+def save_anonymous(
+    made: Anonymization[pl.DataFrame, Any],
+    path: str | os.PathLike[str],
+    attributes: Sequence[Attribute] = (),
+) -> None:
+    """Write an anonymized table, with ``FILE.discreet.json`` beside it.
+
+    Parameters
+    ----------
+    made
+        What :func:`discreet.kanonymity.anonymize` returned, with a table of Polars. Its diagnostics are not written:
+        they are computed from the original.
+    path
+        A file that ends in ``.csv`` or ``.parquet``, replaced if it is there.
+    attributes
+        How cells of the quasi-identifiers are read, so that the table can be verified against the original.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a certificate that failed, or a file that cannot be written.
+    """
+    write_table(made.table, path, ANONYMOUS, _meta(made, attributes))
+
+
+def place_anonymous(
+    new: Path,
+    made: Anonymization[Path, Any],
+    schema: Mapping[str, str],
+    rows: int,
+    attributes: Sequence[Attribute] = (),
+) -> None:
+    """Put an anonymized table that is written already in its place, with what stands beside it.
+
+    Parameters
+    ----------
+    new
+        The table, on the same disk.
+    made
+        An anonymization whose table is the path where it goes.
+    schema
+        Its columns and the names of their types.
+    rows
+        Number of its rows.
+    attributes
+        How cells are read.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a certificate that failed, or a file that cannot be written.
+    """
+    meta = _meta(made, attributes)
+    try:
+        place_table(new, made.table, ANONYMOUS, meta, columns=schema, rows=rows)
+    except OSError as error:
+        raise unwritable(made.table, error) from None
+
+
+def load_anonymous(path: str | os.PathLike[str]) -> AnonymousTable:
+    """Read what stands beside a table, and see whether it is the table that was written.
+
+    Raises
+    ------
+    InvalidProblemError
+        For files that cannot be read, or parts that do not fit each other.
+    """
+    meta = read_meta(path)
+    if meta.get("kind") != ANONYMOUS:
+        raise InvalidProblemError("path", "an anonymized table", repr(meta.get("kind")))
+    try:
+        guarantee = guarantee_from_dict(meta["guarantee"])
+        if not isinstance(guarantee, KAnonymity):
+            raise InvalidProblemError("guarantee", "k-anonymity", "another")
+        with Path(path).open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        return AnonymousTable(
+            guarantee,
+            Certificate.from_dict(meta["certificate"]),
+            Provenance.from_dict(meta["provenance"]),
+            tuple(_attribute(stated) for stated in meta["attributes"]),
+            found != meta["table"]["sha256"],
+        )
+    except OSError as error:
+        got = f"{path}: {error.strerror}"
+        raise InvalidProblemError("path", "a file that can be read", got) from None
+    except _MALFORMED as error:
+        detail = f"no {error}" if isinstance(error, KeyError) else str(error)
+        expected = "a whole .discreet.json of an anonymized table"
+        raise InvalidProblemError("path", expected, f"{path}: {detail}") from None
+
+
+def _meta(made: Anonymization[Any, Any], attributes: Sequence[Attribute]) -> dict[str, Any]:
+    if not made.certificate.passed:
+        raise InvalidProblemError("made", "a certificate that passed", "one that failed")
+    return {
+        "guarantee": made.guarantee.to_dict(),
+        "certificate": made.certificate.to_dict(),
+        "provenance": made.provenance.to_dict(),
+        "attributes": [_stated(attribute) for attribute in attributes],
+    }
+
+
+def _stated(attribute: Attribute) -> dict[str, Any]:
+    """Say how a column is read, by what was declared and never by what was observed."""
+    common = {"name": attribute.name, "weight": attribute.weight}
+    if isinstance(attribute, Numeric):
+        return {**common, "kind": "numeric", "low": attribute.low, "high": attribute.high}
+    if isinstance(attribute, Categorical):
+        values = None if attribute.values is None else list(attribute.values)
+        return {**common, "kind": "categorical", "values": values}
+    tree = attribute.tree
+    labels, parents = list(tree.labels), tree.parents.tolist()
+    return {**common, "kind": "taxonomy", "labels": labels, "parents": parents}
+
+
+def _attribute(stated: Mapping[str, Any]) -> Attribute:
+    name, weight = stated["name"], stated["weight"]
+    if stated["kind"] == "numeric":
+        return Numeric(name, weight, stated["low"], stated["high"])
+    if stated["kind"] == "categorical":
+        values = stated["values"]
+        return Categorical(name, weight, None if values is None else tuple(values))
+    if stated["kind"] != "taxonomy":
+        raise InvalidProblemError("attributes", "a kind that is known", repr(stated["kind"]))
+    tree = Tree(tuple(stated["labels"]), np.array(stated["parents"], dtype=np.int64))
+    return Taxonomy(name, tree, weight)

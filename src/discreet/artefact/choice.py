@@ -1,0 +1,184 @@
+"""Private choices as files: JSON with the choice, the matroid that it was made under, and the proof of its guarantee.
+
+A file holds what a release holds, and nothing else that depends on records: the chosen candidates, by number and by
+name where they have one, the public facts, the accountant's lines, the matroid whole, and the provenance.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.artefact.layout import FORMAT
+from discreet.artefact.placing import replace_file
+from discreet.artefact.whole import is_whole
+from discreet.core.certificate import Certificate
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
+from discreet.core.guarantee import guarantee_from_dict
+from discreet.core.outcome import Provenance, Release
+from discreet.submodular.matroids.base import Matroid
+from discreet.submodular.matroids.stored import matroid_from_dict, matroid_to_dict
+from discreet.submodular.problem import AccountLine, ChoiceFacts, Selection
+
+if TYPE_CHECKING:
+    import os
+    from fractions import Fraction
+
+__all__ = ["CHOICE", "is_choice", "load_choice", "save_choice"]
+
+CHOICE = "choice"
+
+_VERSION = 1
+
+_FACTS = ("n_elements", "n_kinds", "rank", "decomposable", "neighbors")
+
+
+def save_choice(release: Release[Selection], path: str | os.PathLike[str]) -> None:
+    """Write a choice to a file, whole or not at all.
+
+    Parameters
+    ----------
+    release
+        What ``submodular.release``, or a plan, gave.
+    path
+        The file, replaced if it is there.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be written, or a matroid of a class that is not the library's.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from discreet import PureDP, submodular
+    >>> f, matroid = submodular.Coverage([[True, False]] * 9), submodular.UniformMatroid(2, 1)
+    >>> made = submodular.release(f, matroid, PureDP(1, "add-remove-one"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_choice(made, f"{folder}/team.choice")
+    ...     submodular.verify(load_choice(f"{folder}/team.choice")).passed
+    True
+    """
+    replace_file(Path(path), _encoded(release))
+
+
+def load_choice(path: str | os.PathLike[str]) -> Release[Selection]:
+    """Read a choice from a file.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be read, is no choice, or has a later version.
+
+    Notes
+    -----
+    What it claims, :func:`discreet.submodular.verify` checks anew.
+    """
+    with is_whole(path) as data:
+        stated: Any = json.loads(data)
+        if not isinstance(stated, dict) or stated.get("kind") != CHOICE:
+            raise InvalidProblemError("kind", repr(CHOICE), "another kind of file")
+        if stated["format"] != FORMAT or stated["schema_version"] != _VERSION:
+            got = f"{stated['format']} {stated['schema_version']}"
+            raise InvalidProblemError("schema_version", f"{FORMAT} {_VERSION}", got)
+        release = _decoded(stated)
+        matroid = release.result.matroid
+        digests = {given.name: given.digest for given in release.provenance.assumed_public}
+        if isinstance(matroid, Matroid) and digests.get("matroid") != matroid.digest:
+            raise InvalidProblemError("matroid", "the one that was assumed public", "another one")
+        return release
+
+
+def is_choice(data: bytes) -> bool:
+    """Tell whether the bytes of a file are text that says that it is a choice."""
+    if not data.lstrip().startswith(b"{"):
+        return False
+    stated: Any = json.loads(data)
+    return isinstance(stated, dict) and stated.get("kind") == CHOICE
+
+
+def _encoded(release: Release[Selection]) -> bytes:
+    selection = release.result
+    if not isinstance(selection.matroid, Matroid):
+        raise InvalidProblemError("matroid", "a choice that stores its matroid", "none")
+    facts = selection.statement
+    stated = {
+        "format": FORMAT,
+        "schema_version": _VERSION,
+        "kind": CHOICE,
+        "guarantee": release.guarantee.to_dict(),
+        "chosen": [list(pair) for pair in selection.chosen],
+        "names": list(selection.names),
+        "candidates": None if selection.candidates is None else list(selection.candidates),
+        "matroid": matroid_to_dict(selection.matroid),
+        "statement": {
+            **{name: getattr(facts, name) for name in _FACTS},
+            "sensitivity": str(facts.sensitivity),
+        },
+        "coefficient": None if selection.coefficient is None else str(selection.coefficient),
+        "per_draw": selection.per_draw,
+        "mechanism": selection.mechanism,
+        "accounting": [line.to_dict() for line in selection.accounting],
+        "certificate": release.certificate.to_dict(),
+        "provenance": release.provenance.to_dict(),
+    }
+    return json.dumps(stated, indent=1, allow_nan=False).encode() + b"\n"
+
+
+def _decoded(stated: dict[str, Any]) -> Release[Selection]:
+    facts, coefficient, named = stated["statement"], stated["coefficient"], stated["candidates"]
+    selection = Selection(
+        tuple((_whole(element), _whole(kind)) for element, kind in stated["chosen"]),
+        ChoiceFacts(
+            _whole(facts["n_elements"]),
+            _whole(facts["n_kinds"]),
+            _whole(facts["rank"]),
+            _flag(facts["decomposable"]),
+            _number(facts["sensitivity"], "sensitivity"),
+            facts["neighbors"],
+        ),
+        None if coefficient is None else _number(coefficient, "coefficient"),
+        _whole(stated["per_draw"]),
+        stated["mechanism"],
+        tuple(AccountLine.from_dict(line) for line in stated["accounting"]),
+        matroid_from_dict(stated["matroid"]),
+        None if named is None else tuple(_name(name) for name in named),
+    )
+    if selection.candidates is not None:
+        if len(selection.candidates) != selection.statement.n_elements:
+            expected = f"{selection.statement.n_elements} names"
+            raise InvalidProblemError("candidates", expected, len(selection.candidates))
+        if list(selection.names) != stated["names"]:
+            raise InvalidProblemError("names", "those of the chosen elements", "other names")
+    return Release(
+        selection,
+        guarantee_from_dict(stated["guarantee"]),
+        Certificate.from_dict(stated["certificate"]),
+        Provenance.from_dict(stated["provenance"]),
+    )
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidProblemError("choice", "integers", type(value).__name__)
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidProblemError("decomposable", "true or false", type(value).__name__)
+    return value
+
+
+def _name(value: object) -> str | int:
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise InvalidProblemError("candidates", "text or integers", type(value).__name__)
+    return value
+
+
+def _number(value: object, field: str) -> Fraction:
+    if not isinstance(value, str):
+        raise InvalidProblemError(field, "a number as text", type(value).__name__)
+    return to_fraction(value, field)

@@ -1,0 +1,505 @@
+"""Check outcomes and files anew, with code that did not make them.
+
+:func:`verify` takes any outcome of the five mechanisms, or the path of any file of this library; ``discreet verify``,
+audits of files and reports use the functions behind it. A verdict on a file comes with plain facts: what is claimed,
+what is taken to be public, and what was not checked.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from discreet.core.certificate import Certificate, Check
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import float_ceil
+from discreet.core.lazy import registered
+from discreet.core.outcome import Anonymization, Design, Release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.artefact.anonymous import AnonymousTable
+    from discreet.artefact.implicit import AnchoredArtefact
+    from discreet.core.guarantee import Guarantee
+    from discreet.core.outcome import Provenance
+    from discreet.core.spaces.metric import MetricSpace
+
+__all__ = [
+    "JUDGES",
+    "claim_facts",
+    "judge",
+    "judge_anchored",
+    "judge_anonymous",
+    "judge_channel",
+    "judge_choice",
+    "judge_counts",
+    "judge_measurements",
+    "judge_mechanism",
+    "kind_of_file",
+    "record_checks",
+    "recorded_models",
+    "verify",
+]
+
+_HERE = "discreet.artefact.judging"
+
+JUDGES: dict[str, str] = {
+    "anchored": f"{_HERE}:judge_anchored",
+    "anonymous-table": f"{_HERE}:judge_anonymous",
+    "channel": f"{_HERE}:judge_channel",
+    "choice": f"{_HERE}:judge_choice",
+    "mechanism": f"{_HERE}:judge_mechanism",
+    "measurements": f"{_HERE}:judge_measurements",
+    "region-counts": f"{_HERE}:judge_counts",
+}
+"""Kind of file -> ``judge(path, *, optimality) -> (Certificate, facts)``."""
+
+_ALLOWED = (
+    "a Design, a Release, an Anonymization, a RegionDesign, a Mechanism, kept measurements, or the path of a file that "
+    "holds one"
+)
+
+
+def verify(outcome: object, *, optimality: bool = False) -> Certificate:
+    """Check what an outcome or a file claims, with code that did not make it.
+
+    Parameters
+    ----------
+    outcome
+        What :func:`discreet.metricdp.design`, :func:`discreet.lrgeo.design`, :func:`discreet.hierarchy.release`,
+        :func:`discreet.kanonymity.anonymize` or :func:`discreet.submodular.release` returned; a
+        :class:`discreet.lrgeo.Mechanism`; kept measurements of counts; or the path of a file of any kind.
+    optimality
+        Whether to check the lower bound of a channel, too.
+
+    Returns
+    -------
+    Certificate
+        All checks; it does not raise when one failed, see ``raise_for_failure``.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything else, an :class:`discreet.Unproven` outcome among it, which claims nothing; for a file that cannot
+        be read; and for a bound where there is none.
+
+    Examples
+    --------
+    >>> from discreet import MetricDP, MetricSpace
+    >>> from discreet.metricdp import Problem, design
+    >>> line = MetricSpace.grid(1, 3, cell=1, unit="km")
+    >>> verify(design(Problem(line, utility_loss="euclidean"), MetricDP(1, "km"))).passed
+    True
+    >>> verify(3)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: outcome: expected a Design, a Release, an Anonymization, a RegionDesign, \
+a Mechanism, kept measurements, or the path of a file that holds one, got int
+    """
+    if isinstance(outcome, str | os.PathLike):
+        return judge(outcome, optimality=optimality)[0]
+    check = _checker(outcome)
+    if check is not None and not optimality:
+        return check(outcome)
+    if isinstance(outcome, Design):
+        from discreet.metricdp.verify import verify as verify_design
+
+        checks = verify_design(outcome, optimality=optimality).checks
+        return Certificate((*checks, _seeded(outcome.provenance.seeded)))
+    if check is None:
+        raise InvalidProblemError("outcome", _ALLOWED, type(outcome).__name__)
+    raise InvalidProblemError(
+        "optimality", "a Design, which proves its lower bound", type(outcome).__name__
+    )
+
+
+def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN401 - any outcome
+    """Find what checks an outcome that has no proof of a lower bound."""
+    from discreet.hierarchy import Measured
+    from discreet.lrgeo import Mechanism, RegionDesign
+
+    for kinds, check in (
+        (Release, _verify_release),
+        (Anonymization, _verify_anonymization),
+        ((Mechanism, RegionDesign), _verify_region),
+        (Measured, _verify_measured),
+    ):
+        if isinstance(outcome, kinds):
+            return check
+    return None
+
+
+def _verify_release(made: Release[Any]) -> Certificate:
+    from discreet.hierarchy.verify import verify as verify_counts
+    from discreet.submodular import Selection
+    from discreet.submodular.verify import verify as verify_choice
+
+    check: Callable[[Release[Any]], Certificate] = (
+        verify_choice if isinstance(made.result, Selection) else verify_counts
+    )
+    checks = check(made).checks
+    return Certificate((*checks, _seeded(made.provenance.seeded)))
+
+
+def _verify_anonymization(made: Anonymization[Any, Any]) -> Certificate:
+    from discreet.kanonymity.verify import verify as verify_table
+
+    if isinstance(made.table, os.PathLike):
+        return judge(made.table)[0]
+    models = recorded_models(made)
+    checks = verify_table(made.table, made.guarantee, models=models).checks
+    return Certificate((*checks, _seeded(made.provenance.seeded)))
+
+
+def _verify_region(made: Any) -> Certificate:  # noqa: ANN401 - a RegionDesign or a Mechanism
+    from discreet.lrgeo.verify import verify as verify_region
+
+    checks = verify_region(made.channel, made.guarantee, totals_share=made.totals_share).checks
+    return Certificate((*checks, _seeded(made.provenance.seeded)))
+
+
+def _verify_measured(made: Any) -> Certificate:  # noqa: ANN401 - kept measurements
+    from discreet.hierarchy.verify import verify_measurements
+
+    return Certificate((*verify_measurements(made).checks, _seeded(made.seeded)))
+
+
+def kind_of_file(path: str | os.PathLike[str]) -> str:
+    """Tell by the file, or by the record beside it, what has to be checked.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that is none of ours.
+    """
+    from discreet.artefact.reader import zip_kind
+    from discreet.artefact.sidecar import is_table, kind_of
+
+    if is_table(path) or os.fspath(path).lower().endswith((".csv", ".parquet")):
+        return kind_of(path)
+    return zip_kind(path)
+
+
+def judge(
+    path: str | os.PathLike[str], *, optimality: bool = False
+) -> tuple[Certificate, dict[str, Any]]:
+    """Verify a file of any kind.
+
+    Parameters
+    ----------
+    path
+        The file.
+    optimality
+        Whether to check the lower bound, too.
+
+    Returns
+    -------
+    certificate : Certificate
+        All checks.
+    facts : dict
+        Those of :func:`claim_facts`, and more by the kind.
+    """
+    found: tuple[Certificate, dict[str, Any]] = registered(JUDGES, kind_of_file(path), "path")(
+        os.fspath(path), optimality=optimality
+    )
+    return found
+
+
+def claim_facts(
+    kind: str,
+    guarantee: Guarantee,
+    provenance: Provenance | None,
+    unchecked: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Say what is claimed, what is taken to be public, and what was not checked this time."""
+    return {
+        "kind": kind,
+        "guarantee": guarantee.to_dict(),
+        "assumed_public": [] if provenance is None else provenance.to_dict()["assumed_public"],
+        "not_checked": list(unchecked),
+    }
+
+
+def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify the channel of a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    optimality
+        Whether to check the lower bound too.
+
+    Returns
+    -------
+    certificate : Certificate
+        All checks.
+    facts : dict
+        Those of :func:`claim_facts`.
+        ``achieved_epsilon``: the least epsilon, per unit of distance, that the channel has on the pairs within the
+        radius, rounded up; ``None`` where it has none.
+    """
+    from discreet.artefact.reader import read
+    from discreet.metricdp.verify import verify as verify_design
+
+    stored = read(path)
+    design = stored.design
+    loss = design.channel.privacy_loss(design.problem.space, radius=design.guarantee.radius)
+    achieved = None if loss.epsilon is None else float_ceil(loss.epsilon)
+    seeded = _seeded(design.provenance.seeded)
+    # The links are those of the file: whoever reads it with another program is told about these.
+    certificate = verify_design(
+        design, optimality=optimality, joined=stored.joined, binding=stored.binding
+    )
+    checks = (*certificate.checks, seeded)
+    unchecked = []
+    if not optimality:
+        unchecked.append("that no channel loses less: --optimality does")
+    unchecked += _taken(design.problem.space)
+    found = claim_facts("channel", design.guarantee, design.provenance, unchecked)
+    return Certificate(checks), {**found, "achieved_epsilon": achieved, "optimality": optimality}
+
+
+def _taken(space: MetricSpace) -> list[str]:
+    """Say that distances were taken as they are, where no points can tell whether they are true."""
+    if space.metric not in {"graph", "matrix"}:
+        return []
+    return ["that the distances are true: they were given as they are, without points"]
+
+
+def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify the channel of a file that holds no table.
+
+    Parameters
+    ----------
+    path
+        The file.
+    optimality
+        Whether to check the lower bound too. Such a channel states none.
+
+    Returns
+    -------
+    certificate : Certificate
+        All checks.
+    facts : dict
+        Those of :func:`claim_facts`, and whether the lower bound was asked for.
+        The least epsilon of a channel without a table is not computed.
+    """
+    from discreet.artefact.implicit import load_anchored
+    from discreet.core.channels.check_implicit import verify_anchored
+
+    stored = load_anchored(path)
+    certificate = verify_anchored(
+        stored.channel, stored.guarantee, totals_share=stored.totals_share
+    )
+    checks = [*certificate.checks]
+    if stored.guarantee.scope is not None:
+        checks.append(_scope_check(stored))
+    checks.append(_seeded(stored.provenance.seeded))
+    if optimality:
+        checks.append(Check("lower bound not proved", 0, 0, exact=True, detail="none stated"))
+    unchecked = _taken(stored.channel.space)
+    found = claim_facts("anchored", stored.guarantee, stored.provenance, unchecked)
+    return Certificate(tuple(checks)), {**found, "optimality": optimality}
+
+
+def _scope_check(stored: AnchoredArtefact) -> Check:
+    """Compare what the file states for all pairs with what follows from its links."""
+    space, guarantee = stored.channel.space, stored.guarantee
+    scope = guarantee.scope
+    stretch = space.adjacency(guarantee.radius).stretch(space)
+    told = scope is not None and scope.all_pairs_epsilon
+    wrong = (
+        scope is None
+        or stretch is None
+        or not told
+        or told < guarantee.epsilon * stretch
+        or (scope.n_secrets, scope.components, scope.isolated, scope.joined) != (space.n, 1, (), 0)
+    )
+    return Check("facts misstated in the scope", int(wrong), 0, exact=True)
+
+
+def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify the mechanism of a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    optimality
+        Whether to check the lower bound too: it is stated without its proof, so that this check fails.
+
+    Returns
+    -------
+    certificate : Certificate
+        All checks.
+    facts : dict
+        Those of :func:`claim_facts`, the digest of the mechanism, and whether the
+        lower bound was asked for.
+    """
+    from discreet.artefact.mechanism import load_mechanism
+    from discreet.lrgeo.client import scope_check
+    from discreet.lrgeo.verify import verify as verify_region
+
+    mechanism = load_mechanism(path)
+    guarantee = mechanism.guarantee
+    checks = list(
+        verify_region(mechanism.channel, guarantee, totals_share=mechanism.totals_share).checks
+    )
+    silent = Check("facts misstated in the scope", 1, 0, exact=True, detail="none is stated")
+    checks.append(silent if guarantee.scope is None else scope_check(mechanism))
+    checks.append(_seeded(mechanism.provenance.seeded))
+    if optimality:
+        told = int(mechanism.lower is not None)
+        checks.append(Check("lower bound not proved", told, 0, exact=True))
+    found = claim_facts("mechanism", guarantee, mechanism.provenance)
+    found |= {"digest": mechanism.digest, "optimality": optimality}
+    return Certificate(tuple(checks)), found
+
+
+def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify an anonymized table as the record beside it says.
+
+    Parameters
+    ----------
+    path
+        The table.
+    optimality
+        Must not be asked for: a published table does not hold what its loss could be measured by.
+
+    Returns
+    -------
+    certificate : Certificate
+        All checks.
+    facts : dict
+        Those of :func:`claim_facts`, ``rows``, ``classes``, ``smallest_class``.
+    """
+    from discreet.artefact.anonymous import ANONYMOUS, load_anonymous
+    from discreet.kanonymity.verify import classes_of
+    from discreet.kanonymity.verify import verify as verify_table
+    from discreet.tables.reading import read_rows
+
+    _no_bound(optimality)
+    kept = load_anonymous(path)
+    table = read_rows(path, "path")
+    names = kept.guarantee.quasi_identifiers
+    lacking = [name for name in names if name not in table.columns]
+    if lacking:
+        expected = "a table with the quasi-identifiers that its record states"
+        raise InvalidProblemError("path", expected, f"one without {', '.join(lacking)}")
+    checks = verify_table(table, kept.guarantee, models=recorded_models(kept)).checks
+    classes = classes_of(table, names)
+    unchecked = ["that rows are those of an original, generalized: --against does"]
+    found = {
+        **claim_facts(ANONYMOUS, kept.guarantee, kept.provenance, unchecked),
+        "rows": table.height,
+        "classes": len(classes.sizes),
+        "smallest_class": int(classes.sizes.min()),
+    }
+    return Certificate((*checks, *record_checks(kept))), found
+
+
+def record_checks(kept: AnonymousTable) -> tuple[Check, Check]:
+    """Check what the record beside an anonymized table says of its bytes and its making."""
+    altered = Check("bytes that differ from those written", int(kept.altered), 0, exact=True)
+    return altered, _seeded(kept.provenance.seeded)
+
+
+def recorded_models(made: AnonymousTable | Anonymization[Any, Any]) -> dict[str, list[Any]]:
+    """Give the models of privacy that an anonymized table states.
+
+    Raises
+    ------
+    InvalidProblemError
+        For what cannot be read: it was not checked, and is not passed over.
+    """
+    from discreet.kanonymity.models import read_models
+
+    stated = made.provenance.parameters.get("models", [])
+    if not isinstance(stated, list | tuple):
+        raise InvalidProblemError("--require", "what the record states in its own form", "none")
+    return dict(read_models([str(text) for text in stated], field="--require"))
+
+
+def judge_counts(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify a table of counts: by its own numbers, and the arithmetic of its guarantee.
+
+    Parameters
+    ----------
+    path
+        The table, with its record beside it.
+    optimality
+        Must not be asked for: counts have no bound.
+
+    Returns
+    -------
+    certificate : Certificate
+        All checks.
+    facts : dict
+        Those of :func:`claim_facts`, ``method``, and what no file can show
+        (``not_shown``).
+    """
+    from discreet.artefact.counts import load_counts
+    from discreet.hierarchy.verify import NOT_SHOWN, unchecked
+    from discreet.hierarchy.verify import verify as verify_counts
+
+    _no_bound(optimality)
+    kept = load_counts(path)
+    certificate = verify_counts(kept)
+    missed = unchecked(kept.result.frame, kept.provenance.parameters)
+    found = claim_facts("region-counts", kept.guarantee, kept.provenance, missed)
+    found |= {"not_shown": list(NOT_SHOWN), "method": kept.provenance.method}
+    return Certificate((*certificate.checks, _seeded(kept.provenance.seeded))), found
+
+
+def judge_measurements(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify kept measurements: the arithmetic of their guarantee, the noise of every region, and what has none.
+
+    Parameters and results are those of :func:`judge_counts`.
+    """
+    from discreet.artefact.counts import load_measurements
+    from discreet.hierarchy.verify import NOT_SHOWN, verify_measurements
+
+    _no_bound(optimality)
+    kept = load_measurements(path)
+    checks = verify_measurements(kept).checks
+    found = claim_facts("measurements", kept.guarantee, None)
+    found |= {"not_shown": list(NOT_SHOWN), "method": None}
+    return Certificate((*checks, _seeded(kept.seeded))), found
+
+
+def judge_choice(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify the choice of a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    optimality
+        Must not be asked for: a choice has no bound.
+
+    Returns
+    -------
+    certificate : Certificate
+        Those of :func:`discreet.submodular.verify`, and whether it was made with a seed.
+    facts : dict
+        Those of :func:`claim_facts`.
+    """
+    from discreet.artefact.choice import load_choice
+    from discreet.submodular.verify import verify as verify_choice
+
+    _no_bound(optimality, "a choice")
+    kept = load_choice(path)
+    checks = verify_choice(kept).checks
+    unchecked = ["that the draws were made as stated: no file can show it"]
+    found = claim_facts("choice", kept.guarantee, kept.provenance, unchecked)
+    return Certificate((*checks, _seeded(kept.provenance.seeded))), found
+
+
+def _seeded(seeded: bool) -> Check:  # noqa: FBT001 - the one fact that it is about
+    return Check("made with a seed, hence not private", int(seeded), 0, exact=True)
+
+
+def _no_bound(optimality: bool, got: str = "a table") -> None:  # noqa: FBT001 - the one option that it is about
+    if optimality:
+        raise InvalidProblemError("optimality", "a channel, which has a lower bound", got)

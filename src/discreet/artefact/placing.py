@@ -1,0 +1,164 @@
+"""Put a file in its place, whole or not at all: written beside it, for the owner alone, and renamed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from discreet.artefact.rooms import make_private, private_room
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+__all__ = [
+    "beside",
+    "fill",
+    "keep",
+    "put_file",
+    "put_in_place",
+    "replace_file",
+    "uninterrupted",
+    "unwritable",
+]
+
+PRIVATE = 0o600
+"""Permissions of a file that its owner alone may read."""
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write beside a file and rename, so that nobody ever sees half of it.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the system refuses; nothing is left behind.
+    """
+    try:
+        put_file(path, data)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def put_file(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Write as :func:`replace_file` does, for callers with words of their own for what the system refuses.
+
+    A file that is replaced keeps its permissions: who had made it private finds it private.
+
+    Parameters
+    ----------
+    path
+        The file.
+    data
+        What it is to hold.
+    private
+        Make it readable for its owner alone, whatever it was.
+
+    Raises
+    ------
+    OSError
+        When the system refuses; nothing is left behind.
+    """
+    with beside(path) as new:
+        fill(new, data)
+        put_in_place(new, path, private=private)
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """Make an empty file on the same disk as another one, readable for its owner alone until it is in place.
+
+    What is left of it when the process is killed is removed by the next run that writes to the folder.
+
+    Raises
+    ------
+    OSError
+        When the system refuses.
+    """
+    with private_room(path.absolute().parent) as room:
+        yield make_private(room / f"new{path.suffix}")
+
+
+def fill(new: Path, data: bytes) -> None:
+    """Write a file, and see that it is on the disk."""
+    new.write_bytes(data)
+    keep(new)
+
+
+def keep(new: Path) -> None:
+    """See that what was written to a file is on the disk."""
+    with new.open("r+b") as file:
+        os.fsync(file.fileno())
+
+
+def put_in_place(new: Path, path: Path, *, private: bool = False) -> None:
+    """Rename a file of :func:`beside`, and only then let others read it who may read what it replaces.
+
+    Raises
+    ------
+    OSError
+        When the system refuses; then nothing was renamed.
+    """
+    mode = PRIVATE if private else _mode_of(path)
+    new.replace(path)
+    if mode != PRIVATE:
+        # Some disks know no permissions; there nobody could have been kept out.
+        with suppress(PermissionError):
+            path.chmod(mode)
+    _sync(path.absolute().parent)
+
+
+def _mode_of(path: Path) -> int:
+    """Give the permissions of a file, or those that this process gives to new ones."""
+    if path.is_file():
+        return stat.S_IMODE(path.stat().st_mode)
+    # There is no other way to ask; a file that another thread makes meanwhile is a private one.
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync(folder: Path) -> None:
+    """Make a renaming last; where folders can't be opened the system does it in its own time."""
+    if sys.platform == "win32":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Put Ctrl-C, and signals that are heard as it is, off until a few renames are done.
+
+    Nothing is put off outside of the main thread, where no signal is heard.
+    """
+    waiting: list[tuple[int, Any]] = []
+    former: dict[int, Callable[[int, Any], Any]] = {}
+    if threading.current_thread() is threading.main_thread():
+        names = ("SIGINT", "SIGTERM", "SIGHUP")
+        numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+        heard = {number: signal.getsignal(number) for number in numbers}
+        former = {number: handler for number, handler in heard.items() if callable(handler)}
+    for number in former:
+        signal.signal(number, lambda number, frame: waiting.append((number, frame)))
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+    if waiting:
+        former[waiting[0][0]](*waiting[0])
+
+
+def unwritable(path: Path, error: OSError) -> InvalidProblemError:
+    """Say that the system refuses to write a file."""
+    return InvalidProblemError("path", "a file that can be written", f"{path}: {error.strerror}")

@@ -1,0 +1,305 @@
+"""Files that only their owner may read, written whole or not at all, and changed by one process at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Held", "default_folder", "held", "locked", "read_private", "write_private"]
+
+_TRIES = 100
+"""Locks that are made where each is removed before it is held."""
+
+_OWNER = stat.S_IRUSR | stat.S_IWUSR
+# Windows has none of the three; there a link needs a right of its own to be made.
+_NO_LINK, _NO_WAIT, _NO_CHILD = (
+    getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")
+)
+
+
+def default_folder(kind: str) -> Path:
+    """Where this user's files of a kind are kept: ``cache`` or ``state``, as the XDG base directories say.
+
+    Parameters
+    ----------
+    kind
+        ``cache`` for what can be fetched again, ``state`` for what can't.
+
+    Raises
+    ------
+    InvalidProblemError
+        Where this user has no home: a ledger in whatever folder one happens to be in would be another each time.
+    """
+    fallback = {"cache": ".cache", "state": ".local/state"}[kind]
+    named = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
+    if Path(named).is_absolute():
+        return Path(named) / "discreet"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        home = Path()
+    if not home.is_absolute():
+        raise InvalidProblemError(f"--{kind}", "a name here, or HOME with a whole path", "neither")
+    return home / fallback / "discreet"
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a file, mode 0600, on the disk before this returns; a reader sees the old one or the new one.
+
+    Parameters
+    ----------
+    path
+        The file. Its folder is made, mode 0700, when it is not there.
+    data
+        What it is to hold.
+
+    Raises
+    ------
+    InvalidProblemError
+        When it can't be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_private(Path(folder, "new", "a"), b"one")
+    ...     read_private(Path(folder, "new", "a"), most=10)
+    b'one'
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync(path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def read_private(path: Path, *, most: int) -> bytes | None:
+    """Read a file that only its owner may have written, or nothing when there is none.
+
+    Parameters
+    ----------
+    path
+        The file.
+    most
+        Bytes that it may have.
+
+    Raises
+    ------
+    InvalidProblemError
+        When it belongs to somebody else, others may write it, it is too large, no regular file, or can't be read.
+    """
+    found = _read(path, most, flags=0)
+    return None if found is None else found[0]
+
+
+@final
+class Held:
+    """A file whose lock is held, and what was in it; see :func:`held`."""
+
+    def __init__(self, path: Path, most: int, has_lock: Callable[[], bool]) -> None:
+        self._path = path
+        self._true = _resolved(path)
+        self._has_lock = has_lock
+        self.data: bytes | None = None
+        self._file: tuple[int, int] | None = None
+        found = _read(self._true, most, flags=_NO_LINK, alone=True)
+        if found is not None:
+            self.data, self._file = found
+
+    def replace(self, data: bytes) -> None:
+        """Write the file anew, if it still is the one that was read.
+
+        Raises
+        ------
+        InvalidProblemError
+            When it was exchanged or got a second name, a link leads elsewhere, the lock was removed, or it can't be
+            written.
+        """
+        same = self._there() == self._file and _resolved(self._path) == self._true
+        if not same or not self._has_lock():
+            expected = f"{_name(self._path)} to stay the file that was opened; nothing is told"
+            raise InvalidProblemError("file", expected, "another one, or another lock, by now")
+        write_private(self._true, data)
+        self.data, self._file = data, self._there()
+
+    def _there(self) -> tuple[int, int] | None:
+        """Say which file has the name now."""
+        try:
+            found = self._true.lstat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _unwritable(self._path, error) from None
+        _refuse_names(self._true, found)
+        return found.st_dev, found.st_ino
+
+
+@contextlib.contextmanager
+def held(path: Path, *, most: int) -> Iterator[Held]:
+    """Hold the lock of a file and read it, so that it may be replaced; links stand for what they lead to.
+
+    Parameters
+    ----------
+    path
+        The file, which need not be there. It is resolved with all folders above it: were a link replaced, it and what
+        it led to would be two files from then on, each with a part of what was spent.
+    most
+        Bytes that it may have.
+
+    Raises
+    ------
+    InvalidProblemError
+        As for :func:`read_private`, and when it has a second name (a hard link), which would keep what the first had.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, held(Path(folder, "a"), most=10) as file:
+    ...     file.data
+    ...     file.replace(b"one")
+    ...     file.data
+    b'one'
+    """
+    with locked(_resolved(path)) as has_lock:
+        yield Held(path, most, has_lock)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[Callable[[], bool]]:
+    """Hold the lock of a file: whoever else asks waits. It falls when the process ends, however it ends.
+
+    Parameters
+    ----------
+    path
+        The file; the lock is a file beside it, for the file itself is replaced.
+
+    Yields
+    ------
+    callable
+        Tells whether the lock still is the one that others ask for: not where its file was removed.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the lock can't be made.
+    """
+    beside = path.with_name(f".{path.name}.lock") if path.name else path
+    with contextlib.ExitStack() as stack:
+        for _ in range(_TRIES):
+            try:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                flags = os.O_RDWR | os.O_CREAT | _NO_LINK | _NO_CHILD
+                handle = os.open(beside, flags, _OWNER)
+            except OSError as error:
+                raise _unwritable(path, error) from None
+            # Closing gives the lock back.
+            stack.callback(os.close, handle)
+            _lock(handle)
+            # Who had waited for a file that was removed meanwhile holds nothing.
+            if _is_same(handle, beside):
+                break
+            stack.close()
+        else:
+            expected = f"{_name(path)} beside a lock that stays"
+            raise InvalidProblemError("file", expected, "one that is removed again and again")
+        yield lambda: _is_same(handle, beside)
+
+
+def _is_same(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.lstat())
+    except OSError:
+        return False
+
+
+def _resolved(path: Path) -> Path:
+    """Follow all links: of a file that is not there too, and of the folders above it."""
+    try:
+        return Path(os.path.realpath(path))
+    except (OSError, ValueError):
+        raise InvalidProblemError("file", "the name of a file", ascii(str(path))[:80]) from None
+
+
+def _read(
+    path: Path, most: int, *, flags: int, alone: bool = False
+) -> tuple[bytes, tuple[int, int]] | None:
+    """Read a file and say which one it was, or give nothing when there is none."""
+    try:
+        # Without waiting: a pipe would, for whoever writes into it.
+        handle = os.open(path, os.O_RDONLY | _NO_WAIT | _NO_CHILD | flags)
+        with os.fdopen(handle, "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise InvalidProblemError("file", f"{_name(path)} to be readable", "no file")
+            # Windows has no owners of this kind; there the folder's own rights decide.
+            if sys.platform != "win32" and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+                expected = f"{_name(path)} to be yours, and writable by nobody else"
+                raise InvalidProblemError("file", expected, "other rights")
+            if alone:
+                _refuse_names(path, status)
+            data = file.read(most + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InvalidProblemError("file", f"{_name(path)} to be readable", reason) from None
+    if len(data) > most:
+        raise InvalidProblemError("file", f"{_name(path)} of at most {most} bytes", "a larger one")
+    return data, (status.st_dev, status.st_ino)
+
+
+def _refuse_names(path: Path, status: os.stat_result) -> None:
+    if status.st_nlink != 1:
+        expected = f"{_name(path)} to have one name, since another would keep what was spent before"
+        raise InvalidProblemError("file", expected, f"{status.st_nlink} hard links")
+
+
+def _unwritable(path: Path, error: OSError) -> InvalidProblemError:
+    reason = error.strerror or type(error).__name__
+    return InvalidProblemError("file", f"{_name(path)} in a folder that can be written", reason)
+
+
+def _name(path: Path) -> str:
+    return path.name if len(path.name) <= 100 else f"{path.name[:100]}..."
+
+
+def _lock(handle: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+def _sync(folder: Path) -> None:
+    """Make a renaming last; where folders can't be opened the system does it in its own time."""
+    if sys.platform == "win32":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

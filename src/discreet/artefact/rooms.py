@@ -1,0 +1,129 @@
+"""A folder for files on their way: for the owner alone, removed at the end, and after a crash by the next run.
+
+Outputs are written in one before they are renamed, streamed runs keep private rows in one, and so does the studio. Its
+file ``lock`` is locked as long as the run lives, and the operating system lets it go when the run dies, however it
+dies. So a folder whose lock can be taken was left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["PREFIX", "make_private", "private_room", "remove_left_behind"]
+
+PREFIX = ".discreet-"
+"""How the names of these folders begin."""
+
+_LOCK = "lock"
+
+_YOUNG = 24 * 3600.0
+"""Seconds in which a folder without a lock may still get one; it holds nothing until then."""
+
+
+@contextmanager
+def private_room(folder: Path) -> Iterator[Path]:
+    """Make a folder in another one, and remove it when done; first remove what runs that were killed left there.
+
+    Parameters
+    ----------
+    folder
+        Where it is made.
+
+    Yields
+    ------
+    Path
+        The new folder, readable for the owner alone.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with private_room(Path(folder)) as room:
+    ...         mode = oct(room.stat().st_mode & 0o777)
+    ...     mode, list(Path(folder).iterdir())
+    ('0o700', [])
+    """
+    remove_left_behind(folder)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=PREFIX) as name:
+        room = Path(name)
+        with make_private(room / f"{_LOCK}.new").open("wb") as lock:
+            _try_lock(lock)
+            # Under its name only once it is locked, so that no other run takes it for one left behind.
+            Path(lock.name).rename(room / _LOCK)
+            yield room
+
+
+def make_private(path: Path) -> Path:
+    """Make an empty file that only its owner may read, for whoever opens it by its name; give the path.
+
+    Raises
+    ------
+    OSError
+        When it is there already, or the system refuses.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     oct(make_private(Path(folder, "rows")).stat().st_mode & 0o777)
+    '0o600'
+    """
+    path.touch(0o600, exist_ok=False)
+    return path
+
+
+def remove_left_behind(folder: Path) -> int:
+    """Remove rooms in a folder that are this user's and whose runs are dead; give how many.
+
+    A room without a lock has been made a moment ago, or on a system that has no such locks, and is left alone; so is
+    what can't be removed.
+    """
+    removed = 0
+    for room in sorted(folder.glob(f"{PREFIX}*")):
+        with contextlib.suppress(OSError):
+            if _is_ours(room) and (_is_free(room / _LOCK) or _was_never_used(room)):
+                shutil.rmtree(room)
+                removed += 1
+    return removed
+
+
+def _is_ours(room: Path) -> bool:
+    if not hasattr(os, "getuid") or room.is_symlink() or not room.is_dir():
+        return False
+    return room.lstat().st_uid == os.getuid()
+
+
+def _is_free(path: Path) -> bool:
+    """Tell whether a lock is there and nobody holds it."""
+    try:
+        with path.open("rb") as lock:
+            return _try_lock(lock)
+    except FileNotFoundError:
+        return False
+
+
+def _was_never_used(room: Path) -> bool:
+    """Tell whether its run died before the room had its lock, and hence before it held anything else."""
+    names = {path.name for path in room.iterdir()}
+    return names <= {f"{_LOCK}.new"} and time.time() - room.lstat().st_mtime > _YOUNG
+
+
+def _try_lock(file: IO[bytes]) -> bool:
+    """Lock a file until it is closed; tell whether that was possible."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,374 @@
+"""A table and the file beside it that says what it is: two files, one artefact.
+
+A table stays a CSV or Parquet file that any program reads. ``FILE.discreet.json`` beside it holds the guarantee, the
+certificate, the provenance with what was assumed public, and the SHA-256 of the table.
+
+Two files can't be renamed at once. So the new record comes first, and holds the former one, with the SHA-256 of its
+table, under ``unfinished``; then the table; then the record without that. Whenever a run is killed, the bytes of the
+table say which of the two records is about it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.artefact.layout import FORMAT, read_json
+from discreet.artefact.placing import (
+    beside,
+    fill,
+    put_file,
+    put_in_place,
+    uninterrupted,
+    unwritable,
+)
+from discreet.core.errors import InvalidProblemError
+from discreet.tables.parsing import read, reader_errors
+from discreet.tables.sizes import allowed, in_words, refuse_large
+from discreet.tables.writing import bytes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = [
+    "interruption_of",
+    "is_table",
+    "kind_of",
+    "place_table",
+    "read_meta",
+    "read_table",
+    "sidecar_of",
+    "write_table",
+]
+
+_SUFFIXES = (".csv", ".parquet")
+
+_VERSION = 1
+"""Version of the form of the file beside a table."""
+
+_UNFINISHED = "unfinished"
+"""What a record holds until its table is in place: the SHA-256 of the file that is replaced, and the record of that."""
+
+
+def sidecar_of(path: str | os.PathLike[str]) -> Path:
+    """Name the file beside a table.
+
+    Examples
+    --------
+    >>> print(sidecar_of("out.csv"))
+    out.csv.discreet.json
+    """
+    return Path(f"{os.fspath(path)}.discreet.json")
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file has one of ours beside it."""
+    return sidecar_of(path).is_file()
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """Read what kind of artefact a table is.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the file beside it is none of ours.
+    """
+    return str(read_meta(path)["kind"])
+
+
+def write_table(
+    table: pl.DataFrame, path: str | os.PathLike[str], kind: str, meta: Mapping[str, Any]
+) -> None:
+    """Write a table, and then what it is beside it.
+
+    Parameters
+    ----------
+    table
+        What to write.
+    path
+        A file that ends in ``.csv`` or ``.parquet``, replaced if it is there.
+    kind
+        What kind of artefact it is.
+    meta
+        Plain values that say more.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another ending, or a file that cannot be written. Then both files are as they were before, or
+        :func:`interruption_of` says what they are.
+    """
+    where = Path(path)
+    if where.suffix.lower() not in _SUFFIXES:
+        raise InvalidProblemError(
+            "path", f"a file that ends in {', '.join(_SUFFIXES)}", repr(str(where))
+        )
+    columns = {name: str(dtype) for name, dtype in table.schema.items()}
+    try:
+        with beside(where) as new:
+            fill(new, bytes_of(table, where.suffix))
+            place_table(new, where, kind, meta, columns=columns, rows=table.height)
+    except OSError as error:
+        raise unwritable(where, error) from None
+
+
+def place_table(
+    new: Path,
+    path: Path,
+    kind: str,
+    meta: Mapping[str, Any],
+    *,
+    columns: Mapping[str, str],
+    rows: int,
+) -> None:
+    """Put a table that is written already in its place, with its record.
+
+    Parameters
+    ----------
+    new
+        The table, on the same disk.
+    path
+        Where it goes.
+    kind, meta
+        As in :func:`write_table`.
+    columns
+        Its columns and the names of their types.
+    rows
+        Number of its rows.
+
+    Raises
+    ------
+    OSError
+        When the system refuses. Then both files are as they were before, or :func:`interruption_of` says what they are.
+    """
+    record = sidecar_of(path)
+    stated = {
+        "format": FORMAT,
+        "schema_version": _VERSION,
+        "kind": kind,
+        "table": {"sha256": _digest(new), "rows": rows, "columns": dict(columns)},
+        **meta,
+    }
+    former = _former(path)
+    with uninterrupted():
+        put_file(record, _encoded({**stated, _UNFINISHED: former}))
+        try:
+            put_in_place(new, path)
+        except OSError:
+            _restore(record, former["record"])
+            raise
+        put_file(record, _encoded(stated))
+
+
+def _restore(record: Path, text: str | None) -> None:
+    if text is None:
+        record.unlink()
+    else:
+        put_file(record, text.encode())
+
+
+def _former(path: Path) -> dict[str, str | None]:
+    """Say what stands at a place before it is replaced: the SHA-256 of the table, and its record."""
+    text = None
+    with suppress(OSError, ValueError):
+        text = sidecar_of(path).read_bytes().decode()
+    with suppress(InvalidProblemError):
+        stated = _parsed(path, text or "")
+        if _UNFINISHED in stated:
+            text = _state_of(path, stated).record
+    return {"sha256": _digest_or_none(path), "record": text}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest_or_none(path: Path) -> str | None:
+    try:
+        return _digest(path)
+    except OSError:
+        return None
+
+
+def _encoded(stated: Mapping[str, Any]) -> bytes:
+    return json.dumps(stated, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n"
+
+
+def read_table(
+    path: str | os.PathLike[str], kind: str, columns: Mapping[str, str]
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Read a table and what is beside it.
+
+    Parameters
+    ----------
+    path
+        The table.
+    kind
+        The kind that it has to be.
+    columns
+        The columns that it has to have, in order, each with the names of the types that it may have.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be read, is of another kind, was altered, or has other columns or types.
+    """
+    import polars as pl
+
+    meta = read_meta(path)
+    if meta["kind"] != kind:
+        raise InvalidProblemError("kind", repr(kind), repr(meta["kind"]))
+    where = Path(path)
+    try:
+        data = where.read_bytes()
+    except OSError as error:
+        got = f"{path}: {error.strerror}"
+        raise InvalidProblemError("path", "a file that can be read", got) from None
+    if hashlib.sha256(data).hexdigest() != meta["table"]["sha256"]:
+        raise InvalidProblemError(
+            "path", "the SHA-256 that stands beside the table", "altered bytes"
+        )
+    stated = meta["table"]["columns"]
+    if sorted(stated) != sorted(columns):
+        raise InvalidProblemError("columns", ", ".join(columns), ", ".join(stated))
+    wrong = [name for name, types in columns.items() if stated[name] not in types.split()]
+    if wrong:
+        raise InvalidProblemError(wrong[0], columns[wrong[0]], stated[wrong[0]])
+    types = {name: getattr(pl, stated[name]) for name in columns}
+    most, csv = allowed(), where.suffix.lower() == ".csv"
+    expected = (
+        f"a table of at most {in_words(most)} once it is read, half of the memory that there is"
+    )
+    # It may have come from anywhere.
+    refuse_large(where, "," if csv else "", most, "path", expected, data=io.BytesIO(data))
+    try:
+        table = read(io.BytesIO(data), "," if csv else "", types=types)
+    except reader_errors():
+        # What the reader says may quote a cell.
+        raise InvalidProblemError("path", "a table that can be read", str(path)) from None
+    if dict(table.schema) != types:
+        raise InvalidProblemError("columns", "those that stand beside the table", "others")
+    if meta["table"]["rows"] != table.height:
+        raise InvalidProblemError("rows", "as many as stand beside the table", table.height)
+    return table, meta
+
+
+def read_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what stands beside a table; of a record that was not finished, the one that is about the table's bytes.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the file beside it is none of ours, or its run ended before there was a table that it could be about.
+    """
+    stated = _parsed(path, _read(path))
+    if _UNFINISHED not in stated:
+        return stated
+    state = _state_of(path, stated)
+    if state.sentence and state.record is None:
+        expected = "a table with its record; run the command that writes it again"
+        raise InvalidProblemError("path", expected, f"{path}: {state.sentence}")
+    return stated if state.record is None else _parsed(path, state.record)
+
+
+def interruption_of(path: str | os.PathLike[str]) -> str:
+    """Say which table stands at a place where a run was interrupted while it put a table and its record there.
+
+    Parameters
+    ----------
+    path
+        The table.
+
+    Returns
+    -------
+    str
+        A sentence; empty where no run was interrupted so, or no record stands beside the table.
+
+    Examples
+    --------
+    >>> interruption_of("no-such-table.csv")
+    ''
+    """
+    try:
+        stated = _parsed(path, _read(path))
+        return _state_of(path, stated).sentence if _UNFINISHED in stated else ""
+    except InvalidProblemError:
+        return ""
+
+
+@final
+@dataclass(frozen=True)
+class _State:
+    """What a run left that did not finish: a sentence, and the record that is about the table, if there is one."""
+
+    sentence: str
+    record: str | None
+
+
+def _state_of(path: str | os.PathLike[str], stated: Mapping[str, Any]) -> _State:
+    try:
+        new, former = stated["table"]["sha256"], stated[_UNFINISHED]
+        before, record = former["sha256"], former["record"]
+    except (LookupError, TypeError):
+        raise _not_whole(path, "it does not say what was there before") from None
+    if not all(value is None or isinstance(value, str) for value in (before, record)):
+        raise _not_whole(path, "it does not say what was there before")
+    found = _digest_or_none(Path(path))
+    finished = {name: value for name, value in stated.items() if name != _UNFINISHED}
+    if found == new:
+        sentence = (
+            "the run that wrote it was interrupted after its table was in place; both are whole"
+        )
+        return _State(sentence, _encoded(finished).decode())
+    if found is None:
+        return _State("the run that was to write it was interrupted before it was there", None)
+    if found != before:
+        # Judged by the record of the new table, which then says that its bytes are others.
+        sentence = "a run that was to replace it was interrupted, and it is neither the table before nor the new one"
+        return _State(sentence, _encoded(finished).decode())
+    sentence = (
+        "a run that was to replace it was interrupted before it did; it is the table from before"
+    )
+    if record is None:
+        return _State(f"{sentence}, which had no record", None)
+    return _State(f"{sentence}, with its own record", record)
+
+
+def _read(path: str | os.PathLike[str]) -> str:
+    record = sidecar_of(path)
+    try:
+        return record.read_text(encoding="utf-8")
+    except OSError as error:
+        got = f"{record}: {error.strerror}"
+        raise InvalidProblemError(
+            "path", "a table with its .discreet.json beside it", got
+        ) from None
+    except ValueError as error:
+        raise _not_whole(path, str(error)) from None
+
+
+def _parsed(path: str | os.PathLike[str], text: str) -> dict[str, Any]:
+    try:
+        meta = read_json(text)
+    except (ValueError, RecursionError) as error:
+        raise _not_whole(path, str(error)) from None
+    if meta.get("format") != FORMAT or not isinstance(meta.get("kind"), str):
+        raise InvalidProblemError("path", "a discreet artefact", str(sidecar_of(path)))
+    if meta.get("schema_version") != _VERSION:
+        expected = f"{_VERSION}; a newer discreet may read it"
+        raise InvalidProblemError("schema_version", expected, repr(meta.get("schema_version")))
+    return meta
+
+
+def _not_whole(path: str | os.PathLike[str], what: str) -> InvalidProblemError:
+    return InvalidProblemError("path", "a whole .discreet.json", f"{sidecar_of(path)}: {what}")

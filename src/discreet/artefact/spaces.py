@@ -1,0 +1,95 @@
+"""What a file may say of a space: only what a constructor of spaces could have made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
+from discreet.core.spaces.inputs import unit_name
+from discreet.core.spaces.lattice import LatticeLengths
+from discreet.core.spaces.metric import METRICS
+from discreet.core.spaces.points import PointLengths
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.core.spaces.metric import MetricSpace
+
+__all__ = ["check_bits", "credible", "lattice_lengths"]
+
+_KNOWN = (*METRICS, "grid", "graph", "matrix")
+
+_MOST_BITS = 400
+"""More than the scale of any space."""
+
+_FARTHEST = 1 << 31
+"""Rows and columns of a lattice are fewer: squares of their differences then fit 64 bits."""
+
+_ROOM = 1e-9
+"""What coordinates of centers may be off, as a part of the extent: they are rounded floats."""
+
+
+def credible(space: MetricSpace) -> MetricSpace:
+    """Refuse a space whose unit, scale or points do not fit its lengths, and give back one where they do.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a metric that is not known, a unit that it does not have, a scale beyond any, kilometers that are counted
+        in another way, or points that are not the centers of the lattice.
+    """
+    if space.metric not in _KNOWN:
+        raise InvalidProblemError("metric", f"one of {', '.join(_KNOWN)}", repr(space.metric))
+    unit_name(space.unit, space.metric)
+    check_bits(space.scale_bits)
+    source, points = space.source, space.points
+    per_unit = 1000 if space.unit == "m" else 1
+    if isinstance(source, PointLengths) and source.per_unit != per_unit:
+        raise InvalidProblemError("per_unit", f"{per_unit} for {space.unit}", source.per_unit)
+    if isinstance(source, LatticeLengths):
+        if space.metric != "grid" or source.cell <= 0:
+            raise InvalidProblemError("cell", "a positive side, and of a grid alone", "another")
+        if points is not None and not _are_centers(points, source):
+            raise InvalidProblemError("points", "the centers of the cells", "others")
+    return space
+
+
+def lattice_lengths(
+    places: NDArray[np.int64], cell: object, bits: object, n: int
+) -> LatticeLengths:
+    """Make the lengths of a lattice that a file describes, after a look at the numbers that they grow with.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a side that is not positive, a scale beyond any, or places that are not ``n`` cells.
+    """
+    side = to_fraction(cell, "cell")  # type: ignore[arg-type]  # refuses what is no number
+    scale = check_bits(bits)
+    if side <= 0:
+        raise InvalidProblemError("cell", "a positive side", "another")
+    near = bool(((places > -_FARTHEST) & (places < _FARTHEST)).all())
+    if places.shape != (n, 2) or not near:
+        raise InvalidProblemError("places", f"{n} cells of a grid", "others")
+    return LatticeLengths(places, side, scale)
+
+
+def check_bits(bits: object) -> int:
+    """Refuse a scale beyond any before a power of two is formed with it."""
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 0 <= bits <= _MOST_BITS:
+        raise InvalidProblemError("scale_bits", f"an integer from 0 to {_MOST_BITS}", "another")
+    return bits
+
+
+def _are_centers(points: NDArray[np.float64], lattice: LatticeLengths) -> bool:
+    """Tell whether points are the places, eastwards and northwards, from wherever they are counted."""
+    centers = lattice.places[:, ::-1] * float(lattice.cell)
+    if points.shape != centers.shape or not np.isfinite(points).all():
+        return False
+    off = points - centers
+    off = np.abs(off - off[0])
+    extent = max(float(np.abs(points).max()), float(np.abs(centers).max()))
+    return bool(off.max() <= _ROOM * extent)

@@ -1,0 +1,147 @@
+"""Write a design to a file, whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.artefact.layout import FORMAT, PARTS, SCHEMA_VERSION, TYPES, different_labels
+from discreet.artefact.placing import replace_file
+from discreet.core.errors import InvalidProblemError
+from discreet.core.spaces.lattice import LatticeLengths
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.core.outcome import Design
+    from discreet.metricdp.bounds.bound import Multipliers
+    from discreet.metricdp.problem import Problem
+
+__all__ = ["encode", "pack", "save"]
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The first date that a zip can hold."""
+
+
+def save(
+    design: Design[Problem, Multipliers],
+    path: str | os.PathLike[str],
+    *,
+    labels: Sequence[str] | None = None,
+) -> None:
+    """Write a design to a file, whole or not at all.
+
+    Parameters
+    ----------
+    design
+        What :func:`discreet.metricdp.design` returned: its guarantee is bound to its space.
+    path
+        The file, replaced if it is there.
+    labels
+        Names of the secrets, all different, for people who read reports.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a design whose certificate failed or whose guarantee is bound to no space, labels that do not fit, or a
+        file that cannot be written. The file is then what it was before.
+
+    Notes
+    -----
+    The same design gives the same bytes.
+    """
+    members = _members(design)
+    data = {f"{name}.npy": encode(array, TYPES[name]) for name, array in members.items()}
+    names = None if labels is None else different_labels(labels, design.channel.n_secrets)
+    pack(Path(path), {**_meta(design), "labels": names}, data)
+
+
+def pack(path: Path, meta: dict[str, Any], data: dict[str, bytes]) -> None:
+    """Put metadata and arrays into one file, with the hash of each; the same content gives the same bytes.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the system refuses.
+    """
+    hashes = {name: {"sha256": hashlib.sha256(body).hexdigest()} for name, body in data.items()}
+    stated = {**meta, "members": hashes}
+    text = json.dumps(stated, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, body in {"meta.json": text, **data}.items():
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            # The system that wrote a member is part of the bytes; 3 stands for Unix.
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            archive.writestr(entry, body)
+    replace_file(path, buffer.getvalue())
+
+
+def _members(design: Design[Problem, Multipliers]) -> dict[str, NDArray[Any]]:
+    scope, problem = design.guarantee.scope, design.problem
+    space = problem.space
+    if scope is None or scope.space != space.digest:
+        raise InvalidProblemError("design", "a guarantee bound to its space", "another")
+    if not design.certificate.passed:
+        raise InvalidProblemError("design", "a certificate that passed", "one that failed")
+    constraints = space.adjacency(design.guarantee.radius)
+    joined = np.zeros((0, 2), dtype=np.int32)
+    if scope.joined:
+        constraints, joined = constraints.join(space)
+    members: dict[str, NDArray[Any]] = {
+        "limbs": design.channel.limbs,
+        "distances": space.distances[np.triu_indices(space.n, 1)],
+        "joined": joined,
+        "binding": constraints.prune().pairs,
+        "loss": problem.loss,
+        "prior": problem.prior,
+    }
+    if space.points is not None:
+        members["points"] = space.points
+    if isinstance(space.source, LatticeLengths):
+        members["places"] = space.source.places
+    if problem.reports is not None:
+        members["reports"] = problem.reports
+    if design.witness is not None:
+        members |= {f"multipliers_{part}": getattr(design.witness, part) for part in PARTS}
+    return members
+
+
+def _meta(design: Design[Problem, Multipliers]) -> dict[str, Any]:
+    space = design.problem.space
+    lattice = space.source if isinstance(space.source, LatticeLengths) else None
+    return {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "kind": "channel",
+        "guarantee": design.guarantee.to_dict(),
+        "certificate": design.certificate.to_dict(),
+        "lower": design.lower,
+        "upper": design.upper,
+        "status": design.status,
+        "provenance": design.provenance.to_dict(),
+        "space": {
+            "unit": space.unit,
+            "metric": space.metric,
+            "scale_bits": space.scale_bits,
+            "digest": space.digest,
+            "cell": None if lattice is None else str(lattice.cell),
+        },
+    }
+
+
+def encode(array: NDArray[Any], kind: str) -> bytes:
+    """Write an array as ``.npy``, version 1.0, in C order."""
+    buffer = io.BytesIO()
+    plain = np.ascontiguousarray(array, dtype=kind)
+    np.lib.format.write_array(buffer, plain, version=(1, 0), allow_pickle=False)
+    return buffer.getvalue()

@@ -1,0 +1,559 @@
+"""``anonymize``: generalize a table as little as possible, so that each class has k rows or more."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, final
+
+import typer
+
+from discreet.cli.files import check_outputs, check_table_names, write_page
+from discreet.cli.microdata import Kinds, attributes_of, names_of, refuse_prose
+from discreet.cli.options import PROMISED, Json, Quiet, Report
+from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.streaming import COMPILING, PRIVATE, run_stream
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import text_floor
+from discreet.core.guarantee import KAnonymity
+from discreet.kanonymity.methods import METHODS
+from discreet.kanonymity.models import read_models
+from discreet.tables.columns import columns_at, no_column
+from discreet.tables.dialect import look
+from discreet.tables.reading import read_rows
+from discreet.tables.validate import refuse_unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
+
+    from discreet.core.outcome import Anonymization
+    from discreet.kanonymity.anonymize import AnonymizationDiagnostics
+    from discreet.kanonymity.models import PrivacyModel
+    from discreet.kanonymity.search.search import SearchStep
+
+__all__ = [
+    "Categoricals",
+    "Numerics",
+    "Quasi",
+    "Sensitive",
+    "ShowColumns",
+    "Taxonomies",
+    "anonymize",
+    "register",
+]
+
+_COLUMNS = "Columns"
+_HOW = "How"
+
+MOST_ROWS = 2_000_000
+"""Rows that are searched without a time limit."""
+
+_EXAMPLES = """Examples:
+
+```
+discreet anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --taxonomy zip=zip.csv --weight age=2
+    -o out.csv
+
+discreet anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --l-diversity 3 --alpha 0.5 -o out.csv
+
+discreet anonymize fars.csv -k 3 --quasi AGE,SEX,INJ_SEV,DRINKING --method optimal -o out.csv --json
+
+discreet verify out.csv --against patients.csv
+```
+"""
+
+Quasi = Annotated[
+    list[str],
+    typer.Option(
+        metavar="A,B,...",
+        help="Quasi-identifiers: columns that somebody may know of a person.",
+        rich_help_panel=PROMISED,
+    ),
+]
+Sensitive = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="Sensitive attributes: columns that are left as they are; l and t of each are told.",
+        rich_help_panel=PROMISED,
+    ),
+]
+Taxonomies = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=FILE",
+        help="A taxonomy in ARX's column format: each value, then what stands for it level by level. Again for each.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+Numerics = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="Columns to publish as intervals; columns of numbers are by default.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+Categoricals = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A,B,...", help="Columns to publish as sets of values.", rich_help_panel=_COLUMNS
+    ),
+]
+
+ShowColumns = Annotated[
+    bool,
+    typer.Option(
+        "--show-columns",
+        help="Name all columns in messages. Without a line of names they would be cells of a row.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+
+
+@final
+@dataclass(frozen=True)
+class AnonymizeOptions:
+    """What is promised, and how it is searched for, as it was typed."""
+
+    k: int
+    quasi: Sequence[str]
+    sensitive: Sequence[str]
+    kinds: Kinds
+    loss: str
+    method: str | None
+    time_limit: float | None
+    gap: float | None
+    suppress: float
+    keep_suppressed: bool
+    threads: int
+    stream: bool = False
+    require: Sequence[str] = ()
+    person: str | None = None
+
+
+@final
+@dataclass(frozen=True)
+class ResultFiles:
+    """Where results go."""
+
+    output: str | None
+    report: str | None
+    as_json: bool
+    quiet: bool
+
+
+def anonymize(
+    table: Annotated[
+        str,
+        typer.Argument(metavar="TABLE", help="CSV or Parquet file, one row for each person."),
+    ],
+    *,
+    k: Annotated[
+        int,
+        typer.Option(
+            "-k",
+            help="Least size of an equivalence class, 2 or more. No default.",
+            rich_help_panel=PROMISED,
+        ),
+    ],
+    quasi: Quasi,
+    sensitive: Sensitive = None,
+    suppress: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Most rows that may be left out, as a share.",
+            rich_help_panel=PROMISED,
+        ),
+    ] = 0.0,
+    keep_suppressed: Annotated[
+        bool,
+        typer.Option(
+            "--keep-suppressed",
+            help="Write suppressed rows as * in all of --quasi, if there are k of them or more.",
+            rich_help_panel=PROMISED,
+        ),
+    ] = False,
+    l_diversity: Annotated[
+        int | None,
+        typer.Option(
+            "--l-diversity",
+            metavar="L",
+            help="Short for --require NAME=distinct:L in each column of --sensitive.",
+            rich_help_panel=PROMISED,
+        ),
+    ] = None,
+    t_closeness: Annotated[
+        str | None,
+        typer.Option(
+            "--t-closeness",
+            metavar="T",
+            help="Short for --require NAME=closeness:T: the largest distance of a class's values from the table's.",
+            rich_help_panel=PROMISED,
+        ),
+    ] = None,
+    alpha: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Short for --require NAME=alpha:SHARE: the largest share of a class that one value may have.",
+            rich_help_panel=PROMISED,
+        ),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=MODEL",
+            help="What each class must hold in a column: distinct:L, entropy:L, recursive:C,L, closeness:T, "
+            "ordered-closeness:T or alpha:A. Again for each.",
+            rich_help_panel=PROMISED,
+        ),
+    ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Tells persons apart: each class then has k persons. The column is not written.",
+            rich_help_panel=PROMISED,
+        ),
+    ] = None,
+    taxonomy: Taxonomies = None,
+    numeric: Numerics = None,
+    categorical: Categoricals = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=W",
+            help="What a wholly generalized cell costs. Default: 1.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LOW:HIGH",
+            help="Range of a numeric column. Default: that of the table.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
+    show_columns: ShowColumns = False,
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="What is made small: ncp, taxonomy, range, ncp-printed, arx-loss or one-hot.",
+            rich_help_panel=_HOW,
+        ),
+    ] = "ncp",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join(sorted(METHODS.proven))}; `optimal` must be proved. Default: several in turn.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Stop the search then.", rich_help_panel=_HOW),
+    ] = None,
+    gap: Annotated[
+        float | None,
+        typer.Option(help="Relative gap to prove, or status 4.", rich_help_panel=_HOW),
+    ] = None,
+    threads: Annotated[
+        int, typer.Option(help="Threads of the search.", max=1_024, rich_help_panel=_HOW)
+    ] = 1,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="For a table larger than memory: in parts, on as many processes as --threads says.",
+            rich_help_panel=_HOW,
+        ),
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="CSV or Parquet file to write."),
+    ] = None,
+    report: Report = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Generalize the cells of a table as little as possible, so that each equivalence class has k rows or more.
+
+    The file that is written has the same columns. Its rows are shuffled; sets are printed as sets. Beside it stands
+    FILE.discreet.json, which holds the guarantee. What is printed here is computed from the original and is for the
+    curator. k-anonymity is no differential privacy: the rows of a class may share a sensitive value, unless
+    --l-diversity, --t-closeness, --alpha or --require forbids it.
+    """
+    kinds = Kinds(
+        numeric or (), categorical or (), taxonomy or (), weight or (), bounds or (), show_columns
+    )
+    options = AnonymizeOptions(
+        k,
+        quasi,
+        sensitive or (),
+        kinds,
+        loss,
+        method,
+        time_limit,
+        gap,
+        suppress,
+        keep_suppressed,
+        threads,
+        stream,
+        (
+            *_demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha),
+            *(require or ()),
+        ),
+        person,
+    )
+    return _run(table, options, ResultFiles(output, report, as_json, quiet))
+
+
+def _demanded(sensitive: Sequence[str] | None, **short: str | int | None) -> tuple[str, ...]:
+    """Write the short forms, each for all sensitive columns, as ``--require`` takes them.
+
+    Raises
+    ------
+    InvalidProblemError
+        When something is required of sensitive columns and there are none.
+
+    Examples
+    --------
+    >>> _demanded(["disease"], distinct=3, closeness=None, alpha="1/2")
+    ('disease=distinct:3', 'disease=alpha:1/2')
+    """
+    names = names_of(sensitive)
+    models = [f"{kind}:{value}" for kind, value in short.items() if value is not None]
+    if models and not names:
+        expected = "columns, with --l-diversity, --t-closeness or --alpha"
+        raise InvalidProblemError("--sensitive", expected, "none")
+    return tuple(f"{name}={model}" for name in names for model in models)
+
+
+def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
+    """Anonymize a file, and return the exit status."""
+    from discreet.artefact import save_anonymous
+    from discreet.core.jit import compiling
+    from discreet.kanonymity import anonymize
+    from discreet.kanonymity.candidate import SearchInterrupted
+
+    guarantee = KAnonymity(options.k, tuple(names_of(options.quasi)))
+    method = METHODS.resolve(options.method, field="--method", optional=True)
+    look(path, "TABLE")
+    check_outputs({"--output": files.output, "--report": files.report}, path, *options.kinds.read)
+    check_table_names({"--output": files.output})
+    if options.stream:
+        _refuse_for_streams(options, files)
+        return run_stream(
+            path,
+            guarantee,
+            options.kinds,
+            output=files.output or "",
+            loss=options.loss,
+            method=method,
+            time_limit=options.time_limit,
+            threads=options.threads,
+            as_json=files.as_json,
+            quiet=files.quiet,
+        )
+    table = read_rows(path, "TABLE", show_columns=options.kinds.show_columns)
+    _check_rows(table, options)
+    refuse_prose(table, guarantee.quasi_identifiers, options.kinds)
+    attributes = attributes_of(table, guarantee.quasi_identifiers, options.kinds)
+    sensitive = _sensitive(table, options, guarantee)
+    # A column of persons is not published, and the quasi-identifiers are as text.
+    other = (*guarantee.quasi_identifiers, options.person or "")
+    refuse_unwritable(table.lazy(), other, files.output, "--output")
+    models = _models(table, options, guarantee)
+    _warn_of_unique(table, options, files, guarantee)
+    status = Status.DONE
+    try:
+        with compiling(lambda: warn(COMPILING, quiet=files.quiet)):
+            made: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = anonymize(
+                table,
+                guarantee,
+                attributes=attributes,
+                loss=options.loss,
+                method=method,
+                time_limit=options.time_limit,
+                gap=options.gap,
+                suppress=options.suppress,
+                keep_suppressed=options.keep_suppressed,
+                models=models,
+                person=options.person,
+                threads=options.threads,
+                on_step=_progress(quiet=files.quiet),
+                throw=False,
+            )
+    except SearchInterrupted as interrupt:
+        if interrupt.best is None:
+            warn("interrupted before anything was found; nothing was written")
+            return Status.INTERRUPTED
+        made, status = interrupt.best, Status.INTERRUPTED
+    stated = {**made.provenance.parameters, "method": options.method, "rows": "shuffled"}
+    if options.require:
+        # As text that can be read back, so that the table is verified by it.
+        stated["models"] = list(options.require)
+    made = replace(made, provenance=replace(made.provenance, parameters=stated))
+    if files.output is None:
+        warn("nothing was written: no --output", quiet=files.quiet)
+    else:
+        save_anonymous(made, files.output, attributes)
+    if files.report is not None:
+        from discreet.report import make_chapter
+
+        chapter = make_chapter("kanonymity", made, attributes=attributes)
+        title = "An anonymized table, with its proof"
+        write_page([chapter], files.report, title=title, private=True)
+    data, text = _told(made, options, files, sensitive)
+    emit(data, text, as_json=files.as_json, command="anonymize")
+    missed = options.method == "optimal" and not made.diagnostics.optimal
+    missed |= options.gap is not None and made.diagnostics.gap > options.gap
+    if missed and status is Status.DONE:
+        warn("the target was missed; what was found is written", quiet=files.quiet)
+        return Status.TARGET_MISSED
+    return status
+
+
+def _refuse_for_streams(options: AnonymizeOptions, files: ResultFiles) -> None:
+    """Refuse what a table in parts cannot have."""
+    if files.output is None:
+        raise InvalidProblemError("--output", "a file to write, with --stream", "none")
+    for given, option in (
+        (options.gap, "--gap"),
+        (options.suppress or None, "--suppress"),
+        (options.keep_suppressed or None, "--keep-suppressed"),
+        (options.require or None, "--require"),
+        (options.person, "--person"),
+        (options.sensitive or None, "--sensitive"),
+        (files.report, "--report"),
+    ):
+        if given is not None:
+            raise InvalidProblemError(option, "none with --stream", "one")
+    if options.method == "optimal":
+        raise InvalidProblemError("--method", "a method for parts, with --stream", "'optimal'")
+
+
+def _check_rows(table: pl.DataFrame, options: AnonymizeOptions) -> None:
+    if table.height > MOST_ROWS and options.time_limit is None:
+        expected = (
+            f"{MOST_ROWS:,} rows or fewer at once; a larger table goes in parts with --stream, or as far as it comes "
+            "with --time-limit"
+        )
+        raise InvalidProblemError("TABLE", expected, f"{table.height:,}")
+
+
+def _sensitive(table: pl.DataFrame, options: AnonymizeOptions, guarantee: KAnonymity) -> list[str]:
+    names = names_of(options.sensitive)
+    _check_others(table, {"--sensitive": names}, options, guarantee)
+    return names
+
+
+def _check_others(
+    table: pl.DataFrame,
+    named: Mapping[str, Sequence[str]],
+    options: AnonymizeOptions,
+    guarantee: KAnonymity,
+) -> None:
+    """Refuse names, by their options, that are no columns or are quasi-identifiers."""
+    for option, names in named.items():
+        for name in names:
+            if name in guarantee.quasi_identifiers:
+                raise InvalidProblemError(option, "other columns than those of --quasi", repr(name))
+            if name not in table.columns:
+                raise no_column(option, name, table.columns, show=options.kinds.show_columns)
+
+
+def _models(
+    table: pl.DataFrame, options: AnonymizeOptions, guarantee: KAnonymity
+) -> dict[str, list[PrivacyModel]]:
+    """Read what each class must hold, and see that its columns are there."""
+    models = read_models(options.require, field="--require")
+    named = {"--require": list(models), "--person": [options.person] if options.person else []}
+    _check_others(table, named, options, guarantee)
+    return models
+
+
+def _warn_of_unique(
+    table: pl.DataFrame, options: AnonymizeOptions, files: ResultFiles, guarantee: KAnonymity
+) -> None:
+    from discreet.tables.frames import near_unique
+
+    typed = {*names_of(options.sensitive), *read_models(options.require, field="--require")}
+    show = options.kinds.show_columns
+    for name in near_unique(table, guarantee.quasi_identifiers):
+        if name != options.person:
+            told = columns_at([name], table.columns, show=show or name in typed)
+            warn(f"{told} is nearly unique: who knows its value knows the row", quiet=files.quiet)
+
+
+def _progress(*, quiet: bool) -> Callable[[SearchStep], None] | None:
+    if quiet or not sys.stderr.isatty():
+        return None
+
+    def show(step: SearchStep) -> None:
+        warn(f"{step.seconds:.1f} s, {step.method}, loss {step.loss:.6g}")
+
+    return show
+
+
+def _told(
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
+    options: AnonymizeOptions,
+    files: ResultFiles,
+    sensitive: list[str],
+) -> tuple[dict[str, Any], str]:
+    from discreet.kanonymity.risk import risk
+
+    found = made.diagnostics
+    published = risk(made.table, made.guarantee.quasi_identifiers, sensitive=sensitive)
+    diverse = {name: published.diversity[name] for name in sensitive}
+    close = {name: float(published.closeness[name]) for name in sensitive}
+    data = {
+        "information_loss": found.information_loss,
+        "mean_loss": found.mean_loss,
+        "lower": found.lower,
+        "gap": found.gap,
+        "optimal": found.optimal,
+        "classes": published.classes,
+        "smallest_class": published.k,
+        "suppressed": found.suppressed,
+        "rows": made.table.height,
+        "l": diverse,
+        "t": close,
+        "method": found.method,
+        "seconds": found.seconds,
+        "seconds_after": found.seconds_after,
+        "loss": options.loss,
+        "private": PRIVATE,
+        "guarantee": {**made.guarantee.to_dict(), "sentence": str(made.guarantee)},
+        "certificate": made.certificate.to_dict(),
+        "order": "shuffled",
+        "output": files.output,
+    }
+    proved = (
+        "proved optimal"
+        if found.optimal
+        else f"at least {text_floor(found.lower)}, gap {found.gap:.2%}"
+    )
+    rows: list[tuple[str, object]] = [
+        ("guarantee", made.guarantee),
+        ("information loss", f"{found.information_loss:.6g} ({options.loss}; {proved})"),
+        ("mean loss", f"{found.mean_loss:.4f} of a cell"),
+        ("classes", f"{published.classes}, the smallest of {published.k} rows"),
+        ("rows", f"{made.table.height} written, {found.suppressed} suppressed, order shuffled"),
+    ]
+    rows += [(f"values of {name}", f"{diverse[name]} or more in each class") for name in sensitive]
+    rows += [(f"distance in {name}", f"{close[name]:.4f} at most") for name in sensitive]
+    took = f"{found.seconds:.1f} s; written and verified in {found.seconds_after:.1f} s"
+    rows += [("method", f"{found.method}, {took}"), ("private", PRIVATE)]
+    return data, f"{facts(rows)}\n\n{made.certificate}"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog=_EXAMPLES)(anonymize)

@@ -1,0 +1,101 @@
+"""``demo``: a made-up city, its mechanism, and the page that explains it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import emit, warn
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from discreet.evaluate.attack.finding import Attacked
+    from discreet.report.demo import Demo
+
+__all__ = ["demo", "register"]
+
+_TABLES = ("census.parquet", "patients.csv")
+_WRITTEN = frozenset(
+    {"index.html", "city.channel", "grid.channel", "city.mechanism", *_TABLES}
+    | {f"{name}.discreet.json" for name in _TABLES}
+)
+"""What the demo writes into its folder."""
+
+_CLIENTS = 12
+
+_MARK = '<p class="mark">discreet</p>'
+"""What a page of ours holds."""
+
+
+def demo(
+    *,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Where the page and the channels go."
+        ),
+    ] = "demo",
+    seed: Annotated[
+        int | None, typer.Option(help="Which city is made; the mechanism has no seed.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Design mechanisms for a made-up city and a grid, and write FOLDER/index.html, which explains them."""
+    made = _build(output, seed, quiet=quiet)
+    files, tables = [str(path) for path in made.artefacts], [str(path) for path in made.tables]
+    data = {
+        "page": str(made.page),
+        "channels": files,
+        "tables": tables,
+        "seconds": dict(made.seconds),
+    }
+    emit(
+        data, f"wrote {made.page} and {', '.join(files + tables)}", as_json=as_json, command="demo"
+    )
+
+
+def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
+    from discreet.report.demo import build_demo
+
+    _check_folder(Path(folder))
+    options: dict[str, int] = {} if seed is None else {"seed": seed}
+    try:
+        return build_demo(
+            folder,
+            attack_mode=_attack_mode if find_spec("fastapi") and find_spec("httpx") else None,
+            on_progress=lambda sentence: warn(sentence, quiet=quiet),
+            **options,
+        )
+    except OSError as error:
+        got = f"{folder}: {error.strerror}"
+        raise InvalidProblemError("--output", "a folder that can be written", got) from None
+
+
+def _attack_mode(mode: str) -> Attacked:
+    """Attack a mode of a small location service, with few clients."""
+    from discreet.evaluate.attack.request import AttackRequest
+    from discreet.evaluate.simulate.location import attack_places
+    from discreet.service.recorded import record
+
+    return attack_places(AttackRequest("lrgeo", mode=mode, trials=_CLIENTS), record)
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse to replace files that an earlier demo did not write: somebody's own patients, or a page."""
+    there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if not there & _WRITTEN or there <= _WRITTEN:
+        return
+    page = folder / "index.html"
+    if not page.is_file() or _MARK not in page.read_text(encoding="utf-8", errors="replace"):
+        expected = "a folder that is new, empty or of an earlier demo"
+        raise InvalidProblemError("--output", expected, f"{folder} with other files")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command(epilog="Example:\n\n```\ndiscreet demo -o demo/\n```")(demo)

@@ -1,0 +1,158 @@
+"""``info``: what a channel guarantees, loses and assumes, as plain facts and as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.cli.files import channel_kind, open_any
+from discreet.cli.mechanisms import mechanism_facts, mechanism_text, open_mechanism
+from discreet.cli.options import Channel, Json  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import emit, facts
+from discreet.core.exact import text_ceil, text_floor
+
+if TYPE_CHECKING:
+    import typer
+
+    from discreet.artefact import AnchoredArtefact
+    from discreet.core.outcome import Design
+    from discreet.metricdp.bounds.bound import Multipliers
+    from discreet.metricdp.problem import Problem
+
+    MetricDesign = Design[Problem, Multipliers]
+
+__all__ = ["describe", "info", "loss_rows", "register"]
+
+
+def info(channel: Channel, *, as_json: Json = False) -> None:
+    """Say what a channel file guarantees, loses, assumes, and how it was made.
+
+    Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
+    """
+    from discreet.artefact import MECHANISM, Artefact
+
+    if channel_kind(channel) == MECHANISM:
+        mechanism = open_mechanism(channel)
+        told = mechanism_facts(mechanism)
+        emit(told, mechanism_text(mechanism), as_json=as_json, command="info")
+        return
+    stored = open_any(channel)
+    if not isinstance(stored, Artefact):
+        emit(_anchored_facts(stored), _anchored_text(stored), as_json=as_json, command="info")
+        return
+    made = stored.design
+    labels = None if stored.labels is None else list(stored.labels)
+    data = {**describe(made), "provenance": made.provenance.to_dict(), "labels": labels}
+    emit(data, _info_text(made, stored.labels), as_json=as_json, command="info")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example:\n\n```\ndiscreet info c.channel --json\n```")(info)
+
+
+def _bounds(design: MetricDesign) -> dict[str, Any]:
+    """Give what a design loses, what no channel can beat, and by which method."""
+    return {
+        "loss": design.upper,
+        "lower": design.lower,
+        "upper": design.upper,
+        "gap": design.gap,
+        "status": design.status,
+        "method": design.provenance.method,
+    }
+
+
+def describe(design: MetricDesign) -> dict[str, Any]:
+    """Give the facts that `design` and `info` have in common."""
+    scope = design.guarantee.scope
+    return {
+        **_bounds(design),
+        "guarantee": {**design.guarantee.to_dict(), "sentence": str(design.guarantee)},
+        "unit": design.guarantee.unit,
+        "sizes": {
+            "secrets": design.channel.n_secrets,
+            "reports": design.channel.n_reports,
+            "bits": design.channel.total.bit_length() - 1,
+        },
+        "components": 1 if scope is None else scope.components,
+        "joined_links": 0 if scope is None else scope.joined,
+        "isolated_secrets": [] if scope is None else list(scope.isolated),
+        "assumed_public": design.provenance.to_dict()["assumed_public"],
+        "certificate": design.certificate.to_dict(),
+    }
+
+
+def _info_text(design: MetricDesign, labels: tuple[str, ...] | None) -> str:
+    """Describe a stored design to people."""
+    channel, scope, provenance = design.channel, design.guarantee.scope, design.provenance
+    rows = [("guarantee", design.guarantee), ("unit", design.guarantee.unit)]
+    rows += [("secrets", channel.n_secrets), ("reports", channel.n_reports), *loss_rows(design)]
+    if scope is not None:
+        named = [labels[i] if labels else str(i) for i in scope.isolated]
+        rows += [("joined links", scope.joined), ("isolated secrets", ", ".join(named) or "none")]
+    for public in provenance.assumed_public:
+        rows += [
+            ("assumed public", f"{public.name}: {public.description}, sha256 {public.digest[:16]}")
+        ]
+    rows += [(f"  {name}", value) for name, value in provenance.parameters.items()]
+    rows += [("tried", sentence) for sentence in provenance.method_trace]
+    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
+    rows += [("private", "no: made with a seed")] if provenance.seeded else []
+    return f"{facts(rows)}\n\n{design.certificate}"
+
+
+def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
+    """Say what a design loses, with its lower bound, and by which method."""
+    lower = "none" if design.lower is None else text_floor(design.lower)
+    gap = "" if design.gap is None else f", gap {design.gap:.2%}"
+    gap = (
+        f" ({design.status})" if design.status == "loss negligible" else f"{gap} ({design.status})"
+    )
+    return [
+        ("expected loss", f"{text_ceil(design.upper)}, lower bound {lower}{gap}"),
+        ("method", design.provenance.method),
+    ]
+
+
+def _anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
+    """Give what a file says of its channel, as plain values."""
+    channel, guarantee, provenance = stored.channel, stored.guarantee, stored.provenance
+    return {
+        "kind": "anchored",
+        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
+        "unit": guarantee.unit,
+        "method": provenance.method,
+        "sizes": {
+            "secrets": channel.n_secrets,
+            "reports": channel.n_reports,
+            "ball": len(channel.ball),
+        },
+        "rate": str(channel.rate),
+        "lift": channel.lift,
+        "totals_share": str(stored.totals_share),
+        "certificate": stored.certificate.to_dict(),
+        "provenance": provenance.to_dict(),
+        "labels": None if stored.labels is None else list(stored.labels),
+    }
+
+
+def _anchored_text(stored: AnchoredArtefact) -> str:
+    """Describe a stored channel to people."""
+    channel, provenance = stored.channel, stored.provenance
+    rows: list[tuple[str, object]] = [
+        ("guarantee", stored.guarantee),
+        ("unit", stored.guarantee.unit),
+        ("secrets", channel.n_secrets),
+        ("reports", channel.n_reports),
+        ("explicit weights", len(channel.ball)),
+        ("tails fall at", f"{float(channel.rate):.6g} nats per {stored.guarantee.unit}"),
+        ("epsilon for the totals", f"{stored.totals_share} of it"),
+        ("method", provenance.method),
+    ]
+    for public in provenance.assumed_public:
+        said = f"{public.name}: {public.description}, sha256 {public.digest[:16]}"
+        rows.append(("assumed public", said))
+    rows += [(f"  {name}", value) for name, value in provenance.parameters.items()]
+    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
+    rows += [("private", "no: made with a seed")] if provenance.seeded else []
+    return f"{facts(rows)}\n\n{stored.certificate}"

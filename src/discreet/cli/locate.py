@@ -1,0 +1,398 @@
+"""``locate``: report a place privately. The place stands in no message, no file and no request."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.inputs import parse_budget
+from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import emit, facts, warn
+from discreet.cli.serve import need_service
+from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.exact import decimal_up, float_ceil
+from discreet.core.guarantee import MetricDP
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from discreet.lrgeo import Region
+    from discreet.service import Client, Located
+    from discreet.service.asking import Server
+    from discreet.service.page import PaperView, RequestLog
+
+__all__ = ["locate", "read_place", "register", "typed_place"]
+
+_TIME = "Time and budgets"
+_WIRE = "The server"
+_PAPER = "The protocol as published"
+
+_MAX_LETTERS = 200
+"""Letters of a line that holds a place."""
+
+_EXAMPLES = """Examples:
+
+```
+echo '41.8986 12.4769' | discreet locate - --server http://127.0.0.1:8080 --json
+
+echo '41.8986 12.4769' | discreet locate - --server https://places.example.org --max-epsilon 2/km --for-life 500
+
+discreet locate --page --server http://127.0.0.1:8080
+```
+"""
+
+
+def locate(
+    place: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PLACE",
+            help="Two numbers: latitude and longitude, or east and north in the unit; or `-` to read them from "
+            "standard input. Arguments are shown to everybody on this machine in the list of processes.",
+        ),
+    ] = None,
+    *,
+    server: Annotated[
+        str,
+        typer.Option(help="Its address; https, unless it is this machine.", rich_help_panel=_WIRE),
+    ],
+    plain_http: Annotated[
+        bool,
+        typer.Option(
+            "--plain-http",
+            help="Ask another machine without TLS: anybody on the way may change what it says.",
+            rich_help_panel=_WIRE,
+        ),
+    ] = False,
+    max_epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="E/km",
+            help="The most that you accept, such as 2/km, for any two places: what is weaker is refused before a place "
+            "is read. Without it, whatever the server publishes first, and later nothing weaker than that. Needed with "
+            "--plain-http.",
+            rich_help_panel=_WIRE,
+        ),
+    ] = None,
+    wait: Annotated[
+        float,
+        typer.Option(help="Seconds to wait for a server that is away.", rich_help_panel=_WIRE),
+    ] = 30.0,
+    refresh: Annotated[
+        float,
+        typer.Option(
+            help="Seconds for which a mechanism is used without asking the server.",
+            rich_help_panel=_WIRE,
+        ),
+    ] = 86_400.0,
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Verified mechanisms; default: a folder of yours.",
+            rich_help_panel=_WIRE,
+        ),
+    ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The ledger and last report; default: a file of yours.",
+            rich_help_panel=_TIME,
+        ),
+    ] = None,
+    epoch: Annotated[
+        int,
+        typer.Option(
+            help="Seconds of an epoch of the public clock; it has one fresh report.",
+            rich_help_panel=_TIME,
+        ),
+    ] = 3600,
+    per_day: Annotated[
+        str | None,
+        typer.Option(
+            help="Epsilon per unit that may be spent in a day; then the last report is repeated.",
+            rich_help_panel=_TIME,
+        ),
+    ] = None,
+    for_life: Annotated[
+        str | None,
+        typer.Option(
+            help="Epsilon per unit that may be spent in all, ever.", rich_help_panel=_TIME
+        ),
+    ] = None,
+    pin: Annotated[
+        bool,
+        typer.Option(
+            "--pin",
+            help="Draw once what is reported here from now on, and keep the place. Who sees the same report again "
+            "knows that it is the same place.",
+            rich_help_panel=_TIME,
+        ),
+    ] = False,
+    page: Annotated[
+        bool,
+        typer.Option(
+            "--page",
+            help="Show a map in your browser, where you choose the place; it never leaves the browser. "
+            "Until Ctrl-C.",
+        ),
+    ] = False,
+    port: Annotated[
+        int, typer.Option(help="Port of the page, on this machine only; 0 lets the system choose.")
+    ] = 0,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="On the page, also try the protocol of the paper, which gives the place away.",
+            rich_help_panel=_PAPER,
+        ),
+    ] = False,
+    accept_no_guarantee: Annotated[
+        bool,
+        typer.Option(
+            "--accept-no-guarantee",
+            help="Say that you know what --published gives away.",
+            rich_help_panel=_PAPER,
+        ),
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Say where one is, privately: by the mechanism that a server publishes, drawn on this machine.
+
+    The mechanism is fetched whole, verified once, and kept. Nothing that is sent depends on the place. There is one
+    fresh report in each epoch; it is repeated until the next one, wherever one is by then.
+    """
+    need_service("locate")
+    from discreet.lrgeo import Epochs
+    from discreet.service import Client
+    from discreet.service.asking import Server
+
+    if published and not (page and accept_no_guarantee):
+        raise InvalidProblemError("--published", "--page and --accept-no-guarantee with it", "none")
+    if page:
+        if place or pin:
+            raise InvalidProblemError("PLACE", "none with --page, and no --pin", "one")
+    elif not place:
+        raise InvalidProblemError("PLACE", "two numbers, or - for standard input", "none")
+    elif place != ["-"]:
+        warn(
+            "arguments show in the list of processes; `-` reads the place from standard input",
+            quiet=quiet,
+        )
+    _check_seconds(wait, refresh)
+    accepts = _accepted(max_epsilon)
+    epochs = Epochs(epoch, per_day=per_day, for_life=for_life)
+    recorder = _recorder() if page else None
+    location_server = Server(server, patience=wait, allow_plain=plain_http, transport=recorder)
+    with Client(
+        location_server,
+        state=None if state is None else Path(state).absolute(),
+        cache=None if cache is None else Path(cache).absolute(),
+        epochs=epochs,
+        accepts=accepts,
+        refresh=refresh,
+    ) as client:
+        # First all that is fetched, then the place.
+        if client.is_first:
+            warn(_taken(client), quiet=quiet)
+        if recorder is not None:
+            paper = _paper(server, plain_http=plain_http, wait=wait) if published else None
+            _show(
+                client, location_server, recorder, port, paper=paper, as_json=as_json, quiet=quiet
+            )
+            return 0
+        point = read_place(typed_place() if place == ["-"] else place or [])
+        if pin:
+            client.pin(point)
+        _say(client.locate(point), as_json=as_json)
+    return 0
+
+
+def _check_seconds(wait: float, refresh: float) -> None:
+    """Refuse times that never end, and what is no number, which no time exceeds."""
+    for option, seconds, most in (
+        ("--wait", wait, sys.float_info.max),
+        ("--refresh", refresh, math.inf),
+    ):
+        if not 0 <= seconds <= most:
+            raise InvalidProblemError(option, "seconds, 0 or more", seconds)
+
+
+def _accepted(text: str | None) -> MetricDP | None:
+    """Read the weakest guarantee that is accepted."""
+    if text is None:
+        return None
+    try:
+        epsilon, unit = parse_budget(text)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("--max-epsilon", error.expected, error.got) from None
+    if unit not in ("km", "m"):
+        raise InvalidProblemError("--max-epsilon", "a number per km or m, such as 2/km", repr(text))
+    return MetricDP(epsilon, unit)
+
+
+def _taken(client: Client) -> str:
+    guarantee = client.mechanism.guarantee
+    return (
+        f"the server chose epsilon: {decimal_up(guarantee.epsilon)} per {guarantee.unit}; later nothing weaker is "
+        "taken from it, and --max-epsilon says what you accept"
+    )
+
+
+def _recorder() -> RequestLog:
+    from discreet.service.page import RequestLog
+
+    return RequestLog()
+
+
+def _paper(server: str, *, plain_http: bool, wait: float) -> PaperView:
+    """Speak the protocol of the paper over connections of its own, so that what it sends is shown apart."""
+    from discreet.service import PaperClient
+    from discreet.service.asking import Server
+    from discreet.service.page import PaperView
+
+    recorder = _recorder()
+    location_server = Server(server, patience=wait, allow_plain=plain_http, transport=recorder)
+    return PaperView(PaperClient(location_server), recorder)
+
+
+def _show(
+    client: Client,
+    location_server: Server,
+    recorder: RequestLog,
+    port: int,
+    *,
+    paper: PaperView | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Serve the page on loopback until SIGTERM or Ctrl-C."""
+    from discreet.service.page import Page
+    from discreet.web import bind, serve
+
+    # What has no cost has no page either, and says so now.
+    _ = client.prepared().cost
+    region = _roads(client, location_server, quiet=quiet)
+    bound = bind("127.0.0.1", port)
+    host = f"127.0.0.1:{bound.getsockname()[1]}"
+    shown = Page(
+        client,
+        host,
+        url=location_server.url,
+        requests=recorder.requests,
+        region=region,
+        published=paper,
+    )
+
+    def started(_: str) -> None:
+        hint = "Open it in a browser on this machine. Whoever has this address may take reports."
+        text = f"{shown.address}\n{hint}"
+        emit({"page": shown.address}, text, as_json=as_json, command="locate")
+        sys.stdout.flush()
+
+    try:
+        serve(shown, bound, on_started=started)
+    finally:
+        if paper is not None:
+            paper.client.close()
+
+
+def _roads(client: Client, location_server: Server, *, quiet: bool) -> Region | None:
+    """Fetch the roads, for the map: now, since later a place might be known. The map can do without."""
+    from discreet.lrgeo import Region
+    from discreet.lrgeo.messages import read_message
+
+    try:
+        said = location_server.get("/v1/region", lambda data: read_message("region", data))
+        region = None if said is None else Region.from_dict(said["region"])
+    except (LimitReachedError, LookupError, TypeError, ValueError):
+        region = None
+    if region is None or region.digest != client.mechanism.region.digest:
+        warn("the server gave no roads for this mechanism; the map shows places alone", quiet=quiet)
+        return None
+    return region
+
+
+def _say(found: Located, *, as_json: bool) -> None:
+    # Of what drew the report, which may be an earlier mechanism than the one that was fetched.
+    guarantee = found.source.guarantee
+    # Rounded up: a ledger that shows less than was spent is none.
+    today, in_all = (float_ceil(spent) for spent in (found.spent_today, found.spent_in_all))
+    data = {
+        "report": list(found.report),
+        "epoch": found.epoch,
+        "spent_today": today,
+        "spent_in_all": in_all,
+        "unit": found.unit,
+        "mechanism": found.source.mechanism or None,
+        "guarantee": None
+        if guarantee is None
+        else {**guarantee.to_dict(), "sentence": str(guarantee)},
+    }
+    rows = [
+        ("report", f"{found.report[0]:.7g} {found.report[1]:.7g}"),
+        ("epoch", found.epoch),
+        ("spent today", f"{_up(found.spent_today)} per {found.unit}"),
+        ("spent in all", f"{_up(found.spent_in_all)} per {found.unit}"),
+        ("guarantee", guarantee or "not known; an earlier mechanism may have drawn the report"),
+    ]
+    emit(data, facts(rows), as_json=as_json, command="locate")
+
+
+def _up(spent: Fraction) -> str:
+    return decimal_up(spent) if spent else "0"
+
+
+def typed_place() -> list[str]:
+    """Read a line of standard input; what it holds is private, and so is what can't be read of it."""
+    line = ""
+    # There is none where a process was started without.
+    if sys.stdin is not None:
+        try:
+            line = sys.stdin.readline(_MAX_LETTERS + 1)
+        except (OSError, ValueError):
+            line = ""
+    # A number that was cut would be another place.
+    if not line.strip() or len(line) > _MAX_LETTERS:
+        expected = f"two numbers on a line of standard input, in at most {_MAX_LETTERS} letters"
+        raise InvalidProblemError("PLACE", expected, "something else")
+    return line.split()
+
+
+def read_place(words: Sequence[str]) -> tuple[float, float]:
+    """Read two numbers, with blanks or a comma between them.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything else. What was typed is private, and is not repeated.
+
+    Examples
+    --------
+    >>> read_place(["41.8986,", "12.4769"]), read_place(["1,-2.5"])
+    ((41.8986, 12.4769), (1.0, -2.5))
+    >>> read_place(["somewhere"])
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: PLACE: expected two numbers, or - for standard input, got something else
+    """
+    parts = " ".join(words).replace(",", " ").split()
+    try:
+        first, second = (float(part) for part in parts)
+    except ValueError:
+        expected = "two numbers, or - for standard input"
+        raise InvalidProblemError("PLACE", expected, "something else") from None
+    return first, second
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this group."""
+    # A place in the south or in the west begins with a minus.
+    app.command(epilog=_EXAMPLES, context_settings={"ignore_unknown_options": True})(locate)

@@ -1,0 +1,153 @@
+"""``query``: answer a question about sizes from measurements that `counts` kept."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.files import check_outputs, write_page
+from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import emit
+from discreet.core.errors import InvalidProblemError
+from discreet.tables.writing import bytes_of
+
+if TYPE_CHECKING:
+    from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.problem import Frame
+
+__all__ = ["parse_path", "parse_sizes", "query", "register"]
+
+_RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
+
+
+def query(
+    measurements: Annotated[
+        str,
+        typer.Argument(metavar="MEASUREMENTS", help="A file that `counts --measurements` wrote."),
+    ],
+    *,
+    level: Annotated[
+        int | None, typer.Option(help="Answer for all regions of this level; the root's is 1.")
+    ] = None,
+    region: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH", help="Answer for this region, such as GA/Fulton; may be given again."
+        ),
+    ] = None,
+    sizes: Annotated[
+        str,
+        typer.Option(metavar="1-7,10", help="Count units of these sizes; default: all."),
+    ] = "all",
+    people: Annotated[
+        bool,
+        typer.Option(
+            "--people", help="Add up sizes instead of units; the largest size stands for itself."
+        ),
+    ] = False,
+    interval: Annotated[
+        str, typer.Option(help="Probability with which each interval holds the true value.")
+    ] = "0.95",
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE.csv", help="Write the answers there."),
+    ] = None,
+    report: Report = None,
+    as_json: Json = False,
+) -> None:
+    """Answer a question about sizes from kept measurements: without bias, and with an interval.
+
+    Answers come from the noisy counts, not from the published ones, which are biased where counts are small. They may
+    be negative. Asking costs nothing.
+    """
+    from discreet import hierarchy
+
+    check_outputs({"--output": output, "--report": report}, measurements)
+    kept = _open(measurements)
+    wanted = _all_sizes(kept.frame) if sizes == "all" else parse_sizes(sizes)
+    weights = {size: size if people else 1 for size in wanted}
+    regions = [parse_path(one, kept.frame) for one in region or ()] or None
+    answers = hierarchy.query(kept, level=level, regions=regions, sizes=weights, interval=interval)
+    table = answers.to_frame("polars")
+    text = bytes_of(table, ".csv").decode()
+    if output is not None:
+        from discreet.artefact.placing import replace_file
+
+        replace_file(Path(output), text.encode())
+        text = f"wrote {output}"
+    if report is not None:
+        from discreet.report import make_chapter
+
+        chapter = make_chapter("query", answers, measured=kept, people=people)
+        write_page([chapter], report, title="Answers, with intervals")
+    data: dict[str, Any] = {
+        "guarantee": {**kept.guarantee.to_dict(), "sentence": str(kept.guarantee)},
+        "kind": kept.kind,
+        "noise": kept.noise,
+        "counted": "people" if people else "units",
+        "sizes": wanted,
+        "interval": str(interval),
+        "answers": table.to_dicts(),
+        "output": output,
+    }
+    emit(data, text, as_json=as_json, command="query")
+
+
+def parse_sizes(text: str) -> list[int]:
+    """Read sizes and ranges of sizes.
+
+    Examples
+    --------
+    >>> parse_sizes("1-3,7")
+    [1, 2, 3, 7]
+    >>> parse_sizes("3-1")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: --sizes: expected sizes such as 1-7,10, got '3-1'
+    """
+    sizes: list[int] = []
+    for part in text.split(","):
+        found = _RANGE.fullmatch(part)
+        low = int(found[1]) if found else 1
+        high = int(found[2] or found[1]) if found else 0
+        # A range is written in ten letters and could have a billion sizes.
+        if not low <= high < low + 10**6:
+            raise InvalidProblemError("--sizes", "sizes such as 1-7,10", repr(text))
+        sizes.extend(range(low, high + 1))
+    if len(set(sizes)) < len(sizes):
+        raise InvalidProblemError("--sizes", "each size once", repr(text))
+    return sizes
+
+
+def parse_path(text: str, frame: Frame) -> tuple[Any, ...]:
+    """Read the name of a region, as tables write it, and give its path."""
+    from discreet.hierarchy.result import region_names
+
+    names = region_names(frame.tree)
+    places = [node for node, name in enumerate(names) if name == text]
+    if not places:
+        raise InvalidProblemError("--region", "a region of the measurements", repr(text))
+    # The root may have the name of a region below it, which is then the one that is meant.
+    return frame.tree.path(places[-1])
+
+
+def _all_sizes(frame: Frame) -> list[int]:
+    return [size for size in frame.sizes.tolist() if size]
+
+
+def _open(path: str) -> Measured:
+    from discreet.artefact import load_measurements
+
+    try:
+        return load_measurements(path)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("MEASUREMENTS", error.expected, error.got) from None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        epilog="Example:\n\n```\ndiscreet query nm.parquet --level 2 --sizes 1-7 --interval 0.95\n```"
+    )(query)

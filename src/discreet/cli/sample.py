@@ -1,0 +1,121 @@
+"""``sample``: draw from a stored channel. The secret stands in no message."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.files import open_any
+from discreet.cli.options import Channel, Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import emit, warn
+from discreet.cli.statement import secret_names
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import decimal_up
+from discreet.core.printed import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.artefact import AnchoredArtefact, Artefact
+
+__all__ = ["register", "sample"]
+
+_MOST_DRAWS = 10_000_000
+"""Reports that are drawn at once; they are held in memory until they are printed."""
+
+
+def sample(
+    channel: Channel,
+    *,
+    secret: Annotated[
+        str,
+        typer.Option(
+            help="Index or label of the true secret; - reads it from standard input, out of the history."
+        ),
+    ],
+    n: Annotated[int, typer.Option("-n", help="How many reports.", min=1, max=_MOST_DRAWS)] = 1,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw reports for a secret, with the operating system's randomness.
+
+    Each report of one secret spends epsilon again: n reports cost n epsilon. There is no seed.
+    """
+    from discreet.artefact import Artefact
+
+    stored = open_any(channel)
+    typed = sys.stdin.readline() if secret == "-" else secret  # noqa: S105 - a place, no password
+    made = stored.design if isinstance(stored, Artefact) else stored
+    place = _find_secret(typed, made.channel.n_secrets, stored.labels)
+    if n > 1:
+        cost = f"{decimal_up(n * made.guarantee.epsilon)} per {made.guarantee.unit}"
+        warn(f"{n} reports of one secret cost {n} times epsilon: {cost}", quiet=quiet)
+    data, text = (
+        _draw(stored, place, n)
+        if isinstance(stored, Artefact)
+        else _draw_anchored(stored, place, n)
+    )
+    emit(data, text, as_json=as_json, command="sample")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example:\n\n```\ndiscreet sample c.channel --secret 17\n```")(sample)
+
+
+def _find_secret(text: str, n: int, labels: Sequence[str] | None) -> int:
+    """Find a secret by label or index.
+
+    Raises
+    ------
+    InvalidProblemError
+        When there is none. What was typed is private, and is not repeated.
+    """
+    found = secret_names(n, labels).get(text.strip())
+    if found is None:
+        expected = f"an index from 0 to {n - 1}" + ("" if labels is None else ", or a label")
+        raise InvalidProblemError("--secret", expected, "something else")
+    return found
+
+
+def _draw(stored: Artefact, secret: int, n: int) -> tuple[dict[str, Any], str]:
+    """Draw n reports; return them as plain values and as text, one a line.
+
+    A report is given as its number, and as the secret that it names where it names one: by label, by index, and by
+    coordinates.
+    """
+    made = stored.design
+    drawn = made.channel.report_many([secret] * n).tolist()
+    named = made.problem.reports
+    places = None if named is None else named[drawn].tolist()
+    labels = None if places is None or stored.labels is None else [stored.labels[i] for i in places]
+    points = made.problem.space.points
+    data = {
+        "reports": drawn,
+        "secrets": places,
+        "labels": labels,
+        "points": None if places is None or points is None else points[places].tolist(),
+    }
+    return data, "\n".join(one_line(report) for report in labels or places or drawn)
+
+
+def _draw_anchored(stored: AnchoredArtefact, secret: int, n: int) -> tuple[dict[str, Any], str]:
+    """Draw n reports; return them as plain values and as text, one a line.
+
+    A report is the secret that it names: by label, by index, and by coordinates.
+    """
+    channel, labels = stored.channel, stored.labels
+    drawn = channel.report_many([secret] * n).tolist()
+    # Those who made the channel may have given its reports other names than secrets have.
+    known = int(channel.names.max()) < channel.n_secrets
+    named = [labels[i] for i in drawn] if labels is not None and known else None
+    points = channel.space.points
+    data = {
+        "reports": drawn,
+        "secrets": drawn if known else None,
+        "labels": named,
+        "points": points[drawn].tolist() if points is not None and known else None,
+    }
+    return data, "\n".join(one_line(report) for report in named or drawn)

@@ -1,0 +1,73 @@
+"""``studio``: pages on this machine where a table is anonymized or counts are published."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import webbrowser
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import emit
+from discreet.core.errors import InvalidProblemError
+
+__all__ = ["register", "studio"]
+
+
+def studio(
+    *,
+    port: Annotated[int, typer.Option(help="Port; 0 lets the system choose.")] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+    ledger: Annotated[
+        str, typer.Option(metavar="FILE", help="The ledger that the page of counts proposes.")
+    ] = "discreet-ledger.db",
+    as_json: Json = False,
+) -> int:
+    """Anonymize a table, or publish counts, on pages in the browser, served by this machine to itself.
+
+    Choose a file, mark columns, see the risk, choose k, watch the search, see the risk after, download the table and
+    its certificate. Or choose a file, say what is public, grant a budget, see what each epsilon costs, and publish
+    counts, charged to a ledger. Nothing leaves this machine. The address holds a secret of this run: whoever has it and
+    sits at this machine sees the pages. What was loaded is deleted when its page is closed, and when this ends, on
+    Ctrl-C; a ledger stays.
+    """
+    missing = [
+        name for name in ("fastapi", "uvicorn", "httpx", "msgpack") if find_spec(name) is None
+    ]
+    if missing:
+        expected = 'the extra that it needs: pip install "discreet[studio]"'
+        raise InvalidProblemError("studio", expected, f"no {missing[0]}")
+    from discreet.studio import Desks, create_studio
+    from discreet.web import bind
+    from discreet.web import serve as run
+
+    # Asked of the system now; the page would only find it unreadable.
+    Path(ledger).exists()
+    token, desks = secrets.token_urlsafe(32), Desks()
+    try:
+        with bind("127.0.0.1", port) as bound:
+            host = f"127.0.0.1:{bound.getsockname()[1]}"
+            url = f"http://{host}/{token}/"
+
+            def started(_: str) -> None:
+                emit({"url": url}, f"{url}\nCtrl-C ends it.", as_json=as_json, command="studio")
+                sys.stdout.flush()
+                if browser:
+                    webbrowser.open(url)
+
+            app = create_studio(desks, host=host, token=token, ledger=Path(ledger))
+            run(app, bound, on_started=started)
+    finally:
+        desks.close()
+    return 0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example:\n\n```\ndiscreet studio --port 8090 --no-browser\n```")(studio)

@@ -1,0 +1,280 @@
+"""``verify``: check an artefact anew."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.artefact import interruption_of, is_table
+from discreet.artefact.judging import kind_of_file
+from discreet.cli.anonymize import (  # noqa: TC001 - Typer reads annotations at run time
+    Categoricals,
+    Numerics,
+    Taxonomies,
+)
+from discreet.cli.files import check_outputs, write_page
+from discreet.cli.microdata import Kinds
+from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import Status, emit, facts
+from discreet.cli.registry import JUDGES, find
+from discreet.cli.row_judges import RowOptions, judge_rows
+from discreet.core.errors import InvalidProblemError
+from discreet.tables.dialect import SUFFIXES
+from discreet.tables.sizes import refuse_killers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from discreet.core.certificate import Certificate
+
+__all__ = ["artefact_kind", "judge_file", "register", "verify", "write_verified"]
+
+_ROWS = "Tables of rows"
+
+_EXAMPLES = """Examples:
+
+```
+discreet verify c.channel --optimality
+
+discreet verify out.parquet --json
+
+discreet verify out.csv --quasi age,sex,zip -k 5 --against patients.csv
+
+discreet verify c.channel --optimality --report verified.html
+
+python verify_standalone.py c.channel
+```
+"""
+
+
+def verify(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A channel that `design` wrote, or a table.")
+    ],
+    *,
+    optimality: Annotated[
+        bool, typer.Option("--optimality", help="Check the lower bound too.")
+    ] = False,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", help="Least size of an equivalence class.", rich_help_panel=_ROWS),
+    ] = None,
+    quasi: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Quasi-identifiers. With -k, any table is checked, also one without a record beside it.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The original: each published row must be one of its rows, generalized.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    diverse: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=L",
+            help="Different values of a sensitive column that each class must have.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    close: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=T",
+            help="Greatest distance of its values in a class from those in the table.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=MODEL",
+            help="Further models for a sensitive column in each class: distinct:L, entropy:L, recursive:C,L, "
+            "closeness:T, ordered-closeness:T, alpha:A. Again for each.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    presence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW:HIGH",
+            help="Shares between which published rows are of the people in --population that a class covers.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A public table of all people.", rich_help_panel=_ROWS),
+    ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that tells persons apart: k persons, not rows.", rich_help_panel=_ROWS
+        ),
+    ] = None,
+    taxonomy: Taxonomies = None,
+    numeric: Numerics = None,
+    categorical: Categoricals = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="Write a page: what was checked, what it means, what is not claimed.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Check what an artefact claims, with code that did not make it.
+
+    A channel's privacy is checked on the stored integers, in exact arithmetic, for all constrained pairs; a table by
+    its own numbers, and its guarantee by the arithmetic of its noise; an anonymized table by counting the rows of each
+    equivalence class. The exit status is 1 when a check fails, and for anything that was made with a seed. Where a run
+    was interrupted while it put a table and its record in place, what stands there is told, and judged.
+    """
+    certificate: Certificate
+    kinds = Kinds(numeric or (), categorical or (), taxonomy or ())
+    check_outputs({"--report": report}, file, against, population, *kinds.read)
+    _try_table(file)
+    rows = RowOptions(
+        k,
+        quasi or (),
+        against,
+        diverse or (),
+        close or (),
+        person,
+        require or (),
+        presence,
+        population,
+        kinds,
+    )
+    if rows.given:
+        certificate, found = judge_rows(file, rows, optimality=optimality)
+    else:
+        certificate, found = judge_file(file, optimality=optimality)
+    if report is not None:
+        options: list[tuple[str, object]] = [
+            ("--optimality", optimality),
+            ("-k", k),
+            ("--quasi", quasi),
+            ("--against", against),
+            ("--diverse", diverse),
+            ("--close", close),
+            ("--require", require),
+            ("--presence", presence),
+            ("--population", population),
+            ("--person", person),
+            ("--taxonomy", taxonomy),
+            ("--numeric", numeric),
+            ("--categorical", categorical),
+        ]
+        write_verified(certificate, found, file, _typed(file, options), report)
+    data = {**certificate.to_dict(), **found}
+    lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
+    if "achieved_epsilon" in found:
+        lines.insert(0, ("achieved epsilon", found["achieved_epsilon"]))
+    interrupted = interruption_of(file)
+    if interrupted:
+        data["interrupted"] = interrupted
+        lines.append(("interrupted", interrupted))
+    summary = facts(lines)
+    if "not_shown" in found:
+        left = [("not checked", said) for said in found["not_checked"]]
+        left += [("no file can show", said) for said in found["not_shown"]]
+        summary = f"{facts(left)}\n\n{summary}"
+    emit(data, f"{certificate}\n\n{summary}", as_json=as_json, command="verify")
+    return Status.DONE if certificate.passed else Status.CHECK_FAILED
+
+
+def _try_table(file: str) -> None:
+    """Read a table of unknown origin once in a child process, whatever it is verified for."""
+    path = Path(file)
+    if path.is_file() and path.suffix.lower() in SUFFIXES:
+        with path.open("rb") as opened:
+            parquet = opened.read(4) == b"PAR1"
+        refuse_killers(file, "" if parquet else ",", "FILE", unknown=True)
+
+
+def _typed(file: str, options: Iterable[tuple[str, object]]) -> str:
+    """Give the command again, as one would type it.
+
+    Examples
+    --------
+    >>> _typed("my table.csv", [("--optimality", False), ("-k", 5), ("--quasi", ["age", "sex"]), ("--json", True)])
+    "discreet verify 'my table.csv' -k 5 --quasi age --quasi sex --json"
+    """
+    words = ["discreet", "verify", file]
+    for option, given in options:
+        for value in given if isinstance(given, list) else [given]:
+            if value is True:
+                words.append(option)
+            elif value not in (None, False):
+                words += [option, str(value)]
+    return shlex.join(words)
+
+
+def write_verified(
+    certificate: Certificate, found: Mapping[str, Any], file: str, command: str, report: str
+) -> None:
+    """Write the page of a verification."""
+    from discreet.core.guarantee import guarantee_from_dict
+    from discreet.report import make_chapter
+
+    with Path(file).open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    chapter = make_chapter(
+        "verified",
+        certificate,
+        kind=found["kind"],
+        guarantee=guarantee_from_dict(found["guarantee"]),
+        file=Path(file).name,
+        command=command,
+        sha256=digest,
+        private=found.get("private", ""),
+        limits=found["not_checked"],
+        public=found["assumed_public"],
+    )
+    private = bool(found.get("private"))
+    write_page([chapter], report, title="A claim, checked anew", private=private)
+
+
+def artefact_kind(path: str) -> str:
+    """Tell by the file, or by the record beside it, what has to be checked; an error names the argument."""
+    with _named(path):
+        return kind_of_file(path)
+
+
+def judge_file(path: str, *, optimality: bool = False) -> tuple[Certificate, dict[str, Any]]:
+    """Verify a file of any kind; an error names the argument."""
+    judge = find(JUDGES, artefact_kind(path), "FILE")
+    with _named(path):
+        found: tuple[Certificate, dict[str, Any]] = judge(path, optimality=optimality)
+    return found
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Name the argument of a command where the library speaks of a path."""
+    try:
+        yield
+    except InvalidProblemError as error:
+        if error.field != "path":
+            raise
+        table = is_table(path) or path.lower().endswith((".csv", ".parquet"))
+        field = "FILE" if table else "CHANNEL"
+        raise InvalidProblemError(field, error.expected, error.got) from None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command(epilog=_EXAMPLES)(verify)

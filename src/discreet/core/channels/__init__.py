@@ -1,0 +1,1 @@
+"""Channels of integers: drawn exactly, rounded with proof, checked."""

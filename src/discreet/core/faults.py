@@ -1,0 +1,58 @@
+"""Failures that nobody foresaw, told without their words: what a library says of a value may quote it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+__all__ = ["place_of"]
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def place_of(error: BaseException) -> str:
+    """Name the kind of a failure and the lines where it came up, and nothing that it says.
+
+    Parameters
+    ----------
+    error
+        The failure.
+
+    Returns
+    -------
+    str
+        Its kind, the last line of this package that it went through, and the line that raised it.
+
+    Examples
+    --------
+    >>> def divide(secret):
+    ...     return 1 / (secret - 4711)
+    >>> try:
+    ...     divide(4711)
+    ... except ZeroDivisionError as error:
+    ...     print(place_of(error))  # doctest: +ELLIPSIS
+    ZeroDivisionError at ...:2
+    >>> place_of(ValueError("4711"))
+    'ValueError'
+    """
+    lines = [(_module(trace), trace.tb_lineno) for trace in _traces(error.__traceback__)]
+    if not lines:
+        return type(error).__name__
+    ours = [line for line in lines if line[0].partition(".")[0] == _PACKAGE][-1:]
+    shown = dict.fromkeys((*ours, lines[-1]))
+    return (
+        f"{type(error).__name__} at {', from '.join(f'{module}:{line}' for module, line in shown)}"
+    )
+
+
+def _traces(first: TracebackType | None) -> Iterator[TracebackType]:
+    while first is not None:
+        yield first
+        first = first.tb_next
+
+
+def _module(trace: TracebackType) -> str:
+    return str(trace.tb_frame.f_globals.get("__name__", "a script"))

@@ -1,0 +1,325 @@
+"""The adapter: hands a program to HiGHS, runs it, and reads the answer back. Nothing else talks to HiGHS.
+
+Facts of HiGHS 1.15 that decide what stands here, each with a test:
+
+- return codes say what the model status hides: a rejected model is *Not Set* with objective 0;
+- one thread of Python runs all its solvers with one number of threads, unless its scheduler is reset;
+- tolerances are absolute, and costs below 1e-7 count as zero, so that small costs are scaled up by a power of two;
+- the clock behind the time limit is never set back between two solves of one object;
+- Ctrl-C is seen only through its callbacks.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core.errors import (
+    InfeasibleError,
+    InvalidProblemError,
+    LimitReachedError,
+    SolverError,
+)
+from discreet.core.lp.bounds import dual_objective
+from discreet.core.lp.solution import Basis, LPSolution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from highspy import HighsStatus
+    from numpy.typing import NDArray
+
+    from discreet.core.lp.program import LinearProgram
+
+__all__ = ["BACKEND", "Options", "check", "cost_scale", "load", "read_basis", "run", "write_basis"]
+
+BACKEND = "HiGHS"
+
+Solver = Any
+"""A ``highspy.Highs``; its type stubs lack half of its methods."""
+
+_SOLVERS = {"auto": "choose", "simplex": "simplex", "ipm": "ipm"}
+_TOLERANCE = 1e-7
+_ITERATION_LIMITS = ("simplex_iteration_limit", "ipm_iteration_limit")
+_LIMITS = {
+    "kTimeLimit": "time limit",
+    "kIterationLimit": "iteration limit",
+    "kSolutionLimit": "node limit",
+}
+_ADVICE = {
+    "kUnbounded": "the cost has no lower bound on the feasible set; check the signs of the costs and the bounds",
+    "kUnboundedOrInfeasible": "presolve could not tell which; give the variables finite bounds",
+    "kUnknown": "the coefficients are too far apart for floating point; rescale, or drop implied constraints",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a caller may ask of one solve; see :func:`discreet.core.lp.solve`."""
+
+    method: str = "auto"
+    time_limit: float | None = None
+    gap: float | None = None
+    threads: int = 1
+    iteration_limit: int | None = None
+    tolerance: float | None = None
+    crossover: bool = True
+    log: Callable[[str], None] | None = None
+    presolve: bool = True
+
+    def __post_init__(self) -> None:
+        for field, right, expected in (
+            ("method", self.method in _SOLVERS, f"one of {', '.join(_SOLVERS)}"),
+            ("time_limit", self.time_limit is None or self.time_limit >= 0, "nonnegative seconds"),
+            ("gap", self.gap is None or 0 <= self.gap < math.inf, "a nonnegative relative gap"),
+            ("threads", self.threads >= 1, "at least one thread"),
+            (
+                "iteration_limit",
+                self.iteration_limit is None or self.iteration_limit >= 0,
+                "a nonnegative count",
+            ),
+            (
+                "tolerance",
+                self.tolerance is None or 1e-10 <= self.tolerance < 1,
+                "a number from 1e-10 to 1",
+            ),
+        ):
+            if not right:
+                raise InvalidProblemError(field, expected, getattr(self, field))
+
+
+def check(status: HighsStatus, action: str) -> None:
+    """Refuse a warning as much as an error: a warning is how HiGHS says that it changed the program."""
+    if status.name != "kOk":
+        raise SolverError(BACKEND, status.name.removeprefix("k"), f"while it was asked to {action}")
+
+
+def cost_scale(cost: NDArray[np.float64]) -> float:
+    """Power of two that lifts the largest cost to at least 1; exact to apply and to undo."""
+    largest = float(np.abs(cost).max())
+    # Subnormal costs would need a factor beyond the floats.
+    return 2.0 ** min(1000, 1 - math.frexp(largest)[1]) if 0 < largest < 1 else 1.0
+
+
+def load(program: LinearProgram) -> Solver:
+    """Hand a program to a new solver."""
+    import highspy
+
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = program.n_variables, program.n_rows
+    lp.col_cost_ = program.cost * cost_scale(program.cost)
+    lp.col_lower_, lp.col_upper_ = program.lower, program.upper
+    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = program.n_variables, program.n_rows
+    lp.a_matrix_.start_ = program.matrix.indptr
+    lp.a_matrix_.index_ = program.matrix.indices
+    lp.a_matrix_.value_ = program.matrix.data
+    if program.integrality is not None:
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[is_integer] for is_integer in program.integrality.tolist()]
+    highs: Solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs.setOptionValue("output_flag", False)  # noqa: FBT003 - HiGHS takes its options by position
+    check(highs.passModel(lp), "read the program")
+    return highs
+
+
+def run(highs: Solver, program: LinearProgram, options: Options) -> LPSolution:
+    """Solve what is loaded; return an optimal solution or raise."""
+    import highspy
+
+    if program.is_mixed_integer and options.method != "auto":
+        raise InvalidProblemError(
+            "method", "'auto' for a mixed-integer program", repr(options.method)
+        )
+    _set_options(highs, options, mixed_integer=program.is_mixed_integer)
+    # The scheduler belongs to the thread and remembers its number of workers; a solver with another number fails.
+    highspy.Highs.resetGlobalScheduler(True)  # noqa: FBT003 - a C++ function without keywords
+    start = time.perf_counter()
+    with _listening(highs, options.log):
+        returned = highs.run()
+    seconds = time.perf_counter() - start
+    status = highs.getModelStatus().name
+    if status == "kOptimal":
+        check(returned, "solve the program")
+        return _read(highs, program, seconds, finished=True)
+    if status == "kInfeasible" and _is_feasible(program, options):
+        raise SolverError(BACKEND, "Unbounded", _ADVICE["kUnboundedOrInfeasible"])
+    if status == "kInfeasible":
+        raise InfeasibleError(f"{BACKEND} finds no feasible point of {program!r}")
+    if status in _LIMITS:
+        best = _incumbent(highs, program, seconds, options.tolerance or _TOLERANCE)
+        # No objective here: it may have been computed from private data, and a message may be printed.
+        found = "no feasible point" if best is None else "the best feasible point is kept"
+        raise LimitReachedError(f"{BACKEND}: {_LIMITS[status]} reached, {found}", best)
+    raise SolverError(
+        BACKEND, highs.modelStatusToString(highs.getModelStatus()), _ADVICE.get(status, "")
+    )
+
+
+def _is_feasible(program: LinearProgram, options: Options) -> bool:
+    """Ask again without a cost: HiGHS 1.15 calls some unbounded programs infeasible."""
+    if not program.cost.any():
+        return False
+    bare = load(program)
+    for column in range(program.n_variables):
+        bare.changeColCost(column, 0.0)
+    _set_options(bare, options, mixed_integer=program.is_mixed_integer)
+    bare.run()
+    return bool(bare.getModelStatus().name == "kOptimal")
+
+
+def read_basis(highs: Solver) -> Basis | None:
+    """Copy the current basis; ``None`` where there is none."""
+    basis = highs.getBasis()
+    if not basis.valid:
+        return None
+    return Basis(
+        *(
+            np.array([int(code) for code in codes], np.int8)
+            for codes in (basis.col_status, basis.row_status)
+        )
+    )
+
+
+def write_basis(highs: Solver, basis: Basis) -> None:
+    """Let the next solve start from a basis."""
+    import highspy
+
+    codes = [highspy.HighsBasisStatus(code) for code in range(5)]
+    handle = highspy.HighsBasis()
+    handle.col_status = [codes[code] for code in basis.columns.tolist()]
+    handle.row_status = [codes[code] for code in basis.rows.tolist()]
+    check(highs.setBasis(handle), "start from a basis")
+
+
+def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> None:
+    largest = 2**31 - 1
+    limit = largest if options.iteration_limit is None else min(options.iteration_limit, largest)
+    # A limit on iterations would also cut the small programs inside a mixed-integer search short.
+    limits = {"mip_max_nodes": limit} if mixed_integer else dict.fromkeys(_ITERATION_LIMITS, limit)
+    seconds = math.inf if options.time_limit is None else highs.getRunTime() + options.time_limit
+    tolerance = _TOLERANCE if options.tolerance is None else options.tolerance
+    for name, value in {
+        "solver": _SOLVERS[options.method],
+        "threads": options.threads,
+        "time_limit": seconds,
+        **limits,
+        "run_crossover": "on" if options.crossover else "off",
+        "presolve": "choose" if options.presolve else "off",
+        "primal_feasibility_tolerance": tolerance,
+        "dual_feasibility_tolerance": tolerance,
+        "ipm_optimality_tolerance": 1e-8 if options.tolerance is None else options.tolerance,
+        "mip_feasibility_tolerance": tolerance,
+        # These judge the answer once more; a looser wish must loosen them too, or the answer is "Unknown".
+        "optimality_tolerance": max(tolerance, _TOLERANCE),
+        "primal_residual_tolerance": max(tolerance, _TOLERANCE),
+        "dual_residual_tolerance": max(tolerance, _TOLERANCE),
+        "mip_rel_gap": options.gap or 0.0,
+        "mip_abs_gap": 0.0,
+        "output_flag": options.log is not None,
+        "log_to_console": False,
+    }.items():
+        check(highs.setOptionValue(name, value), f"set {name} to {value}")
+
+
+class _Listener:
+    """What HiGHS calls while it runs: it passes log lines on, and asks HiGHS to stop.
+
+    An exception must not fly through the C++ of the solver. So the signal and an error of ``log`` are only noted here,
+    and raised once HiGHS has stopped.
+    """
+
+    def __init__(self, log: Callable[[str], None] | None, logging: int) -> None:
+        self.log = log
+        self.logging = logging
+        self.pressed: list[Any] = []
+        self.failed: list[Exception] = []
+
+    def __call__(self, kind: Any, message: str, _out: Any, answer: Any, _data: Any) -> None:  # noqa: ANN401 - of C++
+        if int(kind) != self.logging:
+            answer.user_interrupt = bool(self.pressed or self.failed)
+        elif self.log is not None and not self.failed:
+            try:
+                self.log(message)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again when HiGHS has stopped
+                self.failed.append(error)
+
+
+@contextmanager
+def _listening(highs: Solver, log: Callable[[str], None] | None) -> Iterator[None]:
+    """Pass log lines on, and stop the solver at its next iteration when the user presses Ctrl-C."""
+    from highspy import cb
+
+    Kind = cb.HighsCallbackType
+    listener = _Listener(log, int(Kind.kCallbackLogging))
+    check(highs.setCallback(listener, None), "report")
+    for kind in (
+        Kind.kCallbackLogging,
+        Kind.kCallbackSimplexInterrupt,
+        Kind.kCallbackIpmInterrupt,
+        Kind.kCallbackMipInterrupt,
+    ):
+        check(highs.startCallback(kind), "report")
+    former = signal.getsignal(signal.SIGINT)
+    # Python runs handlers of signals in the main thread alone.
+    mine = callable(former) and threading.current_thread() is threading.main_thread()
+    if mine:
+        signal.signal(signal.SIGINT, lambda *event: listener.pressed.append(event))
+    try:
+        yield
+    finally:
+        if mine:
+            signal.signal(signal.SIGINT, former)
+    if callable(former) and listener.pressed:
+        former(*listener.pressed[0])
+    if listener.failed:
+        raise listener.failed[0]
+
+
+def _read(highs: Solver, program: LinearProgram, seconds: float, *, finished: bool) -> LPSolution:
+    solution, info = highs.getSolution(), highs.getInfo()
+    scale = cost_scale(program.cost)
+    x = np.array(solution.col_value, dtype=np.float64)
+    y = d = None
+    bound = -math.inf
+    if program.integrality is not None:
+        x[program.integrality] = np.rint(x[program.integrality])
+        bound = info.mip_dual_bound / scale
+    elif finished and solution.dual_valid:
+        y = np.array(solution.row_dual, dtype=np.float64) / scale
+        d = np.array(solution.col_dual, dtype=np.float64) / scale
+        bound = dual_objective(program, y, d)
+    counts = (
+        info.simplex_iteration_count,
+        info.ipm_iteration_count,
+        info.crossover_iteration_count,
+    )
+    return LPSolution(
+        program=program,
+        x=x,
+        row_duals=y,
+        reduced_costs=d,
+        objective=float(program.cost @ x),
+        bound=bound,
+        iterations=sum(max(0, int(count)) for count in counts),
+        seconds=seconds,
+        basis=read_basis(highs),
+    )
+
+
+def _incumbent(
+    highs: Solver, program: LinearProgram, seconds: float, tolerance: float
+) -> LPSolution | None:
+    """Point at which a limit ended the search, where it was measured to be feasible."""
+    if not highs.getSolution().value_valid:
+        return None
+    found = _read(highs, program, seconds, finished=False)
+    return found if found.is_feasible(10 * tolerance) else None

@@ -1,0 +1,233 @@
+"""The registry of a mechanism's methods: one record each, and one function that reads ``method=``.
+
+A mechanism states its methods once, as a :class:`Methods` of :class:`MethodRecord`; lists of names, ``--method``,
+comparisons, audits and the documentation read that. Nothing is imported before a method is made::
+
+    METHODS = Methods([MethodRecord("direct", "some.module:Direct", "the program as a whole", "metric DP"), ...])
+    method = METHODS.resolve(method, optional=True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["MethodRecord", "Methods"]
+
+
+@final
+@dataclass(frozen=True)
+class MethodRecord:
+    """What is known of a method before it is loaded.
+
+    Parameters
+    ----------
+    name
+        The name that people type, with hyphens.
+    where
+        ``"module:maker"``; the maker is a frozen dataclass or a function, and needs no arguments.
+    summary
+        One line for ``--help`` and the documentation, without a full stop.
+    guarantee
+        What its outcome guarantees, such as ``"metric DP"``; ``None`` where nothing is.
+    why_none
+        The reason why there is no guarantee; empty where there is one.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a record with both a guarantee and a reason why there is none, or with neither.
+
+    Examples
+    --------
+    >>> MethodRecord("kernel", "discreet.metricdp.methods.kernel:Kernel", "a closed form", "metric DP").make()
+    Kernel()
+    """
+
+    name: str
+    where: str
+    summary: str
+    guarantee: str | None
+    why_none: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.guarantee is None) != bool(self.why_none):
+            came = "neither" if self.guarantee is None else "both"
+            raise InvalidProblemError(self.name, "a guarantee, or why there is none", came)
+
+    def make(self, **options: object) -> Any:  # noqa: ANN401 - each mechanism has its own protocol of methods
+        """Load the method and make it; fields that are not named have their defaults."""
+        module, _, maker = self.where.partition(":")
+        return getattr(import_module(module), maker)(**options)
+
+    def is_of(self, method: object) -> bool:
+        """Tell whether an instance is of this record: of its class, or what its function makes."""
+        module, _, maker = self.where.partition(":")
+        kind = type(method)
+        if kind.__module__ != module:
+            return False
+        return kind.__name__ == maker or method == self.make()
+
+
+@final
+class Methods(Mapping[str, MethodRecord]):
+    """The methods of a mechanism by name, in the order in which they are listed.
+
+    Parameters
+    ----------
+    records
+        One record a method.
+    verbs
+        What every method can do: the names of functions that an instance must have.
+
+    Raises
+    ------
+    InvalidProblemError
+        When two records have one name.
+
+    Examples
+    --------
+    >>> home = "discreet.metricdp.methods"
+    >>> methods = Methods([
+    ...     MethodRecord("direct", f"{home}.direct:Direct", "the program as a whole", "metric DP"),
+    ...     MethodRecord("kernel", f"{home}.kernel:Kernel", "a closed form", "metric DP"),
+    ... ])
+    >>> methods.resolve("kernel")
+    Kernel()
+    >>> methods.resolve("slow")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: method: expected one of direct, kernel, got 'slow'
+    """
+
+    def __init__(
+        self, records: Iterable[MethodRecord], verbs: tuple[str, ...] = ("solve",)
+    ) -> None:
+        self._records: dict[str, MethodRecord] = {}
+        self.verbs = verbs
+        for record in records:
+            if record.name in self._records:
+                raise InvalidProblemError("records", "each name once", f"{record.name!r} twice")
+            self._records[record.name] = record
+
+    def __getitem__(self, name: str) -> MethodRecord:
+        return self._records[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @property
+    def proven(self) -> Methods:
+        """Those that have a guarantee."""
+        kept = [record for record in self.values() if record.guarantee is not None]
+        return Methods(kept, self.verbs)
+
+    @property
+    def unproven(self) -> Methods:
+        """Those that have none."""
+        return Methods([record for record in self.values() if record.guarantee is None], self.verbs)
+
+    def resolve(
+        self,
+        given: object,
+        *,
+        field: str = "method",
+        optional: bool = False,
+        accept_no_guarantee: bool = False,
+    ) -> Any:  # noqa: ANN401 - each mechanism has its own protocol of methods
+        """Read ``method=``: an instance or a registered name.
+
+        Parameters
+        ----------
+        given
+            What the caller said. A name may have underscores in place of hyphens, as older artefacts do.
+        field
+            The argument, for messages.
+        optional
+            Whether ``None`` is allowed; it is given back.
+        accept_no_guarantee
+            Whether methods without a guarantee are allowed, as in ``reproduce``.
+
+        Returns
+        -------
+        object
+            A method, or ``None``.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a name that is not registered, a class, what is no method, ``None`` where it is not allowed, or a
+            method without a guarantee.
+        """
+        allowed = self if accept_no_guarantee else self.proven
+        if given is None and optional:
+            return None
+        if isinstance(given, str):
+            record = self.find(given, field, allowed)
+            self._refuse(record, field, allowed)
+            return record.make()
+        if isinstance(given, type):
+            raise InvalidProblemError(
+                field, f"an instance or a name ({_listed(allowed)})", f"the class {given.__name__}"
+            )
+        if not all(callable(getattr(given, verb, None)) for verb in self.verbs):
+            came = "None" if given is None else type(given).__name__
+            raise InvalidProblemError(field, f"an instance or a name ({_listed(allowed)})", came)
+        known = self.records_of(given)
+        if known and not any(record.name in allowed for record in known):
+            self._refuse(known[0], field, allowed)
+        return given
+
+    def find(
+        self, name: str, field: str = "method", allowed: Iterable[str] | None = None
+    ) -> MethodRecord:
+        """Look up a record; a name may have underscores in place of hyphens.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a name that is not registered, with the nearest of those that are `allowed`.
+        """
+        for spelled in (name, name.replace("_", "-"), name.replace("-", "_")):
+            if spelled in self._records:
+                return self._records[spelled]
+        raise unknown_name(field, name, sorted(self if allowed is None else allowed))
+
+    def records_of(self, method: object) -> list[MethodRecord]:
+        """List the records of an instance, none for one that is not registered; the best fit comes first."""
+        found = [record for record in self.values() if record.is_of(method)]
+        return sorted(found, key=lambda record: method != record.make())
+
+    def name_of(self, method: object) -> str:
+        """Name an instance: its registered name, else that of its class.
+
+        Examples
+        --------
+        >>> from discreet.metricdp.methods import METHODS
+        >>> from discreet.metricdp import Direct
+        >>> METHODS.name_of(Direct())
+        'direct'
+        """
+        found = self.records_of(method)
+        return found[0].name if found else type(method).__name__
+
+    def _refuse(self, record: MethodRecord, field: str, allowed: Methods) -> None:
+        if record.name not in allowed:
+            raise InvalidProblemError(
+                field,
+                f"a method with a guarantee ({_listed(allowed)})",
+                f"{record.name!r}, which has none: {record.why_none}",
+            )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

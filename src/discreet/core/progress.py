@@ -1,0 +1,112 @@
+"""Where a computation stands, as told to every ``on_progress``.
+
+Only the command line prints; everything else calls back with one frozen record. Progress of a differentially private
+release holds no total, time or count that depends on private data.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Progress", "Reporter"]
+
+
+@final
+@dataclass(frozen=True)
+class Progress:
+    """Where a computation stands.
+
+    Parameters
+    ----------
+    elapsed
+        Seconds since its start.
+    stage
+        What has just ended, or what is going on, in a few words.
+    done, total
+        Steps of the stage that are done, and how many there are, where they are counted.
+    lower, upper
+        Best proven bounds so far, where there are some.
+
+    Examples
+    --------
+    >>> print(Progress(1.5, "columns", done=3, total=10, lower=0.9, upper=1.0))
+    1.5 s, columns, 3 of 10, loss 1, gap 10.00%
+    >>> Progress(0.1, "kernel").gap is None
+    True
+    """
+
+    elapsed: float
+    stage: str
+    done: int | None = None
+    total: int | None = None
+    lower: float | None = None
+    upper: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """``(upper - lower) / upper``, 0 where the bounds meet; ``None`` without both bounds."""
+        if self.lower is None or self.upper is None:
+            return None
+        return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
+
+    def __str__(self) -> str:
+        parts = [f"{self.elapsed:.1f} s", self.stage]
+        if self.done is not None:
+            parts.append(f"{self.done}" if self.total is None else f"{self.done} of {self.total}")
+        if self.upper is not None:
+            parts.append(f"loss {self.upper:.6g}")
+        elif self.lower is not None:
+            parts.append(f"loss at least {self.lower:.6g}")
+        if self.gap is not None:
+            parts.append(f"gap {self.gap:.2%}")
+        return ", ".join(parts)
+
+
+@final
+class Reporter:
+    """Calls ``on_progress``, if there is one, with the seconds since it was made.
+
+    Parameters
+    ----------
+    on_progress
+        Called with each :class:`Progress`; ``None`` for nothing.
+    clock
+        Tells seconds. Default: a monotonic clock.
+
+    Examples
+    --------
+    >>> told = []
+    >>> report = Reporter(told.append, clock=lambda: 7.0)
+    >>> report("isotonic regression", done=1, total=2)
+    >>> told
+    [Progress(elapsed=0.0, stage='isotonic regression', done=1, total=2, lower=None, upper=None)]
+    """
+
+    def __init__(
+        self,
+        on_progress: Callable[[Progress], None] | None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        start: float | None = None,
+    ) -> None:
+        self._on_progress, self._clock = on_progress, clock
+        self._start = clock() if start is None else start
+
+    def __call__(
+        self,
+        stage: str,
+        *,
+        done: int | None = None,
+        total: int | None = None,
+        lower: float | None = None,
+        upper: float | None = None,
+    ) -> None:
+        """Say where the computation stands."""
+        if self._on_progress is not None:
+            elapsed = self._clock() - self._start
+            self._on_progress(Progress(elapsed, stage, done, total, lower, upper))

@@ -1,0 +1,1 @@
+"""Metric spaces: integer lengths, adjacency, geography."""

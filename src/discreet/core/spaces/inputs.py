@@ -1,0 +1,189 @@
+"""What a metric space is made of, read and refused at the border."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.spaces import lengths as measures
+from discreet.core.spaces.geography import lat_lon
+from discreet.core.spaces.lengths import TOTAL_BITS, closure, scale_for
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["edge_table", "integer_table", "point_table", "positive_count", "unit_name"]
+
+_TOLERANCE = 1e-9
+"""Relative violation of symmetry or of the triangle inequality that counts as rounding."""
+
+_UNITS = {"haversine": ("km", "m"), "angular": ("rad",)}
+"""The units of metrics that have one of their own."""
+
+
+def positive_count(value: object, field: str, most: int | None = None) -> int:
+    """Read a number of things, at least 1."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise InvalidProblemError(field, "a positive integer", repr(value))
+    if most is not None and value > most:
+        raise InvalidProblemError(field, f"at most {most}", value)
+    return int(value)
+
+
+def unit_name(unit: object, metric: str) -> str:
+    """Read the name of a unit; some metrics have one of their own."""
+    if not isinstance(unit, str) or not unit.strip():
+        raise InvalidProblemError("unit", "a name such as 'km'", repr(unit))
+    if unit not in _UNITS.get(metric, (unit,)):
+        raise InvalidProblemError("unit", f"{' or '.join(_UNITS[metric])} for {metric}", repr(unit))
+    return unit
+
+
+def point_table(points: ArrayLike, metric: str) -> NDArray[np.float64]:
+    """Read points as a read-only array ``(n, dimensions)``; name the row that is wrong."""
+    array = np.array(points, dtype=np.float64)
+    if array.ndim != 2 or 0 in array.shape:
+        raise InvalidProblemError("points", "an array (n, dimensions)", f"shape {array.shape}")
+    wrong = ~(np.abs(array) < 2.0**100).all(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidProblemError(
+            "points", "finite coordinates below 1e30", f"{array[row].tolist()} in row {row}"
+        )
+    if metric == "haversine":
+        array = lat_lon(array)
+    elif metric == "angular" and (np.abs(array).max(axis=1) < 2.0**-100).any():
+        row = int(np.argmin(np.abs(array).max(axis=1)))
+        raise InvalidProblemError(
+            "points", "vectors with a direction, some coordinate above 1e-30", f"row {row}"
+        )
+    elif metric == "hyperbolic":
+        for row, point in enumerate(array.tolist()):
+            # In floats a point on the sphere could look as if it were inside.
+            if sum((Fraction(x) ** 2 for x in point), Fraction(0)) >= 1:
+                raise InvalidProblemError(
+                    "points", "points strictly inside the unit ball", f"{point} in row {row}"
+                )
+    array.setflags(write=False)
+    return array
+
+
+def integer_table(matrix: ArrayLike) -> tuple[NDArray[np.int64], int]:
+    """Read a distance matrix, round it down to integers and close it.
+
+    Returns
+    -------
+    table : ndarray
+        Array ``(n, n)``, closed.
+    scale : int
+        Its unit is ``2^-scale``.
+
+    Raises
+    ------
+    InvalidProblemError
+        Naming the first entry, pair or triple that is wrong.
+    """
+    array = np.array(matrix, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or not len(array):
+        raise InvalidProblemError("matrix", "a square array", f"shape {array.shape}")
+    if len(array) > measures.DENSE_LIMIT:
+        raise InvalidProblemError("matrix", f"at most {measures.DENSE_LIMIT} rows", len(array))
+    wrong = ~(np.isfinite(array) & (array >= 0))
+    np.fill_diagonal(wrong, np.diag(array) != 0)
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0].tolist()
+        raise InvalidProblemError(
+            "matrix",
+            "finite nonnegative entries and a zero diagonal",
+            f"d({i}, {j}) = {array[i, j]}",
+        )
+    apart = np.abs(array - array.T)
+    i, j = np.unravel_index(np.argmax(apart - _TOLERANCE * array), array.shape)
+    if apart[i, j] > _TOLERANCE * array[i, j]:
+        raise InvalidProblemError(
+            "matrix", "symmetry", f"d({i}, {j}) = {array[i, j]} and d({j}, {i}) = {array[j, i]}"
+        )
+    scale = scale_for(float(array.max()), TOTAL_BITS)
+    lengths = np.floor(np.ldexp(np.minimum(array, array.T), scale))
+    table = closure(lengths.copy())
+    if (lengths - table > _TOLERANCE * lengths + len(table)).any():
+        _refuse_triple(array)
+    return table, scale
+
+
+def _refuse_triple(array: NDArray[np.float64]) -> None:
+    """Name the worst triangle of the first row that has a wrong one; small violations may add up without one."""
+    for i in range(len(array)):
+        around = array[i, :, None] + array
+        excess = array[i] - around.min(axis=0) * (1 + _TOLERANCE)
+        j = int(np.argmax(excess))
+        if excess[j] > 0:
+            k = int(np.argmin(around[:, j]))
+            raise InvalidProblemError(
+                "matrix",
+                "the triangle inequality",
+                f"d({i}, {j}) = {array[i, j]:.17g} > d({i}, {k}) + d({k}, {j}) ="
+                f" {around[k, j]:.17g}, by {array[i, j] - around[k, j]:.3g}",
+            )
+
+
+def edge_table(
+    n: int, edges: ArrayLike, lengths: ArrayLike
+) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+    """Read the edges of a connected graph, of parallel ones the shortest, with lengths rounded down.
+
+    Returns
+    -------
+    pairs : ndarray
+        Array ``(m, 2)`` with ``i < j``, none twice.
+    lengths : ndarray
+        Array ``(m,)``, in units of ``2^-scale``.
+    scale : int
+        The scale.
+
+    Raises
+    ------
+    InvalidProblemError
+        See :meth:`discreet.core.spaces.metric.MetricSpace.from_graph`.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = positive_count(n, "n", measures.DENSE_LIMIT)
+    pairs = np.asarray(edges)
+    if not pairs.size:
+        pairs = np.zeros((0, 2), dtype=np.int64)
+    sizes = np.asarray(lengths, dtype=np.float64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+        raise InvalidProblemError(
+            "edges", "an array (m, 2) of integers", f"{pairs.dtype} {pairs.shape}"
+        )
+    wrong = (pairs < 0).any(axis=1) | (pairs >= n).any(axis=1) | (pairs[:, 0] == pairs[:, 1])
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidProblemError(
+            "edges", f"two different nodes 0 to {n - 1} each", f"{pairs[row].tolist()} in row {row}"
+        )
+    if sizes.shape != (len(pairs),):
+        raise InvalidProblemError("lengths", f"one for each of {len(pairs)} edges", sizes.shape)
+    if not (np.isfinite(sizes) & (sizes > 0)).all():
+        row = int(np.argmin(np.isfinite(sizes) & (sizes > 0)))
+        raise InvalidProblemError("lengths", "positive and finite", f"{sizes[row]} in row {row}")
+    pairs = np.sort(pairs.astype(np.int32), axis=1)
+    order = np.lexsort((sizes, pairs[:, 1], pairs[:, 0]))
+    pairs, sizes = pairs[order], sizes[order]
+    first = np.ones(len(pairs), dtype=bool)
+    first[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+    pairs, sizes = pairs[first], sizes[first]
+    graph = coo_array((sizes, (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+    parts, labels = connected_components(graph, directed=False)
+    if parts > 1:
+        counts = sorted(np.bincount(labels).tolist(), reverse=True)
+        shown = ", ".join(map(str, counts[:8])) + (", ..." if parts > 8 else "")
+        raise InvalidProblemError("edges", "a connected graph", f"{parts} components: {shown}")
+    # No path is longer than all edges together.
+    scale = scale_for(float(sizes.sum()), TOTAL_BITS)
+    return pairs, np.floor(np.ldexp(sizes, scale)).astype(np.int64), scale

@@ -1,0 +1,123 @@
+"""The options of an attack on a named mechanism or a file, as they were typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.evaluate.attack.finding import FAILURE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.core.randomness import UniformSource
+
+__all__ = ["AttackRequest"]
+
+_REPORTS = (1, 2, 5, 10)
+
+
+@final
+@dataclass(frozen=True)
+class AttackRequest:
+    """An attack on a mechanism by its name, or on a file.
+
+    Parameters
+    ----------
+    target
+        The name or the path.
+    method, epsilon, k
+        What a mechanism is to be run with, of which it takes what it understands and refuses the rest.
+    against, others, population, again
+        Files for an attack on a table: what it was made of, people who are not in it, all people, a second table.
+    sensitive
+        The column that the attacker wants to know.
+    reports
+        Numbers of reports of one secret, ascending.
+    steps, stride
+        Reports of somebody who moves, and how far a step goes.
+    trials
+        Games, draws or runs; each attack's own number when ``None``.
+    failure
+        The probability with which an interval may miss.
+    bits
+        Source of chance.
+    mode
+        How a location service runs: ``"published"`` or ``"sound"``.
+
+    Examples
+    --------
+    >>> AttackRequest("metricdp", epsilon="1").refuse("epsilon")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: --epsilon: expected nothing with metricdp, got a value
+    """
+
+    target: str
+    method: str | None = None
+    epsilon: str | None = None
+    k: int | None = None
+    against: str | None = None
+    others: str | None = None
+    population: str | None = None
+    again: str | None = None
+    sensitive: str | None = None
+    reports: tuple[int, ...] | None = None
+    steps: int | None = None
+    stride: float | None = None
+    trials: int | None = None
+    failure: float = FAILURE
+    bits: UniformSource | None = None
+    mode: str | None = None
+
+    @property
+    def draws(self) -> dict[str, Any]:
+        """The options of attacks that draw reports, by the names of their parameters."""
+        return {
+            "reports": self.reports or _REPORTS,
+            "steps": self.steps or 0,
+            "stride": self.stride,
+            "trials": self.trials,
+            "failure": self.failure,
+            "bits": self.bits,
+        }
+
+    def refuse(self, *names: str) -> None:
+        """Refuse what the target does not understand.
+
+        Raises
+        ------
+        InvalidProblemError
+            For the first that has a value.
+        """
+        for name in names:
+            if getattr(self, name) is not None:
+                option = "-k" if name == "k" else f"--{name}"
+                raise InvalidProblemError(option, f"nothing with {self.target}", "a value")
+
+    def only(self, allowed: Iterable[str]) -> None:
+        """Refuse every option but those that are allowed."""
+        options = (
+            "method",
+            "epsilon",
+            "k",
+            "against",
+            "others",
+            "population",
+            "again",
+            "sensitive",
+            "reports",
+            "steps",
+            "stride",
+            "mode",
+        )
+        kept = set(allowed)
+        self.refuse(*(name for name in options if name not in kept))
+
+    def need(self, name: str) -> str:
+        """Give what must not be missing."""
+        value = getattr(self, name)
+        if value is None:
+            option = "-k" if name == "k" else f"--{name}"
+            raise InvalidProblemError(option, f"a value with {self.target}", "none")
+        return str(value)

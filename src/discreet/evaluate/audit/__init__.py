@@ -1,0 +1,1 @@
+"""Audits: try to break what a mechanism or a file claims."""

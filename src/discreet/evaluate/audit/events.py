@@ -1,0 +1,273 @@
+"""Events learned from samples: thresholds on coordinates, on learned likelihood ratios, and on scores of one's own.
+
+Any event may be learned in any way, as long as it is tested on samples that it was not learned from. What is learned
+here: for whole outcomes and for each coordinate how much likelier it is on one input, the sum of the latter (the
+likelihood ratio where coordinates are independent, as noise is), and the line along which the means differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, final
+
+import numpy as np
+
+from discreet.evaluate.audit.claims import least_chance, most_chance, rough_strength
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from discreet.evaluate.audit.claims import Auditable
+
+    Rows = NDArray[np.float64]
+    Scores = NDArray[np.float64]
+
+__all__ = ["Event", "learn"]
+
+_FEW = 64
+"""Values of a coordinate that are counted one by one; with more of them it is cut at quantiles."""
+_BINS = 32
+_THRESHOLDS = 200
+_COORDINATES = 24
+"""Coordinates that are looked at alone: those whose means differ most."""
+_WHOLE = 0.25
+"""Share of different rows above which whole outcomes are too rare to be counted."""
+
+
+class _Score(Protocol):
+    """A number for each row."""
+
+    @property
+    def words(self) -> str:
+        """What the number is."""
+        ...
+
+    def of(self, rows: Rows) -> Scores:
+        """Compute it."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class Event:
+    """A threshold on a score, and the direction in which it is to be likelier.
+
+    Parameters
+    ----------
+    score
+        What is computed of each outcome.
+    threshold
+        Outcomes with a score of at least this, or at most where `upper` is false.
+    upper
+        Which side.
+    forward
+        Whether the event should be likelier on the first input of the pair.
+    promise
+        What it showed on the samples that it was learned from; proves nothing.
+    """
+
+    score: _Score
+    threshold: float
+    upper: bool
+    forward: bool
+    promise: float
+
+    def holds(self, rows: Rows) -> NDArray[np.bool_]:
+        """Tell for each row whether it happens."""
+        scores = self.score.of(rows)
+        return scores >= self.threshold if self.upper else scores <= self.threshold
+
+    @property
+    def by_outcome(self) -> bool:
+        """Whether it is a set of outcomes, better told by naming them."""
+        return isinstance(self.score, _Whole)
+
+    def __str__(self) -> str:
+        return f"{self.score.words} {'>=' if self.upper else '<='} {self.threshold:.6g}"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Coordinate:
+    place: int
+
+    @property
+    def words(self) -> str:
+        return f"outcome[{self.place}]"
+
+    def of(self, rows: Rows) -> Scores:
+        return rows[:, self.place]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Line:
+    weights: NDArray[np.float64]
+    words: str = "the line between the means"
+
+    def of(self, rows: Rows) -> Scores:
+        return np.asarray(rows @ self.weights)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Ratios:
+    """Sum over coordinates of the logarithm of how much likelier the value is on the first input."""
+
+    edges: tuple[NDArray[np.float64], ...]
+    tables: tuple[NDArray[np.float64], ...]
+    words: str = "log-likelihood ratio, learned by coordinates,"
+
+    def of(self, rows: Rows) -> Scores:
+        total = np.zeros(len(rows))
+        for place, (edges, table) in enumerate(zip(self.edges, self.tables, strict=True)):
+            total += table[np.searchsorted(edges, rows[:, place], side="right")]
+        return total
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """The same for whole outcomes, by their names; 0 for those never seen."""
+
+    names: NDArray[np.uint64]
+    table: NDArray[np.float64]
+    words: str = "log-likelihood ratio, learned by outcomes,"
+
+    def of(self, rows: Rows) -> Scores:
+        named = _named(rows)
+        at = np.minimum(np.searchsorted(self.names, named), len(self.names) - 1)
+        return np.where(self.names[at] == named, self.table[at], 0.0)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Own:
+    function: Callable[[Rows], Scores]
+    words: str
+
+    def of(self, rows: Rows) -> Scores:
+        return np.asarray(self.function(rows), dtype=np.float64)
+
+
+def learn(
+    first: Rows,
+    second: Rows,
+    claim: Auditable,
+    distance: Fraction | None,
+    *,
+    trials: int,
+    failure: float,
+    own: Sequence[tuple[str, Callable[[Rows], Scores]]],
+    numeric: bool = True,
+) -> list[Event]:
+    """Learn events from samples of two inputs, the most promising first.
+
+    Parameters
+    ----------
+    first, second
+        Rows ``(n, m)`` of outcomes on each input, as many of both.
+    claim, distance
+        What is to be refused.
+    trials, failure
+        How many samples the events will be tested on, and with what probability of failure a bound may fail then.
+    own
+        Named scores of the caller.
+    numeric
+        Whether rows are numbers; else they are names, of which only whole ones mean anything.
+
+    Returns
+    -------
+    list of Event
+        At most one for each score, side and direction.
+    """
+    found = []
+    for score in _scores(first, second, own, numeric=numeric):
+        ours, theirs = np.sort(score.of(first)), np.sort(score.of(second))
+        cuts = np.unique(np.concatenate([ours, theirs]))
+        if len(cuts) > _THRESHOLDS:
+            cuts = np.unique(cuts[np.linspace(0, len(cuts) - 1, _THRESHOLDS).astype(np.int64)])
+        for upper in (True, False):
+            counts = [
+                _beyond(side, cuts, upper=upper) * (trials / len(side)) for side in (ours, theirs)
+            ]
+            for forward in (True, False):
+                one, other = counts if forward else counts[::-1]
+                p, q = least_chance(one, trials, failure), most_chance(other, trials, failure)
+                shown = rough_strength(claim, p, q, distance)
+                best = int(np.argmax(shown))
+                found.append(Event(score, float(cuts[best]), upper, forward, float(shown[best])))
+    return sorted(found, key=lambda event: -event.promise)
+
+
+def _beyond(ordered: Scores, cuts: Scores, *, upper: bool) -> NDArray[np.int64]:
+    if upper:
+        return np.asarray(len(ordered) - np.searchsorted(ordered, cuts, side="left"))
+    return np.searchsorted(ordered, cuts, side="right")
+
+
+def _scores(
+    first: Rows,
+    second: Rows,
+    own: Sequence[tuple[str, Callable[[Rows], Scores]]],
+    *,
+    numeric: bool,
+) -> Iterator[_Score]:
+    for words, function in own:
+        yield _Own(function, words)
+    whole = _learn_whole(first, second)
+    if whole is not None:
+        yield whole
+    if not numeric:
+        return
+    spread = np.sqrt(first.var(axis=0) + second.var(axis=0)) + 1e-12
+    apart = (first.mean(axis=0) - second.mean(axis=0)) / spread
+    places = np.argsort(-np.abs(apart), kind="stable")[:_COORDINATES]
+    yield from (_Coordinate(int(place)) for place in places)
+    if first.shape[1] > 1:
+        yield _Line(apart / spread)
+        yield _learn_ratios(first, second)
+
+
+def _learn_ratios(first: Rows, second: Rows) -> _Ratios:
+    edges, tables = [], []
+    for ours, theirs in zip(first.T, second.T, strict=True):
+        values = np.unique(np.concatenate([ours, theirs]))
+        if len(values) > _FEW:
+            pooled = np.concatenate([ours, theirs])
+            values = np.unique(np.quantile(pooled, np.linspace(0, 1, _BINS + 1)))
+        counts = [
+            np.bincount(np.searchsorted(values, side, side="right"), minlength=len(values) + 1)
+            for side in (ours, theirs)
+        ]
+        edges.append(values)
+        tables.append(_log_ratio(counts[0], counts[1]))
+    return _Ratios(tuple(edges), tuple(tables))
+
+
+def _learn_whole(first: Rows, second: Rows) -> _Whole | None:
+    named = [_named(first), _named(second)]
+    names, places = np.unique(np.concatenate(named), return_inverse=True)
+    if len(names) > _WHOLE * len(places) + 2:
+        return None
+    counts = [np.bincount(part, minlength=len(names)) for part in np.split(places, [len(named[0])])]
+    return _Whole(names, _log_ratio(counts[0], counts[1]))
+
+
+def _log_ratio(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Take the logarithm of a ratio of counts of as many samples, each with half a count more."""
+    return np.asarray(np.log((ours + 0.5) / (theirs + 0.5)))
+
+
+def _named(rows: Rows) -> NDArray[np.uint64]:
+    """Name each row by a number. Two rows with one name make a blunter event, never a wrong verdict."""
+    bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)
+    total = np.zeros(len(rows), dtype=np.uint64)
+    for place in range(bits.shape[1]):
+        total = (total ^ (bits[:, place] >> np.uint64(29)) ^ bits[:, place]) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
+    return total

@@ -1,0 +1,157 @@
+"""The exact audit: laws by replaying the production code over every draw, then events that only arithmetic judges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.exact import exp_floor, log_floor
+from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
+from discreet.core.randomness.replay import Law, enumerate_law
+from discreet.evaluate.audit.claims import ORDERS, strength
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from discreet.core.randomness.bits import RandomBits
+    from discreet.evaluate.audit.claims import Auditable
+
+__all__ = ["Shown", "compare_laws", "law_of", "proved_delta"]
+
+_EXP_BITS = 192
+_GRID = 1 << 256
+"""Terms of a divergence are rounded down to this grid, so that their sum stays small."""
+_NAMED = 5
+"""How many outcomes of an event are named."""
+
+
+@final
+@dataclass(frozen=True)
+class Shown:
+    """An event, and what it shows.
+
+    Parameters
+    ----------
+    strength
+        Lower bound on the claim's parameter; -1 where it is infinite.
+    event
+        The event in words.
+    least, most
+        Its chance is at least the one on the first of two inputs and at most the other on the second.
+    forward
+        Whether the first input is the first of the pair.
+    """
+
+    strength: Fraction
+    event: str
+    least: float
+    most: float
+    forward: bool
+
+    @property
+    def rank(self) -> tuple[bool, Fraction]:
+        """Order by strength, infinite ones last."""
+        return self.strength < 0, self.strength
+
+
+def law_of(
+    run: Callable[[Any, RandomBits], object], data: object, max_runs: int, min_mass: Fraction
+) -> Law:
+    """Find the law of a run on some data, at the top of the module and made of parts that a process can send back."""
+    found = enumerate_law(lambda bits: run(data, bits), max_runs=max_runs, min_mass=min_mass)
+    return Law(dict(found.masses), found.unexplored, found.runs)
+
+
+def compare_laws(first: Law, second: Law, claim: Auditable, distance: Fraction | None) -> Shown:
+    """Find the event that shows most, in both directions."""
+    found = [
+        _best_event(one, other, claim, distance, forward=forward)
+        for one, other, forward in ((first, second, True), (second, first, False))
+    ]
+    return max(found, key=lambda shown: shown.rank)
+
+
+def proved_delta(first: Law, second: Law, claim: Auditable, distance: Fraction | None) -> Fraction:
+    r"""Bound the delta for which the claim's epsilon is proved for these two laws, both ways.
+
+    Where it is 0, pure privacy is proved; the unexplored mass counts in full. For zero-concentrated claims, 1.
+    """
+    if isinstance(claim, ZeroConcentratedDP):
+        return Fraction(1)
+    nats = claim.epsilon * distance if isinstance(claim, MetricDP) and distance else claim.epsilon
+    factor = Fraction(exp_floor(nats, _EXP_BITS), 1 << _EXP_BITS)
+    worst = Fraction(0)
+    for one, other in ((first, second), (second, first)):
+        over = (mass - factor * other.bounds(o)[0] for o, mass in one.masses.items())
+        worst = max(worst, sum((x for x in over if x > 0), one.unexplored))
+    return worst
+
+
+def _best_event(
+    one: Law, other: Law, claim: Auditable, distance: Fraction | None, *, forward: bool
+) -> Shown:
+    """Take outcomes by their ratio: the best event of a linear-fractional bound is a beginning of that order."""
+    outcomes = list(one.masses)
+    p = np.array([float(one.masses[o]) for o in outcomes])
+    q = np.array([float(other.masses.get(o, Fraction(0))) for o in outcomes])
+    with np.errstate(divide="ignore"):
+        order = np.argsort(-np.where(q > 0, p / q, np.inf), kind="stable")
+    free = float(other.unexplored)
+    best = Shown(Fraction(0), "none", 0.0, 1.0, forward)
+    for stop in _promising(p[order], q[order], free, claim):
+        chosen = [outcomes[i] for i in order[:stop]]
+        least = sum((one.masses[o] for o in chosen), Fraction(0))
+        most = sum((other.masses.get(o, Fraction(0)) for o in chosen), other.unexplored)
+        shown = strength(claim, least, min(most, Fraction(1)), distance)
+        made = Shown(shown, _words(chosen), float(least), float(most), forward)
+        best = max(best, made, key=lambda entry: entry.rank)
+    if isinstance(claim, ZeroConcentratedDP):
+        whole = _divergence(one, other)
+        if best.strength >= 0 and whole > best.strength:
+            best = Shown(whole, "the divergence of the whole laws", 1.0, 1.0, forward)
+    return best
+
+
+def _promising(p: Any, q: Any, free: float, claim: Auditable) -> list[int]:  # noqa: ANN401 - arrays of floats
+    """Choose, in floats, where to cut; the arithmetic of what is chosen is exact."""
+    if not len(p):
+        return []
+    slack = float(claim.delta) if isinstance(claim, ApproxDP) else 0.0
+    gain = np.cumsum(p) - slack
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(gain > 0, gain / (np.cumsum(q) + free), 0.0)
+    cuts = {int(np.argmax(ratio)) + 1}
+    if isinstance(claim, ZeroConcentratedDP):
+        # Coins of any bias may serve: look at a few cuts besides.
+        cuts |= {int(c) + 1 for c in np.linspace(0, len(p) - 1, 16)}
+    return sorted(cuts)
+
+
+def _divergence(one: Law, other: Law) -> Fraction:
+    """Bound rho by the Rényi divergences of the whole laws; outcomes may each have all that is unexplored."""
+    pairs = [(mass, other.bounds(o)[1]) for o, mass in one.masses.items() if other.bounds(o)[1] > 0]
+    best = Fraction(0)
+    for order in ORDERS[1:]:
+        power = sum(int(p**order / q ** (order - 1) * _GRID) for p, q in pairs)
+        if power > _GRID:
+            nats = Fraction(log_floor(Fraction(power, _GRID), 64), 1 << 64)
+            best = max(best, nats / (order - 1) / order)
+    return best
+
+
+def _words(chosen: list[Hashable]) -> str:
+    named = ", ".join(repr(outcome) for outcome in chosen[:_NAMED])
+    if len(chosen) == 1:
+        return f"the outcome {named}"
+    more = "" if len(chosen) <= _NAMED else ", ..."
+    return f"one of {len(chosen)} outcomes: {named}{more}"
+
+
+def claimed_parameter(claim: Auditable) -> tuple[str, Fraction]:
+    """Name the parameter that an audit bounds, and give its claimed value."""
+    if isinstance(claim, PureDP | ApproxDP | MetricDP):
+        return "epsilon", claim.epsilon
+    return "rho", claim.rho

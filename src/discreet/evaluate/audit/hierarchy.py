@@ -1,0 +1,346 @@
+r"""Audits of hierarchical counts: every method of :mod:`discreet.hierarchy`, at its claim, on its worst neighbors.
+
+**Exact.** What a person moves are a few numbers, each with noise of its own. The law of each is found by replaying the
+production sampler; told apart are only "at or below the lower value", "between" and "at or above the higher value",
+which is post-processing and loses nothing of the ratio of Laplace noise. Noise is independent, and all numbers that the
+person does not move have one law on both inputs. So the product of these laws is a lower bound, on every pair of
+neighbors of two regions with a unit each, and what the numbers prove adds up to an upper one.
+
+**Sampled.** For methods with a guarantee all measurements are looked at: counts are made of them and show no more. For
+a method that publishes counts under a false claim the counts alone are looked at, end to end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.core.randomness import discrete_gaussians, discrete_laplaces
+from discreet.core.randomness.replay import Law, enumerate_law
+from discreet.core.tree import Tree
+from discreet.evaluate.audit.audit import Audit, Pair, audit, audit_laws
+from discreet.evaluate.audit.exact import proved_delta
+from discreet.hierarchy.measure import measure, node_scales, truth
+from discreet.hierarchy.methods import method_named
+from discreet.hierarchy.plan import level_parts
+from discreet.hierarchy.problem import GroupSizes
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from numpy.typing import NDArray
+
+    from discreet.core.randomness import RandomBits
+    from discreet.evaluate.audit.request import AuditRequest
+    from discreet.hierarchy.methods import Method
+
+    DPForPersons = PureDP | ZeroConcentratedDP
+    Groups = tuple[tuple[int, ...], ...]
+
+__all__ = ["audit_counts", "count_pairs", "measurements_of", "published_counts"]
+
+_REGIONS = 40
+"""Regions of the sampled audit: the more there are, the more a chain through all of them loses."""
+_MAX_SIZE = 3
+_REPLAYS = 1_000
+"""Replays for the law of one number."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Noised:
+    """Data with the noise that a method gives them, as it is claimed."""
+
+    data: GroupSizes
+    method: Method
+    spent: DPForPersons
+    shares: tuple[Fraction, ...]
+
+    @property
+    def scales(self) -> tuple[Fraction | None, ...]:
+        return node_scales(self.data.frame, self.method.kind, self.spent, self.shares)
+
+    @property
+    def values(self) -> NDArray[np.int64]:
+        """What is measured, number by number."""
+        return truth(self.data, self.method.kind).reshape(-1)
+
+    @property
+    def scale_of_each(self) -> list[Fraction | None]:
+        """The scale of each of these numbers."""
+        frame, kind = self.data.frame, self.method.kind
+        if kind == "sorted" and frame.group_totals is not None:
+            widths = frame.group_totals.tolist()
+        else:
+            widths = [len(self.values) // frame.tree.n] * frame.tree.n
+        return [
+            scale for scale, width in zip(self.scales, widths, strict=True) for _ in range(width)
+        ]
+
+
+def audit_counts(asked: AuditRequest) -> Audit:
+    """Audit a method by its name, at the claim under which it is published.
+
+    Parameters
+    ----------
+    asked
+        A name of :data:`discreet.hierarchy.methods.METHODS`; epsilon or rho, and the neighbors,
+        default ``"add-remove-person"``.
+
+    Returns
+    -------
+    Audit
+        Default: exact for epsilon, sampled for rho.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an unknown method, or another claim.
+
+    Examples
+    --------
+    >>> from discreet.evaluate.audit.request import AuditRequest
+    >>> found = audit_counts(AuditRequest("m-c-ch", epsilon="1"))
+    >>> found.rejected, 1.4 < found.lower < 1.5
+    (True, True)
+    >>> audit_counts(AuditRequest("m-c-dp", epsilon="1")).rejected
+    False
+    """
+    claim = asked.dp("add-remove-person")
+    if not isinstance(claim, PureDP | ZeroConcentratedDP):
+        raise InvalidProblemError("delta", "none; epsilon, or rho", "a value")
+    method = method_named(asked.method or None)
+    if isinstance(claim, PureDP) and asked.choose("exact", "sampled") == "exact":
+        return _exact(method, claim)
+    asked.choose("sampled")
+    published = bool(getattr(method, "unproven", ""))
+    return audit(
+        published_counts if published else None,
+        _sampled_pairs(method, claim),
+        claim,
+        batch=None if published else measurements_of,
+        failure=asked.failure,
+        samples=asked.samples,
+        executor=asked.executor,
+        bits=asked.bits,
+        on_stage=asked.on_stage,
+    )
+
+
+def published_counts(case: _Noised, bits: RandomBits) -> NDArray[np.float64]:
+    """Run a method end to end, with the noise of its publication, and give its counts as one row."""
+    measured = measure(case.data, case.method.kind, case.spent, levels=case.shares, bits=bits)
+    return np.asarray(case.method.solve(measured), dtype=np.float64).reshape(-1)
+
+
+def measurements_of(case: _Noised, size: int, bits: RandomBits) -> NDArray[np.float64]:
+    """Draw the measurements of many releases: the production sampler, with one call for each scale."""
+    rows = np.repeat(case.values[None, :], size, axis=0)
+    scales = case.scale_of_each
+    draw = discrete_laplaces if isinstance(case.spent, PureDP) else discrete_gaussians
+    for scale in dict.fromkeys(scales):
+        places = [place for place, other in enumerate(scales) if other == scale]
+        if scale is None:
+            rows[:, places] = 0
+        else:
+            rows[:, places] += draw(scale, size * len(places), bits).reshape(size, len(places))
+    return rows.astype(np.float64)
+
+
+def count_pairs(
+    relation: str, *, regions: int = 2, top: int = _MAX_SIZE + 1, quantity: int = 1
+) -> list[tuple[Groups, Groups]]:
+    """List all pairs of neighbors with a unit in each region and sizes up to the top.
+
+    Parameters
+    ----------
+    relation
+        ``"add-remove-person"`` or ``"replace-person"``.
+    regions
+        How many.
+    top
+        The largest size; more than the largest that is counted, so that top-coding is tried too.
+    quantity
+        The most that one person adds.
+
+    Examples
+    --------
+    >>> count_pairs("add-remove-person", regions=1, top=2)
+    [(((0,),), ((1,),)), (((1,),), ((2,),))]
+    """
+    data: list[Groups] = [
+        tuple((size,) for size in sizes) for sizes in product(range(top + 1), repeat=regions)
+    ]
+    more = sorted({(a, b) for a in data for b in _persons_more(a, quantity, top)})
+    if relation == "add-remove-person":
+        return more
+    return sorted(
+        {
+            (a, b)
+            for base in data
+            for a, b in product([b for one, b in more if one == base], repeat=2)
+            if a < b
+        }
+    )
+
+
+def _persons_more(groups: Groups, quantity: int, top: int) -> Iterator[Groups]:
+    for leaf, (size,) in enumerate(groups):
+        for z in range(1, quantity + 1):
+            if size + z <= top:
+                yield (*groups[:leaf], (size + z,), *groups[leaf + 1 :])
+
+
+def _table(groups: Groups, units: Any, max_size: int) -> GroupSizes:  # noqa: ANN401 - one of two words
+    first = 0 if units == "public" else 1
+    counts = np.zeros((len(groups), max_size + 1 - first), dtype=np.int64)
+    for leaf, sizes in enumerate(groups):
+        for size in sizes:
+            if size >= first:
+                counts[leaf, min(size, max_size) - first] += 1
+    tree = Tree.from_paths([(f"region {leaf}",) for leaf in range(len(groups))])
+    return GroupSizes.from_counts(tree, counts, units=units)
+
+
+def _units(method: Method) -> tuple[str, ...]:
+    """Say with which kinds of units a method works; where units may vanish, both are tried."""
+    needs = getattr(method, "needs", ())
+    public_only = "public units" in needs or method.kind in {"sorted", "chain"}
+    return ("public",) if public_only else ("public", "private")
+
+
+def _noised(data: GroupSizes, method: Method, claim: DPForPersons) -> _Noised:
+    shares = level_parts(data.frame, claim, method=method)
+    spent: DPForPersons = claim
+    published = getattr(method, "as_published", None)
+    if published is not None:
+        spent, shares = published(data.frame, claim, shares)
+    return _Noised(data, method, spent, shares)
+
+
+# Exact.
+
+
+def _exact(method: Method, claim: PureDP) -> Audit:
+    pairs, laws, keys = [], [], set()
+    proved: list[Fraction] = []
+    for units in _units(method):
+        for a, b in count_pairs(claim.neighbors):
+            one, other = (
+                _noised(_table(groups, units, _MAX_SIZE), method, claim) for groups in (a, b)
+            )
+            moved = _moved(one, other)
+            key = tuple(sorted(moved))
+            if not moved or key in keys:
+                continue
+            keys.add(key)
+            label = f"{units} units of sizes {_sizes(a)} and {_sizes(b)}"
+            pairs.append(Pair(one, other, label))
+            laws.append(
+                (
+                    _joined([_sides(*move)[0] for move in key]),
+                    _joined([_sides(*move)[1] for move in key]),
+                )
+            )
+            proved.append(_delta(key, claim))
+    found = audit_laws(laws, pairs, claim)
+    # What coarsened laws prove is not what the release keeps; the numbers themselves, added up, are.
+    return replace(found, delta=float(max(proved)))
+
+
+def _sizes(groups: Groups) -> str:
+    return "+".join(str(size) for (size,) in groups)
+
+
+def _moved(one: _Noised, other: _Noised) -> list[tuple[int, int, Fraction]]:
+    """List the numbers that differ, and the scale of their noise."""
+    triples = zip(one.values.tolist(), other.values.tolist(), one.scale_of_each, strict=True)
+    return [(a, b, scale) for a, b, scale in triples if a != b and scale is not None]
+
+
+@cache
+def _number(value: int, scale: Fraction) -> Law:
+    """Find the law of one noisy number, by the production sampler."""
+    return enumerate_law(
+        lambda bits: value + int(discrete_laplaces(scale, 1, bits)[0]), max_runs=_REPLAYS
+    )
+
+
+@cache
+def _sides(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
+    """Give the law of which side of the two values a noisy number falls on, for each of the two."""
+    low, high = min(value, other), max(value, other)
+
+    def side(noisy: Any) -> str:  # noqa: ANN401 - an integer, as an outcome
+        if noisy <= low:
+            return f"at most {low}"
+        return f"at least {high}" if noisy >= high else f"between {low} and {high}"
+
+    told = []
+    for law in (_number(value, scale), _number(other, scale)):
+        masses: dict[Hashable, Fraction] = {}
+        for noisy, mass in law.masses.items():
+            masses[side(noisy)] = masses.get(side(noisy), Fraction(0)) + mass
+        told.append(Law(MappingProxyType(masses), law.unexplored, law.runs))
+    return told[0], told[1]
+
+
+def _joined(laws: list[Law]) -> Law:
+    """Give the law of independent outcomes together."""
+    masses: dict[Hashable, Fraction] = {(): Fraction(1)}
+    for law in laws:
+        masses = {
+            (*before, outcome): mass * share  # type: ignore[misc] # tuples, made here
+            for before, mass in masses.items()
+            for outcome, share in law.masses.items()
+        }
+    left = 1 - sum(masses.values(), Fraction(0))
+    return Law(MappingProxyType(masses), left, sum(law.runs for law in laws))
+
+
+def _delta(moved: tuple[tuple[int, int, Fraction], ...], claim: PureDP) -> Fraction:
+    """Add up what the numbers prove: their epsilons if they fit into the claim, and their deltas."""
+    epsilons = [abs(a - b) / scale for a, b, scale in moved]
+    if sum(epsilons) > claim.epsilon:
+        return Fraction(1)
+    deltas = [
+        proved_delta(_number(a, scale), _number(b, scale), PureDP(epsilon, claim.neighbors), None)
+        for (a, b, scale), epsilon in zip(moved, epsilons, strict=True)
+    ]
+    return min(sum(deltas, Fraction(0)), Fraction(1))
+
+
+# Sampled.
+
+
+def _sampled_pairs(method: Method, claim: DPForPersons) -> list[Pair]:
+    """Move one person where it shows most: between counted sizes, into the last one, and where a unit appears."""
+    regions = _REGIONS if method.kind == "chain" else 2
+    # All others of size 0: the chain is then flat where it moves, and a fit adds up what it shows.
+    still = 0 if method.kind == "chain" else 2
+    rest = ((still, still),) * (regions - 1)
+    pairs = []
+    for units in _units(method):
+        for size in (1,) if getattr(method, "unproven", "") else (1, _MAX_SIZE - 1, 0):
+            before, after = ((size, still), *rest), ((size + 1, still), *rest)
+            if claim.neighbors == "replace-person":
+                before = (*before[:-1], (still + 1, still))
+            one, other = (
+                _noised(_table(groups, units, _MAX_SIZE), method, claim)
+                for groups in (before, after)
+            )
+            if np.array_equal(one.data.counts, other.data.counts):
+                continue
+            label = (
+                f"{units} units, one of {regions} regions with a unit of size {size} or {size + 1}"
+            )
+            pairs.append(Pair(one, other, label))
+    return pairs

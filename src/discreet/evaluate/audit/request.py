@@ -1,0 +1,107 @@
+"""The options of an audit of a named method, as they were typed: what is claimed, and how to try it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor
+
+    from discreet.core.guarantee import DPGuarantee, Neighbors
+    from discreet.core.randomness import UniformSource
+
+__all__ = ["AuditRequest"]
+
+
+@final
+@dataclass(frozen=True)
+class AuditRequest:
+    """An audit of a method by its name.
+
+    Parameters
+    ----------
+    method
+        Its name; ``None`` for the mechanism's default.
+    epsilon, delta, rho, neighbors, k
+        The claim, of which a mechanism takes what it understands and refuses the rest.
+    strength
+        ``"exact"``, ``"certified"`` or ``"sampled"``; ``None`` for the strongest that says something of the method.
+    samples
+        Most samples of each input.
+    failure
+        Probability with which a sampled audit may be wrong.
+    executor, bits, on_stage
+        As in :func:`discreet.evaluate.audit.audit.audit`.
+
+    Examples
+    --------
+    >>> AuditRequest(epsilon="1").dp("add-remove-person").neighbors
+    'add-remove-person'
+    """
+
+    method: str | None = None
+    epsilon: str | None = None
+    delta: str | None = None
+    rho: str | None = None
+    neighbors: Neighbors | None = None
+    k: int | None = None
+    strength: str | None = None
+    samples: int = 20_000
+    failure: float = 1e-9
+    executor: Executor | None = None
+    bits: UniformSource | None = None
+    on_stage: Callable[[int, float], None] | None = None
+
+    def dp(self, usual: Neighbors) -> DPGuarantee:
+        """Read the claim as one of differential privacy.
+
+        Parameters
+        ----------
+        usual
+            The neighbors of the mechanism, where none were named.
+
+        Raises
+        ------
+        InvalidProblemError
+            For both notions, or none.
+        """
+        self.refuse("k")
+        neighbors = self.neighbors or usual
+        if self.rho is not None:
+            if self.epsilon is not None or self.delta is not None:
+                raise InvalidProblemError("rho", "no epsilon beside it", "both")
+            return ZeroConcentratedDP(self.rho, neighbors)
+        if self.epsilon is None:
+            raise InvalidProblemError("epsilon", "the claimed epsilon, or rho", "none")
+        if self.delta is not None:
+            return ApproxDP(self.epsilon, self.delta, neighbors)
+        return PureDP(self.epsilon, neighbors)
+
+    def pure(self, usual: Neighbors, why: str) -> PureDP:
+        """Read the claim as one of pure differential privacy, where nothing else can be tried."""
+        claim = self.dp(usual)
+        if not isinstance(claim, PureDP):
+            raise InvalidProblemError(
+                "epsilon", f"an epsilon alone {why}", str(type(claim).__name__)
+            )
+        return claim
+
+    def refuse(self, *names: str) -> None:
+        """Refuse what the mechanism does not understand."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise InvalidProblemError(name, "not with this mechanism", "a value")
+
+    def choose(self, usual: str, *others: str) -> str:
+        """Give the requested strength, if the mechanism has it."""
+        known = (usual, *others)
+        if self.strength is None:
+            return usual
+        if self.strength not in known:
+            raise InvalidProblemError("strength", f"one of {', '.join(known)}", repr(self.strength))
+        return self.strength

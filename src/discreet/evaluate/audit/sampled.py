@@ -1,0 +1,241 @@
+"""The sampled audit: events learned from the samples so far, tested on the next ones, with a stated failure.
+
+Each stage doubles the samples. What they show is tested on fresh ones alone, and the probability of failure is divided
+among all the bounds of all stages beforehand, so that an audit may stop as soon as it has shown enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.randomness import as_bits
+from discreet.evaluate.audit.claims import least_chance, most_chance, strength
+from discreet.evaluate.audit.events import learn
+from discreet.evaluate.audit.exact import Shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor
+
+    from numpy.typing import NDArray
+
+    from discreet.core.randomness import RandomBits, UniformSource
+    from discreet.evaluate.audit.claims import Auditable
+    from discreet.evaluate.audit.events import Event
+
+    Rows = NDArray[np.float64]
+    Run = Callable[[Any, RandomBits], object]
+    Batch = Callable[[Any, int, RandomBits], Any]
+
+__all__ = ["Samples", "SamplingPlan", "draw", "stages", "try_pairs"]
+
+_TESTED = 4
+"""Events that are tested at each stage; each takes its part of the probability of failure."""
+_KEPT = 6
+"""Pairs that are followed beyond the first stage: the most promising ones."""
+_NAMED = 5
+"""Outcomes of an event that are named."""
+_FIRST = 512
+_CHUNK = 4096
+
+
+class SamplingPlan(NamedTuple):
+    """How samples are taken and judged."""
+
+    claim: Auditable
+    claimed: Fraction
+    failure: float
+    samples: int
+    own: Sequence[tuple[str, Callable[[Rows], NDArray[np.float64]]]]
+
+
+def stages(samples: int) -> list[int]:
+    """Divide the samples of one input into stages, each as large as all before it.
+
+    Examples
+    --------
+    >>> stages(100_000)
+    [781, 781, 1563, 3125, 6250, 12500, 25000, 50000]
+    >>> stages(10)
+    [5, 5]
+    """
+    ends = [samples]
+    while ends[-1] // 2 >= _FIRST or len(ends) < 2:
+        ends.append(ends[-1] // 2)
+    ends.reverse()
+    return [ends[0], *(after - before for before, after in pairwise(ends))]
+
+
+class Samples:
+    """Samples of the outcomes on each input, taken when they are asked for.
+
+    Parameters
+    ----------
+    run, batch
+        The mechanism, one outcome at a time or many.
+    bits
+        Where chance comes from.
+    executor
+        Who runs it; ``None`` for this thread.
+    """
+
+    def __init__(
+        self,
+        run: Run | None,
+        batch: Batch | None,
+        bits: UniformSource | None,
+        executor: Executor | None,
+    ) -> None:
+        self._run, self._batch, self._executor = run, batch, executor
+        self._bits = bits
+        self.names: dict[object, int] = {}
+        """Numbers of outcomes that are no numbers."""
+        self._rows: dict[int, list[Rows]] = {}
+
+    def of(self, stage: int, sizes: list[int], data: object) -> list[Rows]:
+        """Give the rows of all stages up to one, drawn once each."""
+        kept = self._rows.setdefault(id(data), [])
+        while len(kept) <= stage:
+            kept.append(self._draw(data, sizes[len(kept)]))
+        return kept[: stage + 1]
+
+    def _draw(self, data: object, size: int) -> Rows:
+        parts = [min(_CHUNK, size - first) for first in range(0, size, _CHUNK)]
+        if self._executor is None:
+            drawn = [draw(self._run, self._batch, data, part, self._bits) for part in parts]
+        else:
+            asked = [
+                self._executor.submit(draw, self._run, self._batch, data, part, None)
+                for part in parts
+            ]
+            drawn = [future.result() for future in asked]
+        rows = [row for part in drawn for row in part] if isinstance(drawn[0], list) else None
+        return self._coded(rows) if rows is not None else np.concatenate(drawn)
+
+    def _coded(self, outcomes: list[object]) -> Rows:
+        """Number outcomes that are no numbers, in the order of their appearance."""
+        numbers = [self.names.setdefault(outcome, len(self.names)) for outcome in outcomes]
+        return np.array(numbers, dtype=np.float64)[:, None]
+
+
+def draw(
+    run: Run | None, batch: Batch | None, data: object, size: int, bits: UniformSource | None
+) -> Any:  # noqa: ANN401 - rows of numbers, or a list of other outcomes
+    """Draw some outcomes; at the top of the module, so that a process can be sent it.
+
+    Returns
+    -------
+    ndarray or list
+        Rows ``(size, m)`` where outcomes are numbers or arrays of one shape, else a list of hashable outcomes.
+    """
+    source = as_bits(bits)
+    if batch is not None:
+        outcomes = batch(data, size, source)
+    elif run is not None:
+        outcomes = [run(data, source) for _ in range(size)]
+    if len(outcomes) != size:
+        raise InvalidProblemError("batch", f"{size} outcomes", len(outcomes))
+    try:
+        rows = np.asarray(outcomes, dtype=np.float64)
+    except (TypeError, ValueError):
+        return [_plain(outcome) for outcome in outcomes]
+    return rows.reshape(size, -1)
+
+
+def _plain(outcome: Any) -> object:  # noqa: ANN401 - a sampler may return anything
+    if isinstance(outcome, np.ndarray | np.generic):
+        outcome = outcome.tolist()
+    if isinstance(outcome, list | tuple):
+        return tuple(_plain(part) for part in outcome)
+    return outcome
+
+
+def try_pairs(
+    samples: Samples,
+    pairs: Sequence[tuple[object, object, Fraction | None]],
+    plan: SamplingPlan,
+    on_stage: Callable[[int, float], None] | None,
+) -> tuple[Shown, int, int]:
+    """Sample, learn and test, stage by stage, until the claim is refused or the samples are used up.
+
+    Returns
+    -------
+    shown : Shown
+        The best bound of all stages; all of them hold together but for the stated probability.
+    pair : int
+        The pair that showed it.
+    used : int
+        Samples of each input of that pair.
+    """
+    sizes = stages(plan.samples)
+    share = plan.failure / (2 * _TESTED * (len(sizes) - 1))
+    followed = list(range(len(pairs)))
+    best, where = Shown(Fraction(0), "none", 0.0, 1.0, forward=True), 0
+    for stage in range(1, len(sizes)):
+        learned: list[tuple[float, int, Event]] = []
+        for number in followed:
+            first, second, distance = pairs[number]
+            ours, theirs = (
+                np.concatenate(samples.of(stage - 1, sizes, data)) for data in (first, second)
+            )
+            events = learn(
+                ours,
+                theirs,
+                plan.claim,
+                distance,
+                trials=sizes[stage],
+                failure=share,
+                own=plan.own,
+                numeric=not samples.names,
+            )
+            learned += [(event.promise, number, event) for event in events[:_TESTED]]
+        learned.sort(key=lambda entry: -entry[0])
+        for _, number, event in learned[:_TESTED]:
+            first, second, distance = pairs[number]
+            rows = [samples.of(stage, sizes, data)[-1] for data in (first, second)]
+            shown = _tested(event, rows, plan.claim, distance, share)
+            shown = replace(shown, event=_words(event, rows, samples.names))
+            if shown.rank > best.rank:
+                best, where = shown, number
+        if on_stage is not None:
+            on_stage(sum(sizes[: stage + 1]), float(best.strength))
+        if best.strength < 0 or best.strength > plan.claimed:
+            return best, where, sum(sizes[: stage + 1])
+        followed = list(dict.fromkeys(number for _, number, _ in learned))[:_KEPT]
+    return best, where, sum(sizes)
+
+
+def _tested(
+    event: Event, rows: list[Rows], claim: Auditable, distance: Fraction | None, share: float
+) -> Shown:
+    one, other = rows if event.forward else rows[::-1]
+    least = float(least_chance(int(event.holds(one).sum()), len(one), share))
+    most = float(most_chance(int(event.holds(other).sum()), len(other), share))
+    found = strength(claim, Fraction(least), Fraction(most), distance)
+    return Shown(found, str(event), least, most, event.forward)
+
+
+def _words(event: Event, rows: list[Rows], names: dict[object, int]) -> str:
+    """Name the outcomes of an event that is a set of them, as far as they were seen and are few."""
+    if not (event.by_outcome or names):
+        return str(event)
+    seen = np.unique(np.concatenate([part[event.holds(part)] for part in rows]), axis=0)
+    if not 0 < len(seen) <= _NAMED:
+        return str(event)
+    if names:
+        known = {number: outcome for outcome, number in names.items()}
+        told = [repr(known[int(row[0])]) for row in seen]
+    else:
+        told = [_short(row) for row in seen]
+    return f"the outcome {told[0]}" if len(told) == 1 else f"one of the outcomes {', '.join(told)}"
+
+
+def _short(row: Rows) -> str:
+    values = [f"{value:g}" for value in row.tolist()]
+    return values[0] if len(values) == 1 else f"({', '.join(values)})"

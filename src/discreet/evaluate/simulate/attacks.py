@@ -1,0 +1,197 @@
+"""Attacks on mechanisms by their names, each run on synthetic data; behind ``discreet attack MECHANISM``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.core.lazy import registered
+from discreet.evaluate.attack.finding import Attacked
+
+if TYPE_CHECKING:
+    from discreet.core.guarantee import KAnonymity
+    from discreet.core.randomness import UniformSource
+    from discreet.evaluate.attack.request import AttackRequest
+    from discreet.kanonymity.problem import Attribute
+
+__all__ = [
+    "attack_choices",
+    "attack_counts",
+    "attack_grid",
+    "attack_patients",
+]
+
+_DATA = "on synthetic data"
+
+
+def attack_grid(request: AttackRequest) -> Attacked:
+    """Attack a method of metricdp on a grid of 5 x 5 cells of 1 km."""
+    from discreet.core.guarantee import MetricDP
+    from discreet.core.spaces.metric import MetricSpace
+    from discreet.evaluate.attack.design import attack_channel
+    from discreet.metricdp import Problem, design
+    from discreet.metricdp.methods import METHODS
+
+    request.only(("method", "epsilon", "reports", "steps", "stride"))
+    space = MetricSpace.grid(5, 5, cell=1, unit="km")
+    problem = Problem(space, utility_loss="euclidean")
+    method = METHODS.resolve(request.method, field="--method", optional=True)
+    claim = MetricDP(request.need("epsilon"), unit="km")
+    made = design(problem, claim, method=method, throw=False)
+    name = f"metricdp, {made.provenance.method}, 5 x 5 km"
+    return attack_channel(made.channel, problem, made.guarantee, target=name, **request.draws)
+
+
+def attack_patients(request: AttackRequest) -> Attacked:
+    """Anonymize synthetic patients twice, and attack both tables and their intersection."""
+    import narwhals as nw
+
+    from discreet.core.guarantee import KAnonymity
+    from discreet.core.tree import Tree
+    from discreet.datasets import made_patients
+    from discreet.datasets.microdata import zip_paths
+    from discreet.evaluate.attack.tables import attack_tables
+    from discreet.kanonymity import Categorical, Numeric, Taxonomy, anonymize
+    from discreet.kanonymity.methods import METHODS
+
+    request.only(("method", "k"))
+    everybody = nw.from_dict(made_patients(600, seed=8), backend="polars").to_native()
+    people, others = everybody[:300], everybody[300:]
+    attributes = (
+        Numeric("age", low=0, high=99),
+        Categorical("sex"),
+        Taxonomy("zip", Tree.from_paths(zip_paths(), root="*")),
+    )
+    guarantee = KAnonymity(int(request.need("k")), ("age", "sex", "zip"))
+    method = METHODS.resolve(request.method, field="--method", optional=True)
+
+    def publish(rows: Any, promise: KAnonymity) -> Any:  # noqa: ANN401 - a frame
+        kinds = [one for one in attributes if one.name in promise.quasi_identifiers]
+        return anonymize(
+            rows, promise, attributes=kinds, method=method, time_limit=1.0, throw=False
+        ).table
+
+    files = {"original": people, "others": others}
+    # The second table has a different idea of what people may know, as another agency would.
+    fewer = KAnonymity(guarantee.k, ("age", "zip"))
+    kinds: list[Attribute] = [attributes[0], attributes[2]]
+    again = (publish(people, fewer), kinds)
+    return attack_tables(
+        publish(people, guarantee),
+        guarantee,
+        attributes,
+        request,
+        files=files,
+        again=again,
+        sensitive="disease",
+    )
+
+
+def attack_counts(request: AttackRequest) -> Attacked:
+    """Attack releases of synthetic counts: averages, levels, and whether somebody was counted."""
+    import numpy as np
+
+    from discreet.core.guarantee import PureDP
+    from discreet.datasets import made_census
+    from discreet.evaluate.attack.membership import attack_membership
+    from discreet.evaluate.attack.reconstruction import attack_levels, attack_repeated_counts
+    from discreet.hierarchy import GroupSizes, release, reproduce
+    from discreet.hierarchy.measure import measure, truth
+    from discreet.hierarchy.methods import DEFAULT, method_named
+
+    request.only(("method", "epsilon"))
+    method = method_named(request.method or DEFAULT)
+    claim = PureDP(request.need("epsilon"), "add-remove-person")
+    run = reproduce if getattr(method, "unproven", "") else release
+    made = made_census(states=2, counties=6, groups=600, max_size=10, outliers=2, seed=1)
+    given, tree = made.with_size_zero(), made.tree
+    data = GroupSizes.from_counts(tree, given, units="public")
+    # The control group: the same counts, each of another county.
+    strangers = GroupSizes.from_counts(tree, np.roll(given, 1, axis=0), units="public")
+
+    def counts(bits: UniformSource | None) -> Any:  # noqa: ANN401 - an array
+        return run(data, claim, method=method, bits=bits).result.counts
+
+    findings = attack_repeated_counts(
+        counts,
+        data.node_counts(),
+        others=strangers.node_counts(),
+        trials=3,
+        failure=0.05,
+        bits=request.bits,
+    )
+    if run is release and method.kind in ("direct", "survival"):
+        findings += attack_levels(
+            lambda bits: measure(data, method.kind, claim, bits=bits),
+            truth(data, method.kind),
+            trials=8,
+            failure=0.05,
+            bits=request.bits,
+        )
+    more = given.copy()
+    # One person more: a group of the commonest size of a county becomes one larger.
+    leaf, size = np.unravel_index(int(given[:, :-1].argmax()), given[:, :-1].shape)
+    more[leaf, size] -= 1
+    more[leaf, size + 1] += 1
+    pair = GroupSizes.from_counts(tree, more, units="public"), data
+
+    def told(groups: GroupSizes, bits: UniformSource | None) -> tuple[int, ...]:
+        given = run(groups, claim, method=method, bits=bits).result.counts
+        return tuple(round(float(value)) for value in given[tree.leaves[leaf]])
+
+    findings.append(
+        attack_membership(
+            told,
+            pair,
+            claim,
+            read=enumerate,
+            trials=request.trials or 200,
+            failure=request.failure,
+            bits=request.bits,
+        )
+    )
+    name = f"hierarchy, {request.method or DEFAULT}, {_DATA}"
+    return Attacked(name, tuple(findings), {"epsilon": float(claim.epsilon)})
+
+
+def attack_choices(request: AttackRequest) -> Attacked:
+    """Attack private choices, to learn whether a record was among those that decided."""
+    import numpy as np
+
+    from discreet.core.guarantee import PureDP
+    from discreet.core.randomness import as_bits
+    from discreet.evaluate.attack.membership import attack_membership
+    from discreet.submodular import Coverage, UniformMatroid
+    from discreet.submodular.methods import METHODS
+    from discreet.submodular.stating import state_choice
+
+    request.only(("method", "epsilon"))
+    name = request.method or "subsampled"
+    method = registered(METHODS, name, "--method")()
+    claim = PureDP(request.need("epsilon"), "add-remove-one")
+    reach = np.zeros((12, 4), dtype=np.bool_)
+    # The first two elements are tied but for the record in question.
+    for row in range(12):
+        reach[row, row % 4 if row < 8 else row % 2] = True
+    target = np.array([[True, False, False, False]])
+    matroid = UniformMatroid(4, 2)
+    pair = Coverage(np.concatenate([reach, target])), Coverage(reach)
+    plan = method.plan(state_choice(pair[1], matroid, claim), matroid, claim)
+
+    def choose(data: Coverage, bits: UniformSource | None) -> Any:  # noqa: ANN401 - pairs
+        return method.choose(data, matroid, plan, as_bits(bits))
+
+    findings = [
+        attack_membership(
+            choose,
+            pair,
+            claim,
+            releases=releases,
+            trials=request.trials or 1_000,
+            failure=request.failure,
+            bits=request.bits,
+        )
+        for releases in (1, 5)
+    ]
+    return Attacked(
+        f"submodular, {name}, {_DATA}", tuple(findings), {"epsilon": float(claim.epsilon)}
+    )

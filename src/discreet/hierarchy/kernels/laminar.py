@@ -1,0 +1,395 @@
+"""Compiled loops of the laminar engine; :mod:`discreet.hierarchy.laminar` states what they compute.
+
+One size is one row: arrays ``(n_sizes, n_nodes)``. The scratch of a size is small and stays in the cache; nothing of it
+is kept when the next size comes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.jit import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["bends", "descend", "flows_at", "price_of", "select", "settle", "tops"]
+
+
+@kernel
+def _merge(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
+    keys: NDArray[np.float64],
+    jumps: NDArray[np.float64],
+    edges: NDArray[np.int64],
+    runs: int,
+    keys_too: NDArray[np.float64],
+    jumps_too: NDArray[np.float64],
+) -> int:
+    """Merge sorted runs ``edges[i] .. edges[i + 1]`` into one, by pairs; tell in which arrays it ends, 0 or 1."""
+    side = 0
+    while runs > 1:
+        made = 0
+        for first in range(0, runs, 2):
+            i, middle = edges[first], edges[first + 1]
+            stop = edges[first + 2] if first + 1 < runs else middle
+            j = middle
+            for at in range(i, stop):
+                if j >= stop or (i < middle and keys[i] <= keys[j]):
+                    keys_too[at], jumps_too[at] = keys[i], jumps[i]
+                    i += 1
+                else:
+                    keys_too[at], jumps_too[at] = keys[j], jumps[j]
+                    j += 1
+            made += 1
+            edges[made] = stop
+        runs = made
+        keys, keys_too = keys_too, keys
+        jumps, jumps_too = jumps_too, jumps
+        side = 1 - side
+    return side
+
+
+@kernel
+def _bend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
+    children: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    y: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    top: int,
+    bend: NDArray[np.float64],
+    price: NDArray[np.float64],
+    jump: NDArray[np.float64],
+    value: NDArray[np.float64],
+    slope: NDArray[np.float64],
+    work: NDArray[np.float64],
+    jumps: NDArray[np.float64],
+    edges: NDArray[np.int64],
+) -> None:
+    """Find for each region from ``top`` on where its flow bends: a convex, piecewise linear function of the price."""
+    for r in range(len(y) - 1, top - 1, -1):
+        first, stop = children[r], children[r + 1]
+        at, weight = offsets[r], 2.0 * weights[r]
+        if first == stop:
+            price[at], jump[at] = -weight * y[r], 1.0 / weight
+            continue
+        start, count = offsets[first], offsets[stop] - offsets[first]
+        work[0, :count] = price[start : start + count]
+        jumps[0, :count] = jump[start : start + count]
+        side = 0
+        if (
+            count == stop - first
+            and jump[start : start + count].min() == jump[start : start + count].max()
+        ):
+            # Leaves of one weight: nothing needs to move with the keys.
+            work[0, :count].sort()
+        else:
+            for c in range(first, stop + 1):
+                edges[c - first] = offsets[c] - start
+            side = _merge(work[0], jumps[0], edges, stop - first, work[1], jumps[1])
+        flow, steep, steep_above = 0.0, 0.0, 0.0
+        for j in range(count):
+            here = work[side, j]
+            if j:
+                flow += steep * (here - work[side, j - 1])
+            steep += jumps[side, j]
+            bend[at + j], value[at + j], slope[at + j] = here, flow, steep
+            price[at + j] = here + weight * (flow - y[r])
+            above = steep / (1.0 + weight * steep)
+            jump[at + j] = above - steep_above
+            steep_above = above
+
+
+@kernel
+def _last(values: NDArray[np.float64], start: int, stop: int, x: float) -> int:
+    """Give the last place whose value is at most ``x``; ``start - 1`` when there is none."""
+    low = start
+    while low < stop:
+        middle = (low + stop) // 2
+        if values[middle] <= x:
+            low = middle + 1
+        else:
+            stop = middle
+    return low - 1
+
+
+@kernel
+def bends(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
+    children: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    ys: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    prices: NDArray[np.float64],
+    values: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+) -> None:
+    """Write down for each size where the flow of the root bends, its value there, and its slope after it."""
+    room, n = offsets[-1], offsets[1] - offsets[0]
+    bend, price, jump = np.empty(room), np.empty(room), np.empty(room)
+    value, slope = np.empty(room), np.empty(room)
+    work, jumps = np.empty((2, n)), np.empty((2, n))
+    edges = np.empty(n + 2, np.int64)
+    for s in range(len(ys)):
+        _bend(
+            children,
+            offsets,
+            ys[s],
+            weights,
+            0,
+            bend,
+            price,
+            jump,
+            value,
+            slope,
+            work,
+            jumps,
+            edges,
+        )
+        if children[0] == children[1]:
+            prices[s, 0], values[s, 0], slopes[s, 0] = price[0], 0.0, jump[0]
+            continue
+        for j in range(n):
+            prices[s, j], values[s, j] = price[j], value[j]
+            slopes[s, j] = slope[j] / (1.0 + 2.0 * weights[0] * slope[j])
+
+
+@kernel
+def flows_at(
+    prices: NDArray[np.float64],
+    values: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+    p: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Write the flows of all roots at one price."""
+    for s in range(len(prices)):
+        j = _last(prices[s], 0, prices.shape[1], p)
+        out[s] = 0.0
+        if j >= 0:
+            out[s] = values[s, j] + slopes[s, j] * (p - prices[s, j])
+
+
+@kernel
+def price_of(
+    prices: NDArray[np.float64],
+    values: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+    total: int,
+) -> float:
+    """Find the price at which all roots together have the flow ``total``, as nearly as floats can tell."""
+    flows = np.empty(len(prices))
+    low, step = float(prices[:, 0].min()), 1.0
+    while True:
+        flows_at(prices, values, slopes, low + step, flows)
+        if flows.sum() >= total:
+            break
+        step *= 2.0
+    high = low + step
+    while True:
+        middle = 0.5 * (low + high)
+        if middle <= low or middle >= high:
+            return high
+        flows_at(prices, values, slopes, middle, flows)
+        if flows.sum() < total:
+            low = middle
+        else:
+            high = middle
+
+
+@kernel
+def descend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
+    children: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    ys: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    root_price: float,
+    root_flows: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the flows of all regions at a price of the roots; where theirs are given, they need not be found again."""
+    top = 1 if len(root_flows) else 0
+    room, n = offsets[-1], offsets[1] - offsets[0]
+    bend, price, jump = np.empty(room), np.empty(room), np.empty(room)
+    value, slope = np.empty(room), np.empty(room)
+    work, jumps = np.empty((2, n)), np.empty((2, n))
+    edges = np.empty(n + 2, np.int64)
+    paid = np.empty(ys.shape[1])
+    for s in range(len(ys)):
+        y = ys[s]
+        _bend(
+            children, offsets, y, weights, top, bend, price, jump, value, slope, work, jumps, edges
+        )
+        paid[0] = root_price
+        for r in range(len(y)):
+            first, stop = children[r], children[r + 1]
+            weight, p = 2.0 * weights[r], paid[r]
+            if first == stop:
+                out[s, r] = max(0.0, y[r] + p / weight)
+                continue
+            if r < top:
+                out[s, r] = root_flows[s]
+                paid[first:stop] = p - weight * (root_flows[s] - y[r])
+                continue
+            j = _last(price, offsets[r], offsets[r + 1], p)
+            if j < offsets[r]:
+                q, out[s, r] = p + weight * y[r], 0.0
+            else:
+                q = bend[j] + (p - price[j]) / (1.0 + weight * slope[j])
+                out[s, r] = value[j] + slope[j] * (q - bend[j])
+            paid[first:stop] = q
+
+
+@kernel
+def select(a: NDArray[np.int64], start: int, stop: int, rank: int) -> None:
+    """Rearrange ``a[start:stop]`` so that place ``rank`` holds what sorting would put there, no greater one before."""
+    left, right = start, stop - 1
+    while left < right:
+        x, y, z = a[left], a[(left + right) // 2], a[right]
+        pivot = max(min(x, y), min(max(x, y), z))
+        below, i, above = left, left, right
+        while i <= above:
+            here = a[i]
+            if here < pivot:
+                a[i], a[below] = a[below], here
+                below += 1
+                i += 1
+            elif here > pivot:
+                a[i], a[above] = a[above], here
+                above -= 1
+            else:
+                i += 1
+        if rank < below:
+            right = below - 1
+        elif rank > above:
+            left = above + 1
+        else:
+            return
+
+
+@kernel
+def _pool(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
+    first: int,
+    stop: int,
+    low: NDArray[np.int64],
+    length: NDArray[np.int64],
+    table: NDArray[np.int64],
+    buffer: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Put the increments of some children side by side; give the sum of their least counts, and how many there are."""
+    least, m = 0, 0
+    for c in range(first, stop):
+        least += low[c]
+        for i in range(length[c]):
+            buffer[m] = table[c, i]
+            m += 1
+    return least, m
+
+
+@kernel
+def _grow(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
+    children: NDArray[np.int64],
+    y: NDArray[np.int64],
+    center: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    step: int,
+    half: int,
+    bound: int,
+    low: NDArray[np.int64],
+    length: NDArray[np.int64],
+    table: NDArray[np.int64],
+    buffer: NDArray[np.int64],
+) -> None:
+    """Write for each region the increments of its cost table in a window around its center."""
+    width = 2 * half + 1
+    for r in range(len(y) - 1, -1, -1):
+        first, stop = children[r], children[r + 1]
+        if first == stop:
+            least, count = max(0, center[r] - half), width
+        else:
+            least, m = _pool(first, stop, low, length, table, buffer)
+            skip = min(max(0, center[r] - half - least), m)
+            count = min(width, m - skip)
+            if count:
+                select(buffer, 0, m, skip)
+                select(buffer, skip, m, skip + count - 1)
+                buffer[skip : skip + count].sort()
+            for i in range(count):
+                table[r, i] = buffer[skip + i]
+            least += skip
+        low[r], length[r] = least, count
+        for i in range(count):
+            own = 2 * (step * (least + i) - y[r]) + step
+            own = weights[r] * min(max(own, -bound), bound)
+            table[r, i] = own if first == stop else table[r, i] + own
+
+
+@kernel
+def tops(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
+    children: NDArray[np.int64],
+    ys: NDArray[np.int64],
+    centers: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    step: int,
+    half: int,
+    bound: int,
+    lows: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    tables: NDArray[np.int64],
+) -> None:
+    """Write the windows of the roots, one row a size."""
+    n, width = ys.shape[1], 2 * half + 1
+    low, length = np.empty(n, np.int64), np.empty(n, np.int64)
+    table, buffer = np.empty((n, width), np.int64), np.empty(n * width, np.int64)
+    for s in range(len(ys)):
+        _grow(children, ys[s], centers[s], weights, step, half, bound, low, length, table, buffer)
+        lows[s], lengths[s] = low[0], length[0]
+        tables[s, : length[0]] = table[0, : length[0]]
+
+
+@kernel
+def settle(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
+    children: NDArray[np.int64],
+    ys: NDArray[np.int64],
+    centers: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    step: int,
+    half: int,
+    bound: int,
+    roots: NDArray[np.int64],
+) -> None:
+    """Replace the centers by the best counts in their windows, for the roots given, or free ones without any."""
+    n, width = ys.shape[1], 2 * half + 1
+    low, length = np.empty(n, np.int64), np.empty(n, np.int64)
+    table, buffer = np.empty((n, width), np.int64), np.empty(n * width, np.int64)
+    for s in range(len(ys)):
+        x = centers[s]
+        _grow(children, ys[s], x, weights, step, half, bound, low, length, table, buffer)
+        if not len(roots):
+            x[0] = low[0]
+            for i in range(length[0]):
+                x[0] += table[0, i] < 0
+        else:
+            x[0] = roots[s]
+        for r in range(n):
+            first, stop = children[r], children[r + 1]
+            if first == stop:
+                continue
+            least, m = _pool(first, stop, low, length, table, buffer)
+            take = x[r] - least
+            if take == 0:
+                for c in range(first, stop):
+                    x[c] = low[c]
+                continue
+            select(buffer, 0, m, take - 1)
+            last, ties = buffer[take - 1], take
+            for i in range(take):
+                ties -= buffer[i] < last
+            for c in range(first, stop):
+                x[c] = low[c]
+                for i in range(length[c]):
+                    if table[c, i] < last:
+                        x[c] += 1
+                    elif table[c, i] == last and ties > 0:
+                        x[c] += 1
+                        ties -= 1

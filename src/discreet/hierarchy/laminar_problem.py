@@ -1,0 +1,264 @@
+"""The problem of least-cost counts on a tree, read and refused at the border, and whether counts are its optimum.
+
+The check is one pass over whole numbers, whatever found the counts; it shares nothing with the engine but the problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+
+from discreet.core.certificate import Certificate, Check
+from discreet.core.errors import InvalidProblemError
+from discreet.core.spaces.inputs import positive_count
+from discreet.hierarchy.problem import MOST_GROUPS, Frame
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.tree import Tree
+
+__all__ = [
+    "NOT_POSSIBLE",
+    "Huber",
+    "LaminarTask",
+    "Loss",
+    "least_exchange",
+    "objective",
+    "optimal",
+    "reach",
+    "read_task",
+]
+
+_FREE = 2**62
+"""Increments are cut off at this bound, which none of squares reaches."""
+
+NOT_POSSIBLE = 2**61
+"""The cost of what can't be done."""
+
+_ROOM = 2**60
+"""So far the sums of increments along a path may reach."""
+
+
+@final
+@dataclass(frozen=True)
+class Huber:
+    """Squares up to ``delta``, straight lines beyond: ``2 delta |t| - delta^2``.
+
+    Parameters
+    ----------
+    delta
+        A positive integer.
+
+    Examples
+    --------
+    >>> Huber(3)
+    Huber(delta=3)
+    """
+
+    delta: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delta", positive_count(self.delta, "delta", MOST_GROUPS))
+
+
+Loss = Literal["l2", "l1"] | Huber
+
+
+@dataclass(frozen=True, eq=False)
+class LaminarTask:
+    """The problem as the kernels take it: one row a size."""
+
+    tree: Tree
+    ys: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    bound: int
+    total: int | None
+    threads: int = 1
+
+
+def read_task(
+    frame: Frame | Tree,
+    y: ArrayLike,
+    total: int | None,
+    weights: ArrayLike | None,
+    loss: Loss,
+) -> LaminarTask:
+    """Read the arguments that all functions of the engine share."""
+    tree = frame.tree if isinstance(frame, Frame) else frame
+    noisy = np.asarray(y)
+    if noisy.ndim != 2 or len(noisy) != tree.n or not noisy.shape[1]:
+        raise InvalidProblemError("y", f"{tree.n} rows, one a region", f"shape {noisy.shape}")
+    if not np.issubdtype(noisy.dtype, np.integer):
+        raise InvalidProblemError("y", "integers", noisy.dtype)
+    w = np.ones(tree.n, dtype=np.int64) if weights is None else np.asarray(weights)
+    if w.shape != (tree.n,) or not np.issubdtype(w.dtype, np.integer):
+        raise InvalidProblemError("weights", f"{tree.n} integers", f"{w.dtype} of {w.shape}")
+    if w.min() < 0 or w[tree.leaves].min() < 1:
+        raise InvalidProblemError("weights", "positive integers, or 0 above the leaves", "others")
+    if total is not None and not 0 <= total <= MOST_GROUPS:
+        raise InvalidProblemError("total", f"0 to {MOST_GROUPS}, or None", total)
+    if 8 * reach(tree, noisy, total) * int(w.max()) * (tree.depth + 1) >= _ROOM:
+        raise InvalidProblemError("y, weights", "products that fit into 64 bits", "larger ones")
+    if isinstance(loss, Huber):
+        bound = 2 * loss.delta
+    elif loss in ("l1", "l2"):
+        bound = 1 if loss == "l1" else _FREE
+    else:
+        raise InvalidProblemError("loss", "'l2', 'l1' or Huber(delta)", repr(loss))
+    rows = np.ascontiguousarray(noisy.T, dtype=np.int64)
+    return LaminarTask(tree, rows, w.astype(np.int64), bound, total)
+
+
+def reach(tree: Tree, y: NDArray[np.integer[Any]], total: int | None) -> int:
+    """Bound what a count of a best solution, or its distance from y, can be."""
+    # A leaf is above its own y only where an ancestor, or the total, asks for more.
+    largest = max(int(y.max()), -int(y.min()), 1)
+    return largest + (largest * len(tree.leaves) if total is None else max(total, largest))
+
+
+def optimal(
+    frame: Frame | Tree,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    total: int | None,
+    weights: ArrayLike | None = None,
+    loss: Loss = "l2",
+) -> Certificate:
+    """Check that counts are an optimum, whatever found them, in integers and in one pass.
+
+    Parameters
+    ----------
+    frame, y, total, weights, loss
+        The problem, as for :func:`project`.
+    x
+        ``(n_nodes, n_sizes)`` integers: the counts.
+
+    Returns
+    -------
+    Certificate
+        Counts below zero, sums along the tree and a total that do not hold, and the gain of the best exchange.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an argument that makes no sense.
+
+    Notes
+    -----
+    The difference of two feasible solutions is a sum of exchanges of one group between two leaves, none of which undoes
+    another; where the better solution gains, one of the exchanges gains by itself, since costs are separable and
+    convex. The cheapest exchange that meets in a region is the cheapest group more below it plus the cheapest group
+    less.
+
+    Complexity
+    ----------
+    O(n n_sizes).
+
+    Examples
+    --------
+    >>> from discreet.core.tree import Tree
+    >>> tree = Tree.from_paths([("GA",), ("NY",)], root="US")
+    >>> y = [[3, 1, 2], [2, -1, 1], [0, 1, 3]]
+    >>> print(optimal(tree, [[3, 0, 3], [2, 0, 1], [1, 0, 2]], y, total=6))
+    check                     residual  limit  exact  verdict
+    counts below zero                0      0    yes  passed
+    sums that do not hold            0      0    yes  passed   along the tree
+    total that does not hold         0      0    yes  passed
+    gain of an exchange              2      0    yes  FAILED   the best of all exchanges of one group
+    """
+    task = read_task(frame, y, total, weights, loss)
+    given = np.asarray(x)
+    if given.shape != task.ys.shape[::-1] or not np.issubdtype(given.dtype, np.integer):
+        raise InvalidProblemError(
+            "x", f"integers of shape {task.ys.shape[::-1]}", f"{given.dtype} of {given.shape}"
+        )
+    rows = np.ascontiguousarray(given.T, dtype=np.int64)
+    sums = task.tree.totals(rows.T[task.tree.leaves])
+    off = 0 if total is None else abs(int(rows[:, 0].sum()) - total)
+    gain = max(0, -least_exchange(task, rows, 1))
+    found = (
+        ("counts below zero", int((rows < 0).sum()), ""),
+        ("sums that do not hold", int((sums != rows.T).sum()), "along the tree"),
+        ("total that does not hold", off, ""),
+        ("gain of an exchange", gain, "the best of all exchanges of one group"),
+    )
+    return Certificate(
+        tuple(Check(name, number, 0, exact=True, detail=detail) for name, number, detail in found)
+    )
+
+
+def objective(
+    frame: Frame | Tree,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    loss: Loss = "l2",
+) -> int:
+    """Add the cost of counts in integers of any length.
+
+    Parameters
+    ----------
+    frame, y, weights, loss
+        The problem, as for :func:`project`.
+    x
+        ``(n_nodes, n_sizes)`` integers: the counts.
+
+    Returns
+    -------
+    int
+        The cost.
+
+    Examples
+    --------
+    >>> from discreet.core.tree import Tree
+    >>> tree = Tree.from_paths([("GA",), ("NY",)])
+    >>> y = [[4], [1], [0]]
+    >>> objective(tree, [[3], [2], [1]], y), objective(tree, [[3], [2], [1]], y, loss="l1")
+    (3, 3)
+    """
+    task = read_task(frame, y, None, weights, loss)
+    apart = np.abs(np.asarray(x) - np.asarray(y)).astype(object)
+    if isinstance(loss, Huber):
+        d = loss.delta
+        apart = np.where(apart > d, 2 * d * apart - d * d, apart**2)
+    elif loss == "l2":
+        apart = apart**2
+    return int((apart * task.weights.astype(object)[:, None]).sum())
+
+
+def least_exchange(task: LaminarTask, xs: NDArray[np.int64], step: int) -> int:
+    """Give the least change of the cost by moving one group, or by adding or dropping one where the total is free."""
+    tree, children = task.tree, task.tree.child_start
+    parents = [
+        level[children[level] < children[level + 1]]
+        for level in np.split(np.arange(tree.n), tree.level_start[1:-1])
+    ]
+    roots: list[NDArray[np.int64]] = []
+    least = NOT_POSSIBLE
+    for block in range(0, len(xs), 64):
+        x, y = xs[block : block + 64], task.ys[block : block + 64]
+        # One more costs what one less gains, a count higher.
+        own = 2 * (step * x - y) + step
+        up = np.clip(own, -task.bound, task.bound) * task.weights
+        down = -np.clip(own - 2 * step, -task.bound, task.bound) * task.weights
+        leaves = tree.leaves
+        down[:, leaves] = np.where(x[:, leaves] > 0, down[:, leaves], NOT_POSSIBLE)
+        for nodes in reversed(parents):
+            if not len(nodes):
+                continue
+            first, stop = int(children[nodes[0]]), int(children[nodes[-1] + 1])
+            edges = children[nodes] - first
+            more = np.minimum.reduceat(up[:, first:stop], edges, axis=1)
+            less = np.minimum.reduceat(down[:, first:stop], edges, axis=1)
+            least = min(least, int((more + less).min()))
+            up[:, nodes] += more
+            down[:, nodes] = np.where(less >= NOT_POSSIBLE, NOT_POSSIBLE, down[:, nodes] + less)
+        roots.append(np.stack([up[:, 0], down[:, 0]]))
+    up_least, down_least = (int(part.min()) for part in np.concatenate(roots, axis=1))
+    together = up_least + down_least if task.total is not None else min(up_least, down_least)
+    return min(least, together)

@@ -1,0 +1,128 @@
+"""What the methods are compared with: noisy counts as they come, clipped ones, and all budget at the leaves.
+
+The paper omits these; each is easy to beat on one count and hard on another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, final
+
+import numpy as np
+
+from discreet.hierarchy.methods.top_down import apportion
+from discreet.hierarchy.survival import check_kind, counts_of, fitted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.sensitivity import Kind
+    from discreet.hierarchy.survival import Need
+
+    Tell = Callable[[str], None]
+
+__all__ = ["BottomUp", "BottomUpCumulative", "Clipped", "RawNoisy"]
+
+
+@final
+@dataclass(frozen=True)
+class RawNoisy:
+    """Noisy counts as they come (``raw``): unbiased, some negative, and they do not add up."""
+
+    kind: ClassVar[Kind] = "direct"
+    integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level",)
+    promises: ClassVar[tuple[str, ...]] = ("integral",)
+
+    def solve(
+        self,
+        measured: Measured,
+        *,
+        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
+    ) -> NDArray[np.int64]:
+        """Give the noisy counts."""
+        check_kind(measured, "direct")
+        return np.array(measured.values)
+
+
+@final
+@dataclass(frozen=True)
+class Clipped:
+    """Noisy counts with zeros in place of negative ones (``clipped``): biased, and they do not add up."""
+
+    kind: ClassVar[Kind] = "direct"
+    integral: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("every level",)
+    promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative")
+
+    def solve(
+        self,
+        measured: Measured,
+        *,
+        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
+    ) -> NDArray[np.int64]:
+        """Clip the noisy counts."""
+        check_kind(measured, "direct")
+        return np.maximum(measured.values, 0)
+
+
+@final
+@dataclass(frozen=True)
+class BottomUp:
+    """All budget at the leaves, whose counts are added up (``bottom-up``).
+
+    Where units are public the counts of each leaf are projected on those that sum to its number of groups; else
+    negative ones become 0.
+    """
+
+    kind: ClassVar[Kind] = "direct"
+    integral: ClassVar[bool] = True
+    only_leaves: ClassVar[bool] = True
+
+    def solve(
+        self,
+        measured: Measured,
+        *,
+        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
+    ) -> NDArray[np.int64]:
+        """Project the counts of the leaves and add them up."""
+        check_kind(measured, "direct", everywhere=False)
+        tree, totals = measured.frame.tree, measured.frame.group_totals
+        noisy = measured.values[tree.leaves]
+        fit = np.maximum(noisy, 0) if totals is None else apportion(noisy, totals[tree.leaves])
+        return tree.totals(fit)
+
+
+@final
+@dataclass(frozen=True)
+class BottomUpCumulative:
+    """All budget at the leaves, whose monotone survival counts are added up (``bottom-up-cumulative``).
+
+    The best there is at the leaves, and the worst above them. Where units are public, each region has exactly its
+    number of groups.
+
+    Parameters
+    ----------
+    loss
+        What the regression minimizes: squares or absolute deviations.
+    """
+
+    loss: Literal["l2", "l1"] = "l2"
+
+    kind: ClassVar[Kind] = "survival"
+    integral: ClassVar[bool] = True
+    only_leaves: ClassVar[bool] = True
+
+    def solve(
+        self,
+        measured: Measured,
+        *,
+        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
+    ) -> NDArray[np.int64]:
+        """Fit the survival counts of the leaves and add up the counts."""
+        check_kind(measured, "survival", everywhere=False)
+        frame = measured.frame
+        return frame.tree.totals(counts_of(frame, fitted(measured, self.loss))[frame.tree.leaves])

@@ -1,0 +1,546 @@
+"""Plan a release of counts from public inputs, and release by it: a budget is charged before values are read."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.certificate import Certificate
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.core.outcome import Provenance, PublicInput, Release
+from discreet.hierarchy.diagnose import diagnose
+from discreet.hierarchy.measure import level_shares, measure, node_scales, scales_by_level
+from discreet.hierarchy.methods import method_name, method_named, reason
+from discreet.hierarchy.problem import Frame, GroupSizes
+from discreet.hierarchy.result import RegionCounts
+from discreet.hierarchy.survival import check_needs
+from discreet.hierarchy.verify import PROMISES, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from fractions import Fraction
+
+    from discreet.core.budget import Budget
+    from discreet.core.exact import Exact
+    from discreet.core.randomness import UniformSource
+    from discreet.hierarchy.diagnose import Diagnosis
+    from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Method
+    from discreet.hierarchy.records import Named, Public
+
+    DPForPersons = PureDP | ZeroConcentratedDP
+
+__all__ = ["Plan", "level_parts", "plan", "provenance_of", "solved"]
+
+_DECLARED = (
+    "declared by the publisher, not read from a public list: that the regions in the private table, and no others, "
+    "are public knowledge; the guarantee says nothing of what their list gives away"
+)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """A release that is decided but for the private data: made by :func:`plan` from public inputs, frozen, picklable.
+
+    Parameters
+    ----------
+    frame
+        The public facts.
+    guarantee
+        What each release from this plan satisfies, and what it charges.
+    method
+        The method.
+    why
+        Why this one.
+    levels
+        The part of the budget of each level, the root first.
+    leaves_inherit
+        Whether leaves above the deepest level have the parts of the levels below them, too.
+    declared
+        What the publisher declares to be public without a public source.
+    public, named
+        The public regions and units, and the names of the columns, by which the rows of a table are counted; ``None``
+        where only :class:`GroupSizes` are released.
+
+    Examples
+    --------
+    >>> from discreet import PureDP
+    >>> guarantee = PureDP(1, neighbors="add-remove-person")
+    >>> planned = plan([("GA",), ("NY",)], guarantee, columns=["state"], unit="home", max_size=3)
+    >>> planned
+    Plan(m-c-dp-weighted, 3 regions, epsilon 1, add-remove-person)
+    >>> planned.with_guarantee(PureDP(2, neighbors="add-remove-person")).guarantee.epsilon
+    Fraction(2, 1)
+    """
+
+    frame: Frame
+    guarantee: DPForPersons
+    method: Method
+    why: str
+    levels: tuple[Fraction, ...]
+    leaves_inherit: bool = True
+    declared: tuple[PublicInput, ...] = ()
+    public: Public | None = None
+    named: Named | None = None
+
+    def __post_init__(self) -> None:
+        _check_guarantee(self.guarantee)
+        without = reason(self.method)
+        if without:
+            raise InvalidProblemError(
+                "method", "one with a guarantee", f"{method_name(self.method)}: {without}"
+            )
+        # Noise that the method cannot have, before anything is charged for it.
+        level_parts(
+            self.frame,
+            self.guarantee,
+            method=self.method,
+            levels=self.levels,
+            leaves_inherit=self.leaves_inherit,
+        )
+
+    def __repr__(self) -> str:
+        name, regions = method_name(self.method), self.frame.tree.n
+        return f"Plan({name}, {regions} regions, {self.cost}, {self.guarantee.neighbors})"
+
+    def __str__(self) -> str:
+        """Say what a release does, what it costs and what it takes to be public, a line each."""
+        frame = self.frame
+        counted = (
+            f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, sizes {frame.first_size} to "
+        )
+        lines = [
+            ("method", f"{method_name(self.method)}, {self.why}"),
+            ("guarantee", str(self.guarantee)),
+            ("cost", f"{self.cost}, charged again by each release"),
+            ("counts", f"{counted}{frame.max_size}, {frame.units} units"),
+            *((f"level {level}", noise) for level, noise in enumerate(self.noise, start=1)),
+            *(("assumed public", f"{one.name}: {one.description}") for one in self.assumed_public),
+        ]
+        width = max(len(name) for name, _ in lines)
+        return "\n".join(f"{name.ljust(width)}  {text}" for name, text in lines)
+
+    @property
+    def assumed_public(self) -> tuple[PublicInput, ...]:
+        """What a release takes to be public, with hashes: facts, and what was declared."""
+        return (*self.frame.assumed_public(), *self.declared)
+
+    @property
+    def cost(self) -> str:
+        """What one release charges."""
+        name = "epsilon" if isinstance(self.guarantee, PureDP) else "rho"
+        return f"{name} {getattr(self.guarantee, name)}"
+
+    @property
+    def scales(self) -> tuple[Fraction | None, ...]:
+        """The scale of the noise of each region: of Laplace noise, or the variance parameter of Gaussian noise."""
+        return node_scales(
+            self.frame,
+            self.method.kind,
+            self.guarantee,
+            self.levels,
+            leaves_inherit=self.leaves_inherit,
+        )
+
+    @property
+    def noise(self) -> tuple[str, ...]:
+        """The noise of each level in words, the root first."""
+        law = (
+            "Laplace noise of scale"
+            if isinstance(self.guarantee, PureDP)
+            else "Gaussian noise of variance"
+        )
+        inner, leaf = scales_by_level(self.frame.tree, self.scales)
+        found = []
+        for part, above, ends in zip(self.levels, inner, leaf, strict=True):
+            scales = dict.fromkeys(str(scale) for scale in (above, ends) if scale is not None)
+            told = f"{law} {' (lowest regions: '.join(scales)}" if scales else "not measured"
+            found.append(f"{told}{')' * (len(scales) > 1)}, {part} of the budget")
+        return tuple(found)
+
+    def with_guarantee(self, guarantee: DPForPersons) -> Plan:
+        """Plan the same release for another guarantee, such as for a table of costs on synthetic data."""
+        return replace(self, guarantee=guarantee)
+
+    def check(self, source: object) -> None:
+        """Refuse a source by what may be looked at before the charge: names of columns, and division into cells.
+
+        Parameters
+        ----------
+        source
+            As for :meth:`release`.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no table, a column that is missing, a row of a CSV file with other than as many cells as there are
+            names (by its line), or :class:`GroupSizes` on other public facts than the plan's.
+        """
+        if isinstance(source, GroupSizes):
+            if source.frame != self.frame:
+                expected = f"counts on the public facts of the plan, {self.frame!r}"
+                raise InvalidProblemError("source", expected, f"counts on {source.frame!r}")
+            return
+        if source is None:
+            raise InvalidProblemError("source", "a path, a frame or GroupSizes", "None")
+        if self.public is None or self.named is None:
+            expected = "GroupSizes, or a plan that names the columns of the table"
+            raise InvalidProblemError("source", expected, type(source).__name__)
+        from discreet.hierarchy.refusals import check_shape
+
+        check_shape(source, self.named.argument, self.named.columns(self.public))
+
+    def release(
+        self,
+        source: Any,  # noqa: ANN401 - a path, any frame that Narwhals knows, or GroupSizes
+        *,
+        budget: Budget | None = None,
+        dataset: str | None = None,
+        bits: UniformSource | None = None,
+        keep_measurements: bool = False,
+        on_progress: Callable[[str], None] | None = None,
+    ) -> Release[RegionCounts]:
+        """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
+
+        Parameters
+        ----------
+        source
+            The private data: a path, a frame of any library that Narwhals knows, also a lazy one, or
+            :class:`GroupSizes`.
+        budget, dataset
+            A ledger, and the name under which the data stand in it.
+        bits
+            Source of chance; the operating system's by default. With any other the outcome is marked as not private.
+        keep_measurements
+            Whether the result carries the noisy counts. They are covered by the same guarantee and cost nothing more.
+        on_progress
+            Called with a few words about each step; they depend on the noisy counts alone.
+
+        Returns
+        -------
+        Release
+            A :class:`~discreet.hierarchy.RegionCounts` with its guarantee, certificate and provenance.
+
+        Raises
+        ------
+        InvalidProblemError
+            Before the charge as :meth:`check`; after it for rows that are refused, by column and position. The message
+            then says that the charge stays: a refusal may tell something about the rows.
+        BudgetError
+            When the ledger refuses. Nothing was charged or read then.
+        CertificateError
+            When the counts fail a check that the method promises. Nothing is published then; the charge stays.
+
+        Guarantee
+        ---------
+        That of the plan, for the counts, for the measurements, and for both together. See
+        :func:`discreet.hierarchy.measure.measure`.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from discreet import PureDP
+        >>> from discreet.core.budget import MemoryBudget
+        >>> guarantee = PureDP(200, neighbors="add-remove-person")
+        >>> planned = plan([("GA",), ("NY",)], guarantee, columns=["state"], unit="home", max_size=2)
+        >>> people = pl.DataFrame({"home": [1, 1, 2], "state": ["GA", "GA", "NY"]})
+        >>> ledger = MemoryBudget({"census": PureDP(300, neighbors="add-remove-person")})
+        >>> out = planned.release(people, budget=ledger, dataset="census")
+        >>> out.result.counts.tolist(), str(ledger.account("census").left[0])
+        ([[1, 1], [0, 1], [1, 0]], '100')
+        """
+        if budget is None and dataset is not None:
+            raise InvalidProblemError("dataset", "a budget with it", repr(dataset))
+        if budget is not None and not dataset:
+            raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
+        self.check(source)
+        if budget is not None and dataset:
+            budget.reserve(dataset, self.guarantee)
+        with _charged(charged=budget is not None):
+            if on_progress is not None:
+                on_progress("reading the table")
+            measured = measure(
+                self._count(source),
+                self.method.kind,
+                self.guarantee,
+                levels=self.levels,
+                leaves_inherit=self.leaves_inherit,
+                bits=bits,
+            )
+            result = solved(self.method, measured, keep_measurements, on_progress)
+            provenance = provenance_of(self.method, measured, self.declared)
+            made = Release(result, self.guarantee, Certificate(()), provenance)
+            made = replace(made, certificate=verify(made))
+            made.certificate.raise_for_failure()
+            return made
+
+    def diagnose(
+        self,
+        source: Any,  # noqa: ANN401 - as for release
+        outcome: Release[RegionCounts] | RegionCounts,
+    ) -> Diagnosis:
+        """Compare published counts with the true ones; private, for the curator only.
+
+        Parameters
+        ----------
+        source
+            As for :meth:`release`; it is read once more.
+        outcome
+            What was released.
+        """
+        self.check(source)
+        return diagnose(self._count(source), outcome)
+
+    def _count(self, source: Any) -> GroupSizes:  # noqa: ANN401 - as for release
+        """Read the private values."""
+        if isinstance(source, GroupSizes):
+            return source
+        from discreet.hierarchy.records import count_rows
+
+        if self.public is None or self.named is None:
+            raise InvalidProblemError("source", "GroupSizes", type(source).__name__)
+        frame = self.frame
+        return count_rows(
+            source,
+            self.public,
+            self.named,
+            max_size=frame.max_size,
+            max_quantity=frame.max_quantity,
+        )
+
+
+def plan(
+    regions: Any,  # noqa: ANN401 - a tree, paths of labels, a path or any frame; or the public facts
+    guarantee: DPForPersons,
+    *,
+    columns: Sequence[str] | None = None,
+    unit: str | None = None,
+    size: str | None = None,
+    quantity: str | None = None,
+    person: str | None = None,
+    max_size: int | None = None,
+    max_quantity: int = 1,
+    public_units: Any = None,  # noqa: ANN401 - a path or any frame
+    declare_regions: bool = False,
+    root: Hashable = "all",
+    method: Method | str | None = None,
+    levels: Sequence[Exact] | None = None,
+    leaves_inherit: bool = True,
+) -> Plan:
+    """Decide once all that public inputs can decide about a release of counts by region and size.
+
+    Parameters
+    ----------
+    regions
+        The regions that exist, public: a :class:`~discreet.Tree`, paths of labels, or a table or file with one row for
+        each lowest region. ``None`` takes those of `public_units`. A :class:`Frame`, the public facts in full, plans
+        for :class:`GroupSizes`, and nothing else about tables is then given.
+    guarantee
+        What each release has to satisfy: :class:`~discreet.PureDP` or :class:`~discreet.ZeroConcentratedDP`, with
+        neighbors ``"add-remove-person"`` or ``"replace-person"``.
+    columns
+        Columns of the region path in all tables, from the top down.
+    unit
+        Column that names the unit, such as a household; needed where each row of the private table is a person.
+    size
+        Column of the size of the unit, where each row of the private table is a unit.
+    quantity
+        Column of what each person adds to the size; 1 without it.
+    person
+        Column that names the person, where one person may not have two rows.
+    max_size
+        Larger units count as of this size. Choose it without looking at the data.
+    max_quantity
+        Larger quantities of a person count as this one.
+    public_units
+        The units that exist, with their regions: a table or file. How many there are in each region is then public.
+        ``None`` keeps units private.
+    declare_regions
+        Declares that the regions named in a private table, and no others, are public knowledge. `regions` is then that
+        table; only the columns of its region path are read, and each release records the declaration.
+    root
+        Name of the region that holds all.
+    method
+        A method, or its name in :data:`discreet.hierarchy.methods.METHODS`. Default: ``"m-c-dp-weighted"``, whatever
+        the data.
+    levels
+        The part of the budget of each level, the root first, with the sum 1; not to be chosen by looking at the data.
+        Default: equal parts, or all for the leaves where the method uses only those.
+        :func:`discreet.hierarchy.levels.choose_levels` suggests parts for a workload.
+    leaves_inherit
+        Whether leaves above the deepest level also have the parts of the levels below them, which nobody else has.
+
+    Returns
+    -------
+    Plan
+        What is decided; ``print`` shows method, noise, cost and what is assumed to be public.
+
+    Raises
+    ------
+    InvalidProblemError
+        For public tables or names that make no sense, a guarantee of another kind, a method without one or that cannot
+        work with these facts, or parts that do not add up.
+
+    Examples
+    --------
+    >>> from discreet import PureDP
+    >>> guarantee = PureDP(1, neighbors="add-remove-person")
+    >>> planned = plan([("GA",), ("NY",)], guarantee, columns=["state"], unit="home", max_size=3)
+    >>> print(planned)
+    method          m-c-dp-weighted, the default, whatever the data
+    guarantee       1-differentially private (neighbors: all records of one person added or removed): ...
+    cost            epsilon 1, charged again by each release
+    counts          3 regions on 2 levels, sizes 1 to 3, private units
+    level 1         Laplace noise of scale 2, 1/2 of the budget
+    level 2         Laplace noise of scale 2, 1/2 of the budget
+    assumed public  regions: 3 regions on 2 levels
+    assumed public  max_size, max_quantity: sizes up to 3, a person adds at most 1
+    """
+    chosen = method_named(method)
+    why = "the default, whatever the data" if method is None else "chosen by the caller"
+    public, named, declared = None, None, False
+    if isinstance(regions, Frame):
+        given: dict[str, object] = {
+            "columns": columns,
+            "unit": unit,
+            "size": size,
+            "quantity": quantity,
+        }
+        given |= {"person": person, "max_size": max_size, "public_units": public_units}
+        for name, value in given.items():
+            if value is not None:
+                raise InvalidProblemError(name, "None beside a Frame", type(value).__name__)
+        frame = regions
+    else:
+        from discreet.hierarchy.records import Named, check_columns, declared_regions, read_public
+
+        if columns is None:
+            raise InvalidProblemError("columns", "the columns of the region path", "None")
+        if max_size is None:
+            raise InvalidProblemError(
+                "max_size", "the largest size that has a count of its own", "None"
+            )
+        named = Named(unit, size, quantity, person)
+        listed, declared = regions, declare_regions
+        if declare_regions:
+            listed = declared_regions(regions, check_columns(columns, unit), root)
+        public = read_public(
+            columns, regions=listed, public_units=public_units, unit=unit, root=root
+        )
+        named.columns(public)
+        frame = public.frame(max_size, max_quantity)
+    _check_guarantee(guarantee)
+    shares = _shares(frame, chosen, levels)
+    return Plan(
+        frame,
+        guarantee,
+        chosen,
+        why,
+        shares,
+        leaves_inherit,
+        _declaration(frame) if declared else (),
+        public,
+        named,
+    )
+
+
+def level_parts(
+    frame: Frame,
+    guarantee: DPForPersons,
+    *,
+    method: Method | str | None = None,
+    levels: Sequence[Exact] | None = None,
+    leaves_inherit: bool = True,
+) -> tuple[Fraction, ...]:
+    """Find the part of the budget of each level, and refuse what public facts alone rule out.
+
+    Parameters
+    ----------
+    frame
+        The public facts.
+    guarantee, method, levels, leaves_inherit
+        As for :func:`plan`.
+
+    Returns
+    -------
+    tuple of Fraction
+        The part of the budget of each level.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a guarantee of another kind, parts that do not add up, or facts with which the method cannot work.
+    """
+    chosen = method_named(method)
+    _check_guarantee(guarantee)
+    shares = _shares(frame, chosen, levels)
+    needs = getattr(chosen, "needs", ())
+    # Where all leaves are equally deep there is nothing to inherit, and other trees are refused by the need.
+    inherit = leaves_inherit and "equal depth" not in needs
+    scales = node_scales(frame, chosen.kind, guarantee, shares, leaves_inherit=inherit)
+    check_needs(frame, scales, needs)
+    return shares
+
+
+def _check_guarantee(guarantee: Any) -> None:  # noqa: ANN401 - anything that a caller may pass
+    if not isinstance(guarantee, PureDP | ZeroConcentratedDP):
+        raise InvalidProblemError(
+            "guarantee", "PureDP or ZeroConcentratedDP", type(guarantee).__name__
+        )
+
+
+def _shares(frame: Frame, method: Method, levels: Sequence[Exact] | None) -> tuple[Fraction, ...]:
+    depth = frame.tree.depth
+    if levels is None and getattr(method, "only_leaves", False):
+        return level_shares(depth, [0] * depth + [1])
+    return level_shares(depth, levels)
+
+
+def solved(
+    method: Method,
+    measured: Measured,
+    keep: bool,  # noqa: FBT001 - an internal step
+    on_progress: Callable[[str], None] | None,
+) -> RegionCounts:
+    """Post-process a measurement into counts, and keep it with them where it is wanted."""
+    counts = method.solve(measured, on_progress=on_progress)
+    return RegionCounts(measured.frame, counts, measured if keep else None)
+
+
+def _declaration(frame: Frame) -> tuple[PublicInput, ...]:
+    """Record that the publisher declares the regions of a private table to be public."""
+    regions = next(public for public in frame.assumed_public() if public.name == "regions")
+    return (PublicInput("declaration about regions", regions.digest, _DECLARED),)
+
+
+@contextmanager
+def _charged(*, charged: bool) -> Iterator[None]:
+    """Say of an error after the charge that the charge stays: what is refused may tell something about the rows."""
+    try:
+        yield
+    except InvalidProblemError as error:
+        if not charged:
+            raise
+        got = f"{error.got}. The budget stays charged"
+        raise InvalidProblemError(error.field, error.expected, got) from None
+    except Exception as error:
+        if charged:
+            error.add_note("The budget stays charged.")
+        raise
+
+
+def provenance_of(
+    method: Method, measured: Measured, declared: tuple[PublicInput, ...] = ()
+) -> Provenance:
+    """Record the method, its parameters, the noise and what was assumed to be public."""
+    own: dict[str, Any] = asdict(method)  # type: ignore[call-overload] # methods are dataclasses
+    promises = getattr(method, "promises", PROMISES)
+    return Provenance(
+        method_name(method),
+        {**measured.parameters(), "method": own, "promises": list(promises)},
+        (*measured.frame.assumed_public(), *declared),
+        seeded=measured.seeded,
+    )

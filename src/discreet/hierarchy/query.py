@@ -1,0 +1,284 @@
+r"""Questions to kept measurements: unbiased answers with intervals from the exact law of the noise.
+
+A published count is post-processed, hence biased: what cannot be negative is pushed up where it is small. The noisy
+counts are not. A statistic :math:`\sum_s w_s n_s` of one region is a sum of them,
+
+.. math::
+
+    \sum_s w_s n_s = \sum_{s \ge 1} (w_s - w_{s-1})\, t_s + w_0 G
+
+with survival counts :math:`t_s`, where :math:`w_0 = 0` and :math:`G` is unknown for private units; the noisy value of
+the right side is unbiased, and its noise is a sum of independent ones whose law is public.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import Exact, to_fraction
+from discreet.hierarchy.noise_sum import Term, half_width
+from discreet.hierarchy.result import BACKENDS, region_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.problem import Frame
+    from discreet.hierarchy.result import Backend
+
+__all__ = ["CountAnswers", "query"]
+
+
+_MOST = 10**6
+"""Largest weight of a size."""
+
+_TOO_LARGE = 1 << 63
+"""Answers and the ends of their intervals are 64-bit integers; they are computed without that limit."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class CountAnswers:
+    r"""Answers to one question for several regions; covered by the guarantee of the measurements.
+
+    Parameters
+    ----------
+    frame
+        The public facts.
+    nodes
+        The regions, as nodes of the tree.
+    values
+        An unbiased answer for each; it may be negative.
+    half_widths
+        The true value is in :math:`[v - k, v + k]` with at least the probability `interval`, for each region by itself.
+    interval
+        That probability, over the noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fractions import Fraction
+    >>> from discreet import Tree
+    >>> from discreet.hierarchy.problem import Frame
+    >>> frame = Frame(Tree.from_paths([("GA",), ("NY",)]), 5, "private")
+    >>> CountAnswers(frame, np.array([1, 2]), np.array([7, -1]), np.array([3, 3]), Fraction("0.95")).to_frame("dict")
+    {'level': [2, 2], 'region': ['GA', 'NY'], 'value': [7, -1], 'low': [4, -4], 'high': [10, 2]}
+    """
+
+    frame: Frame
+    nodes: NDArray[np.int64]
+    values: NDArray[np.int64]
+    half_widths: NDArray[np.int64]
+    interval: Fraction
+
+    def __repr__(self) -> str:
+        return f"CountAnswers(regions={len(self.nodes)}, interval={float(self.interval):g})"
+
+    def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
+        """Lay the answers out: one row a region, with columns ``level``, ``region``, ``value``, ``low`` and ``high``.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a backend that :meth:`RegionCounts.to_frame` does not know.
+        """
+        if backend not in BACKENDS:
+            raise InvalidProblemError("backend", f"one of {', '.join(BACKENDS)}", repr(backend))
+        names = region_names(self.frame.tree)
+        columns = {
+            "level": (self.frame.tree.levels[self.nodes] + 1).tolist(),
+            "region": [names[node] for node in self.nodes.tolist()],
+            "value": self.values.tolist(),
+            "low": (self.values - self.half_widths).tolist(),
+            "high": (self.values + self.half_widths).tolist(),
+        }
+        if backend == "dict":
+            return columns
+        import narwhals as nw
+
+        return nw.from_dict(columns, backend=backend).to_native()
+
+
+def query(
+    measured: Measured,
+    *,
+    sizes: Iterable[int] | Mapping[int, int],
+    level: int | None = None,
+    regions: Sequence[Sequence[Any]] | None = None,
+    interval: Exact = "0.95",
+) -> CountAnswers:
+    r"""Answer a linear question about sizes from noisy counts: without bias, and with an interval.
+
+    Parameters
+    ----------
+    measured
+        Kept measurements: survival or direct counts.
+    sizes
+        The sizes whose groups are counted, or a whole-number weight for each size: ``{1: 1, 2: 2, ...}`` counts people.
+        The largest size stands for all larger ones too.
+    level
+        Answer for all regions of this level; the root's is 1. A leaf above it counts as well.
+    regions
+        Answer for these regions instead, each by its path.
+    interval
+        Probability, over the noise, with which each interval holds the true value.
+
+    Returns
+    -------
+    CountAnswers
+        One answer a region.
+
+    Raises
+    ------
+    InvalidProblemError
+        For sorted sizes or chains, sizes that were not counted, no weight but 0, neither or both of `level` and
+        `regions`, a region that does not exist, an interval not strictly between 0 and 1, or weights with which the
+        answer is no 64-bit integer.
+
+    Notes
+    -----
+    A region is answered from its own measurement or from the sum over the regions below it, whichever has less noise;
+    that choice depends on public scales alone. Intervals hold each by itself, not all at once. They are not cut at 0:
+    that would keep the probability, but an interval that is wholly negative would vanish.
+
+    Complexity
+    ----------
+    One convolution for each different composition of noise.
+
+    Examples
+    --------
+    >>> from discreet import PureDP, Tree
+    >>> from discreet.hierarchy.measure import measure
+    >>> from discreet.hierarchy.problem import GroupSizes
+    >>> tree = Tree.from_paths([("GA",), ("NY",)], root="US")
+    >>> data = GroupSizes.from_counts(tree, [[2, 0, 1], [1, 1, 1]], units="private")
+    >>> kept = measure(data, "survival", PureDP(200, neighbors="add-remove-person"))
+    >>> query(kept, level=2, sizes=[2, 3]).to_frame("dict")
+    {'level': [2, 2], 'region': ['GA', 'NY'], 'value': [1, 2], 'low': [1, 2], 'high': [1, 2]}
+    """
+    frame = measured.frame
+    if measured.kind not in ("survival", "direct"):
+        raise InvalidProblemError("measured", "survival or direct counts", repr(measured.kind))
+    chance = to_fraction(interval, "interval")
+    if not 0 < chance < 1:
+        raise InvalidProblemError("interval", "a probability between 0 and 1", str(chance))
+    factors, constant = _factors(measured, _weights(frame, sizes))
+    nodes = _nodes(frame, level, regions)
+    sources = _sources(measured)
+    own = _products(measured, factors, constant)
+    # One noisy value of each size and node is one noise; equal factors are equal terms.
+    shape = Counter(abs(int(factor)) for factor in factors if factor)
+    widths: dict[tuple[tuple[Fraction, int], ...], int] = {}
+    values, halves = [], []
+    for node in nodes.tolist():
+        used = sources(node)
+        value = sum(int(own[at]) for at in used)
+        scales = Counter(scale for at in used if (scale := measured.scales[at]) is not None)
+        key = tuple(sorted(scales.items()))
+        if key not in widths:
+            terms = {
+                Term(factor, scale): count * many
+                for scale, many in key
+                for factor, count in shape.items()
+            }
+            widths[key] = half_width(terms, measured.noise, chance)
+        if abs(value) + widths[key] >= _TOO_LARGE:
+            expected = "weights so small that each answer and its interval are below 2^63"
+            raise InvalidProblemError("sizes", expected, "larger ones")
+        values.append(value)
+        halves.append(widths[key])
+    return CountAnswers(
+        frame, nodes, np.array(values, dtype=np.int64), np.array(halves, dtype=np.int64), chance
+    )
+
+
+def _products(measured: Measured, factors: NDArray[np.int64], constant: int) -> NDArray[Any]:
+    """Weight the noisy values of each region and add them up, without wrapping around."""
+    values, totals = measured.values, measured.frame.group_totals
+    most = max(abs(int(values.max())), abs(int(values.min())))
+    bound = most * sum(abs(factor) for factor in factors.tolist())
+    if totals is not None:
+        bound += abs(constant) * int(totals[0])
+    exact = np.int64 if bound < _TOO_LARGE else object
+    own: NDArray[Any] = values.astype(exact) @ factors.astype(exact)
+    return own if totals is None else own + constant * totals.astype(exact)
+
+
+def _weights(frame: Frame, sizes: Iterable[int] | Mapping[int, int]) -> dict[int, int]:
+    """Read the weight of each size."""
+    given: Any = sizes
+    weights = dict(given) if hasattr(given, "keys") else dict.fromkeys(given, 1)
+    known = set(frame.sizes.tolist())
+    for size, weight in weights.items():
+        if size not in known:
+            expected = f"sizes from {frame.first_size} to {frame.max_size}"
+            raise InvalidProblemError("sizes", expected, repr(size))
+        whole = isinstance(weight, int | np.integer) and not isinstance(weight, bool)
+        if not whole or abs(weight) > _MOST:
+            raise InvalidProblemError("sizes", f"whole-number weights up to {_MOST}", repr(weight))
+    if not any(weights.values()):
+        raise InvalidProblemError("sizes", "a size that counts", "none")
+    return {int(size): int(weight) for size, weight in weights.items()}
+
+
+def _factors(measured: Measured, weights: dict[int, int]) -> tuple[NDArray[np.int64], int]:
+    """Give the factor of each noisy value of a region, and that of its public number of groups."""
+    frame = measured.frame
+    by_size = np.array([weights.get(size, 0) for size in frame.sizes.tolist()], dtype=np.int64)
+    if measured.kind == "direct":
+        return by_size, 0
+    if frame.first_size == 0:
+        return np.diff(by_size), int(by_size[0])
+    return np.diff(by_size, prepend=0), 0
+
+
+def _nodes(
+    frame: Frame, level: int | None, regions: Sequence[Sequence[Any]] | None
+) -> NDArray[np.int64]:
+    tree = frame.tree
+    if (level is None) == (regions is None):
+        raise InvalidProblemError("level, regions", "one of the two", "both or neither")
+    if regions is not None:
+        return np.array([tree.find(path) for path in regions], dtype=np.int64)
+    if level is None or isinstance(level, bool) or not 1 <= level <= tree.depth + 1:
+        raise InvalidProblemError("level", f"a level from 1 to {tree.depth + 1}", repr(level))
+    leaf = np.zeros(tree.n, dtype=bool)
+    leaf[tree.leaves] = True
+    deep = tree.levels + 1
+    return np.flatnonzero((deep == level) | (leaf & (deep < level)))
+
+
+def _sources(measured: Measured) -> Callable[[int], list[int]]:
+    """Find for each node the measured nodes whose sum estimates it with the least noise."""
+    tree = measured.frame.tree
+    variances = measured.variances()
+    best = variances.copy()
+    divided = np.zeros(tree.n, dtype=bool)
+    for node in range(tree.n - 1, -1, -1):
+        below = tree.children(node)
+        if below:
+            total = float(best[below.start : below.stop].sum())
+            divided[node] = total < variances[node]
+            best[node] = min(total, float(variances[node]))
+
+    def sources(node: int) -> list[int]:
+        if not np.isfinite(best[node]):
+            raise InvalidProblemError("regions", "regions that were measured", "another")
+        found, pending = [], [node]
+        while pending:
+            at = pending.pop()
+            if divided[at]:
+                pending.extend(tree.children(at))
+            else:
+                found.append(at)
+        return found
+
+    return sources

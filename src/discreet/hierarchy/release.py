@@ -1,0 +1,176 @@
+"""The verbs: ``release`` what a guarantee covers in one call, ``reproduce`` what has none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.outcome import Release, Unproven
+from discreet.hierarchy.measure import measure
+from discreet.hierarchy.methods import method_named, reason
+from discreet.hierarchy.plan import level_parts, plan, provenance_of, solved
+from discreet.hierarchy.problem import GroupSizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from discreet.core.budget import Budget
+    from discreet.core.exact import Exact
+    from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+    from discreet.core.randomness import UniformSource
+    from discreet.hierarchy.methods import Method
+    from discreet.hierarchy.result import RegionCounts
+
+    DPForPersons = PureDP | ZeroConcentratedDP
+
+__all__ = ["release", "reproduce"]
+
+_COMPARED = "made to be compared with published figures: no budget was charged for it"
+
+
+def release(
+    source: Any,  # noqa: ANN401 - a path, any frame that Narwhals knows, or GroupSizes
+    guarantee: DPForPersons,
+    *,
+    regions: Any = None,  # noqa: ANN401 - as for plan
+    columns: Sequence[str] | None = None,
+    unit: str | None = None,
+    size: str | None = None,
+    quantity: str | None = None,
+    person: str | None = None,
+    max_size: int | None = None,
+    max_quantity: int = 1,
+    public_units: Any = None,  # noqa: ANN401 - as for plan
+    root: Hashable = "all",
+    method: Method | str | None = None,
+    levels: Sequence[Exact] | None = None,
+    leaves_inherit: bool = True,
+    bits: UniformSource | None = None,
+    budget: Budget | None = None,
+    dataset: str | None = None,
+    keep_measurements: bool = False,
+    on_progress: Callable[[str], None] | None = None,
+) -> Release[RegionCounts]:
+    """Publish counts of groups by size for every region, under differential privacy: :func:`plan` and release.
+
+    Parameters
+    ----------
+    source
+        The private data: a path, a frame, or :class:`GroupSizes`, which carry their public facts.
+    guarantee
+        What the release has to satisfy.
+    regions, columns, unit, size, quantity, person, max_size, max_quantity, public_units, root
+        As for :func:`plan`; none of them beside :class:`GroupSizes`.
+    method, levels, leaves_inherit
+        As for :func:`plan`.
+    bits, budget, dataset, keep_measurements, on_progress
+        As for :meth:`Plan.release`.
+
+    Returns
+    -------
+    Release
+        A :class:`~discreet.hierarchy.RegionCounts` with its guarantee, certificate and provenance.
+
+    Raises
+    ------
+    InvalidProblemError, BudgetError, CertificateError
+        As :func:`plan` and :meth:`Plan.release`.
+
+    Guarantee
+    ---------
+    `guarantee`, for the counts, for the measurements, and for both together. See
+    :func:`discreet.hierarchy.measure.measure`.
+
+    Notes
+    -----
+    With public units the counts of each level sum to the public number of groups; those of a region need not sum to its
+    own, unless the method works from the bottom up (``"bottom-up-cumulative"``) or matches groups (``"kuo-h-c"``).
+
+    Examples
+    --------
+    >>> from discreet import PureDP, Tree
+    >>> from discreet.hierarchy.problem import GroupSizes
+    >>> tree = Tree.from_paths([("GA",), ("NY",)], root="US")
+    >>> data = GroupSizes.from_counts(tree, [[2, 0, 1], [1, 1, 1]], units="private")
+    >>> out = release(data, PureDP(100, neighbors="add-remove-person"))
+    >>> out.result.counts.tolist(), out.certificate.passed
+    ([[3, 1, 2], [2, 0, 1], [1, 1, 1]], True)
+    """
+    if source is None:
+        raise InvalidProblemError("source", "a path, a frame or GroupSizes", "None")
+    if isinstance(source, GroupSizes):
+        if regions is not None:
+            expected = "None beside GroupSizes, which carry their regions"
+            raise InvalidProblemError("regions", expected, type(regions).__name__)
+        regions = source.frame
+    planned = plan(
+        regions,
+        guarantee,
+        columns=columns,
+        unit=unit,
+        size=size,
+        quantity=quantity,
+        person=person,
+        max_size=max_size,
+        max_quantity=max_quantity,
+        public_units=public_units,
+        root=root,
+        method=method,
+        levels=levels,
+        leaves_inherit=leaves_inherit,
+    )
+    return planned.release(
+        source,
+        budget=budget,
+        dataset=dataset,
+        bits=bits,
+        keep_measurements=keep_measurements,
+        on_progress=on_progress,
+    )
+
+
+def reproduce(
+    data: GroupSizes,
+    guarantee: DPForPersons,
+    *,
+    method: Method | str,
+    levels: Sequence[Exact] | None = None,
+    leaves_inherit: bool = True,
+    bits: UniformSource | None = None,
+    keep_measurements: bool = False,
+    on_progress: Callable[[str], None] | None = None,
+) -> Unproven[RegionCounts]:
+    """Run a method as it was published, for comparison: its outcome is not fit for publication.
+
+    Parameters
+    ----------
+    data
+        The private data, counted: see :func:`discreet.hierarchy.from_records`.
+    levels, leaves_inherit, bits, keep_measurements, on_progress
+        As for :func:`release`.
+    guarantee
+        What the publication claims; it sets the noise.
+    method
+        Any method, also one without a valid guarantee.
+
+    Returns
+    -------
+    Unproven
+        The counts, and the reason why there is no guarantee.
+    """
+    chosen = method_named(method)
+    shares = level_parts(
+        data.frame, guarantee, method=chosen, levels=levels, leaves_inherit=leaves_inherit
+    )
+    why = reason(chosen) or _COMPARED
+    spent = guarantee
+    if hasattr(chosen, "as_published"):
+        spent, shares = chosen.as_published(data.frame, guarantee, shares)
+    measured = measure(
+        data, chosen.kind, spent, levels=shares, leaves_inherit=leaves_inherit, bits=bits
+    )
+    result = solved(chosen, measured, keep_measurements, on_progress)
+    provenance = provenance_of(chosen, measured)
+    if spent != guarantee:
+        why = f"{why}; as calibrated for {guarantee}, the noise gives no more than: {spent}"
+    return Unproven(result, why, provenance)

@@ -1,0 +1,262 @@
+"""Anonymize: read a table, search, write it generalized."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.certificate import Certificate
+from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.guarantee import KAnonymity
+from discreet.core.jit import clock
+from discreet.core.outcome import Anonymization, Provenance
+from discreet.core.randomness import is_private
+from discreet.kanonymity.candidate import SearchInterrupted, audit
+from discreet.kanonymity.losses import mean_loss
+from discreet.kanonymity.methods import METHODS
+from discreet.kanonymity.models import demand_text
+from discreet.kanonymity.search.search import search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from discreet.core.randomness import RandomBits
+    from discreet.kanonymity.candidate import Method
+    from discreet.kanonymity.demand import Demand
+    from discreet.kanonymity.models import PrivacyModel
+    from discreet.kanonymity.problem import Attribute, Problem
+    from discreet.kanonymity.search.search import Found, SearchStep
+
+__all__ = ["AnonymizationDiagnostics", "anonymize"]
+
+
+@final
+@dataclass(frozen=True)
+class AnonymizationDiagnostics:
+    """What only the curator should see: all of it is computed from the original table.
+
+    Parameters
+    ----------
+    information_loss
+        Sum over cells.
+    mean_loss
+        The same divided by rows and weights.
+    lower
+        What no k-anonymous table loses less than.
+    gap
+        ``(information_loss - lower) / information_loss``.
+    optimal
+        Whether the gap is no more than what rounding leaves open.
+    classes, smallest_class, suppressed
+        Counts of classes, of rows in the smallest, and of rows left out.
+    method
+        The method that found it.
+    seconds
+        Wall-clock time of the search, from after compilation; what `time_limit` is for.
+    steps
+        What was tried.
+    seconds_after
+        Wall-clock time of what came after it: the cells were written, and verified.
+    """
+
+    information_loss: float
+    mean_loss: float
+    lower: float
+    gap: float
+    optimal: bool
+    classes: int
+    smallest_class: int
+    suppressed: int
+    method: str
+    seconds: float
+    steps: tuple[SearchStep, ...]
+    seconds_after: float = 0.0
+
+
+def anonymize(
+    table: Any,  # noqa: ANN401 - a dataframe of any library
+    guarantee: KAnonymity,
+    *,
+    attributes: Mapping[str, Attribute] | Sequence[Attribute] | None = None,
+    loss: str = "ncp",
+    method: Method | str | None = None,
+    time_limit: float | None = None,
+    gap: float | None = None,
+    suppress: float = 0.0,
+    keep_suppressed: bool = False,
+    models: Mapping[str, Sequence[PrivacyModel]] | None = None,
+    person: str | None = None,
+    threads: int = 1,
+    on_step: Callable[[SearchStep], None] | None = None,
+    throw: bool = True,
+    bits: RandomBits | None = None,
+) -> Anonymization[Any, AnonymizationDiagnostics]:
+    """Generalize the cells of a table as little as possible, so that each equivalence class has k rows or more.
+
+    Parameters
+    ----------
+    table
+        A dataframe that Narwhals knows, such as one of Polars, pandas or PyArrow.
+    guarantee
+        k, and the columns that an adversary may know.
+    attributes
+        What kind of column some of these are; see :class:`Numeric`, :class:`Categorical` and :class:`Taxonomy`. Others
+        are numeric where they hold numbers, and else sets of values.
+    loss
+        Name of the information loss; see :class:`Problem`.
+    method, time_limit, gap, suppress, threads, on_step
+        As for :func:`~discreet.kanonymity.search.search.search`.
+    keep_suppressed
+        Whether suppressed rows stay, with ``*`` in all quasi-identifiers, where there are k of them or more; fewer are
+        left out.
+    models
+        For sensitive columns what each class must hold: the records of :mod:`discreet.kanonymity.models` for distinct,
+        entropy and recursive diversity and for the greatest frequency, which with k is (alpha, k)-anonymity.
+    person
+        A column that tells persons apart: each class then has rows of k persons. It is left out of the table that is
+        returned, where it would link the rows of a person, and so their classes.
+    throw
+        Whether to raise when a `gap` was asked for and not reached.
+    bits
+        Where the keys come from by which rows are shuffled: the operating system by default.
+
+    Returns
+    -------
+    Anonymization
+        The table, of the kind that was given, with the same columns and its rows shuffled. Cells of quasi-identifiers
+        are text. `diagnostics` are for the curator.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a column that is not there, a value that is not in its taxonomy or bounds, or options that make no sense.
+    InfeasibleError
+        When there are fewer than k rows, or all rows as one class do not hold what is asked.
+    CertificateError
+        When the published cells are not shared by k rows, or a class fails a model: a bug, and never returned.
+    LimitReachedError
+        With `throw`, when `gap` was not reached; ``best`` is the anonymization.
+    SearchInterrupted
+        On Ctrl-C; a ``KeyboardInterrupt`` whose ``best`` is the anonymization by then, or ``None``.
+
+    Guarantee
+    ---------
+    k-anonymity of the returned table in the quasi-identifiers, counted on its cells by
+    :func:`~discreet.kanonymity.verify.verify`; the models and persons likewise. It is no differential privacy: without
+    models a class may share a sensitive value. Who knows that the search merges only as far as a model demands may
+    conclude that a finer table would have failed it, and from that what rows hold (the minimality attack); no model
+    here protects against it.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": [50, 20, 40, 21, 60], "ill": ["yes", "no", "no", "no", "yes"]})
+    >>> made = anonymize(people, KAnonymity(2, ("age",)))
+    >>> made, sorted(made.table["age"].to_list())
+    (Anonymization(2-anonymous in age, certified), ['[20, 21]', '[20, 21]', '[40, 60]', '[40, 60]', '[40, 60]'])
+    >>> made.diagnostics.optimal
+    True
+    """
+    from discreet.kanonymity.cells import publish, read_problem
+    from discreet.kanonymity.verify import verify
+    from discreet.tables.frames import without
+
+    claim: object = guarantee
+    if not isinstance(claim, KAnonymity):
+        raise InvalidProblemError("guarantee", "a KAnonymity", type(guarantee).__name__)
+    method = METHODS.resolve(method, optional=True)
+    problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
+    demands = _demands(table, guarantee, models or {}, person)
+    parameters = {
+        "k": guarantee.k,
+        "loss": loss,
+        "method": None if method is None else repr(method),
+        "suppress": suppress,
+    }
+    if models:
+        parameters["models"] = [
+            demand_text(name, model) for name, asked in models.items() for model in asked
+        ]
+    if person is not None:
+        parameters["persons"] = guarantee.k
+
+    def write(found: Found) -> Anonymization[Any, AnonymizationDiagnostics]:
+        began = clock()
+        keep = guarantee.k if keep_suppressed else None
+        published = publish(table, problem, found.labels, bits, keep=keep)
+        counted = audit(found.labels, guarantee.k, suppress=int(suppress * problem.n))
+        checked = verify(published, guarantee, models=models, person=person)
+        # The first check of the labels is made anew on what is published.
+        certificate = Certificate((*checked.checks, *counted.checks[1:]))
+        certificate.raise_for_failure()
+        return Anonymization(
+            published if person is None else without(published, person),
+            guarantee,
+            certificate,
+            # What was tried depends on the rows, and so stands with the diagnostics.
+            Provenance("anonymize", parameters, seeded=not is_private(bits)),
+            _diagnose(problem, found, clock() - began),
+        )
+
+    try:
+        found = search(
+            problem,
+            guarantee.k,
+            method=method,
+            time_limit=time_limit,
+            gap=gap,
+            suppress=suppress,
+            demands=demands,
+            threads=threads,
+            on_step=on_step,
+        )
+    except SearchInterrupted as interrupt:
+        raise SearchInterrupted(interrupt.best and write(interrupt.best)) from None
+    made = write(found)
+    if throw and gap is not None and found.gap > gap:
+        raise LimitReachedError("the gap that was asked for was not reached", made)
+    return made
+
+
+def _demands(
+    table: Any,  # noqa: ANN401 - as above
+    guarantee: KAnonymity,
+    models: Mapping[str, Sequence[PrivacyModel]],
+    person: str | None,
+) -> tuple[Demand, ...]:
+    """State what is asked of sensitive columns, their values numbered in order."""
+    from discreet.kanonymity.demand import Demand
+    from discreet.kanonymity.models import DistinctDiversity
+    from discreet.kanonymity.verify import cells
+
+    asked = [(name, model) for name, listed in models.items() for model in listed]
+    if person is not None:
+        # k persons in a class are k different values of their column.
+        asked.append((person, DistinctDiversity(guarantee.k)))
+    found = []
+    for name, model in asked:
+        if name in guarantee.quasi_identifiers:
+            raise InvalidProblemError("models", "columns that are no quasi-identifiers", repr(name))
+        codes = np.unique(cells(table, name), return_inverse=True)[1]
+        found.append(Demand(name, model, codes))
+    return tuple(found)
+
+
+def _diagnose(problem: Problem, found: Found, seconds: float) -> AnonymizationDiagnostics:
+    sizes = np.bincount(found.labels[found.labels >= 0])
+    return AnonymizationDiagnostics(
+        information_loss=found.loss,
+        mean_loss=mean_loss(problem, found.labels),
+        lower=found.lower,
+        gap=found.gap,
+        optimal=found.optimal,
+        classes=len(sizes),
+        smallest_class=int(sizes.min(initial=problem.n)),
+        suppressed=int((found.labels < 0).sum()),
+        method=found.method,
+        seconds=found.seconds,
+        steps=found.steps,
+        seconds_after=seconds,
+    )

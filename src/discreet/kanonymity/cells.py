@@ -1,0 +1,191 @@
+"""Between dataframes and problems: columns in, a published table of the same kind out.
+
+Cells are published as text: an interval as ``[20, 30]``, a set as its sorted values between bars, ``F|M``, without
+their multiplicities, a taxonomy's node by its label. A cell that covers one value keeps it. In a set, a bar or a
+backslash within a value stands behind a backslash. Rows are shuffled by keys of 128 bits from the operating system,
+since their order would tell about ranks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.randomness import SystemBits
+from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
+from discreet.kanonymity.problem.native import Beyond, values_of_column
+from discreet.tables.frames import rebuilt
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.core.randomness import RandomBits
+    from discreet.kanonymity.problem import Attribute, CodedColumn
+
+__all__ = ["publish", "read_problem", "values_of"]
+
+
+def read_problem(
+    table: Any,  # noqa: ANN401 - a dataframe of any library
+    names: Sequence[str],
+    attributes: Mapping[str, Attribute] | Sequence[Attribute] | None,
+    loss: str,
+) -> Problem:
+    """Code the quasi-identifiers of a table.
+
+    Parameters
+    ----------
+    table
+        A dataframe that Narwhals knows.
+    names
+        The quasi-identifiers.
+    attributes
+        What kind of column some of them are. Columns of numbers are numeric by default, others sets of values.
+    loss
+        See :class:`Problem`.
+    """
+    frame = nw.from_native(table, eager_only=True)
+    given = attributes or {}
+    listed = given.values() if hasattr(given, "values") else given
+    stated = {attribute.name: attribute for attribute in listed}
+    for name in stated:
+        if name not in names:
+            raise InvalidProblemError("attributes", "quasi-identifiers", repr(name))
+    for name in names:
+        if name not in frame.columns:
+            raise InvalidProblemError("quasi_identifiers", "columns of the table", repr(name))
+    chosen = [
+        stated.get(name) or (Numeric(name) if frame[name].dtype.is_numeric() else Categorical(name))
+        for name in names
+    ]
+    columns = {attribute.name: values_of(frame[attribute.name], attribute) for attribute in chosen}
+    return Problem.from_columns(columns, chosen, loss=loss)
+
+
+def values_of(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
+    """Take a column as its kind of attribute needs it.
+
+    Text stands for numbers where the column is declared numeric, and numbers for text where a taxonomy has text at its
+    leaves. Empty text is a missing value.
+
+    Raises
+    ------
+    InvalidProblemError
+        For text that is no number in a numeric column, or a moment outside of the years 1 to 9999, named by its
+        position.
+    """
+    if series.dtype.is_temporal():
+        return _moments(series, attribute)
+    text = series.dtype in (nw.String, nw.Categorical, nw.Enum)
+    pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
+    values: list[Any] = [None if missing else value for value, missing in pairs]
+    if isinstance(attribute, Taxonomy) and not text:
+        labels = [attribute.tree.labels[leaf] for leaf in attribute.tree.leaves.tolist()]
+        if all(isinstance(label, str) for label in labels):
+            return [None if value is None else str(value) for value in values]
+    if not text:
+        return values
+    values = [None if value is None or not value.strip() else value for value in values]
+    return _numbers(attribute.name, values) if isinstance(attribute, Numeric) else values
+
+
+def _moments(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
+    """Take moments, those that are finer than a microsecond as text that says all of them."""
+    found = values_of_column(series, attribute.name)
+    values = found.of_rows(found.values)
+    beyond = next((row for row, value in enumerate(values) if isinstance(value, Beyond)), None)
+    if beyond is not None:
+        expected = "dates and times from year 1 to 9999; mend the row or leave the column out"
+        raise InvalidProblemError(attribute.name, expected, f"another in row {beyond}")
+    if isinstance(attribute, Taxonomy):
+        return [None if value is None else str(value) for value in values]
+    return values
+
+
+def _numbers(name: str, values: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for row, value in enumerate(values):
+        try:
+            found.append(None if value is None else float(value))
+        except ValueError:
+            raise InvalidProblemError(name, "numbers", f"something else in row {row}") from None
+    return found
+
+
+def publish(
+    table: Any,  # noqa: ANN401 - a dataframe of any library
+    problem: Problem,
+    labels: NDArray[np.int32],
+    bits: RandomBits | None = None,
+    *,
+    keep: int | None = None,
+) -> Any:  # noqa: ANN401 - the same kind
+    """Write the generalized table: same columns, suppressed rows left out, rows shuffled.
+
+    Parameters
+    ----------
+    table
+        What :func:`read_problem` was given.
+    problem
+        What it gave.
+    labels
+        Classes; -1 for suppressed rows.
+    bits
+        Where the keys of the shuffle come from; the operating system by default.
+    keep
+        Keep suppressed rows, as ``*``, if there are so many of them or more; ``None`` for never.
+    """
+    kept = labels >= 0
+    if keep is not None and int((~kept).sum()) >= keep:
+        kept = np.ones(len(labels), dtype=bool)
+    rows = shuffled(np.flatnonzero(kept), SystemBits() if bits is None else bits)
+    texts = {}
+    for place, column in enumerate(problem.columns):
+        # A suppressed row has label -1: the last entry.
+        cells = [*cells_of(problem, labels, place), "*"]
+        texts[column.name] = [cells[label] for label in labels[rows].tolist()]
+    return rebuilt(table, texts, rows)
+
+
+def cells_of(problem: Problem, labels: NDArray[np.int32], j: int) -> list[str]:
+    """Give what each class publishes in a column."""
+    column, kept = problem.columns[j], labels >= 0
+    if column.is_set:
+        pairs = np.unique(np.stack([labels[kept], problem.codes[kept, j]]), axis=1)
+        found: list[list[Hashable]] = [[] for _ in range(int(labels.max()) + 1)]
+        for label, code in pairs.T.tolist():
+            found[label].append(column.domain[code])
+        return ["|".join(sorted(_escaped(text_of(value)) for value in values)) for values in found]
+    boxes = problem.boxes(labels)
+    spans = zip(boxes.lo[:, j].tolist(), boxes.hi[:, j].tolist(), strict=True)
+    return [_span_text(column, lo, hi) for lo, hi in spans]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("|", r"\|")
+
+
+def text_of(value: Hashable) -> str:
+    """Write a value; a missing one is empty."""
+    return "" if value is None else str(value)
+
+
+def _span_text(column: CodedColumn, lo: int, hi: int) -> str:
+    if lo == hi:
+        return text_of(column.domain[lo])
+    if not isinstance(column.attribute, Numeric):
+        return text_of(column.node(lo, hi))
+    if column.domain[hi] is None:
+        return "*"
+    return f"[{column.domain[lo]}, {column.domain[hi]}]"
+
+
+def shuffled(rows: NDArray[np.int64], bits: RandomBits) -> NDArray[np.int64]:
+    """Order rows by keys of 128 bits."""
+    high, low = bits.randranges(2**64, len(rows)), bits.randranges(2**64, len(rows))
+    return rows[np.lexsort([low, high])]

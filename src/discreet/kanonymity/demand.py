@@ -1,0 +1,238 @@
+"""What is asked of a sensitive column, with the codes of its values: exact to decide, and as arrays for kernels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, final
+
+import numpy as np
+
+from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.core.exact import to_fraction
+from discreet.kanonymity.models import (
+    AlphaFrequency,
+    Closeness,
+    DistinctDiversity,
+    EntropyDiversity,
+    PrivacyModel,
+    RecursiveDiversity,
+    counts_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["DISTINCT", "Demand", "Wanted", "failing_classes", "require_whole", "wanted_of"]
+
+DISTINCT, ENTROPY, RECURSIVE, ALPHA, CLOSE, CLOSE_ORDERED = 0, 1, 2, 3, 4, 5
+"""Kinds of models, as :class:`Wanted` writes them."""
+
+AT_ONCE = 2_000_000
+"""Counts of classes that are held at once."""
+
+MOST_MARKS = 100_000_000
+"""Pairs of a class and a value up to which each has a mark; beyond, those that occur are sorted."""
+
+MARGIN = 1e-9
+"""What kernels add to a least entropy: far more than their rounding, so that what they accept holds exactly."""
+
+_LARGEST = 2**31
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Demand:
+    """A model, and the sensitive values that it is about.
+
+    Parameters
+    ----------
+    name
+        The column.
+    model
+        A record of :mod:`discreet.kanonymity.models` that merging keeps: distinct, entropy or recursive diversity,
+        the greatest frequency, or closeness. That two close classes are close together follows from the convexity of
+        the earth mover's distance [LLV07]_.
+    codes
+        ``(n,)`` codes 0, 1, ... of its values, private.
+    whole
+        Rows of the table with each code, to which classes must be close; default: counted from the codes.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another model, or codes below 0.
+
+    Examples
+    --------
+    >>> demand = Demand("ill", DistinctDiversity(2), np.array([0, 1, 1]))
+    >>> demand
+    Demand(ill: DistinctDiversity(l=2))
+    >>> failing_classes([demand], np.array([0, 0, 1])).tolist()
+    [False, True]
+    """
+
+    name: str
+    model: PrivacyModel
+    codes: NDArray[np.int64]
+    whole: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        known = (DistinctDiversity, EntropyDiversity, RecursiveDiversity, AlphaFrequency, Closeness)
+        if not isinstance(self.model, known):
+            expected = "distinct, entropy or recursive diversity, a greatest frequency or closeness"
+            raise InvalidProblemError(self.name, expected, type(self.model).__name__)
+        codes = np.array(self.codes, dtype=np.int64)
+        if codes.ndim != 1 or (codes < 0).any():
+            raise InvalidProblemError(self.name, "codes 0, 1, ... of a column", "others")
+        codes.setflags(write=False)
+        object.__setattr__(self, "codes", codes)
+        if isinstance(self.model, Closeness) and self.whole is None:
+            whole = self.model.whole or tuple(np.bincount(codes).tolist())
+            object.__setattr__(self, "whole", whole)
+
+    def __repr__(self) -> str:
+        return f"Demand({self.name}: {self.model!r})"
+
+    @property
+    def width(self) -> int:
+        """How many codes there are."""
+        return int(self.codes.max(initial=0)) + 1 if self.whole is None else len(self.whole)
+
+    def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mark the classes that fail, of which the values are counted in the rows of a table."""
+        if isinstance(self.model, Closeness):
+            return replace(self.model, whole=self.whole).failing(counts)
+        return self.model.failing(counts)
+
+
+class Wanted(NamedTuple):
+    """Demands as flat arrays: row q of each is one of them.
+
+    ``a[q] / b[q]`` is a share, a factor or a distance, ``least[q]`` the l, or by how much distances are multiplied,
+    ``level[q]`` the least entropy; ``counts[q, v]`` says whether value v counts, and ``whole[q, v]`` how many rows of
+    the table have it, where classes must be close to the table; ``tally`` is room for counts, all 0 between uses,
+    ``seen`` for the values that were met.
+    """
+
+    codes: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    least: NDArray[np.int64]
+    level: NDArray[np.float64]
+    counts: NDArray[np.bool_]
+    tally: NDArray[np.int64]
+    seen: NDArray[np.int64]
+    whole: NDArray[np.int64]
+
+
+def wanted_of(demands: Sequence[Demand]) -> Wanted:
+    """Write demands as flat arrays.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a share with a numerator or denominator beyond 2^31, or one for which 64 bits do not hold what is compared.
+    """
+    rows: list[tuple[int, int, int, int, float]] = []
+    width = max(demand.width for demand in demands)
+    whole_table = np.zeros((len(demands), width), dtype=np.int64)
+    counts = np.ones((len(demands), width), dtype=np.bool_)
+    for q, demand in enumerate(demands):
+        match demand.model:
+            case DistinctDiversity(least):
+                rows.append((DISTINCT, 0, 1, least, 0.0))
+            case EntropyDiversity(least_entropy):
+                rows.append((ENTROPY, 0, 1, 0, math.log(to_fraction(least_entropy, "l")) + MARGIN))
+            case RecursiveDiversity(factor, least):
+                rows.append((RECURSIVE, *to_fraction(factor, "c").as_integer_ratio(), least, 0.0))
+            case AlphaFrequency(alpha, values):
+                rows.append((ALPHA, *to_fraction(alpha, "alpha").as_integer_ratio(), 0, 0.0))
+                if values is not None:
+                    counts[q] = np.isin(np.arange(width), values)
+            case Closeness(most, ordered):
+                whole = demand.whole or ()
+                whole_table[q, : len(whole)] = whole
+                times = max(1, len(whole) - 1) if ordered else 2
+                share = to_fraction(most, "t").as_integer_ratio()
+                rows.append((CLOSE_ORDERED if ordered else CLOSE, *share, times, 0.0))
+                if 2 * times * sum(whole) ** 2 * max(share) >= 2**63:
+                    raise InvalidProblemError(demand.name, "a distance of small integers", most)
+        if max(rows[-1][1:3]) >= _LARGEST:
+            raise InvalidProblemError(demand.name, "a share of small integers", repr(demand.model))
+    flat = np.array([row[:4] for row in rows], dtype=np.int64).T.copy()
+    return Wanted(
+        np.stack([demand.codes for demand in demands]),
+        flat[0],
+        flat[1],
+        flat[2],
+        flat[3],
+        np.array([row[4] for row in rows]),
+        counts,
+        np.zeros(width, dtype=np.int64),
+        np.empty(width, dtype=np.int64),
+        whole_table,
+    )
+
+
+def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Mark the classes that fail one of the demands, exactly.
+
+    Parameters
+    ----------
+    demands
+        What is asked.
+    labels
+        ``(n,)`` classes 0, 1, ... without gaps.
+    """
+    labels = np.asarray(labels, dtype=np.int64)
+    n_classes = int(labels.max(initial=-1)) + 1
+    found = np.zeros(n_classes, dtype=np.bool_)
+    order = first = np.empty(0, dtype=np.int64)
+    for demand in demands:
+        width = demand.width
+        if isinstance(demand.model, DistinctDiversity):
+            found |= _different(labels * width + demand.codes, n_classes, width) < demand.model.l
+            continue
+        if not len(first):
+            order = np.argsort(labels, kind="stable")
+            first = np.searchsorted(labels[order], np.arange(n_classes + 1))
+        step = max(1, AT_ONCE // width)
+        for low in range(0, n_classes, step):
+            high = min(low + step, n_classes)
+            rows = order[first[low] : first[high]]
+            counts = counts_of(labels[rows] - low, demand.codes[rows], width)
+            found[low:high] |= demand.failing(counts)
+    return found
+
+
+def _different(pairs: NDArray[np.int64], n_classes: int, width: int) -> NDArray[np.int64]:
+    """Count the different values of each class; a pair is ``class * width + value``."""
+    if n_classes * width > MOST_MARKS:
+        return np.bincount(np.unique(pairs) // width, minlength=n_classes)
+    there = np.zeros(n_classes * width, dtype=bool)
+    there[pairs] = True
+    return np.asarray(there.reshape(n_classes, width).sum(axis=1), dtype=np.int64)
+
+
+def require_whole(demands: Sequence[Demand], n: int) -> None:
+    """Refuse demands that the whole table as one class fails: then no partition holds them, since merging keeps them.
+
+    Raises
+    ------
+    InfeasibleError
+        When it does.
+    InvalidProblemError
+        For a column of another length.
+    """
+    for demand in demands:
+        if len(demand.codes) != n:
+            raise InvalidProblemError(demand.name, f"{n} values", len(demand.codes))
+        if failing_classes([demand], np.zeros(n, dtype=np.int64)).any():
+            message = (
+                f"no table holds {demand.model!r} of {demand.name}: all rows as one class fail it"
+            )
+            raise InfeasibleError(message)

@@ -1,1 +1,0 @@
-"""Compiled: what a class holds; classes grown and rows exchanged under it."""

@@ -1,0 +1,1 @@
+"""The optimum by set partitioning: columns, cuts, branch and bound, exact prices of classes."""

@@ -1,0 +1,230 @@
+r"""Column generation: the linear relaxation of set partitioning, by its dual, with multipliers smoothed.
+
+.. math:: \max_{\pi,\, \mu \ge 0} \sum_i \pi_i - \lfloor n/k \rfloor\, \mu
+    \quad\text{subject to}\quad \sum_{i \in S} \pi_i - \mu \le c(S)\ \text{for all classes } S.
+
+The multiplier :math:`\mu` stands for there being at most :math:`\lfloor n/k \rfloor` classes. Only some classes are
+written as rows of the program. Pricing finds others that are violated, at a point between the best multipliers so far
+and those of the program [PSU18]_, and bounds what every partition loses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import LimitReachedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from discreet.core.lp import LinearModel
+    from discreet.kanonymity.candidate import SearchLimits
+    from discreet.kanonymity.exact.pricing import Pricer, Pricing
+
+__all__ = ["Pool", "Relaxed", "incidence", "relax"]
+
+CONVERGED = 1e-10
+"""Relative distance of bound and relaxation at which they count as equal."""
+
+SHARE = 10
+"""One search for classes takes about this part of the time that is left, at most."""
+
+MOST_ROWS = 12
+"""Classes that the program keeps, for each row of the table."""
+
+
+@final
+class Pool:
+    """Different classes with their costs."""
+
+    def __init__(self, largest: int) -> None:
+        self.classes = np.empty((0, largest), dtype=np.int32)
+        self.costs = np.empty(0)
+        self._known: set[bytes] = set()
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+    def add(
+        self, classes: NDArray[np.int32], costs: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Add classes, rows rising and padded with -1; give back those that are new."""
+        new = []
+        for at, one in enumerate(classes):
+            key = one.tobytes()
+            if key not in self._known:
+                self._known.add(key)
+                new.append(at)
+        added, prices = classes[new], costs[new]
+        self.classes = np.concatenate([self.classes, added])
+        self.costs = np.concatenate([self.costs, prices])
+        return added, prices
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """The relaxation, as far as it was solved.
+
+    Parameters
+    ----------
+    pi
+        ``(n,)`` the multipliers of the best bound.
+    mu
+        That of the number of classes. The bound counts no class for more than -`mu`.
+    lower
+        The bound, rounded down.
+    objective
+        The program's last value; with `lower` equal to it, the relaxation's.
+    rounds
+        How often classes were priced.
+    """
+
+    pi: NDArray[np.float64]
+    mu: float
+    lower: float
+    objective: float
+    rounds: int
+
+
+def incidence(classes: NDArray[np.int32], n: int) -> csr_array[np.float64]:
+    """Write classes as a sparse matrix of zeros and ones, one row for each."""
+    from scipy import sparse
+
+    member = classes >= 0
+    first = np.concatenate([[0], np.cumsum(member.sum(axis=1))])
+    return sparse.csr_array(
+        (np.ones(int(first[-1])), classes[member], first), shape=(len(classes), n)
+    )
+
+
+def relax(
+    pricer: Pricer,
+    pool: Pool,
+    shares: NDArray[np.float64],
+    upper: float,
+    limits: SearchLimits,
+    *,
+    smoothing: float = 0.5,
+    each: int = 4,
+    budget: int = 200_000,
+    on_round: Callable[[int, float, float], None] | None = None,
+) -> Relaxed:
+    """Solve the relaxation.
+
+    Parameters
+    ----------
+    pricer
+        Searches the table.
+    pool
+        Classes to start from, a partition among them; what is found is added.
+    shares
+        ``(n,)`` multipliers to start from, such as what each row loses in a good partition.
+    upper
+        The loss of a partition: there is no need to go on once the bound is there.
+    limits
+        When to stop.
+    smoothing
+        Weight of the best multipliers so far against those of the program, in [0, 1).
+    each
+        Classes for each root and round, at most.
+    budget
+        Boxes looked at for each root and round, at most.
+    on_round
+        Called with the round, the program's value and the bound.
+    """
+    from discreet.core.lp import LinearModel, LinearProgram
+
+    n, most = pricer.n, pricer.n // pricer.k
+    reach = 2.0 * (2 * pricer.k - 1) * pricer.scale
+    centre = np.append(shares, 0.0)
+
+    def priced(at: NDArray[np.float64]) -> Pricing:
+        share = limits.left / SHARE
+        return pricer.price(
+            at[:n], below=-float(at[n]), each=each, budget=budget, seconds=share, limits=limits
+        )
+
+    found = priced(centre)
+    lower = found.lower
+    pool.add(found.classes, found.costs)
+    start = LinearProgram(
+        np.append(-np.ones(n), float(most)),
+        _rows(pool.classes, n),
+        row_upper=pool.costs,
+        lower=np.append(np.full(n, -reach), 0.0),
+        upper=reach,
+    )
+    model, held = LinearModel(start), len(pool)
+    objective, rounds, alpha = np.inf, 1, smoothing
+    while limits.left > 0 and not _close(lower, upper, limits.gap):
+        try:
+            solved = model.solve(time_limit=_seconds(limits), threads=1, tolerance=1e-9)
+        except LimitReachedError:
+            break
+        pi, objective = solved.x, -solved.objective
+        at = alpha * centre + (1 - alpha) * pi
+        found = priced(at)
+        rounds += 1
+        if found.lower > lower:
+            lower, centre = found.lower, at
+        if on_round is not None:
+            on_round(rounds, objective, lower)
+        if _close(lower, objective, CONVERGED):
+            break
+        fresh, prices = pool.add(found.classes, found.costs)
+        if not len(fresh):
+            if alpha == 0:
+                break
+            alpha = alpha / 2 if alpha > 0.05 else 0.0
+            continue
+        if held > MOST_ROWS * n:
+            model, held = _trimmed(model, pi)
+        model.add_rows(_rows(fresh, n), -np.inf, prices)
+        held += len(fresh)
+    return Relaxed(centre[:n], float(centre[n]), lower, objective, rounds)
+
+
+def _rows(classes: NDArray[np.int32], n: int) -> csr_array[np.float64]:
+    """Write classes as rows of the dual program."""
+    from scipy import sparse
+
+    number = sparse.csr_array(np.full((len(classes), 1), -1.0))
+    return sparse.csr_array(sparse.hstack((incidence(classes, n), number)))
+
+
+def _seconds(limits: SearchLimits) -> float | None:
+    return None if limits.left == float("inf") else limits.left
+
+
+def _close(lower: float, upper: float, gap: float) -> bool:
+    return upper - lower <= max(gap, CONVERGED) * abs(upper)
+
+
+def _trimmed(model: LinearModel, pi: NDArray[np.float64]) -> tuple[LinearModel, int]:
+    """Drop the rows that are far from being violated; the basis is kept."""
+    from discreet.core.lp import Basis, LinearModel, LinearProgram
+
+    old, basis = model.program, model.basis
+    slack = old.row_upper - old.matrix @ pi
+    keep = np.zeros(old.n_rows, dtype=bool)
+    keep[np.argsort(slack, kind="stable")[: 4 * old.n_variables]] = True
+    if basis is not None:
+        keep |= basis.rows != 1
+    program = LinearProgram(
+        old.cost,
+        old.matrix[keep],
+        row_upper=old.row_upper[keep],
+        lower=old.lower,
+        upper=old.upper,
+    )
+    made = LinearModel(program)
+    if basis is not None:
+        made.basis = Basis(basis.columns, basis.rows[keep])
+    return made, int(keep.sum())

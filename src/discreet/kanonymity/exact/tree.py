@@ -1,0 +1,380 @@
+r"""Branch and bound over listed classes, with subset-row cuts; every bound is a formula, evaluated and rounded down.
+
+The linear program covers each row once,
+
+.. math:: \min \sum_S c(S)\, x_S \quad\text{subject to}\quad \sum_{S \ni i} x_S = 1,\qquad x \ge 0,
+
+and is strengthened: there are at most :math:`\lfloor n/k \rfloor` classes, and the subset-row cuts of
+:mod:`~discreet.kanonymity.exact.cuts` hold. A fractional solution has two rows that are together in some classes
+and apart in others; the two branches demand one and the other [RF81]_. Each is left when the bound for its multipliers
+says that it holds nothing better. The solver is asked for multipliers alone and not believed: where the program fails,
+the branch keeps the bound of its parent.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.kanonymity.exact.columns import incidence
+from discreet.kanonymity.exact.cuts import NO_CUTS, half, rows_of, violated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from discreet.core.lp import LinearModel, LPSolution
+    from discreet.kanonymity.candidate import SearchLimits
+
+__all__ = ["Listed", "Settled", "settle"]
+
+CLOSE = 5e-10
+"""Relative distance of a bound to the best loss at which a branch is left."""
+
+WHOLE = 1e-6
+"""Distance from an integer that counts as none."""
+
+LOOKED_AT = 10
+"""Pairs that a branch chooses from."""
+
+LEARNED = 5
+"""Pairs among them whose branches are solved to see how they rise."""
+
+NEARLY = 0.85
+"""What a dive takes for whole."""
+
+STEPS = 20
+"""Each step of a dive covers at least this part of the rows that are left."""
+
+TAIL = 0.003
+"""Part of the gap that a round of cuts has to close for another to follow."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Classes such that every partition at most as bad as the incumbent consists of some of them.
+
+    Parameters
+    ----------
+    classes
+        ``(n_classes, 2k - 1)`` rows, padded with -1.
+    costs
+        ``(n_classes,)`` what they lose.
+    n, k
+        Rows of the table, least class size.
+    scale
+        Sum of all weights: no cell costs more.
+    """
+
+    classes: NDArray[np.int32]
+    costs: NDArray[np.float64]
+    n: int
+    k: int
+    scale: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """What the search of branches gave.
+
+    Parameters
+    ----------
+    chosen
+        Indices of the classes of the best partition; ``None`` where the incumbent stands.
+    loss
+        What it loses.
+    lower
+        What no partition of listed classes loses less than; never more than `loss`.
+    branches
+        Branches looked at.
+    dived
+        ``(n_dived, 2k - 1)`` classes that a dive into the program chose; they share no row, and may leave some out.
+    cuts
+        ``(n_cuts, 7)`` an odd number of rows for each cut, padded with -1; they hold for other lists as well.
+    """
+
+    chosen: NDArray[np.int64] | None
+    loss: float
+    lower: float
+    branches: int
+    dived: NDArray[np.int32]
+    cuts: NDArray[np.int32]
+
+
+@dataclass(order=True)
+class _Branch:
+    bound: float
+    number: int
+    kept: NDArray[np.bool_] = field(compare=False)
+
+
+def settle(
+    listed: Listed,
+    upper: float,
+    limits: SearchLimits,
+    *,
+    reach: float = math.inf,
+    dive: bool = True,
+    cuts: NDArray[np.int32] | None = None,
+    on_branch: Callable[[int, float, float], None] | None = None,
+) -> Settled:
+    """Find the best partition of listed classes, or prove that none is better than the incumbent.
+
+    Parameters
+    ----------
+    listed
+        The classes.
+    upper
+        What a partition has to lose less than, such as the incumbent's loss.
+    limits
+        When to stop; the bound is then that of the branches left open.
+    reach
+        Bound at which to stop: partitions that lose more may have classes that are not listed.
+    dive
+        Whether to dive where the first branch has no whole solution.
+    cuts
+        Cuts to start with.
+    on_branch
+        Called with the number of branches looked at, the best loss and the bound of the last.
+    """
+    program = _Program(listed, upper, NO_CUTS if cuts is None else cuts)
+    open_ = [_Branch(-math.inf, 0, np.ones(len(listed.costs), dtype=bool))]
+    chosen: NDArray[np.int64] | None = None
+    closed, number, looked = math.inf, 0, 0
+    dived = listed.classes[:0]
+    while open_ and open_[0].bound < min(_enough(upper), reach) and limits.left > 0:
+        branch = heapq.heappop(open_)
+        point = program.relax(branch, upper, limits, rounds=5 if looked else 1000)
+        looked += 1
+        if on_branch is not None:
+            on_branch(looked, upper, point.bound)
+        if point.bound >= _enough(upper) or point.x is None:
+            # Without a point there were no multipliers or no time; the bound is what is known.
+            closed = min(closed, point.bound)
+            continue
+        pair = program.pair(point, upper, limits)
+        if pair is None:
+            whole = np.flatnonzero(point.x > 0.5)
+            if program.is_partition(whole) and program.loss_of(whole) < upper:
+                chosen, upper = program.index[whole], program.loss_of(whole)
+                useful = program.forget(upper)
+                for other in open_:
+                    other.kept = other.kept[useful]
+            closed = min(closed, point.bound)
+            continue
+        if dive and branch.number == 0:
+            dived = program.dive(point, limits)
+        first, second = (program.holding(row) for row in pair)
+        for side in (first == second, ~(first & second)):
+            number += 1
+            heapq.heappush(open_, _Branch(point.bound, number, point.kept & side))
+    lower = min([closed, upper, *(branch.bound for branch in open_)])
+    return Settled(chosen, upper, lower, looked, dived, program.cuts)
+
+
+def _enough(upper: float) -> float:
+    return upper - CLOSE * abs(upper)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Point:
+    bound: float
+    kept: NDArray[np.bool_]
+    x: NDArray[np.float64] | None
+
+
+@final
+class _Program:
+    """The linear program with its cuts. Each row has a column of its own besides, which costs the incumbent's loss."""
+
+    def __init__(self, listed: Listed, upper: float, cuts: NDArray[np.int32]) -> None:
+        self.listed, self.price = listed, max(upper, listed.scale)
+        self.index = np.arange(len(listed.costs))
+        self.classes, self.costs = listed.classes, listed.costs
+        self.cuts = cuts
+        self.root = (-math.inf, np.zeros(len(self.costs)))
+        self.rises: dict[tuple[int, int], float] = {}
+        self.model = self._built()
+
+    def _built(self) -> LinearModel:
+        from scipy import sparse
+
+        from discreet.core.lp import LinearModel, LinearProgram
+
+        n = self.listed.n
+        cover = sparse.hstack([incidence(self.classes, n).T, sparse.eye_array(n)])
+        all_ = sparse.csr_array(np.append(np.ones(len(self.costs)), np.zeros(n))[None, :])
+        rows = sparse.vstack([cover, all_, rows_of(self.cuts, self.classes, n)])
+        low = np.concatenate([np.ones(n), np.full(1 + len(self.cuts), -np.inf)])
+        high = np.concatenate([np.ones(n), self._most(self.cuts)])
+        cost = np.concatenate([self.costs, np.full(n, self.price)])
+        return LinearModel(LinearProgram(cost, rows, row_lower=low, row_upper=high))
+
+    def _most(self, cuts: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Give the right-hand sides: of the number of classes, and of cuts."""
+        return np.append(self.listed.n // self.listed.k, half(cuts)).astype(np.float64)
+
+    def relax(self, branch: _Branch, upper: float, limits: SearchLimits, rounds: int) -> _Point:
+        """Solve a branch, cutting off what is no partition, as long as that helps."""
+        bound, kept, x = branch.bound, branch.kept, None
+        for _ in range(rounds):
+            solution = self._solved(kept, limits)
+            if solution is None or solution.row_duals is None:
+                return _Point(bound, kept, None)
+            x = solution.x[: len(self.costs)]
+            value, reduced = self._formula(solution.row_duals, kept)
+            if branch.number == 0 and value > self.root[0]:
+                self.root = value, reduced
+            gained, bound = value - bound, max(bound, value)
+            kept &= value + reduced < _enough(upper)
+            if bound >= _enough(upper):
+                break
+            if kept.sum() < 0.7 * len(kept) and branch.number == 0:
+                self._compact(kept, solution.row_duals)
+                kept, x = np.ones(len(self.costs), dtype=bool), x[kept]
+            found = self._violated(x)
+            if not len(found) or gained < TAIL * (upper - bound):
+                break
+            self.cuts = np.concatenate([self.cuts, found])
+            self.model.add_rows(
+                rows_of(found, self.classes, self.listed.n), -np.inf, half(found).astype(np.float64)
+            )
+        return _Point(bound, kept, x)
+
+    def _solved(self, kept: NDArray[np.bool_], limits: SearchLimits) -> LPSolution | None:
+        from discreet.core.errors import LimitReachedError
+
+        high = np.concatenate([np.where(kept, np.inf, 0.0), np.full(self.listed.n, np.inf)])
+        self.model.set_column_bounds(0.0, high)
+        seconds = None if limits.left == math.inf else limits.left
+        try:
+            return self.model.solve(time_limit=seconds, threads=limits.threads, tolerance=1e-9)
+        except LimitReachedError:
+            return None
+
+    def _formula(
+        self, duals: NDArray[np.float64], kept: NDArray[np.bool_]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Bound the branch for multipliers, those of cuts not above 0, and give the reduced costs rounded down."""
+        n, k = self.listed.n, self.listed.k
+        y = duals.copy()
+        y[n:] = np.minimum(y[n:], 0.0)
+        matrix = self.model.program.matrix
+        reduced = self.costs - np.asarray(matrix.T @ y)[: len(self.costs)]
+        # Sums of at most so many terms, each at most k times a multiplier; 2^-52 is twice the unit of rounding.
+        whole = k * float(np.abs(y).sum()) + 2 * k * self.listed.scale
+        slack = (len(y) + 4 * k) * 2.0**-52 * whole
+        reduced -= slack
+        roots = np.zeros(n)
+        np.minimum.at(roots, self.classes[kept, 0], reduced[kept])
+        least = np.sort(roots)[: n // k]
+        paid = np.concatenate([y[:n], y[n:] * self._most(self.cuts)])
+        value = math.fsum(paid.tolist()) + math.fsum(least.tolist())
+        # Each product and both sums are rounded once.
+        return value - 2.0**-51 * (abs(value) + float(np.abs(paid).sum())), reduced
+
+    def _compact(self, kept: NDArray[np.bool_], duals: NDArray[np.float64]) -> None:
+        """Forget classes that are in no better partition, and cuts that do not bind."""
+        self.index, self.classes = self.index[kept], self.classes[kept]
+        self.costs = self.costs[kept]
+        self.root = self.root[0], self.root[1][kept]
+        self.cuts = self.cuts[duals[self.listed.n + 1 :] < 0]
+        self.model = self._built()
+
+    def forget(self, upper: float) -> NDArray[np.bool_]:
+        """Forget classes that the first branch's bound keeps out of every better partition; mark the others."""
+        value, reduced = self.root
+        useful = np.asarray(value + reduced < _enough(upper))
+        if useful.sum() > 0.8 * len(useful):
+            return np.ones(len(useful), dtype=bool)
+        self.index, self.classes = self.index[useful], self.classes[useful]
+        self.costs, self.root = self.costs[useful], (value, reduced[useful])
+        self.model = self._built()
+        return useful
+
+    def _violated(self, x: NDArray[np.float64]) -> NDArray[np.int32]:
+        taken = np.flatnonzero((x > WHOLE) & (x < 1 - WHOLE))
+        return violated(self.classes[taken], x[taken], self.listed.n)
+
+    def dive(self, point: _Point, limits: SearchLimits) -> NDArray[np.int32]:
+        """Fix what is nearly whole, solve again, and so on until nothing fits beside what is fixed."""
+        n = self.listed.n
+        active, x, fixed = point.kept.copy(), point.x, np.zeros(len(self.costs), dtype=bool)
+        covered = np.zeros(n + 1, dtype=bool)
+        while x is not None:
+            free = np.flatnonzero(active & ~fixed & (x > WHOLE))
+            rising = free[np.argsort(-x[free], kind="stable")]
+            before = int(covered.sum())
+            enough = max(1, (n - before) // STEPS)
+            for at in rising:
+                rows = self.classes[at][self.classes[at] >= 0]
+                if covered[rows].any():
+                    continue
+                if x[at] < NEARLY and covered.sum() - before >= enough:
+                    break
+                fixed[at] = True
+                covered[rows] = True
+            active &= fixed | ~covered[self.classes].any(axis=1)
+            if covered.sum() == before or covered[:n].all() or not (active & ~fixed).any():
+                break
+            solution = self._solved(active, limits)
+            x = None if solution is None else solution.x[: len(self.costs)]
+        return self.classes[fixed]
+
+    def pair(self, point: _Point, upper: float, limits: SearchLimits) -> tuple[int, int] | None:
+        """Choose two rows that are together in part; ``None`` where every class is in or out.
+
+        Of the pairs that are together about as much as apart, the one whose branches rise most when it is first looked
+        at (strong branching); what was learned of a pair is kept.
+        """
+        split = self._split(point.x)
+        near = sorted(split, key=lambda key: (abs(split[key] - 0.5), key))[:LOOKED_AT]
+        if len(near) < 2:
+            return near[0] if near else None
+        unknown = [pair for pair in near if pair not in self.rises]
+        for pair in unknown[:LEARNED]:
+            first, second = (self.holding(row) for row in pair)
+            rises = []
+            for side in (first == second, ~(first & second)):
+                solution = self._solved(point.kept & side, limits)
+                if solution is None or solution.row_duals is None:
+                    return near[0]
+                value, _ = self._formula(solution.row_duals, point.kept & side)
+                rises.append(min(value, upper) - point.bound)
+            # Near a bound of the incumbent all rises are cut off, hence the floor.
+            self.rises[pair] = max(rises[0], 1e-6) * max(rises[1], 1e-6)
+        return max(near, key=lambda pair: self.rises.get(pair, 0.0))
+
+    def _split(self, x: NDArray[np.float64] | None) -> dict[tuple[int, int], float]:
+        """Give the pairs that are together in part, and by how much."""
+        together: dict[tuple[int, int], float] = {}
+        if x is None:
+            return together
+        for at in np.flatnonzero((x > WHOLE) & (x < 1 - WHOLE)):
+            rows = [int(row) for row in self.classes[at] if row >= 0]
+            for place, row in enumerate(rows):
+                for other in rows[:place]:
+                    key = (other, row)
+                    together[key] = together.get(key, 0.0) + float(x[at])
+        return {key: value for key, value in together.items() if WHOLE < value < 1 - WHOLE}
+
+    def holding(self, row: int) -> NDArray[np.bool_]:
+        """Mark the classes that hold a row."""
+        return np.asarray((self.classes == row).any(axis=1))
+
+    def is_partition(self, chosen: NDArray[np.int64]) -> bool:
+        """Whether classes cover each row once."""
+        rows = self.classes[chosen]
+        return bool(np.array_equal(np.sort(rows[rows >= 0]), np.arange(self.listed.n)))
+
+    def loss_of(self, chosen: NDArray[np.int64]) -> float:
+        """Add up what classes lose."""
+        return math.fsum(self.costs[chosen].tolist())

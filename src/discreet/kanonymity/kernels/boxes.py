@@ -1,0 +1,347 @@
+"""Compiled loops over rows and classes: costs of boxes, greedy growth of classes, near points.
+
+A box is a least and a greatest code in each column that is published by them, and marks of values in each column that
+is published as a set. Arrays are those of :class:`~discreet.kanonymity.arrays.Arrays`; kinds are written out: 0 for
+numbers, 1 for trees, 2 for sets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.core.jit import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.arrays import Arrays
+
+__all__ = [
+    "Growth",
+    "crowded",
+    "extend",
+    "grow",
+    "nearest_in_order",
+    "nearest_points",
+    "pair_cost",
+    "span",
+    "start_growth",
+]
+
+
+@kernel
+def span(A: Arrays, a: int, lo: int, hi: int) -> float:
+    """Cost of a cell from code `lo` to code `hi` of a column that is no set."""
+    start = A.start[a]
+    if A.kind[a] == 0:
+        return float(min(A.cap[a], A.place[start + hi] - A.place[start + lo]))
+    if lo == hi:
+        return 0.0
+    level = A.bits[hi - lo]
+    at = A.peak[a] + level * (A.start[a + 1] - start)
+    return float(max(A.peaks[at + lo], A.peaks[at + hi - (1 << level)]))
+
+
+@kernel
+def pair_cost(A: Arrays, x: NDArray[np.int32], y: NDArray[np.int32], most: float) -> float:
+    """Cost of a row of the class of two points, or anything beyond `most`."""
+    total = 0.0
+    for a in range(len(A.kind)):
+        if x[a] == y[a]:
+            continue
+        if A.kind[a] == 2:
+            total += A.place[A.start[a] + 1]
+        else:
+            total += span(A, a, min(x[a], y[a]), max(x[a], y[a]))
+        if total > most:
+            break
+    return total
+
+
+@kernel
+def extend(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    a: int,
+    lo: int,
+    hi: int,
+    count: int,
+    marks: NDArray[np.bool_],
+    wider: NDArray[np.float64],
+) -> None:
+    """Write what a cell of a box costs in one column once each value is added: ``wider[start[a] + v]``."""
+    first, stop = A.start[a], A.start[a + 1]
+    if A.kind[a] == 0:
+        bottom, top, cap = A.place[first + lo], A.place[first + hi], A.cap[a]
+        for at in range(first, stop):
+            here = A.place[at]
+            wider[at] = min(cap, max(top, here) - min(bottom, here))
+    elif A.kind[a] == 1:
+        inside = span(A, a, lo, hi)
+        for at in range(first + lo, first + hi + 1):
+            wider[at] = inside
+        reached = inside
+        for at in range(first + lo - 1, first - 1, -1):
+            reached = max(reached, A.place[at])
+            wider[at] = reached
+        reached = inside
+        for at in range(first + hi + 1, stop):
+            reached = max(reached, A.place[at - 1])
+            wider[at] = reached
+    else:
+        same = A.place[first + count - 1]
+        more = A.place[min(first + count, stop - 1)]
+        for at in range(first, stop):
+            wider[at] = same if marks[at] else more
+
+
+@kernel
+def _from_point(A: Arrays, p: int, marks: NDArray[np.bool_], apart: NDArray[np.float64]) -> None:
+    """Write what a cell costs that covers a point's value and each other: ``apart[start[a] + v]``."""
+    for a in range(len(A.kind)):
+        code = A.codes[p, a]
+        marks[A.start[a] + code] = True
+        extend(A, a, code, code, 1, marks, apart)
+        marks[A.start[a] + code] = False
+
+
+@kernel
+def _addresses(A: Arrays) -> NDArray[np.int64]:
+    """``start[a] + code`` of each point and column."""
+    at = np.empty(A.codes.shape, dtype=np.int64)
+    for p in range(len(at)):
+        for a in range(len(A.kind)):
+            at[p, a] = A.start[a] + A.codes[p, a]
+    return at
+
+
+class Growth(NamedTuple):
+    """How far classes have grown, so that growth can go on from there.
+
+    ``labels[r]`` is the class of row r, -1 for none. Points ``left[: counts[0]]`` have rows without a class, those from
+    ``used[p]`` on; ``counts[1]`` is the point added last. The class that grows has the points `picked`, the cells
+    `box` and `marks`, and costs ``width[0]``; ``wider[at[p, a]]`` is what its cell costs once point p is added.
+    """
+
+    labels: NDArray[np.int32]
+    at: NDArray[np.int64]
+    left: NDArray[np.int64]
+    used: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    picked: NDArray[np.int64]
+    box: NDArray[np.int64]
+    marks: NDArray[np.bool_]
+    wider: NDArray[np.float64]
+    width: NDArray[np.float64]
+
+
+@kernel
+def start_growth(A: Arrays, first: NDArray[np.int64], k: int, seed: int) -> Growth:
+    """Begin with all rows and no class; point p stands for rows ``first[p]`` to ``first[p + 1] - 1``."""
+    n_points, m = A.codes.shape
+    return Growth(
+        np.full(int(first[n_points]), -1, dtype=np.int32),
+        _addresses(A),
+        np.arange(n_points),
+        first[:n_points].copy(),
+        np.array([n_points, seed]),
+        np.empty(k, dtype=np.int64),
+        np.empty((3, m), dtype=np.int64),
+        np.zeros(A.start[m], dtype=np.bool_),
+        np.empty(A.start[m], dtype=np.float64),
+        np.zeros(1),
+    )
+
+
+@kernel
+def grow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    first: NDArray[np.int64],
+    k: int,
+    G: Growth,
+    seed: int,
+    tolerance: float,
+    begin: int,
+    stop: int,
+) -> None:
+    """Grow classes of k rows, one after another, each by the row that widens it least: the picks from `begin` on.
+
+    With a `seed` below zero each class starts at the first row that is left; else the first class starts at that point
+    and each other at the row farthest from the one added last. Of equal rows the first is taken.
+    """
+    m = len(A.kind)
+    left, at, box, marks, wider = G.left, G.at, G.box, G.marks, G.wider
+    for pick in range(begin, stop):
+        label, step = pick // k, pick % k
+        place = 0
+        if step == 0:
+            G.width[0] = 0.0
+            if seed >= 0 and label == 0:
+                while left[place] != seed:
+                    place += 1
+            elif seed >= 0:
+                _from_point(A, G.counts[1], marks, wider)
+                farthest = -1.0
+                for t in range(G.counts[0]):
+                    apart = 0.0
+                    for a in range(m):
+                        apart += wider[at[left[t], a]]
+                    if apart > farthest:
+                        farthest, place = apart, t
+        else:
+            best = np.inf
+            for t in range(G.counts[0]):
+                p = left[t]
+                cost = 0.0
+                for a in range(m):
+                    cost += wider[at[p, a]]
+                    if cost >= best:
+                        break
+                if cost < best - tolerance:
+                    best, place = cost, t
+                    # No row can widen the box by less than nothing.
+                    if best <= G.width[0] + tolerance:
+                        break
+            G.width[0] = best
+        p = left[place]
+        G.labels[G.used[p]] = label
+        G.picked[step] = p
+        G.used[p] += 1
+        if G.used[p] == first[p + 1]:
+            for t in range(place + 1, G.counts[0]):
+                left[t - 1] = left[t]
+            G.counts[0] -= 1
+        for a in range(m):
+            code = A.codes[p, a]
+            changed = step == 0
+            if step == 0:
+                box[0, a], box[1, a], box[2, a] = code, code, 0
+            if code < box[0, a]:
+                box[0, a], changed = code, True
+            if code > box[1, a]:
+                box[1, a], changed = code, True
+            if A.kind[a] == 2:
+                changed = not marks[at[p, a]]
+                if changed:
+                    marks[at[p, a]] = True
+                    box[2, a] += 1
+            if changed:
+                extend(A, a, box[0, a], box[1, a], box[2, a], marks, wider)
+        if step == k - 1:
+            G.counts[1] = p
+            for other in range(k):
+                for a in range(m):
+                    marks[at[G.picked[other], a]] = False
+
+
+@kernel
+def nearest_points(
+    A: Arrays, begin: int, stop: int, n_nearest: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Find the nearest other points of points `begin` to ``stop - 1``, nearest first, with their costs."""
+    n_points = len(A.codes)
+    m = len(A.kind)
+    found = np.full((stop - begin, n_nearest), -1, dtype=np.int32)
+    apart = np.full((stop - begin, n_nearest), np.inf)
+    at = _addresses(A)
+    marks = np.zeros(A.start[m], dtype=np.bool_)
+    from_here = np.empty(A.start[m], dtype=np.float64)
+    for p in range(begin, stop):
+        ids, costs = found[p - begin], apart[p - begin]
+        _from_point(A, p, marks, from_here)
+        for q in range(n_points):
+            most = costs[n_nearest - 1]
+            cost = 0.0
+            for a in range(m):
+                cost += from_here[at[q, a]]
+                if cost >= most:
+                    break
+            if cost < most and q != p:
+                t = n_nearest - 1
+                while t > 0 and costs[t - 1] > cost:
+                    costs[t], ids[t] = costs[t - 1], ids[t - 1]
+                    t -= 1
+                costs[t], ids[t] = cost, q
+    return found, apart
+
+
+@kernel
+def nearest_in_order(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    order: NDArray[np.int64],
+    reach: int,
+    found: NDArray[np.int32],
+    apart: NDArray[np.float64],
+    begin: int,
+    stop: int,
+) -> None:
+    """Look for near points of those from place `begin` to ``stop - 1`` of an order, at most `reach` places away.
+
+    ``found[p]`` are the nearest points of p that were seen, nearest first, -1 for none, and ``apart[p]`` their costs.
+    """
+    n_points, n_nearest = found.shape
+    for x in range(begin, stop):
+        p = order[x]
+        ids, costs = found[p], apart[p]
+        for y in range(max(0, x - reach), min(n_points, x + reach + 1)):
+            q = order[y]
+            if q == p:
+                continue
+            cost = pair_cost(A, A.codes[p], A.codes[q], costs[n_nearest - 1])
+            if cost >= costs[n_nearest - 1]:
+                continue
+            known = False
+            for t in range(n_nearest):
+                known = known or ids[t] == q
+            if known:
+                continue
+            t = n_nearest - 1
+            while t > 0 and costs[t - 1] > cost:
+                costs[t], ids[t] = costs[t - 1], ids[t - 1]
+                t -= 1
+            costs[t], ids[t] = cost, q
+
+
+@kernel
+def crowded(
+    A: Arrays, counts: NDArray[np.int64], begin: int, stop: int, k: int
+) -> NDArray[np.float64]:
+    """Distance of points `begin` to ``stop - 1`` within which there are k rows, their own included.
+
+    Point q stands for ``counts[q]`` rows. Distances that are enough are kept, nearest first, with the rows there.
+    """
+    n_points, m = A.codes.shape
+    at = _addresses(A)
+    marks = np.zeros(A.start[m], dtype=np.bool_)
+    from_here = np.empty(A.start[m], dtype=np.float64)
+    apart, rows = np.empty(k + 1), np.empty(k + 1, dtype=np.int64)
+    found = np.zeros(stop - begin)
+    for p in range(begin, stop):
+        need = k - counts[p]
+        if need <= 0:
+            continue
+        _from_point(A, p, marks, from_here)
+        kept, held, most = 0, 0, np.inf
+        for q in range(n_points):
+            cost = 0.0
+            for a in range(m):
+                cost += from_here[at[q, a]]
+                if cost >= most:
+                    break
+            if cost >= most or q == p:
+                continue
+            t = kept
+            while t > 0 and apart[t - 1] > cost:
+                apart[t], rows[t] = apart[t - 1], rows[t - 1]
+                t -= 1
+            apart[t], rows[t] = cost, counts[q]
+            kept += 1
+            held += counts[q]
+            while held - rows[kept - 1] >= need:
+                kept -= 1
+                held -= rows[kept]
+            if held >= need:
+                most = apart[kept - 1]
+        found[p - begin] = most
+    return found

@@ -1,0 +1,286 @@
+"""Compiled: whether a class holds what is asked; classes grown, and rows exchanged, so that each does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.jit import kernel
+from discreet.kanonymity.kernels.boxes import span
+from discreet.kanonymity.kernels.rebuild import below, part_costs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.arrays import Arrays
+    from discreet.kanonymity.demand import Wanted
+
+__all__ = ["class_cost", "exchange", "grow_diverse", "holds", "part_holds"]
+
+
+@kernel
+def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
+    """Whether ``rows[:n]`` as a class hold all that is asked; entropies by a margin, all else in integers."""
+    for q in range(len(W.kind)):
+        met = 0
+        for i in range(n):
+            value = W.codes[q, rows[i]]
+            if W.tally[value] == 0:
+                W.seen[met] = value
+                met += 1
+            W.tally[value] += 1
+        kind = W.kind[q]
+        good = True
+        if kind == 0:
+            good = met >= W.least[q]
+        elif kind == 1:
+            entropy = 0.0
+            for t in range(met):
+                share = W.tally[W.seen[t]] / n
+                entropy -= share * np.log(share)
+            good = entropy >= W.level[q]
+        elif kind == 2:
+            falling = np.empty(met, dtype=np.int64)
+            for t in range(met):
+                falling[t] = -W.tally[W.seen[t]]
+            falling.sort()
+            tail = 0
+            for t in range(W.least[q] - 1, met):
+                tail -= falling[t]
+            good = -falling[0] * W.b[q] < W.a[q] * tail
+        elif kind == 4:
+            # Values that are not met are as far as the table has of them.
+            whole = W.whole[q].sum()
+            moved = n * whole
+            for t in range(met):
+                value = W.seen[t]
+                here = n * W.whole[q, value]
+                moved += abs(W.tally[value] * whole - here) - here
+            good = moved * W.b[q] <= W.a[q] * W.least[q] * n * whole
+        elif kind == 5:
+            whole = W.whole[q].sum()
+            moved, carried = 0, 0
+            for value in range(W.whole.shape[1]):
+                carried += W.tally[value] * whole - n * W.whole[q, value]
+                moved += abs(carried)
+            good = moved * W.b[q] <= W.a[q] * W.least[q] * n * whole
+        else:
+            for t in range(met):
+                value = W.seen[t]
+                if W.counts[q, value] and W.tally[value] * W.b[q] > W.a[q] * n:
+                    good = False
+        for t in range(met):
+            W.tally[W.seen[t]] = 0
+        if not good:
+            return False
+    return True
+
+
+@kernel
+def class_cost(
+    A: Arrays,
+    point: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    n: int,
+    part: NDArray[np.int64],
+) -> float:
+    """What ``rows[:n]`` lose as one class."""
+    part[:n] = 0
+    return float(part_costs(A, point, rows, n, part, 1)[0])
+
+
+@kernel
+def _wider(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    p: int,
+    lo: NDArray[np.int64],
+    hi: NDArray[np.int64],
+    marks: NDArray[np.bool_],
+    count: NDArray[np.int64],
+) -> float:
+    """Cost of a row of a box with point p added."""
+    cost = 0.0
+    for a in range(len(A.kind)):
+        code = A.codes[p, a]
+        if A.kind[a] == 2:
+            more = 0 if marks[A.start[a] + code] else 1
+            cost += A.place[A.start[a] + count[a] + more - 1]
+        else:
+            cost += span(A, a, min(lo[a], code), max(hi[a], code))
+    return cost
+
+
+@kernel
+def grow_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    W: Wanted,
+    point: NDArray[np.int64],
+    union: NDArray[np.int64],
+    n: int,
+    k: int,
+    part: NDArray[np.int64],
+    draw: NDArray[np.int64],
+) -> int:
+    """Grow classes from rows at random until each has k rows and holds what is asked; give their number, 0 for none.
+
+    Once a class has k rows, or as few places left as the first demand needs values, only rows of values that it has
+    least of are added. What is left when no further class can be grown joins the classes that it widens least.
+    """
+    m = len(A.kind)
+    left, mine = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for i in range(n):
+        j = below(draw, i + 1)
+        left[i] = left[j]
+        left[j] = i
+    rows = np.empty(n, dtype=np.int64)
+    tally = np.zeros(len(W.tally), dtype=np.int64)
+    lo, hi = (
+        np.empty((n // max(k, 1) + 1, m), dtype=np.int64),
+        np.empty((n // max(k, 1) + 1, m), dtype=np.int64),
+    )
+    count = np.zeros((len(lo), m), dtype=np.int64)
+    marks = np.zeros((len(lo), A.start[m]), dtype=np.bool_)
+    size = np.zeros(len(lo), dtype=np.int64)
+    n_left, label = n, 0
+    while n_left >= k and label < len(lo):
+        n_mine, met = 0, 0
+        while True:
+            if n_mine >= k and holds(W, rows, n_mine):
+                break
+            if n_left == 0:
+                break
+            missing = W.least[0] - met if W.kind[0] == 0 else 0
+            rare = n_mine >= k or (n_mine > 0 and missing >= k - n_mine)
+            best, place = np.inf, -1
+            fewest = n + 1
+            if rare:
+                for t in range(n_left):
+                    fewest = min(fewest, tally[W.codes[0, union[left[t]]]])
+            for t in range(n_left):
+                if rare and tally[W.codes[0, union[left[t]]]] > fewest:
+                    continue
+                if n_mine == 0:
+                    place = t
+                    break
+                cost = _wider(
+                    A, point[union[left[t]]], lo[label], hi[label], marks[label], count[label]
+                )
+                if cost < best:
+                    best, place = cost, t
+            i = left[place]
+            n_left -= 1
+            left[place] = left[n_left]
+            row = union[i]
+            value = W.codes[0, row]
+            if tally[value] == 0:
+                met += 1
+            tally[value] += 1
+            for a in range(m):
+                code = A.codes[point[row], a]
+                if n_mine == 0:
+                    lo[label, a], hi[label, a] = code, code
+                lo[label, a], hi[label, a] = min(lo[label, a], code), max(hi[label, a], code)
+                if A.kind[a] == 2 and not marks[label, A.start[a] + code]:
+                    marks[label, A.start[a] + code] = True
+                    count[label, a] += 1
+            mine[n_mine], rows[n_mine] = i, row
+            n_mine += 1
+        for t in range(n_mine):
+            tally[W.codes[0, rows[t]]] = 0
+        if n_mine < k or not holds(W, rows, n_mine):
+            # The last one failed: its rows are left over.
+            for t in range(n_mine):
+                left[n_left] = mine[t]
+                n_left += 1
+            marks[label] = False
+            break
+        for t in range(n_mine):
+            part[mine[t]] = label
+        size[label] = n_mine
+        label += 1
+    if label == 0:
+        return 0
+    for t in range(n_left):
+        p = point[union[left[t]]]
+        best, chosen = np.inf, 0
+        for c in range(label):
+            now = _wider(A, p, lo[c], hi[c], marks[c], count[c])
+            if now < best:
+                best, chosen = now, c
+        part[left[t]] = chosen
+        for a in range(m):
+            code = A.codes[p, a]
+            lo[chosen, a], hi[chosen, a] = min(lo[chosen, a], code), max(hi[chosen, a], code)
+            if A.kind[a] == 2 and not marks[chosen, A.start[a] + code]:
+                marks[chosen, A.start[a] + code] = True
+                count[chosen, a] += 1
+    return label
+
+
+@kernel
+def part_holds(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    W: Wanted,
+    union: NDArray[np.int64],
+    n: int,
+    part: NDArray[np.int64],
+    c: int,
+    k: int,
+    rows: NDArray[np.int64],
+) -> bool:
+    """Whether part c has k rows and holds what is asked."""
+    count = 0
+    for i in range(n):
+        if part[i] == c:
+            rows[count] = union[i]
+            count += 1
+    return count == 0 or (count >= k and holds(W, rows, count))
+
+
+@kernel
+def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    W: Wanted,
+    point: NDArray[np.int64],
+    union: NDArray[np.int64],
+    n: int,
+    k: int,
+    part: NDArray[np.int64],
+    draw: NDArray[np.int64],
+    tries: int,
+) -> None:
+    """Move rows, or swap two, at random, where both parts still hold what is asked and lose less."""
+    rows = np.empty(n, dtype=np.int64)
+    two, sides = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for _ in range(tries):
+        i, j = below(draw, n), below(draw, n)
+        c, d = part[i], part[j]
+        if c == d:
+            continue
+        swap = below(draw, 2) == 0
+        count = 0
+        for t in range(n):
+            if part[t] == c or part[t] == d:
+                two[count], sides[count] = union[t], 0 if part[t] == c else 1
+                count += 1
+        before = part_costs(A, point, two, count, sides, 2).sum()
+        part[i] = d
+        if swap:
+            part[j] = c
+        count = 0
+        kept = False
+        for t in range(n):
+            if part[t] == c or part[t] == d:
+                two[count], sides[count] = union[t], 0 if part[t] == c else 1
+                kept = kept or part[t] == c
+                count += 1
+        good = False
+        # What is emptied is gone; its rows are held by the other.
+        if kept and part_costs(A, point, two, count, sides, 2).sum() < before - 1e-12:
+            good = part_holds(W, union, n, part, c, k, rows) and part_holds(
+                W, union, n, part, d, k, rows
+            )
+        if not good:
+            part[i] = c
+            if swap:
+                part[j] = d

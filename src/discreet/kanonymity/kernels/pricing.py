@@ -1,0 +1,465 @@
+"""Compiled pricing: classes of negative reduced cost, by depth-first search from the row of the largest multiplier.
+
+A class is found once. Its rows are ranked by falling multiplier, and its first row is its root. Of the others the one
+that makes the box of the root widest is added first, then of the rest the one that makes that box widest, and so on.
+All rows of a class pay at least for the box so far, and the rest adds at most the largest multipliers that are left: a
+bound that is strong at once, since the box is wide from the start.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.core.jit import kernel
+from discreet.kanonymity.kernels.boxes import pair_cost, span
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.arrays import Arrays
+
+__all__ = ["Room", "all_pairs", "odd_sets", "price", "room_for", "triples"]
+
+
+class Room(NamedTuple):
+    """Memory of one search: by depth the box, and the rows that may come next, with what they would cost.
+
+    ``rows[d, : size]``, ``cost[d, : size]`` and ``bound[d, : size]`` are those rows by rising cost, what a row of the
+    class pays once each is added, and what no class with it as its widest has as a reduced cost below.
+    """
+
+    k: int
+    member: NDArray[np.int32]
+    lo: NDArray[np.int32]
+    hi: NDArray[np.int32]
+    different: NDArray[np.int64]
+    part: NDArray[np.float64]
+    rows: NDArray[np.int32]
+    cost: NDArray[np.float64]
+    bound: NDArray[np.float64]
+    top: NDArray[np.float64]
+
+
+@kernel
+def room_for(n: int, m: int, k: int) -> Room:
+    """Make room for tables of n rows and m columns."""
+    depth = 2 * k - 1
+    return Room(
+        k,
+        np.empty(depth, dtype=np.int32),
+        np.empty((depth, m), dtype=np.int32),
+        np.empty((depth, m), dtype=np.int32),
+        np.empty((depth, m), dtype=np.int64),
+        np.empty((depth, m), dtype=np.float64),
+        np.empty((depth, n), dtype=np.int32),
+        np.empty((depth, n), dtype=np.float64),
+        np.empty((depth, n), dtype=np.float64),
+        np.empty(depth, dtype=np.float64),
+    )
+
+
+@kernel
+def all_pairs(A: Arrays) -> NDArray[np.float64]:
+    """Cost of a row of the class of each two rows."""
+    n = len(A.codes)
+    found = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i):
+            found[i, j] = found[j, i] = pair_cost(A, A.codes[i], A.codes[j], np.inf)
+    return found
+
+
+@kernel
+def _is_new(A: Arrays, R: Room, d: int, a: int, code: int) -> bool:
+    """Whether a value of a set is in none of the rows 0 to d of the class."""
+    new = True
+    for e in range(d + 1):
+        if A.codes[R.member[e], a] == code:
+            new = False
+    return new
+
+
+@kernel
+def _with_row(A: Arrays, R: Room, d: int, row: int) -> float:
+    """Cost of a row of the class at depth d once another row is added."""
+    total = 0.0
+    for a in range(len(A.kind)):
+        code = A.codes[row, a]
+        if A.kind[a] == 2:
+            count = R.different[d, a]
+            if _is_new(A, R, d, a, code):
+                total += A.place[A.start[a] + count]
+            else:
+                total += R.part[d, a]
+        elif R.lo[d, a] <= code <= R.hi[d, a]:
+            total += R.part[d, a]
+        else:
+            total += span(A, a, min(code, R.lo[d, a]), max(code, R.hi[d, a]))
+    return total
+
+
+@kernel
+def _add(A: Arrays, R: Room, d: int, row: int) -> None:
+    """Write the box of depth d: that of depth d - 1 and one row more."""
+    for a in range(len(A.kind)):
+        code = A.codes[row, a]
+        if d == 0:
+            R.lo[0, a] = R.hi[0, a] = code
+            R.different[0, a] = 1
+            # A set of one value costs nothing, nor does a single number or leaf.
+            R.part[0, a] = A.place[A.start[a]] if A.kind[a] == 2 else 0.0
+            continue
+        R.lo[d, a] = min(code, R.lo[d - 1, a])
+        R.hi[d, a] = max(code, R.hi[d - 1, a])
+        R.different[d, a] = R.different[d - 1, a]
+        if A.kind[a] == 2:
+            if _is_new(A, R, d - 1, a, code):
+                R.different[d, a] += 1
+            R.part[d, a] = A.place[A.start[a] + R.different[d, a] - 1]
+        elif R.lo[d, a] == R.lo[d - 1, a] and R.hi[d, a] == R.hi[d - 1, a]:
+            R.part[d, a] = R.part[d - 1, a]
+        else:
+            R.part[d, a] = span(A, a, R.lo[d, a], R.hi[d, a])
+    R.member[d] = row
+
+
+@kernel
+def _sort(cost: NDArray[np.float64], rows: NDArray[np.int32], size: int) -> None:
+    """Sort rows by rising cost."""
+    if size > 40:
+        order = np.argsort(cost[:size])
+        cost[:size] = cost[:size][order]
+        rows[:size] = rows[:size][order]
+        return
+    for at in range(1, size):
+        c, r = cost[at], rows[at]
+        to = at
+        while to > 0 and cost[to - 1] > c:
+            cost[to] = cost[to - 1]
+            rows[to] = rows[to - 1]
+            to -= 1
+        cost[to] = c
+        rows[to] = r
+
+
+@kernel
+def _insert(top: NDArray[np.float64], length: int, value: float) -> None:
+    """Keep the largest values, falling; the rest of `top` is minus infinity."""
+    if value <= top[length - 1]:
+        return
+    to = length - 1
+    while to > 0 and top[to - 1] < value:
+        top[to] = top[to - 1]
+        to -= 1
+    top[to] = value
+
+
+@kernel
+def _least(R: Room, size: int, cost: float, paid: float, room: int) -> float:
+    """Least reduced cost of a class of `size` rows or up to `room` more, each paying `cost`, the `top` multipliers."""
+    least = np.inf
+    if size >= R.k:
+        least = size * cost - paid
+    for t in range(room):
+        if R.top[t] == -np.inf:
+            break
+        size += 1
+        paid += R.top[t]
+        if size >= R.k and size * cost - paid < least:
+            least = size * cost - paid
+    return least
+
+
+@kernel
+def _open(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    R: Room, pi: NDArray[np.float64], d: int, count: int, paid: float, below: float
+) -> int:
+    """Drop rows that no class of reduced cost `below` has, sort the rest, and bound classes by their widest row."""
+    size, room = d + 1, 2 * R.k - 1 - (d + 1)
+    R.top[:] = -np.inf
+    for at in range(count):
+        _insert(R.top, room, pi[R.rows[d, at]])
+    kept = 0
+    for at in range(count):
+        row, cost = R.rows[d, at], R.cost[d, at]
+        # With the row itself among the largest the bound is looser, and valid.
+        if _least(R, size + 1, cost, paid + pi[row], room - 1) < below:
+            R.rows[d, kept] = row
+            R.cost[d, kept] = cost
+            kept += 1
+    _sort(R.cost[d], R.rows[d], kept)
+    R.top[:] = -np.inf
+    for at in range(kept):
+        row = R.rows[d, at]
+        R.bound[d, at] = _least(R, size + 1, R.cost[d, at], paid + pi[row], room - 1)
+        if room > 1:
+            _insert(R.top, room - 1, pi[row])
+    return kept
+
+
+@kernel
+def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    apart: NDArray[np.float64],
+    pi: NDArray[np.float64],
+    order: NDArray[np.int64],
+    first: int,
+    stop: int,
+    step: int,
+    R: Room,
+    below: float,
+    budget: int,
+    each: int,
+    classes: NDArray[np.int32],
+    costs: NDArray[np.float64],
+    least: NDArray[np.float64],
+    work: NDArray[np.int64],
+) -> int:
+    """Find classes with a reduced cost below a number: from roots ``order[first]``, ``order[first + step]``, ...
+
+    The places of roots are below `stop`.
+
+    Parameters
+    ----------
+    A, apart
+        The table, and what :func:`all_pairs` says of it.
+    pi, order
+        Multipliers, and rows by falling multiplier.
+    below
+        What the reduced cost has to be below.
+    budget
+        Boxes looked at for each root, at most.
+    each
+        Classes for each root, at most: those of least reduced cost; 0 for all, as many as there is room for.
+    classes, costs
+        Room for classes, to be filled up with -1, and their costs.
+    least
+        ``least[i]``: no class with root i has a smaller reduced cost. Where nothing was found it is `below`.
+    work
+        ``work[0]``: boxes looked at; ``work[1]``: roots left unfinished; ``work[2]``: whether there was no more room
+        for classes, which ends the search, with `least` minus infinity for the roots that are left.
+
+    Returns
+    -------
+    int
+        Number of classes written.
+    """
+    n, k = len(A.codes), R.k
+    largest = 2 * k - 1
+    depth_of = np.empty(largest, dtype=np.int64)
+    size_of = np.empty(largest, dtype=np.int64)
+    paid = np.empty(largest, dtype=np.float64)
+    reduced = np.empty(len(costs), dtype=np.float64)
+    written = 0
+    for place in range(first, min(stop, n), step):
+        root = order[place]
+        begin, limit, best, boxes = written, below, below, 0
+        _add(A, R, 0, root)
+        paid[0] = pi[root]
+        count = 0
+        for at in range(place + 1, n):
+            row = order[at]
+            R.rows[0, count] = row
+            R.cost[0, count] = apart[root, row]
+            count += 1
+        size_of[0] = _open(R, pi, 0, count, paid[0], limit)
+        depth_of[0] = 0
+        d = 0
+        while d >= 0:
+            at = depth_of[d]
+            if at >= size_of[d]:
+                d -= 1
+                continue
+            if boxes >= budget:
+                # What was not looked at is bounded by its widest row, next to the root.
+                for rest in range(max(0, depth_of[0] - 1), size_of[0]):
+                    best = min(best, R.bound[0, rest])
+                work[1] += 1
+                break
+            depth_of[d] += 1
+            if R.bound[d, at] >= limit:
+                continue
+            row, cost = R.rows[d, at], R.cost[d, at]
+            boxes += 1
+            total = paid[d] + pi[row]
+            size = d + 2
+            if size >= k:
+                value = size * cost - total
+                if value < limit:
+                    best = min(best, value)
+                    if each and written - begin == each:
+                        to = begin
+                        for other in range(begin + 1, written):
+                            if reduced[other] > reduced[to]:
+                                to = other
+                    elif written < len(costs):
+                        to = written
+                        written += 1
+                    else:
+                        for rest in range(place, n, step):
+                            least[order[rest]] = -np.inf
+                        work[2] += 1
+                        return written
+                    for e in range(d + 1):
+                        classes[to, e] = R.member[e]
+                    classes[to, d + 1] = row
+                    for e in range(d + 2, largest):
+                        classes[to, e] = -1
+                    costs[to] = size * cost
+                    reduced[to] = value
+                    if each and written - begin == each:
+                        limit = reduced[begin]
+                        for other in range(begin + 1, written):
+                            limit = max(limit, reduced[other])
+            if size == largest or at == 0:
+                continue
+            _add(A, R, d + 1, row)
+            paid[d + 1] = total
+            count = 0
+            for other in range(at):
+                R.rows[d + 1, count] = R.rows[d, other]
+                R.cost[d + 1, count] = _with_row(A, R, d + 1, R.rows[d, other])
+                count += 1
+            size_of[d + 1] = _open(R, pi, d + 1, count, total, limit)
+            if size_of[d + 1] and size + 1 <= largest:
+                d += 1
+                depth_of[d] = 0
+        least[root] = best
+        work[0] += boxes
+    return written
+
+
+@kernel
+def triples(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    classes: NDArray[np.int32],
+    x: NDArray[np.float64],
+    n: int,
+    more: float,
+    room: NDArray[np.int32],
+    room_value: NDArray[np.float64],
+) -> int:
+    """Find three rows of which classes hold two or more with a total of `x` above ``1 + more``.
+
+    Classes are rows of `classes`, padded with -1. ``room[t]`` are triples, ``room_value[t]`` their totals; the number
+    written is returned.
+    """
+    together = np.zeros((n, n))
+    count = np.zeros(n, dtype=np.int64)
+    holding = np.empty((n, len(x)), dtype=np.int32)
+    for s in range(len(x)):
+        for e in range(classes.shape[1]):
+            r = classes[s, e]
+            if r < 0:
+                break
+            holding[r, count[r]] = s
+            count[r] += 1
+            for f in range(e):
+                q = classes[s, f]
+                together[r, q] += x[s]
+                together[q, r] += x[s]
+    written = 0
+    for r in range(n):
+        for q in range(r):
+            for p in range(q):
+                pairs = together[r, q] + together[q, p] + together[r, p]
+                if pairs <= 1.0 + more:
+                    continue
+                whole = 0.0
+                for h in range(count[r]):
+                    two = 0
+                    for e in range(classes.shape[1]):
+                        if classes[holding[r, h], e] == q or classes[holding[r, h], e] == p:
+                            two += 1
+                    if two == 2:
+                        whole += x[holding[r, h]]
+                # A class with all three has been counted by each of its pairs.
+                if pairs - 2 * whole > 1.0 + more and written < len(room):
+                    room[written, 0] = r
+                    room[written, 1] = q
+                    room[written, 2] = p
+                    room_value[written] = pairs - 2 * whole
+                    written += 1
+    return written
+
+
+@kernel
+def odd_sets(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    classes: NDArray[np.int32],
+    x: NDArray[np.float64],
+    n: int,
+    size: int,
+    more: float,
+    room: NDArray[np.int32],
+    room_value: NDArray[np.float64],
+) -> int:
+    """Grow sets of `size` rows, an odd number, from pairs that classes hold, by the row that adds most.
+
+    Each class counts by half of the rows of the set that it holds, rounded down; of a partition at most
+    ``size // 2`` come together. Sets with more, by `more`, are written; they need not differ.
+    """
+    held = np.zeros(len(x), dtype=np.int64)
+    holding = np.empty((n, len(x)), dtype=np.int32)
+    count = np.zeros(n, dtype=np.int64)
+    for s in range(len(x)):
+        for e in range(classes.shape[1]):
+            if classes[s, e] < 0:
+                break
+            holding[classes[s, e], count[classes[s, e]]] = s
+            count[classes[s, e]] += 1
+    gain = np.zeros(n)
+    inside = np.zeros(n, dtype=np.bool_)
+    rows = np.empty(size, dtype=np.int64)
+    written = 0
+    for s in range(len(x)):
+        for e in range(classes.shape[1]):
+            for f in range(e):
+                if classes[s, e] < 0 or written == len(room):
+                    break
+                held[:] = 0
+                inside[:] = False
+                rows[0], rows[1] = classes[s, e], classes[s, f]
+                for t in range(1, size + 1):
+                    row = rows[t - 1]
+                    inside[row] = True
+                    for h in range(count[row]):
+                        held[holding[row, h]] += 1
+                    if t == size:
+                        break
+                    if t == 1:
+                        continue
+                    gain[:] = 0.0
+                    for c in range(len(x)):
+                        if held[c] == 0:
+                            continue
+                        # A row that only begins a half is worth a little.
+                        worth = x[c] if held[c] % 2 == 1 else 0.01 * x[c]
+                        for g in range(classes.shape[1]):
+                            row = classes[c, g]
+                            if row < 0:
+                                break
+                            if not inside[row]:
+                                gain[row] += worth
+                    best = -1
+                    for row in range(n):
+                        if (
+                            not inside[row]
+                            and gain[row] > 0.0
+                            and (best < 0 or gain[row] > gain[best])
+                        ):
+                            best = row
+                    if best < 0:
+                        break
+                    rows[t] = best
+                if inside.sum() < size:
+                    continue
+                total = -float(size // 2)
+                for c in range(len(x)):
+                    total += (held[c] // 2) * x[c]
+                if total > more:
+                    for t in range(size):
+                        room[written, t] = rows[t]
+                    room_value[written] = total
+                    written += 1
+    return written

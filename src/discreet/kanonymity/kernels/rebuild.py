@@ -1,0 +1,344 @@
+"""Compiled: grow classes among a few hundred rows from random seeds, then move and swap rows between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.jit import kernel
+from discreet.kanonymity.arrays import Arrays
+from discreet.kanonymity.kernels.boxes import extend, pair_cost, span
+from discreet.kanonymity.kernels.runs import segment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["below", "part_costs", "polish", "recut", "regrow"]
+
+
+@kernel
+def below(draw: NDArray[np.int64], n: int) -> int:
+    """Draw a number below n, of Lehmer's generator; it decides where the search looks, and nothing private."""
+    draw[0] = draw[0] * 48271 % 2147483647
+    return int(draw[0] % n)
+
+
+@kernel
+def part_costs(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    point: NDArray[np.int64],
+    union: NDArray[np.int64],
+    n: int,
+    part: NDArray[np.int64],
+    n_parts: int,
+) -> NDArray[np.float64]:
+    """Cost of each part of ``union[:n]``."""
+    m = len(A.kind)
+    size = np.zeros(n_parts, dtype=np.int64)
+    width = np.zeros(n_parts)
+    lo, hi = np.empty(n_parts, dtype=np.int64), np.empty(n_parts, dtype=np.int64)
+    for i in range(n):
+        size[part[i]] += 1
+    for a in range(m):
+        if A.kind[a] == 2:
+            n_values = A.start[a + 1] - A.start[a]
+            seen = np.zeros((n_parts, n_values), dtype=np.bool_)
+            hi[:] = -1
+            for i in range(n):
+                code = A.codes[point[union[i]], a]
+                if not seen[part[i], code]:
+                    seen[part[i], code] = True
+                    hi[part[i]] += 1
+            for c in range(n_parts):
+                width[c] += A.place[A.start[a] + hi[c]]
+            continue
+        lo[:], hi[:] = A.start[a + 1], -1
+        for i in range(n):
+            code = A.codes[point[union[i]], a]
+            lo[part[i]] = min(lo[part[i]], code)
+            hi[part[i]] = max(hi[part[i]], code)
+        for c in range(n_parts):
+            width[c] += span(A, a, lo[c], hi[c])
+    return size * width
+
+
+@kernel
+def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    point: NDArray[np.int64],
+    union: NDArray[np.int64],
+    n: int,
+    k: int,
+    part: NDArray[np.int64],
+    draw: NDArray[np.int64],
+    wider: NDArray[np.float64],
+    marks: NDArray[np.bool_],
+) -> int:
+    """Grow ``n // k`` classes among the rows, each from a row at random or far from the last; give their number.
+
+    The last class takes what is left. Ties are broken by a random order.
+    """
+    m = len(A.kind)
+    left = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        j = below(draw, i + 1)
+        left[i] = left[j]
+        left[j] = i
+    n_left = n
+    n_parts = n // k
+    far = below(draw, 2) == 0
+    last = left[n - 1]
+    lo, hi, count = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+    # A column of very many values is not tabled for each box: the table would cost more than the looks.
+    tabled = np.empty(m, dtype=np.bool_)
+    for a in range(m):
+        tabled[a] = A.kind[a] == 2 or A.start[a + 1] - A.start[a] <= 2 * n
+    for label in range(n_parts - 1):
+        place = n_left - 1
+        if far:
+            farthest = -1.0
+            for t in range(n_left):
+                apart = pair_cost(
+                    A, A.codes[point[union[left[t]]]], A.codes[point[union[last]]], np.inf
+                )
+                if apart > farthest:
+                    farthest, place = apart, t
+        for step in range(k):
+            if step > 0:
+                best = np.inf
+                for t in range(n_left):
+                    p = point[union[left[t]]]
+                    cost = 0.0
+                    for a in range(m):
+                        code = A.codes[p, a]
+                        if tabled[a]:
+                            cost += wider[A.start[a] + code]
+                        else:
+                            cost += span(A, a, min(lo[a], code), max(hi[a], code))
+                        if cost >= best:
+                            break
+                    if cost < best:
+                        best, place = cost, t
+            i = left[place]
+            last = i
+            part[i] = label
+            n_left -= 1
+            left[place] = left[n_left]
+            for a in range(m):
+                code = A.codes[point[union[i]], a]
+                changed = step == 0
+                if step == 0:
+                    lo[a], hi[a], count[a] = code, code, 0
+                if code < lo[a]:
+                    lo[a], changed = code, True
+                if code > hi[a]:
+                    hi[a], changed = code, True
+                if A.kind[a] == 2:
+                    changed = not marks[A.start[a] + code]
+                    if changed:
+                        marks[A.start[a] + code] = True
+                        count[a] += 1
+                if changed and tabled[a]:
+                    extend(A, a, lo[a], hi[a], count[a], marks, wider)
+        for a in range(m):
+            if A.kind[a] == 2:
+                marks[A.start[a] : A.start[a + 1]] = False
+    for t in range(n_left):
+        part[left[t]] = n_parts - 1
+    return n_parts
+
+
+@kernel
+def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    point: NDArray[np.int64],
+    union: NDArray[np.int64],
+    n: int,
+    k: int,
+    part: NDArray[np.int64],
+    draw: NDArray[np.int64],
+) -> int:
+    """Cut the rows at the least cost in an order at random; give the number of classes.
+
+    The order is by columns in a random sequence, to and fro, or by a random direction through all of them.
+    """
+    m = len(A.kind)
+    key = np.zeros(n)
+    order = np.arange(n)
+    columns = np.empty(m, dtype=np.int64)
+    for a in range(m):
+        t = below(draw, a + 1)
+        columns[a] = columns[t]
+        columns[t] = a
+    slanted = below(draw, 2) == 0
+    for t in range(m - 1, -1, -1):
+        a = columns[t]
+        most = A.start[a + 1] - A.start[a] - 1
+        weight = (1.0 + below(draw, 1000)) / 1000 / max(most, 1)
+        weight *= A.cap[a] if below(draw, 2) == 0 else -A.cap[a]
+        for i in range(n):
+            row = order[i]
+            code = A.codes[point[union[row]], a]
+            if slanted:
+                key[row] += weight * code
+            else:
+                back = t > 0 and A.codes[point[union[row]], columns[t - 1]] % 2 == 1
+                key[i] = most - code if back else code
+        if not slanted:
+            order = order[np.argsort(key, kind="mergesort")]
+    if slanted:
+        order = np.argsort(key, kind="mergesort")
+    codes = np.empty((n, m), dtype=np.int32)
+    for i in range(n):
+        codes[i] = A.codes[point[union[order[i]]]]
+    here = Arrays(codes, A.kind, A.start, A.place, A.cap, A.peaks, A.peak, A.bits)
+    cuts = segment(here, np.arange(n + 1), k)
+    for label in range(len(cuts) - 1):
+        for i in range(cuts[label], cuts[label + 1]):
+            part[order[i]] = label
+    return len(cuts) - 1
+
+
+@kernel
+def _summarize(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    point: NDArray[np.int64],
+    union: NDArray[np.int64],
+    n: int,
+    part: NDArray[np.int64],
+    c: int,
+    ends: NDArray[np.int64],
+    tally: NDArray[np.int64],
+) -> None:
+    """Two least and two greatest codes of part c in each column, and how often each value of a set occurs."""
+    m = len(A.kind)
+    for a in range(m):
+        ends[c, a, 0], ends[c, a, 1] = A.start[a + 1], A.start[a + 1]
+        ends[c, a, 2], ends[c, a, 3] = -1, -1
+        if A.kind[a] == 2:
+            tally[c, A.start[a] : A.start[a + 1]] = 0
+    for i in range(n):
+        if part[i] != c:
+            continue
+        for a in range(m):
+            code = A.codes[point[union[i]], a]
+            if A.kind[a] == 2:
+                tally[c, A.start[a] + code] += 1
+                continue
+            if code < ends[c, a, 0]:
+                ends[c, a, 1], ends[c, a, 0] = ends[c, a, 0], code
+            elif code < ends[c, a, 1]:
+                ends[c, a, 1] = code
+            if code > ends[c, a, 2]:
+                ends[c, a, 3], ends[c, a, 2] = ends[c, a, 2], code
+            elif code > ends[c, a, 3]:
+                ends[c, a, 3] = code
+    for a in range(m):
+        if A.kind[a] == 2:
+            ends[c, a, 0] = 0
+            for at in range(A.start[a], A.start[a + 1]):
+                ends[c, a, 0] += 1 if tally[c, at] > 0 else 0
+
+
+@kernel
+def _width(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays, c: int, out: int, into: int, ends: NDArray[np.int64], tally: NDArray[np.int64]
+) -> float:
+    """Cost of a row of part c without the point `out` and with the point `into`; -1 for none."""
+    width = 0.0
+    for a in range(len(A.kind)):
+        if A.kind[a] == 2:
+            count = ends[c, a, 0]
+            start = A.start[a]
+            gone, come = -1, -1
+            if out >= 0:
+                gone = A.codes[out, a]
+                count -= 1 if tally[c, start + gone] == 1 else 0
+            if into >= 0:
+                come = A.codes[into, a]
+                kept = tally[c, start + come] - (1 if come == gone else 0)
+                count += 1 if kept == 0 else 0
+            width += A.place[start + count - 1]
+            continue
+        lo, hi = ends[c, a, 0], ends[c, a, 2]
+        if out >= 0:
+            code = A.codes[out, a]
+            lo = ends[c, a, 1] if code == lo else lo
+            hi = ends[c, a, 3] if code == hi else hi
+        if into >= 0:
+            code = A.codes[into, a]
+            lo, hi = min(lo, code), max(hi, code)
+        width += span(A, a, lo, hi)
+    return width
+
+
+@kernel
+def polish(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    point: NDArray[np.int64],
+    union: NDArray[np.int64],
+    n: int,
+    k: int,
+    part: NDArray[np.int64],
+    n_parts: int,
+    passes: int,
+) -> None:
+    """Swap rows of two parts, or move one out of a part of more than k, while that loses less.
+
+    A swap can help only if one of the two rows widens its part, so that pairs of others are not looked at.
+    """
+    m = len(A.kind)
+    ends = np.empty((n_parts, m, 4), dtype=np.int64)
+    tally = np.empty((n_parts, A.start[m]), dtype=np.int64)
+    size = np.zeros(n_parts, dtype=np.int64)
+    width = np.empty(n_parts)
+    for i in range(n):
+        size[part[i]] += 1
+    for c in range(n_parts):
+        _summarize(A, point, union, n, part, c, ends, tally)
+        width[c] = _width(A, c, -1, -1, ends, tally)
+    for _ in range(passes):
+        improved = False
+        for i in range(n):
+            c = part[i]
+            out = point[union[i]]
+            if width[c] == 0.0:
+                continue
+            slim = _width(A, c, out, -1, ends, tally)
+            if slim >= width[c] - 1e-12:
+                continue
+            gain, partner, target = 1e-12, -1, -1
+            if size[c] > k:
+                freed = size[c] * width[c] - (size[c] - 1) * slim
+                for d in range(n_parts):
+                    if d != c and size[d] < 2 * k - 1:
+                        wide = _width(A, d, -1, out, ends, tally)
+                        saved = freed - (size[d] + 1) * wide + size[d] * width[d]
+                        if saved > gain:
+                            gain, target, partner = saved, d, -1
+            for j in range(n):
+                d = part[j]
+                if d == c:
+                    continue
+                into = point[union[j]]
+                mine = size[c] * (width[c] - _width(A, c, out, into, ends, tally))
+                if mine + size[d] * width[d] <= gain:
+                    continue
+                saved = mine + size[d] * (width[d] - _width(A, d, into, out, ends, tally))
+                if saved > gain:
+                    gain, target, partner = saved, d, j
+            if target < 0:
+                continue
+            part[i] = target
+            if partner >= 0:
+                part[partner] = c
+            else:
+                size[c] -= 1
+                size[target] += 1
+            for d in (c, target):
+                _summarize(A, point, union, n, part, d, ends, tally)
+                width[d] = _width(A, d, -1, -1, ends, tally)
+            improved = True
+        if not improved:
+            break

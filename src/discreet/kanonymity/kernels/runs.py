@@ -1,0 +1,109 @@
+"""Compiled: cut an order of rows into runs of k to 2k - 1 at the least cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.core.jit import kernel
+from discreet.kanonymity.kernels.boxes import span
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.arrays import Arrays
+
+__all__ = ["Cuts", "cut_rows", "runs_of", "segment", "start_cuts"]
+
+
+class Cuts(NamedTuple):
+    """The best cuts of the first rows of an order.
+
+    ``least[e]`` is what the first e rows lose, the last run of which starts at ``origin[e]``. ``point[r]`` is the point
+    of row r; `stamp` is room.
+    """
+
+    point: NDArray[np.int64]
+    least: NDArray[np.float64]
+    origin: NDArray[np.int64]
+    stamp: NDArray[np.int64]
+
+
+@kernel
+def start_cuts(A: Arrays, first: NDArray[np.int64]) -> Cuts:
+    """Begin with no rows; points as in :func:`~discreet.kanonymity.kernels.boxes.start_growth`."""
+    n_points, m = A.codes.shape
+    n = int(first[n_points])
+    point = np.empty(n, dtype=np.int64)
+    for p in range(n_points):
+        for row in range(first[p], first[p + 1]):
+            point[row] = p
+    least = np.full(n + 1, np.inf)
+    least[0] = 0.0
+    return Cuts(point, least, np.zeros(n + 1, np.int64), np.full(A.start[m], -1, np.int64))
+
+
+@kernel
+def cut_rows(A: Arrays, C: Cuts, k: int, begin: int, stop: int) -> None:
+    """Find the best last run of the first `begin` rows, and so on up to ``stop - 1``, from what is known of fewer.
+
+    A run is given up once it alone costs more than the best that is known.
+    """
+    m = len(A.kind)
+    point, least, stamp = C.point, C.least, C.stamp
+    lo, hi = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
+    cell, count = np.empty(m, dtype=np.float64), np.empty(m, dtype=np.int64)
+    for end in range(begin, stop):
+        best, best_start = np.inf, 0
+        width = 0.0
+        before = -1
+        for size in range(1, min(2 * k, end + 1)):
+            start = end - size
+            p = point[start]
+            if p != before:
+                before = p
+                width = 0.0
+                for a in range(m):
+                    code = A.codes[p, a]
+                    if A.kind[a] == 2:
+                        if size == 1:
+                            count[a] = 0
+                        if stamp[A.start[a] + code] != end:
+                            stamp[A.start[a] + code] = end
+                            count[a] += 1
+                            cell[a] = A.place[A.start[a] + count[a] - 1]
+                    elif size == 1:
+                        lo[a], hi[a], cell[a] = code, code, 0.0
+                    elif code < lo[a] or code > hi[a]:
+                        lo[a], hi[a] = min(lo[a], code), max(hi[a], code)
+                        cell[a] = span(A, a, lo[a], hi[a])
+                    width += cell[a]
+            if size * width >= best:
+                break
+            if size >= k and least[start] + size * width < best:
+                best, best_start = least[start] + size * width, start
+        least[end], C.origin[end] = best, best_start
+
+
+@kernel
+def runs_of(C: Cuts, end: int) -> NDArray[np.int64]:
+    """Give where the best runs of the first `end` rows start, `end` last."""
+    cuts = np.empty(end + 1, dtype=np.int64)
+    n_cuts = 0
+    cut = end
+    while cut > 0:
+        cuts[n_cuts] = cut
+        n_cuts += 1
+        cut = int(C.origin[cut])
+    cuts[n_cuts] = 0
+    return cuts[: n_cuts + 1][::-1].copy()
+
+
+@kernel
+def segment(A: Arrays, first: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Cut an order of rows into runs of k to 2k - 1 rows at the least cost; give where runs start, n last."""
+    C = start_cuts(A, first)
+    n = len(C.point)
+    cut_rows(A, C, k, k, n + 1)
+    return runs_of(C, n)

@@ -1,0 +1,199 @@
+"""Compiled: the best partition of a few rows, by dynamic programming over their subsets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.core.jit import kernel
+from discreet.kanonymity.kernels.boxes import span
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.arrays import Arrays
+
+__all__ = ["Subsets", "best_partition", "least_loss", "room_for"]
+
+
+class Subsets(NamedTuple):
+    """Room for the subsets of at most so many rows, and which of them may be classes.
+
+    ``classes[begin[b] : begin[b + 1]]`` are the subsets of k to 2k - 1 rows whose last row is b; ``rows_in[s]`` is the
+    number of rows in s. The rest is overwritten by each call.
+    """
+
+    k: int
+    rows_in: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    lo: NDArray[np.uint8]
+    hi: NDArray[np.uint8]
+    mask: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    least: NDArray[np.float64]
+    taken: NDArray[np.int64]
+    parts: NDArray[np.int64]
+    table: NDArray[np.float64]
+    local: NDArray[np.uint8]
+
+
+@kernel
+def room_for(most: int, m: int, k: int) -> Subsets:
+    """Make room for up to `most` rows of `m` columns."""
+    n_sets = 1 << most
+    count = np.zeros(n_sets, dtype=np.int64)
+    for s in range(1, n_sets):
+        count[s] = count[s >> 1] + (s & 1)
+    classes = np.empty(n_sets, dtype=np.int64)
+    begin = np.zeros(most + 1, dtype=np.int64)
+    found = 0
+    for b in range(most):
+        begin[b] = found
+        for s in range(1 << b, 2 << b):
+            if k <= count[s] < 2 * k:
+                classes[found] = s
+                found += 1
+    begin[most] = found
+    return Subsets(
+        k,
+        count,
+        classes,
+        begin,
+        np.empty((n_sets, m), dtype=np.uint8),
+        np.empty((n_sets, m), dtype=np.uint8),
+        np.empty((n_sets, m), dtype=np.int64),
+        np.empty(n_sets, dtype=np.float64),
+        np.empty(n_sets, dtype=np.float64),
+        np.empty(n_sets, dtype=np.int64),
+        np.zeros(n_sets, dtype=np.int64),
+        np.empty((m, most, most), dtype=np.float64),
+        np.empty((most, m), dtype=np.uint8),
+    )
+
+
+@kernel
+def _number_locally(
+    A: Arrays, point: NDArray[np.int64], union: NDArray[np.int64], n: int, W: Subsets
+) -> None:
+    """Number the values of each column among these rows, and table what spans of them cost."""
+    values = np.empty(n, dtype=np.int64)
+    for a in range(len(A.kind)):
+        found = 0
+        for i in range(n):
+            code = A.codes[point[union[i]], a]
+            t = found
+            while t > 0 and values[t - 1] > code:
+                t -= 1
+            if t > 0 and values[t - 1] == code:
+                continue
+            for later in range(found, t, -1):
+                values[later] = values[later - 1]
+            values[t] = code
+            found += 1
+        for i in range(n):
+            code = A.codes[point[union[i]], a]
+            t = 0
+            while values[t] != code:
+                t += 1
+            W.local[i, a] = t
+        for x in range(found):
+            if A.kind[a] == 2:
+                W.table[a, 0, x] = A.place[A.start[a] + x]
+            else:
+                for y in range(x, found):
+                    W.table[a, x, y] = span(A, a, values[x], values[y])
+
+
+@kernel
+def best_partition(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    point: NDArray[np.int64],
+    union: NDArray[np.int64],
+    n: int,
+    part: NDArray[np.int64],
+    W: Subsets,
+) -> float:
+    """Partition ``union[:n]`` into classes of k to 2k - 1 rows at the least cost; write their numbers, give the cost.
+
+    Of costs that differ by rounding the partition into more classes is taken, so that the cost given may be above the
+    least by as much, more than once; :func:`least_loss` gives the least. Every class is looked at, by its last row.
+    """
+    m = len(A.kind)
+    k = W.k
+    _number_locally(A, point, union, n, W)
+    for a in range(m):
+        W.lo[0, a], W.hi[0, a], W.mask[0, a] = 255, 0, 0
+    for b in range(n):
+        for rest in range(1 << b):
+            size = W.rows_in[rest] + 1
+            if size >= 2 * k:
+                continue
+            s = rest + (1 << b)
+            width = 0.0
+            for a in range(m):
+                code = W.local[b, a]
+                if A.kind[a] == 2:
+                    W.mask[s, a] = W.mask[rest, a] | (1 << code)
+                    if size >= k:
+                        values, covered = W.mask[s, a], 0
+                        while values:
+                            values &= values - 1
+                            covered += 1
+                        width += W.table[a, 0, covered - 1]
+                else:
+                    lo, hi = min(W.lo[rest, a], code), max(W.hi[rest, a], code)
+                    W.lo[s, a], W.hi[s, a] = lo, hi
+                    if size >= k:
+                        width += W.table[a, lo, hi]
+            W.cost[s] = size * width
+    full = (1 << n) - 1
+    for s in range(1, full + 1):
+        W.least[s] = np.inf
+    W.least[0] = 0.0
+    for s in range(full):
+        here = W.least[s]
+        if here == np.inf:
+            continue
+        last = n - 1
+        while s & (1 << last):
+            last -= 1
+        for at in range(W.begin[last], W.begin[last + 1]):
+            t = W.classes[at]
+            if s & t:
+                continue
+            total, parts = here + W.cost[t], W.parts[s] + 1
+            best = W.least[s | t]
+            if total < best - 1e-12 or (total <= best + 1e-12 and parts > W.parts[s | t]):
+                W.least[s | t], W.taken[s | t], W.parts[s | t] = total, t, parts
+    if W.least[full] == np.inf:
+        return np.inf
+    s, label = full, 0
+    while s:
+        t = W.taken[s]
+        for i in range(n):
+            if t & (1 << i):
+                part[i] = label
+        label += 1
+        s ^= t
+    return float(W.least[full])
+
+
+@kernel
+def least_loss(n: int, W: Subsets) -> float:
+    """Give the least cost of the rows that :func:`best_partition` saw last, with no preference among near costs."""
+    full = (1 << n) - 1
+    W.least[1 : full + 1] = np.inf
+    W.least[0] = 0.0
+    for s in range(full):
+        if W.least[s] == np.inf:
+            continue
+        last = n - 1
+        while s & (1 << last):
+            last -= 1
+        for at in range(W.begin[last], W.begin[last + 1]):
+            t = W.classes[at]
+            if not s & t:
+                W.least[s | t] = min(W.least[s | t], W.least[s] + W.cost[t])
+    return float(W.least[full])

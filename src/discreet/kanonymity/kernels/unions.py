@@ -1,0 +1,234 @@
+"""Compiled loop of the local search: pick near classes, partition their union anew, keep what loses no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.core.jit import kernel
+from discreet.kanonymity.kernels.boxes import pair_cost
+from discreet.kanonymity.kernels.rebuild import below, part_costs, polish, recut, regrow
+from discreet.kanonymity.kernels.subsets import best_partition
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.arrays import Arrays
+    from discreet.kanonymity.kernels.subsets import Subsets
+
+__all__ = ["NearTable", "SearchState", "improve"]
+
+
+class NearTable(NamedTuple):
+    """Rows and points: row r is at ``point[r]``; rows of point p are ``rows[first[p] : first[p + 1]]``.
+
+    ``near[p]`` are near points, nearest first, -1 where there are no more.
+    """
+
+    point: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    first: NDArray[np.int64]
+    near: NDArray[np.int32]
+
+
+class SearchState(NamedTuple):
+    """A partition that is being improved.
+
+    Class c has rows ``members[c, : size[c]]`` and loses ``cost[c]``; a slot of size 0 is free. The rows
+    ``outside[: n_outside[0]]`` are suppressed and have the label -1, at most ``len(outside)`` of them. ``draw[0]`` is
+    the state of the generator that says where to look.
+    """
+
+    labels: NDArray[np.int64]
+    members: NDArray[np.int64]
+    size: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    outside: NDArray[np.int64]
+    n_outside: NDArray[np.int64]
+    draw: NDArray[np.int64]
+
+
+@kernel
+def _near_class(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    T: NearTable,
+    S: SearchState,
+    active: NDArray[np.int64],
+    n_active: int,
+    row: int,
+    samples: int,
+) -> int:
+    """Class of a near row: of a point kept as near, or with `samples` of the nearest of so many rows of active classes.
+
+    Where most classes lose nothing, the near points are nearly all theirs.
+    """
+    p = T.point[row]
+    if samples == 0:
+        n_near = T.near.shape[1]
+        # The smaller of two draws: near points are looked at more often.
+        q = T.near[p, min(below(S.draw, n_near), below(S.draw, n_near))]
+        # A class of rows that are equal to this one can take it in, or give some of them.
+        if q < 0 or (T.first[p + 1] - T.first[p] > S.size[S.labels[row]] and below(S.draw, 3) == 0):
+            q = p
+        return int(S.labels[T.rows[T.first[q] + below(S.draw, T.first[q + 1] - T.first[q])]])
+    best, found = np.inf, int(S.labels[row])
+    for _ in range(samples):
+        c = active[below(S.draw, n_active)]
+        if S.size[c] == 0 or S.labels[row] == c:
+            continue
+        other = S.members[c, below(S.draw, S.size[c])]
+        apart = pair_cost(A, A.codes[p], A.codes[T.point[other]], best)
+        if apart < best:
+            best, found = apart, c
+    return found
+
+
+@kernel
+def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    T: NearTable,
+    S: SearchState,
+    active: NDArray[np.int64],
+    n_active: int,
+    most_rows: int,
+    most_classes: int,
+    samples: int,
+    picked: NDArray[np.int64],
+    union: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Pick a class that loses something and classes near to its rows; give how many, and write their rows.
+
+    Active are the classes that lost something when the rounds began, or slots that they left.
+    """
+    c = active[below(S.draw, n_active)]
+    for _ in range(20):
+        if S.cost[c] > 0.0 and S.size[c] > 0:
+            break
+        c = active[below(S.draw, n_active)]
+    picked[0], n_picked = c, 1
+    n = S.size[c]
+    if n == 0:
+        return 0, 0
+    for i in range(n):
+        union[i] = S.members[c, i]
+    for _ in range(4 * most_classes):
+        if n_picked == most_classes:
+            break
+        row = union[below(S.draw, n)]
+        d = _near_class(A, T, S, active, n_active, row, samples)
+        known = d < 0 or n + S.size[d] > most_rows
+        for t in range(n_picked):
+            known = known or picked[t] == d
+        if known:
+            continue
+        for i in range(S.size[d]):
+            union[n + i] = S.members[d, i]
+        n += S.size[d]
+        picked[n_picked] = d
+        n_picked += 1
+    return n_picked, n
+
+
+@kernel
+def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    T: NearTable,
+    S: SearchState,
+    W: Subsets,
+    k: int,
+    exact_rows: int,
+    most_rows: int,
+    most_classes: int,
+    samples: int,
+    rounds: int,
+) -> float:
+    """Improve a partition in place for so many rounds; give what it loses less.
+
+    Unions of at most `exact_rows` rows are partitioned exactly; larger ones grow anew from random seeds and are
+    polished.
+    """
+    union = np.empty(max(most_rows, S.members.shape[1]) + 1, dtype=np.int64)
+    alone = A.cap.sum()
+    part = np.empty(len(union), dtype=np.int64)
+    picked = np.empty(most_classes, dtype=np.int64)
+    slots = np.empty(len(S.size), dtype=np.int64)
+    wider = np.empty(A.start[len(A.kind)], dtype=np.float64)
+    marks = np.zeros(len(wider), dtype=np.bool_)
+    active = np.empty(len(S.size), dtype=np.int64)
+    n_free, n_active = 0, 0
+    for c in range(len(S.size)):
+        if S.size[c] == 0:
+            slots[n_free] = c
+            n_free += 1
+        elif S.cost[c] > 0.0:
+            active[n_active] = c
+            n_active += 1
+    gained = 0.0
+    if n_active == 0:
+        return gained
+    for _ in range(rounds):
+        n_picked, n = _pick(
+            A, T, S, active, n_active, most_rows, most_classes, samples, picked, union
+        )
+        if n == 0:
+            continue
+        before = 0.0
+        for t in range(n_picked):
+            before += S.cost[picked[t]]
+        # One row more or less: a suppressed row comes back, or one of these is suppressed.
+        back, gone = -1, -1
+        if len(S.outside) > 0 and below(S.draw, 3) == 0:
+            if S.n_outside[0] > 0 and below(S.draw, 2) == 0:
+                back = below(S.draw, S.n_outside[0])
+                union[n] = S.outside[back]
+                n += 1
+                before += alone
+            elif S.n_outside[0] < len(S.outside) and n > k:
+                t = below(S.draw, n)
+                gone = union[t]
+                n -= 1
+                union[t] = union[n]
+        if n_picked < 2 and n < 2 * k and back < 0 and gone < 0:
+            continue
+        added = alone if gone >= 0 else 0.0
+        if n <= exact_rows:
+            after = best_partition(A, T.point, union, n, part, W)
+            if after + added >= before - 1e-12:
+                continue
+            n_parts = 0
+            for i in range(n):
+                n_parts = max(n_parts, part[i] + 1)
+        else:
+            if below(S.draw, 2) == 0:
+                n_parts = recut(A, T.point, union, n, k, part, S.draw)
+            else:
+                n_parts = regrow(A, T.point, union, n, k, part, S.draw, wider, marks)
+            polish(A, T.point, union, n, k, part, n_parts, 3)
+        costs = part_costs(A, T.point, union, n, part, n_parts)
+        after = added
+        for t in range(n_parts):
+            after += costs[t]
+        if after > before:
+            continue
+        gained += before - after
+        if back >= 0:
+            S.n_outside[0] -= 1
+            S.outside[back] = S.outside[S.n_outside[0]]
+        if gone >= 0:
+            S.outside[S.n_outside[0]] = gone
+            S.n_outside[0] += 1
+            S.labels[gone] = -1
+        for t in range(n_picked):
+            S.size[picked[t]] = 0
+            slots[n_free] = picked[t]
+            n_free += 1
+        n_free -= n_parts
+        for t in range(n_parts):
+            S.cost[slots[n_free + t]] = costs[t]
+        for i in range(n):
+            c = slots[n_free + part[i]]
+            S.members[c, S.size[c]] = union[i]
+            S.size[c] += 1
+            S.labels[union[i]] = c
+    return gained

@@ -1,1 +1,0 @@
-"""Local search over unions of near classes."""

@@ -1,0 +1,178 @@
+"""Optimal full-domain recoding: each column generalized to one level everywhere, the lattice of levels searched."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.kanonymity.candidate import CandidateClasses, SearchLimits, order_of, require_feasible
+from discreet.kanonymity.problem import CodedColumn, Numeric, Problem, Taxonomy
+from discreet.kanonymity.problem.attributes import depth_first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["FullDomain", "levels_of"]
+
+MOST_NODES = 200_000
+"""Nodes of a lattice up to which it is searched."""
+
+
+@final
+@dataclass(frozen=True)
+class FullDomain:
+    """Give each column one level of generalization, so that classes have k rows and the loss is least.
+
+    Nodes of the lattice are tried by what their levels cost on the whole table, the cheapest first, until what a node
+    costs is no less than what was found. That is exact, since suppressing rows makes no node cheaper. A node below one
+    that failed is not tried.
+
+    Parameters
+    ----------
+    suppress
+        Largest share of rows, in groups smaller than k, that may be suppressed. They cost all weights. ``None`` for as
+        many as the search allows.
+
+    Notes
+    -----
+    Levels of a taxonomy are the depths of its tree. Levels of numbers are themselves, runs of 2, 4, 8, ... values of
+    the column, and the whole; of sets, values and the whole. The optimum is over recodings to levels; what is published
+    for a class is its box, which is never wider and may lose less.
+
+    Examples
+    --------
+    >>> problem = Problem.from_columns({"age": [20, 21, 40, 50]}, [Numeric("age")])
+    >>> FullDomain().solve(problem, 2, SearchLimits()).labels.tolist()
+    [0, 0, 1, 1]
+    """
+
+    suppress: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.suppress is not None and not 0 <= self.suppress < 1:
+            raise InvalidProblemError("suppress", "a share in [0, 1)", self.suppress)
+
+    def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
+        """Search the lattice.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a lattice of more than 200,000 nodes.
+        InfeasibleError
+            When even the top suppresses too much, which takes fewer than k rows.
+        """
+        require_feasible(problem, k)
+        levels = [levels_of(column) for column in problem.columns]
+        n_nodes = int(np.prod([len(one) for one in levels]))
+        if n_nodes > MOST_NODES:
+            raise InvalidProblemError("problem", f"at most {MOST_NODES} nodes", f"{n_nodes} nodes")
+        order = order_of(problem, range(problem.m))
+        codes = problem.codes[order]
+        new = np.append(True, (codes[1:] != codes[:-1]).any(axis=1))
+        points, counts = codes[new], np.diff(np.append(np.flatnonzero(new), problem.n))
+        share = self.suppress
+        budget = limits.suppress if share is None else int(share * problem.n)
+        best, loss = None, np.inf
+        failed: list[tuple[int, ...]] = []
+        prices = [
+            _prices(column, found) for column, found in zip(problem.columns, levels, strict=True)
+        ]
+        for floor, node in _cheapest_first(prices, points, counts):
+            if floor >= loss:
+                break
+            if any(all(x <= y for x, y in zip(node, bad, strict=True)) for bad in failed):
+                continue
+            groups = _groups(points, levels, node)
+            small = (np.bincount(groups, weights=counts) < k)[groups]
+            suppressed = int(counts[small].sum())
+            if suppressed > budget:
+                failed.append(node)
+                continue
+            cells = sum(prices[j][level][points[:, j]] for j, level in enumerate(node))
+            here = float((cells * counts)[~small].sum()) + suppressed * problem.suppressed_cost
+            if here < loss:
+                loss = here
+                kept = np.full(len(points), -1, dtype=np.int32)
+                kept[~small] = np.unique(groups[~small], return_inverse=True)[1]
+                best = np.empty(problem.n, dtype=np.int32)
+                best[order] = np.repeat(kept, counts)
+        if best is None:
+            raise InfeasibleError("no level of the lattice leaves groups of k rows")
+        return CandidateClasses("full-domain", best, note="The lattice of levels was searched.")
+
+
+def levels_of(column: CodedColumn) -> list[NDArray[np.int64]]:
+    """Give for each level which group each code is in; the groups of a level are unions of those before.
+
+    Examples
+    --------
+    >>> [level.tolist() for level in levels_of(Problem.from_columns({"a": [1, 2, 5]}, [Numeric("a")]).columns[0])]
+    [[0, 1, 2], [0, 0, 1], [0, 0, 0]]
+    """
+    size = len(column.domain)
+    codes = np.arange(size)
+    if isinstance(column.attribute, Taxonomy):
+        tree = column.attribute.tree
+        leaves = depth_first(tree)
+        found = []
+        for depth in range(tree.depth, -1, -1):
+            nodes = leaves.copy()
+            while (tree.levels[nodes] > depth).any():
+                nodes = np.where(tree.levels[nodes] > depth, tree.parents[nodes], nodes)
+            # A missing value is a leaf below the root.
+            extra = [0 if depth == 0 else -1] * (size - len(leaves))
+            named = np.array([*nodes.tolist(), *extra])
+            # Leaves below one node follow one another.
+            found.append(np.cumsum(np.append(False, named[1:] != named[:-1])))
+        return found
+    if not isinstance(column.attribute, Numeric):
+        return [codes, np.zeros(size, dtype=np.int64)] if size > 1 else [codes]
+    found = [codes]
+    while found[-1][-1] > 0:
+        found.append(codes >> len(found))
+    return found
+
+
+def _prices(column: CodedColumn, levels: list[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
+    """Give for each level what the cell of each code costs."""
+    found = []
+    for level in levels:
+        sizes = np.bincount(level)
+        if column.is_set:
+            price = column.set_cost(sizes)
+        else:
+            by_group = np.argsort(level, kind="stable")
+            last = np.cumsum(sizes) - 1
+            price = column.span_cost(by_group[last - sizes + 1], by_group[last])
+        found.append(price[level])
+    return found
+
+
+def _cheapest_first(
+    prices: list[list[NDArray[np.float64]]], points: NDArray[np.int32], counts: NDArray[np.int64]
+) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """Yield nodes with what their levels cost on all rows."""
+    sums = [
+        [float(price[points[:, j]] @ counts) for price in found] for j, found in enumerate(prices)
+    ]
+    nodes = list(itertools.product(*(range(len(one)) for one in sums)))
+    totals = [sum(sums[j][level] for j, level in enumerate(node)) for node in nodes]
+    for at in np.argsort(totals, kind="stable"):
+        yield totals[at], nodes[at]
+
+
+def _groups(
+    points: NDArray[np.int32], levels: list[list[NDArray[np.int64]]], node: tuple[int, ...]
+) -> NDArray[np.int64]:
+    group = np.zeros(len(points), dtype=np.int64)
+    for j, level in enumerate(node):
+        part = levels[j][level][points[:, j]]
+        group = np.unique(group * (int(part.max()) + 1) + part, return_inverse=True)[1]
+    return group

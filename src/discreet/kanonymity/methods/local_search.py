@@ -1,0 +1,153 @@
+"""Local search: unions of near classes are partitioned anew, exactly where they are small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.arrays import points_of
+from discreet.kanonymity.bound import near_points
+from discreet.kanonymity.candidate import (
+    CandidateClasses,
+    SearchInterrupted,
+    SearchLimits,
+    order_of,
+    require_feasible,
+    without_gaps,
+)
+from discreet.kanonymity.methods.segmentation import Segmentation
+from discreet.kanonymity.search.local import (
+    LEAST_ROWS,
+    Union,
+    search_shared,
+    state_of,
+    unions_for,
+    work,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.problem import Problem
+
+__all__ = ["LocalSearch", "split_large"]
+
+MOST_EXACT = 14
+"""Rows up to which a union may be partitioned exactly."""
+
+NOTE = "Unions of near classes were partitioned anew."
+
+
+@final
+@dataclass(frozen=True)
+class LocalSearch:
+    """Improve a partition: pick a class and some near it, and partition their rows anew if that loses no more.
+
+    Where rows may be suppressed, one of them is left out at times, and one that was left out taken back.
+
+    Parameters
+    ----------
+    rounds
+        Unions to look at, at most; ``None`` for as many as fit into the time.
+    unions
+        Kinds of unions, of at most 14 rows where they are exact; ``None`` chooses by k.
+    nearest
+        Near points that are kept for each point.
+    seed
+        Where the search begins to look. It decides no question of privacy.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric, Problem
+    >>> problem = Problem.from_columns({"age": [50, 20, 40, 21, 60, 52]}, [Numeric("age")])
+    >>> start = np.array([0, 1, 0, 0, 1, 1], dtype=np.int32)
+    >>> labels = LocalSearch(rounds=5).solve(problem, 3, SearchLimits(start=start)).labels
+    >>> np.flatnonzero(labels == labels[0]).tolist()
+    [0, 4, 5]
+    """
+
+    rounds: int | None = None
+    unions: tuple[Union, ...] | None = None
+    nearest: int = 16
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        rows = max([0, *(union.rows for union in self.unions or () if union.exact)])
+        if rows > MOST_EXACT or self.unions == ():
+            raise InvalidProblemError(
+                "unions", f"one or more, exact ones of {MOST_EXACT} rows at most", "others"
+            )
+
+    def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
+        """Search until the rounds or the time are over; without either, for twenty rounds a class, at least 300.
+
+        Complexity
+        ----------
+        ``O(p^2 m)`` once for the near points of p different rows, where that takes ten seconds or less; else windows
+        of m orders are looked at.
+        """
+        from discreet.kanonymity.kernels.unions import NearTable
+
+        require_feasible(problem, k)
+        start = limits.start
+        if start is None:
+            start = Segmentation(3).solve(problem, k, limits).labels
+        if (start < 0).sum() > limits.suppress:
+            raise InvalidProblemError("start", "no more suppressed rows than allowed", "more")
+        points = points_of(problem, order_of(problem, range(problem.m)))
+        whole = split_large(problem, start, k)
+        near = near_points(problem, points, self.nearest, limits)
+        table = NearTable(points.of_row, points.rows, points.first, near)
+        unions = unions_for(k) if self.unions is None else self.unions
+        if self._is_shared(problem, limits):
+            try:
+                labels = search_shared(problem, points, table, whole, unions, k, limits, self.seed)
+            except SearchInterrupted as interrupt:
+                raise SearchInterrupted(
+                    CandidateClasses("local-search", interrupt.best, note=NOTE)
+                ) from None
+            return CandidateClasses("local-search", labels, note=NOTE)
+        state = state_of(problem, whole, k, limits.suppress, self.seed)
+        stopped = False
+        try:
+            work(points.arrays, table, state, unions, k, self.rounds, limits)
+        except KeyboardInterrupt:
+            # No kernel is left half-way: the interpreter hears the signal after it.
+            stopped = True
+        labels = np.full(problem.n, -1, dtype=np.int32)
+        kept = state.labels >= 0
+        labels[kept] = without_gaps(state.labels[kept])
+        found = CandidateClasses("local-search", labels, note=NOTE)
+        if stopped:
+            raise SearchInterrupted(found)
+        return found
+
+    def _is_shared(self, problem: Problem, limits: SearchLimits) -> bool:
+        """Whether to search in several threads: by the clock alone, and where there are many rows for each."""
+        timed = self.rounds is None and limits.left < float("inf")
+        enough = problem.n >= LEAST_ROWS * limits.threads
+        return timed and enough and limits.threads > 1 and not limits.suppress
+
+
+def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[np.int32]:
+    """Split classes of 2k rows and more into classes of k to 2k - 1, which loses nothing.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric, Problem
+    >>> problem = Problem.from_columns({"age": [5, 2, 5, 2, 2]}, [Numeric("age")])
+    >>> split_large(problem, np.zeros(5, dtype=np.int32), 2).tolist()
+    [1, 0, 1, 0, 1]
+    """
+    by_value = order_of(problem, range(problem.m))
+    by_value = by_value[labels[by_value] >= 0]
+    order = by_value[np.argsort(labels[by_value], kind="stable")]
+    sizes = np.bincount(labels[order])
+    cut = np.full(int((sizes // k).sum()), k, dtype=np.int64)
+    cut[np.cumsum(sizes // k) - 1] += sizes % k
+    split = np.full(problem.n, -1, dtype=np.int32)
+    split[order] = np.repeat(np.arange(len(cut), dtype=np.int32), cut)
+    return split

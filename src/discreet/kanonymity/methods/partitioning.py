@@ -1,0 +1,310 @@
+"""The optimum by set partitioning: column generation, listing of classes by reduced cost, cuts, branch and bound.
+
+The paper's mixed-integer program leaves a relaxation that is far from its optimum, and no solver gets far with it.
+Covering rows by whole classes leaves a few percent. Every bound here is a formula, evaluated for multipliers and
+rounded down; what a solver says is not believed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.candidate import (
+    CandidateClasses,
+    SearchInterrupted,
+    SearchLimits,
+    assign_leftovers,
+    require_feasible,
+)
+from discreet.kanonymity.exact.columns import Pool, relax
+from discreet.kanonymity.exact.cuts import NO_CUTS
+from discreet.kanonymity.exact.pricing import Pricer
+from discreet.kanonymity.exact.tree import Listed, settle
+from discreet.kanonymity.methods.greedy_search import GreedySearch
+from discreet.kanonymity.methods.k_member import KMember
+from discreet.kanonymity.methods.local_search import LocalSearch, split_large
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.exact.columns import Relaxed
+    from discreet.kanonymity.exact.pricing import Pricing
+    from discreet.kanonymity.problem import Problem
+
+__all__ = ["MOST_ROWS", "SetPartitioning"]
+
+MOST_ROWS = 5_000
+"""Rows of the largest table: the costs of all pairs are kept, 200 megabytes."""
+
+MOST_CLASSES, LAST_CLASSES = 60_000, 200_000
+"""Classes that a linear program gets, at first and once a good partition is known."""
+
+FIRST_WIDTH = 0.004
+"""Distance from the relaxation, as a part of it, in which a partition is looked for first."""
+
+GROWTH = 1.25
+"""By how much that distance grows when nothing was found."""
+
+FEW_ROWS, STARTS = 200, 12
+"""Rows up to which local search begins anew, and how often: a loss near the least spares the proof far more than that
+takes."""
+
+EACH_PART = 3.0
+"""Seconds for one part of a larger table."""
+
+CLOSE = 5e-10
+"""Relative distance of bound and loss that counts as none."""
+
+
+@final
+@dataclass(frozen=True)
+class SetPartitioning:
+    r"""Find the optimum and prove it, or give the best partition and bound that the time allows.
+
+    Column generation gives multipliers and a bound L. A partition that loses less than :math:`L + \delta` has no class
+    of reduced cost above :math:`\delta`. These are listed; branch and bound with cuts finds the best partition of them
+    or proves that there is none. Then :math:`L + \delta` is a bound itself, and :math:`\delta` grows.
+
+    Parameters
+    ----------
+    smoothing
+        Weight of the best multipliers so far in pricing, in [0, 1).
+    polish
+        Rounds of local search for each class, on the start and on what a dive found.
+    neighbors
+        Rows of the parts of a larger table that are partitioned anew, each by this method.
+
+    Complexity
+    ----------
+    Exponential at worst. Some seconds for 100 rows of eight columns and k = 3.
+
+    References
+    ----------
+    [BJN98]_ for branch and price; [JPS08]_ for the cuts.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric, Problem
+    >>> problem = Problem.from_columns({"age": [50, 20, 40, 21, 60]}, [Numeric("age")])
+    >>> found = SetPartitioning().solve(problem, 2, SearchLimits())
+    >>> round(found.lower, 6), round(problem.loss_of(found.labels), 6)
+    (1.55, 1.55)
+    """
+
+    smoothing: float = 0.5
+    polish: int = 20
+    neighbors: int = 72
+
+    def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
+        """Search until the loss is proved to be the least, or within the gap, or the time is over.
+
+        Raises
+        ------
+        InvalidProblemError
+            For more than 5,000 rows, or a smoothing out of its range.
+        SearchInterrupted
+            On Ctrl-C, with the best partition and bound by then.
+        """
+        require_feasible(problem, k)
+        if problem.n > MOST_ROWS:
+            raise InvalidProblemError("problem", f"at most {MOST_ROWS} rows", "more")
+        if not 0 <= self.smoothing < 1:
+            raise InvalidProblemError("smoothing", "a number in [0, 1)", self.smoothing)
+        search = _Search(self, problem, k, limits)
+        try:
+            return search.run()
+        except KeyboardInterrupt:
+            raise SearchInterrupted(search.found()) from None
+
+
+@final
+class _Search:
+    """One problem's best partition and bound so far."""
+
+    def __init__(
+        self, method: SetPartitioning, problem: Problem, k: int, limits: SearchLimits
+    ) -> None:
+        self.method, self.problem, self.k, self.limits = method, problem, k, limits
+        self.lower = 0.0
+        self.cuts = NO_CUTS
+        start = limits.start
+        if start is None or (start < 0).any():
+            start = GreedySearch().solve(problem, k, limits).labels
+        self.labels = split_large(problem, start, k)
+        self.loss = problem.loss_of(self.labels)
+        self.pricer = Pricer(problem, k, limits.threads)
+
+    @property
+    def done(self) -> bool:
+        """Whether bound and loss are close enough, or the time is over."""
+        near = self.loss - self.lower <= max(self.limits.gap, CLOSE) * self.loss
+        return near or self.limits.left <= 0
+
+    @property
+    def _is_large(self) -> bool:
+        """Whether parts of the table are partitioned anew."""
+        return self.problem.n > 2 * self.method.neighbors
+
+    def run(self) -> CandidateClasses:
+        """Relax, then look for partitions at a growing distance."""
+        if self.k > 1 and self.problem.n >= 2 * self.k:
+            self._polish(self.labels)
+            self._begin_anew()
+            relaxed = self._relax()
+            self.lower = max(self.lower, relaxed.lower)
+            width = FIRST_WIDTH * relaxed.lower
+            if self._is_large and not self.done:
+                # For its dive, a far better start for parts than a local search.
+                self._look(relaxed, width, MOST_CLASSES)
+            self._improve()
+            while not self.done:
+                width = self._look(relaxed, width, LAST_CLASSES)
+                if width == 0:
+                    self._improve()
+                    break
+        else:
+            # Fewer than 2k rows are one class, and alone rows lose nothing.
+            rows = np.arange(self.problem.n, dtype=np.int32)
+            self.labels = rows if self.k == 1 else np.zeros_like(rows)
+            self.loss = self.problem.loss_of(self.labels)
+            self.lower = self.loss * (1 - 1e-12)
+        return self.found()
+
+    def found(self) -> CandidateClasses:
+        """Give the best partition and bound so far."""
+        proved = self.loss - self.lower <= 2 * CLOSE * self.loss
+        note = "Classes were priced, listed and branched upon" + (
+            "; no partition loses less." if proved else "; time or memory ended the proof."
+        )
+        return CandidateClasses("optimal", self.labels, max(0.0, min(self.lower, self.loss)), note)
+
+    def _begin_anew(self) -> None:
+        """Search from other partitions as well, where there are few rows."""
+        if self.problem.n > FEW_ROWS or not self.method.polish:
+            return
+        first = self.labels
+        for at in range(STARTS):
+            if self.limits.left <= 0:
+                break
+            member = KMember(start=at * self.problem.n // STARTS)
+            self._polish(member.solve(self.problem, self.k, SearchLimits()).labels, 1, at + 2)
+            self._polish(first, 1, at + 2)
+        self._polish(self.labels, 5)
+
+    def _relax(self) -> Relaxed:
+        k, boxes = self.k, self.problem.boxes(self.labels)
+        costs = boxes.costs.sum(axis=1)
+        pool = Pool(2 * k - 1)
+        pool.add(self._classes(self.labels), boxes.sizes * costs)
+        shares = costs[self.labels]
+        return relax(
+            self.pricer, pool, shares, self.loss, self.limits, smoothing=self.method.smoothing
+        )
+
+    def _look(self, relaxed: Relaxed, width: float, most: int) -> float:
+        """Look for partitions within `width` of the bound; give the next width, 0 where nothing is left to do."""
+        whole = max(self.loss - relaxed.lower, 0.0)
+        wanted = min(width, whole)
+        listed = self._listed(relaxed, wanted, most)
+        while not listed.complete and self.limits.left > 0:
+            wanted /= 2
+            listed = self._listed(relaxed, wanted, most)
+        if not listed.complete:
+            return 0.0
+        n, k = self.problem.n, self.k
+        reached = relaxed.lower + wanted
+        capped = wanted < min(width, whole)
+        settled = settle(
+            Listed(listed.classes, listed.costs, n, k, self.pricer.scale),
+            self.loss if capped else min(self.loss, reached),
+            self.limits,
+            reach=reached,
+            cuts=self.cuts,
+        )
+        self.cuts = settled.cuts
+        if settled.chosen is not None:
+            self._take(self._labels(listed.classes[settled.chosen]))
+        if len(settled.dived):
+            self._repair(settled.dived)
+        self.lower = max(self.lower, min(settled.lower, reached))
+        if capped or wanted >= whole:
+            return 0.0
+        return GROWTH * width
+
+    def _improve(self) -> None:
+        """Partition classes and the nearest to them anew, part after part, as long as that helps."""
+        if not self._is_large:
+            return
+        began, in_vain, row = self.limits.left, 0, 0
+        part = SetPartitioning(self.method.smoothing, 0, self.method.neighbors)
+        # Two thirds of the time go here; without a limit, until most classes were tried in vain.
+        while not self.done and self.limits.left > began / 3 and in_vain < self.problem.n // self.k:
+            classes = int(self.labels.max()) + 1
+            # The golden section spreads the places at which parts are taken.
+            row = (row + int(0.618 * self.problem.n) + 1) % self.problem.n
+            rows = self._around(int(self.labels[row]))
+            before = self.loss
+            some = replace(self.problem, codes=self.problem.codes[rows])
+            start = np.unique(self.labels[rows], return_inverse=True)[1].astype(np.int32)
+            limits = SearchLimits.within(min(self.limits.left, EACH_PART), start=start)
+            found = part.solve(some, self.k, limits).labels
+            labels = self.labels.copy()
+            labels[rows] = classes + found
+            self._take(np.unique(labels, return_inverse=True)[1].astype(np.int32))
+            in_vain = 0 if self.loss < before else in_vain + 1
+
+    def _around(self, one: int) -> NDArray[np.int64]:
+        """Give the rows of a class and of those nearest to it on average."""
+        order = np.argsort(self.labels, kind="stable")
+        sizes = np.bincount(self.labels)
+        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        far = self.pricer.apart[self.labels == one].sum(axis=0)[order]
+        mean = np.add.reduceat(far, first) / sizes
+        mean[one] = -1.0
+        nearest = np.argsort(mean, kind="stable")
+        enough = int(np.searchsorted(np.cumsum(sizes[nearest]), self.method.neighbors, "right"))
+        return np.flatnonzero(np.isin(self.labels, nearest[: max(2, enough)]))
+
+    def _listed(self, relaxed: Relaxed, width: float, most: int) -> Pricing:
+        # One class of a partition takes the place of a root that the bound counts, which is no more than -mu. A little
+        # more, so that rounding leaves no class of such a partition out.
+        below = width - relaxed.mu + 1e-9 * self.loss
+        seconds = self.limits.left / 4
+        return self.pricer.price(
+            relaxed.pi, below=below, most=most, seconds=seconds, limits=self.limits
+        )
+
+    def _classes(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        order = np.argsort(labels, kind="stable")
+        sizes = np.bincount(labels)
+        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        classes = np.full((len(sizes), 2 * self.k - 1), -1, dtype=np.int32)
+        classes[labels[order], np.arange(len(order)) - first[labels[order]]] = order
+        return classes
+
+    def _labels(self, classes: NDArray[np.int32]) -> NDArray[np.int32]:
+        labels = np.full(self.problem.n, -1, dtype=np.int32)
+        member = classes >= 0
+        labels[classes[member]] = np.repeat(np.arange(len(classes)), member.sum(axis=1))
+        return labels
+
+    def _take(self, labels: NDArray[np.int32]) -> None:
+        loss = self.problem.loss_of(labels)
+        if loss < self.loss:
+            self.labels, self.loss = labels, loss
+
+    def _repair(self, classes: NDArray[np.int32]) -> None:
+        labels = self._labels(classes)
+        left = np.flatnonzero(labels < 0).tolist()
+        whole = assign_leftovers(self.problem, labels, left, rule="increase") if left else labels
+        self._polish(split_large(self.problem, whole, self.k))
+
+    def _polish(self, labels: NDArray[np.int32], times: int = 1, seed: int = 1) -> None:
+        rounds = times * self.method.polish * (self.problem.n // self.k)
+        limits = replace(self.limits, start=labels, suppress=0)
+        search = LocalSearch(rounds=rounds, seed=seed)
+        self._take(search.solve(self.problem, self.k, limits).labels)

@@ -1,0 +1,255 @@
+"""Split & Carry: Algorithm 1 of [LS20]_, with a carry rule that is safe; and "bubble carry" of its future work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.candidate import CandidateClasses, Method, SearchLimits, require_feasible
+from discreet.kanonymity.methods.initial import initial_sizes, variance_order
+from discreet.kanonymity.methods.local_search import LocalSearch, split_large
+from discreet.kanonymity.methods.subsets import MOST_ROWS, optimum_of
+from discreet.kanonymity.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["BubbleCarry", "SplitCarry", "SubProblem", "solve_rows"]
+
+
+ROUNDS = 300
+"""Unions that are looked at in a block: a time limit ends the search of one, and is not filled by it."""
+
+
+def _few_rounds() -> LocalSearch:
+    return LocalSearch(rounds=ROUNDS)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SubProblem:
+    """A block that was solved.
+
+    Parameters
+    ----------
+    rows
+        Its rows, in the order of the table's sort.
+    published, carried
+        Its classes: those that are done, and those that go into the next block.
+    """
+
+    rows: NDArray[np.int64]
+    published: tuple[NDArray[np.int64], ...]
+    carried: tuple[NDArray[np.int64], ...]
+
+
+@final
+@dataclass(frozen=True)
+class SplitCarry:
+    r"""Solve block after block of the sorted rows; rows of classes at the end of a block go into the next one.
+
+    Parameters
+    ----------
+    blocks
+        S, two or more: initial classes in a block.
+    carry
+        How many rows at the end of a block have their classes carried; ``None`` for k, as published.
+    solver
+        Solves blocks of more than 17 rows; smaller ones are solved exactly. By default a local search, which does not
+        prove that a block is solved.
+
+    Notes
+    -----
+    The published rule carries the rows that are *linked* to the last k, which may be part of a class only, so that what
+    stays behind is published with fewer than k (E3); see
+    :class:`~discreet.kanonymity.as_published.split_carry.PublishedSplitCarry`. Here whole classes are carried, of k to
+    2k - 1 rows each. Units of loss are those of the whole table (T3). With blocks solved to optimality the loss is at
+    most that of the initial solution: its classes, and those carried, are feasible for each block.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric
+    >>> problem = Problem.from_columns({"age": [50, 20, 40, 21, 60, 22]}, [Numeric("age")])
+    >>> found = SplitCarry(blocks=2).solve(problem, 2, SearchLimits())
+    >>> round(problem.loss_of(found.labels), 6)
+    1.45
+    """
+
+    blocks: int = 3
+    carry: int | None = None
+    solver: Method = field(default_factory=_few_rounds)
+
+    def __post_init__(self) -> None:
+        if self.blocks < 2:
+            raise InvalidProblemError("blocks", "two or more", self.blocks)
+        if self.carry is not None and self.carry < 0:
+            raise InvalidProblemError("carry", "a number of rows, or None", self.carry)
+
+    def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
+        """Solve block after block; each gets its share of the time that is left (early termination).
+
+        Complexity
+        ----------
+        ``ceil(n / (kS))`` blocks of at most ``k (2k - 1 + S)`` rows, and k - 1 more in the last (Lemma 2).
+        """
+        labels = np.full(problem.n, -1, dtype=np.int32)
+        done = 0
+        for block in self.sub_problems(problem, k, limits):
+            for rows in block.published:
+                labels[rows] = done
+                done += 1
+        return CandidateClasses(
+            "split-carry", labels, note="Blocks were solved, and their ends carried."
+        )
+
+    def sub_problems(self, problem: Problem, k: int, limits: SearchLimits) -> Iterator[SubProblem]:
+        """Yield the blocks one after another, each with the classes that it publishes and those that it carries."""
+        require_feasible(problem, k)
+        order = variance_order(problem)
+        parts = _blocks(order, k, self.blocks)
+        boundary = k if self.carry is None else self.carry
+        carried: list[NDArray[np.int64]] = []
+        place = np.empty(problem.n, dtype=np.int64)
+        place[order] = np.arange(problem.n)
+        for number, fresh in enumerate(parts):
+            classes = solve_rows(
+                problem, [*carried, *fresh], k, _share(limits, len(parts) - number), self.solver
+            )
+            block = np.concatenate(classes)
+            block = block[np.argsort(place[block])]
+            ending = block[max(0, len(block) - boundary) :]
+            final = number == len(parts) - 1
+            goes_on = [not final and bool(np.isin(rows, ending).any()) for rows in classes]
+            carried = [rows for rows, on in zip(classes, goes_on, strict=True) if on]
+            published = [rows for rows, on in zip(classes, goes_on, strict=True) if not on]
+            yield SubProblem(block, tuple(published), tuple(carried))
+
+
+@final
+@dataclass(frozen=True)
+class BubbleCarry:
+    """Keep the block at a fixed size: publish its few best classes, push all other rows forward.
+
+    Parameters
+    ----------
+    rows
+        P: rows of a block, at least 2k.
+    keep
+        A: classes to keep from each block, those that lose least for each of their rows; all but one at most.
+    solver
+        As for :class:`SplitCarry`.
+
+    Notes
+    -----
+    The paper names this as future work, with P = 12 and A = 2 for k = 3.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric
+    >>> problem = Problem.from_columns({"age": [50, 20, 40, 21, 60, 22]}, [Numeric("age")])
+    >>> BubbleCarry(rows=4, keep=1).solve(problem, 2, SearchLimits()).labels.tolist()
+    [2, 0, 1, 0, 2, 1]
+    """
+
+    rows: int = 12
+    keep: int = 2
+    solver: Method = field(default_factory=_few_rounds)
+
+    def __post_init__(self) -> None:
+        if self.keep < 1:
+            raise InvalidProblemError("keep", "at least one class", self.keep)
+
+    def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
+        """Solve block after block."""
+        require_feasible(problem, k)
+        if self.rows < 2 * k:
+            raise InvalidProblemError("rows", f"at least 2k = {2 * k} rows in a block", self.rows)
+        order = variance_order(problem)
+        labels = np.full(problem.n, -1, dtype=np.int32)
+        pool, taken, done = np.empty(0, dtype=np.int64), 0, 0
+        while True:
+            fresh = order[taken : taken + self.rows - len(pool)]
+            taken += len(fresh)
+            pool = np.concatenate([pool, fresh])
+            blocks_left = (problem.n - taken) // (self.keep * k) + 1
+            start = np.split(pool, np.cumsum(initial_sizes(len(pool), k))[:-1])
+            classes = solve_rows(problem, start, k, _share(limits, blocks_left), self.solver)
+            end = taken == problem.n
+            widths = [_width(problem, rows) for rows in classes]
+            # One class stays behind, so that the rows that come last are not fewer than k.
+            most = min(self.keep, len(classes) - 1)
+            kept = range(len(classes)) if end else np.argsort(widths, kind="stable")[:most]
+            for c in kept:
+                labels[classes[c]] = done
+                done += 1
+            if end:
+                return CandidateClasses(
+                    "bubble-carry", labels, note="The best classes of blocks were kept."
+                )
+            pool = pool[labels[pool] < 0]
+
+
+def solve_rows(
+    problem: Problem,
+    start: list[NDArray[np.int64]],
+    k: int,
+    limits: SearchLimits,
+    solver: Method,
+) -> list[NDArray[np.int64]]:
+    """Partition the rows of some classes anew, at a loss that is no more.
+
+    Parameters
+    ----------
+    problem
+        The whole table, whose units count.
+    start
+        Classes of k rows or more.
+    k, limits
+        As for any method.
+    solver
+        For more than 17 rows.
+
+    Returns
+    -------
+    list of ndarray
+        Classes of k to 2k - 1 rows; those of `start` where no time is left.
+    """
+    if not limits.left:
+        # Thousands of blocks take their time, even if each takes little.
+        return start
+    rows = np.concatenate(start)
+    if len(rows) <= MOST_ROWS:
+        labels, _ = optimum_of(problem, rows, k)
+    else:
+        part = Problem(problem.columns, problem.codes[rows], problem.loss)
+        before = np.repeat(np.arange(len(start), dtype=np.int32), [len(one) for one in start])
+        hint = SearchLimits(limits.deadline, limits.gap, limits.threads, start=before)
+        found = solver.solve(part, k, hint).labels
+        labels = found if part.loss_of(found) <= part.loss_of(before) else before
+        labels = split_large(part, labels, k)
+    by_class = np.argsort(labels, kind="stable")
+    return np.split(rows[by_class], np.cumsum(np.bincount(labels))[:-1])
+
+
+def _blocks(order: NDArray[np.int64], k: int, blocks: int) -> list[list[NDArray[np.int64]]]:
+    """Group the initial classes, as the released code does: the text reads kS rows, which leaves a short last block."""
+    classes = np.split(order, np.cumsum(initial_sizes(len(order), k))[:-1])
+    return [classes[at : at + blocks] for at in range(0, len(classes), blocks)]
+
+
+def _share(limits: SearchLimits, parts: int) -> SearchLimits:
+    """Give a part of the time that is left."""
+    if limits.left == float("inf"):
+        return limits
+    return SearchLimits.within(limits.left / max(parts, 1), gap=limits.gap)
+
+
+def _width(problem: Problem, rows: NDArray[np.int64]) -> float:
+    """What one row of a class costs."""
+    part = Problem(problem.columns, problem.codes[rows], problem.loss)
+    return float(part.boxes(np.zeros(len(rows), dtype=np.int32)).costs.sum())

@@ -1,1 +1,0 @@
-"""Compiled: odd sets of rows of which a fractional solution covers more halves than any partition."""

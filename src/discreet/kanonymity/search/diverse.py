@@ -1,0 +1,231 @@
+"""The search under demands: merge classes that fail, then partition unions of near classes anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.jit import clock
+from discreet.kanonymity.arrays import points_of
+from discreet.kanonymity.bound import near_points
+from discreet.kanonymity.candidate import (
+    CandidateClasses,
+    SearchInterrupted,
+    SearchLimits,
+    order_of,
+    portions,
+    require_feasible,
+    without_gaps,
+)
+from discreet.kanonymity.demand import Demand, failing_classes, require_whole, wanted_of
+from discreet.kanonymity.methods.segmentation import Segmentation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.arrays import Arrays, Points
+    from discreet.kanonymity.candidate import Method
+    from discreet.kanonymity.demand import Wanted
+    from discreet.kanonymity.problem import Problem
+
+__all__ = ["Diverse"]
+
+NEAREST = 12
+
+ROUNDS = 20
+"""Unions for each class, where neither rounds nor a time limit are given."""
+
+
+@final
+@dataclass(frozen=True)
+class Diverse:
+    r"""Find classes of k rows or more that hold demands on sensitive columns.
+
+    Demands such as l-diversity are kept by merging, so that all rows as one class hold them if any partition does.
+    Starting from a k-anonymous partition, each class that fails is merged with one near to it until all hold; then
+    unions of near classes are partitioned anew, and kept only where each part holds what is asked. Classes have no
+    largest size: that :math:`2k - 1` rows suffice does not stand here, since splitting may break a demand.
+
+    Parameters
+    ----------
+    demands
+        What is asked; one or more.
+    first
+        Gives the partition to begin with, where the limits have none.
+    rounds
+        Unions to look at; ``None`` for as many as fit into the time, or twenty for each class without one.
+    seed
+        Where the search begins to look. It decides no question of privacy.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without demands.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.models import DistinctDiversity
+    >>> from discreet.kanonymity.problem import Numeric, Problem
+    >>> problem = Problem.from_columns({"age": [20, 21, 40, 41]}, [Numeric("age")])
+    >>> ill = Demand("ill", DistinctDiversity(2), np.array([0, 0, 1, 1]))
+    >>> labels = Diverse((ill,)).solve(problem, 2, SearchLimits()).labels
+    >>> bool(failing_classes([ill], labels).any())
+    False
+    """
+
+    demands: tuple[Demand, ...]
+    first: Method = field(default_factory=lambda: Segmentation(3))
+    rounds: int | None = None
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.demands:
+            raise InvalidProblemError("demands", "one or more", "none")
+
+    def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
+        """Merge, then search until the rounds or the time are over.
+
+        Raises
+        ------
+        InfeasibleError
+            When all rows as one class fail a demand, so that every partition does.
+        """
+        require_feasible(problem, k)
+        if limits.suppress:
+            raise InvalidProblemError("suppress", "0, with demands on sensitive columns", "more")
+        require_whole(self.demands, problem.n)
+        start = limits.start
+        if start is None:
+            start = self.first.solve(problem, k, limits).labels
+        points = points_of(problem, order_of(problem, range(problem.m)))
+        near = near_points(problem, points, NEAREST, limits)
+        wanted = wanted_of(self.demands)
+        labels = self._merged(points, near, wanted, start, limits)
+        stopped = False
+        try:
+            self._work(points, near, wanted, labels, k, limits)
+        except KeyboardInterrupt:
+            stopped = True
+        found = CandidateClasses(
+            "diverse",
+            without_gaps(labels).astype(np.int32),
+            note="Classes were merged until each held what was asked, and near ones partitioned anew.",
+        )
+        if stopped:
+            raise SearchInterrupted(found)
+        return found
+
+    def _merged(
+        self,
+        points: Points,
+        near: NDArray[np.int32],
+        wanted: Wanted,
+        start: NDArray[np.int32],
+        limits: SearchLimits,
+    ) -> NDArray[np.int64]:
+        """Merge until all classes hold everything, by exact decision; in haste where the time is over."""
+        from discreet.kanonymity.kernels.diverse import (
+            judge_classes,
+            merge_failing,
+            start_merging,
+        )
+
+        labels = without_gaps(start)
+        draw = np.array([self.seed * 7919 % 2147483646 + 1], dtype=np.int64)
+        rows, point = points.rows.astype(np.int64), points.of_row
+        merging = start_merging(labels, int(labels.max()) + 1)
+        judged = 0
+        for begin, stop in portions(len(merging.size), limits, first=1000):
+            judge_classes(points.arrays, wanted, point, merging, begin, stop)
+            judged = stop
+        if judged == len(merging.size):
+            # Every turn takes a class off the stack, and may put one back that it joined to another.
+            for begin, stop in portions(2 * judged, limits, first=100):
+                merge_failing(
+                    points.arrays,
+                    wanted,
+                    point,
+                    rows,
+                    points.first,
+                    near,
+                    labels,
+                    merging,
+                    draw,
+                    stop - begin,
+                )
+                if not merging.counts[0]:
+                    break
+        return self._hastily_merged(without_gaps(labels))
+
+    def _hastily_merged(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Join all classes that fail, and twice as many others each time until their union holds what is asked.
+
+        Kernels ask for a little more entropy than is demanded, and may be stopped by the clock.
+        """
+        fails = failing_classes(self.demands, labels)
+        if not fails.any():
+            return labels
+        others, taken = np.flatnonzero(~fails), 0
+        while True:
+            joined = fails.copy()
+            joined[others[:taken]] = True
+            union = joined[labels]
+            one = [replace(demand, codes=demand.codes[union]) for demand in self.demands]
+            if (
+                taken >= len(others)
+                or not failing_classes(one, np.zeros(int(union.sum()), np.int64)).any()
+            ):
+                return without_gaps(np.where(union, 0, labels + 1))
+            taken = max(1, 2 * taken)
+
+    def _work(  # noqa: PLR0917 - the parts of one search
+        self,
+        points: Points,
+        near: NDArray[np.int32],
+        wanted: Wanted,
+        labels: NDArray[np.int64],
+        k: int,
+        limits: SearchLimits,
+    ) -> None:
+        from discreet.kanonymity.kernels.diverse import improve_diverse
+
+        draw = np.array([self.seed * 104729 % 2147483646 + 1], dtype=np.int64)
+        rounds = self.rounds
+        if rounds is None and limits.left == float("inf"):
+            rounds = max(300, ROUNDS * (int(labels.max()) + 1))
+        arrays: Arrays = points.arrays
+        done, portion, turn = 0, 64, 0
+        sizes = np.bincount(labels)
+        while (rounds is None or done < rounds) and (done == 0 or limits.left > 0):
+            # Larger unions now and then, among them such as hold the largest classes.
+            most = (3 * k + 2 * int(np.median(sizes)), 6 * k, 12 * k, int(sizes.max()) + 4 * k)[
+                turn % 4
+            ]
+            most = min(max(most, 4 * k, 16), 400)
+            here = portion if rounds is None else min(portion, rounds - done)
+            began = clock()
+            improve_diverse(
+                arrays,
+                wanted,
+                points.of_row,
+                points.rows.astype(np.int64),
+                points.first,
+                near,
+                labels,
+                k,
+                most,
+                draw,
+                here,
+            )
+            took = max(clock() - began, 1e-6)
+            done += here
+            turn += 1
+            if rounds is None:
+                portion = int(min(4 * portion, 1_000_000, max(4, portion * 0.1 / took)))
+            else:
+                portion = max(16, rounds // 16)
+            sizes = np.bincount(labels)
+            sizes = sizes[sizes > 0]

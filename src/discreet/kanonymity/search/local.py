@@ -1,0 +1,325 @@
+"""Local search over unions of near classes: which unions to look at, one worker's turn, and several threads at once.
+
+Kernels release the interpreter's lock, so that threads run at once; they share nothing that is written. Each has the
+classes on one side of a cut, and cuts change.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.jit import clock
+from discreet.kanonymity.candidate import SearchInterrupted, SearchLimits, without_gaps
+from discreet.kanonymity.problem import Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.arrays import Arrays, Points
+    from discreet.kanonymity.kernels.unions import NearTable, SearchState
+
+__all__ = [
+    "LEAST_ROWS",
+    "Schedule",
+    "Union",
+    "search_shared",
+    "sides",
+    "state_of",
+    "unions_for",
+    "work",
+]
+
+MOST_AT_ONCE = 1e8
+"""Microseconds of estimated work between two looks at the clock, at most."""
+
+MOST_IN_ONE = 1e6
+"""Microseconds of estimated work for one union, at most: Ctrl-C is not heard within it."""
+
+AT_FIXED_ROUNDS = 2e5
+"""Microseconds of estimated work between two looks at the clock where rounds are counted."""
+
+LEAST_ROWS = 1_000
+"""Rows for each thread below which one thread does it all."""
+
+TURNS = 8
+"""Cuts in the time that there is."""
+
+
+@final
+@dataclass(frozen=True)
+class Union:
+    """A kind of union.
+
+    Parameters
+    ----------
+    rows
+        Rows in it at most.
+    classes
+        Classes in it at most.
+    exact
+        Whether it is partitioned exactly, by all subsets, or grown and cut anew.
+    samples
+        0 for classes of the nearest points; else of the nearest of so many rows, at random from classes that lose
+        something.
+
+    Examples
+    --------
+    >>> Union(12, 4, exact=True).work > Union(9, 3, exact=True).work
+    True
+    """
+
+    rows: int
+    classes: int
+    exact: bool
+    samples: int = 0
+
+    @property
+    def work(self) -> float:
+        """Estimated microseconds for one, as measured for eight columns; only their ratios count."""
+        return 3 + (0.17 * 2**self.rows if self.exact else 0.04 * self.rows**2) + self.samples / 10
+
+
+def unions_for(k: int) -> tuple[Union, ...]:
+    """Choose kinds of unions for a class size, the cheapest first.
+
+    Examples
+    --------
+    >>> [(union.rows, union.samples) for union in unions_for(3) if union.exact]
+    [(9, 0), (9, 32), (12, 0), (12, 32)]
+    """
+    exact = [
+        Union(rows, rows // k, exact=True, samples=samples)
+        for rows in _exact_rows(k)
+        for samples in (0, 32)
+    ]
+    grown = [Union(count * (2 * k - 1), count, exact=False) for count in (2, 3, 4, 6, 10)]
+    far = [Union(count * (2 * k - 1), count, exact=False, samples=64) for count in (3, 6)]
+    return tuple(sorted([*exact, *grown, *far], key=lambda union: union.work))
+
+
+def _exact_rows(k: int) -> tuple[int, ...]:
+    if k == 1:
+        return ()
+    if k <= 4:
+        return (3 * k, 12) if 3 * k < 12 else (12,)
+    return (2 * k,) if k <= 7 else ()
+
+
+class Schedule:
+    """Take the kind of union that gained most for its work when it was last looked at; each once at first.
+
+    Every third turn goes to the kind that has waited longest, so that none is forgotten as gains fall.
+    """
+
+    def __init__(self, unions: tuple[Union, ...]) -> None:
+        self.unions = unions
+        self.rates = [float("inf")] * len(unions)
+        self.turns = [0] * len(unions)
+        self.turn = 0
+
+    def next(self) -> int:
+        """Give the number of the kind to take."""
+        self.turn += 1
+        kinds = range(len(self.unions))
+        longest = min(kinds, key=self.turns.__getitem__)
+        best = max(kinds, key=self.rates.__getitem__)
+        at = longest if self.turn % 3 == 0 else best
+        self.turns[at] = self.turn
+        return at
+
+    def learn(self, at: int, gain: float, rounds: int) -> None:
+        """Note what so many rounds of a kind gained."""
+        self.rates[at] = gain / (rounds * self.unions[at].work)
+
+
+def state_of(
+    problem: Problem, labels: NDArray[np.int32], k: int, suppress: int, seed: int
+) -> SearchState:
+    """Write a partition as the search wants it."""
+    from discreet.kanonymity.kernels.unions import SearchState
+
+    slots = problem.n // k
+    boxes = problem.boxes(labels)
+    size, cost = np.zeros(slots, dtype=np.int64), np.zeros(slots)
+    size[: len(boxes.sizes)] = boxes.sizes
+    cost[: len(boxes.sizes)] = boxes.sizes * boxes.costs.sum(axis=1)
+    members = np.full((slots, 2 * k - 1), -1, dtype=np.int64)
+    left_out = np.flatnonzero(labels < 0)
+    rows = np.argsort(labels, kind="stable")[len(left_out) :]
+    first = np.concatenate([[0], np.cumsum(size)])
+    members[labels[rows], np.arange(len(rows)) - first[labels[rows]]] = rows
+    outside = np.full(suppress, -1, dtype=np.int64)
+    outside[: len(left_out)] = left_out
+    draw = np.array([seed * 7919 % 2147483646 + 1], dtype=np.int64)
+    n_outside = np.array([len(left_out)], dtype=np.int64)
+    return SearchState(labels.astype(np.int64), members, size, cost, outside, n_outside, draw)
+
+
+def work(  # noqa: PLR0917 - the parts of one search
+    arrays: Arrays,
+    table: NearTable,
+    state: SearchState,
+    unions: tuple[Union, ...],
+    k: int,
+    rounds: int | None,
+    limits: SearchLimits,
+    stop: Event | None = None,
+) -> None:
+    """Improve the state in place until rounds or time are over, or it is told to stop."""
+    from discreet.kanonymity.kernels.subsets import room_for
+    from discreet.kanonymity.kernels.unions import improve
+
+    unions = tuple(union for union in unions if union.work <= MOST_IN_ONE)
+    if not unions:
+        return
+    room = room_for(max([1, *(u.rows for u in unions if u.exact)]), arrays.codes.shape[1], k)
+    schedule = Schedule(unions)
+    if rounds is None and limits.left == float("inf"):
+        rounds = max(300, 20 * len(state.size))
+    # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
+    portion, done = 20_000.0, 0
+    while (rounds is None or done < rounds) and (done == 0 or limits.left > 0):
+        if not state.cost.any() or (stop is not None and stop.is_set()):
+            # Where nothing is lost, nothing can be gained.
+            return
+        at = schedule.next()
+        union = unions[at]
+        here = max(1, int(portion / union.work))
+        if rounds is not None:
+            # So that each kind has its turn.
+            most = max(1, int(AT_FIXED_ROUNDS / union.work))
+            here = min(most, rounds - done, max(1, rounds // (2 * len(unions))))
+        began = clock()
+        gain = improve(
+            arrays,
+            table,
+            state,
+            room,
+            k,
+            union.rows if union.exact else 0,
+            union.rows,
+            union.classes,
+            union.samples,
+            here,
+        )
+        schedule.learn(at, gain, here)
+        done += here
+        if rounds is None:
+            took = max(clock() - began, 1e-6)
+            portion = min(2 * portion, MOST_AT_ONCE, max(1000.0, portion * 0.1 / took))
+
+
+def search_shared(  # noqa: PLR0917 - the parts of one search
+    problem: Problem,
+    points: Points,
+    table: NearTable,
+    labels: NDArray[np.int32],
+    unions: tuple[Union, ...],
+    k: int,
+    limits: SearchLimits,
+    seed: int,
+) -> NDArray[np.int32]:
+    """Improve a partition until the time is over.
+
+    Parameters
+    ----------
+    problem, points, table
+        The rows, and near points of each.
+    labels
+        Classes 0, 1, ... of k to 2k - 1 rows.
+    unions
+        Kinds of unions.
+    k, limits
+        As for any method; as many threads as the limits say.
+    seed
+        Where the search begins to look.
+
+    Raises
+    ------
+    SearchInterrupted
+        On Ctrl-C, with the labels by then: every thread is told to stop, and what it has counts.
+    """
+    found = labels.astype(np.int64)
+    each = max(limits.left / TURNS, 0.2)
+    turn, stop = 0, Event()
+    with ThreadPoolExecutor(limits.threads) as pool:
+        while limits.left > 0 and not stop.is_set():
+            turn += 1
+            parts = sides(problem, found, limits.threads, turn)
+            within = SearchLimits.within(min(each, limits.left))
+
+            def one(
+                rows: NDArray[np.int64],
+                within: SearchLimits = within,
+                turn: int = turn,
+                before: NDArray[np.int64] = found,
+            ) -> NDArray[np.int64]:
+                inside = without_gaps(before[rows]).astype(np.int32)
+                part = Problem(problem.columns, problem.codes[rows], problem.loss)
+                state = state_of(part, inside, k, 0, seed + turn)
+                kept, local = _within(table, rows)
+                arrays = points.arrays._replace(codes=points.arrays.codes[kept])
+                work(arrays, local, state, unions, k, None, replace(within, threads=1), stop)
+                return np.asarray(state.labels)
+
+            solving = [pool.submit(one, rows) for rows in parts]
+            try:
+                wait(solving)
+            except KeyboardInterrupt:
+                stop.set()
+            classes, better = 0, np.empty_like(found)
+            for rows, solved in zip(parts, solving, strict=True):
+                better[rows] = classes + without_gaps(solved.result())
+                classes = int(better[rows].max()) + 1
+            found = better
+    best = found.astype(np.int32)
+    if stop.is_set():
+        raise SearchInterrupted(best)
+    return best
+
+
+def sides(
+    problem: Problem, labels: NDArray[np.int64], parts: int, turn: int
+) -> list[NDArray[np.int64]]:
+    """Cut the classes into parts of about as many rows, across a direction that each turn changes.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric
+    >>> problem = Problem.from_columns({"age": [20, 50, 21, 51]}, [Numeric("age")])
+    >>> [rows.tolist() for rows in sides(problem, np.array([0, 1, 0, 1]), 2, 1)]
+    [[0, 2], [1, 3]]
+    """
+    # Multiples of the golden section are spread evenly.
+    slopes = [(turn * (1237 + 1013 * j) + 765 * j) % 2003 / 2003 - 0.5 for j in range(problem.m)]
+    sizes = [max(len(column.domain) - 1, 1) for column in problem.columns]
+    place = problem.codes @ (np.array(slopes) / np.array(sizes))
+    rows = np.bincount(labels)
+    centre = np.bincount(labels, weights=place) / np.maximum(rows, 1)
+    order = np.argsort(centre, kind="stable")
+    before = np.cumsum(rows[order]) - rows[order]
+    part = np.empty(len(rows), dtype=np.int64)
+    part[order] = np.minimum(before * parts // max(len(labels), 1), parts - 1)
+    found = [np.flatnonzero(part[labels] == side) for side in range(parts)]
+    return [side for side in found if len(side)]
+
+
+def _within(table: NearTable, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NearTable]:
+    """Give the points of some rows, and the table of these rows and points alone, numbered anew."""
+    from discreet.kanonymity.kernels.unions import NearTable
+
+    kept, point = np.unique(table.point[rows], return_inverse=True)
+    number = np.full(len(table.near) + 1, -1, dtype=np.int32)
+    number[kept] = np.arange(len(kept), dtype=np.int32)
+    order = np.argsort(point, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(point, minlength=len(kept)))])
+    # The last number, -1, stands for what is no point here.
+    near = number[table.near[kept]]
+    return kept, NearTable(
+        point.astype(np.int64), order.astype(np.int64), first.astype(np.int64), near
+    )

@@ -1,0 +1,353 @@
+"""A ledger of privacy budgets in one file: charged before data are read, whoever else writes, whenever power fails.
+
+The arithmetic is that of :class:`discreet.core.budget.Account`; this module makes it last. A charge is one SQLite
+transaction that is on the disk before :meth:`Ledger.reserve` returns, so that a process killed at any moment may have
+paid for a release that it never made, and never made one that it did not pay for.
+
+Grants and charges of all datasets are the lines of one sequence, numbered without gaps, each with a hash of itself and
+of the line before. Whoever may write the file can write all of that anew; what he can't do is keep the hash that
+somebody noted elsewhere, which is what :meth:`Ledger.digest` is for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, final
+
+from discreet.core.budget import Account
+from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
+from discreet.core.guarantee import guarantee_from_dict
+from discreet.ledger.file import damaged, fill, transaction
+from discreet.ledger.lines import CHARGE, GRANT, Line, append, granted, mac, noted, read, rewrite
+
+if TYPE_CHECKING:
+    import os
+    import sqlite3
+    from contextlib import AbstractContextManager
+
+    from discreet.core.guarantee import Guarantee
+    from discreet.ledger.lines import Book
+
+__all__ = ["Charge", "Ledger"]
+
+_DIGEST = re.compile("(0|[1-9][0-9]{0,14}):([0-9a-f]{32})([0-9a-f]{64})")
+
+
+@final
+@dataclass(frozen=True)
+class Charge:
+    """One charge in a ledger.
+
+    Parameters
+    ----------
+    guarantee
+        What was spent.
+    charged
+        When, in UTC, to the second.
+    """
+
+    guarantee: Guarantee
+    charged: str
+
+
+@final
+class Ledger:
+    """Budgets of datasets in an SQLite file; an implementation of :class:`discreet.core.budget.Budget`.
+
+    Parameters
+    ----------
+    path
+        A file that :meth:`create` made. A symbolic link stands for the file that it leads to.
+
+    Raises
+    ------
+    InvalidProblemError
+        When there is no such file, it is no ledger or a damaged one, others may write it, or it has a second name (a
+        hard link): journals lie beside a name, so that the two names would be two ledgers.
+
+    Notes
+    -----
+    Every call opens the file, works in one transaction begun with ``BEGIN IMMEDIATE`` where it writes, and closes it;
+    an object may be shared by threads and the file by processes of one machine. ``synchronous = EXTRA`` is ``FULL``
+    and the folder too: with ``FULL`` alone a power failure could bring back the journal of a finished transaction,
+    which would take back its charge. The file must be on a local disk, since locks of network file systems are not
+    to be relied on.
+
+    Lines are numbered without gaps over all datasets, and each holds a SHA-256 of itself and the line before, so that
+    a line that was damaged, edited or removed by accident is found. Whoever may write the file can compute all of that
+    anew, or put an old copy in its place, and give himself budget: :meth:`check` finds both, by a digest that was
+    noted elsewhere. A ledger of an earlier version is read, and gets the form of this one with its next line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from discreet import PureDP
+    >>> path = Path(tempfile.mkdtemp()) / "ledger.db"
+    >>> ledger = Ledger.create(path, "census-2030", PureDP(4, neighbors="add-remove-person"))
+    >>> ledger.reserve("census-2030", PureDP(1, neighbors="add-remove-person"))
+    >>> ledger.account("census-2030").left
+    (Fraction(3, 1),)
+    >>> ledger.reserve("census-2030", PureDP(4, neighbors="add-remove-person"))
+    Traceback (most recent call last):
+    discreet.core.errors.BudgetError: dataset 'census-2030': epsilon: 4 asked, 3 left
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+        with self._open() as db:
+            self._read(db)
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], dataset: str, limit: Guarantee) -> Ledger:
+        """Grant a dataset a budget, in a new file or in one that is there.
+
+        Parameters
+        ----------
+        path
+            The file.
+        dataset
+            A name that the ledger does not have yet.
+        limit
+            The most that all releases together may give away. It fixes the notion of privacy, the neighbors and, for
+            metric privacy, the unit; it can't be changed.
+
+        Returns
+        -------
+        Ledger
+            The ledger.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a file that can't be written or is no ledger, an empty name, a dataset that has a budget, or
+            k-anonymity.
+        """
+        Account(limit)
+        if not dataset.strip() or not _is_text(dataset):
+            raise InvalidProblemError("dataset", "a name, in Unicode", repr(dataset))
+        where = Path(path)
+        fill(where, lambda db: rewrite(db, []))
+        ledger = cls(where)
+        with ledger._open(writing=True) as db:
+            book = ledger._read(db)
+            if dataset in granted(book):
+                raise InvalidProblemError(
+                    "dataset",
+                    "one without a budget; a budget is fixed when it is made",
+                    repr(dataset),
+                )
+            append(db, book, Line(GRANT, dataset, _text(limit), _now()))
+        return ledger
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Names of the datasets that have a budget, sorted."""
+        with self._open() as db:
+            return tuple(sorted(granted(self._read(db))))
+
+    def account(self, dataset: str) -> Account:
+        """State of a dataset: its limit and what was charged.
+
+        Raises
+        ------
+        BudgetError
+            When it has no budget.
+        InvalidProblemError
+            When a line was damaged.
+        """
+        with self._open() as db:
+            return self._account(self._read(db), dataset)[0]
+
+    def history(self, dataset: str) -> tuple[Charge, ...]:
+        """List the charges to a dataset, oldest first.
+
+        Raises
+        ------
+        BudgetError, InvalidProblemError
+            As for :meth:`account`.
+        """
+        with self._open() as db:
+            return self._account(self._read(db), dataset)[1]
+
+    def reserve(self, dataset: str, guarantee: Guarantee) -> None:
+        """Charge a dataset for good, or raise and change nothing.
+
+        Parameters
+        ----------
+        dataset
+            Its name.
+        guarantee
+            What the release is about to spend.
+
+        Raises
+        ------
+        BudgetError
+            When the dataset has no budget, not enough is left, or the charge could not be written: a full disk, or a
+            file that another process holds for half a minute. In the last two cases the charge may stand.
+        InvalidProblemError
+            When the guarantee can't be added to the limit, the file was damaged, is somebody else's, or was moved or
+            replaced meanwhile.
+
+        Complexity
+        ----------
+        All lines are read, and the charges to the dataset added up anew.
+        """
+        with self._open(writing=True) as db:
+            book = self._read(db)
+            account, _ = self._account(book, dataset)
+            try:
+                account.charge(guarantee)
+            except BudgetError as refusal:
+                raise BudgetError(f"dataset {dataset!r}: {refusal}") from None
+            append(db, book, Line(CHARGE, dataset, _text(guarantee), _now()))
+
+    def digest(self) -> str:
+        """Sum up all grants and charges so far, to be noted where whoever writes the ledger can't write.
+
+        Returns
+        -------
+        str
+            ``count:digest``: how many lines the ledger has, and 96 hexadecimal digits. The first 32 of them are the
+            same for all digests of one ledger, the others sum up its lines.
+
+        Raises
+        ------
+        BudgetError
+            When a ledger of an earlier version can't be given the form of this one, which holds a salt.
+        InvalidProblemError
+            When a line was damaged.
+
+        Notes
+        -----
+        The digest is an HMAC-SHA-256, whose key is a salt of 256 random bits that the ledger keeps. Names of datasets,
+        epsilons and times are easy to guess; without a salt whoever sees digests could try guesses. With it they tell
+        how many lines there are, and which digests are of one ledger. The key also stands between two digests of one
+        ledger: from a bare chain of hashes, the line between them could be guessed. The salt does not protect the
+        lines, for whoever may write the ledger can read it: that is what keeping the digest elsewhere is for.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from discreet import PureDP
+        >>> one = PureDP(1, neighbors="replace-one")
+        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db", "census", one)
+        >>> noted = ledger.digest()
+        >>> noted.partition(":")[0], ledger.check(noted)
+        ('1', 'extends')
+        >>> ledger.reserve("census", one)
+        >>> ledger.check(noted)
+        'extends'
+        """
+        with self._open() as db:
+            book = self._checked(db)
+        if not book.salt:
+            with self._open(writing=True) as db:
+                book = self._checked(db)
+                if not book.salt:
+                    book = rewrite(db, book.lines)
+        return noted(book, len(book.lines))
+
+    def check(self, digest: str) -> Literal["extends", "older", "other"]:
+        """Compare the ledger with a digest of it that was noted elsewhere.
+
+        Parameters
+        ----------
+        digest
+            What :meth:`digest` gave.
+
+        Returns
+        -------
+        str
+            ``extends`` when all lines of then are there unchanged, in their order; others may follow. ``older`` when
+            there are fewer lines than then, with the salt of then: an old copy, or one with the end cut off.
+            ``other`` when a line of then was changed or replaced, or the salt is another: the ledger was written anew,
+            or is another one.
+
+        Raises
+        ------
+        InvalidProblemError
+            For what is no digest, or when a line was damaged.
+        """
+        parts = _DIGEST.fullmatch(digest.strip())
+        if parts is None:
+            expected = (
+                "what `budget show --digest` printed: a number, a colon and 96 hexadecimal digits"
+            )
+            raise InvalidProblemError("digest", expected, "something else")
+        count, mark = int(parts[1]), parts[2]
+        with self._open() as db:
+            book = self._checked(db)
+        if not book.salt or mac(book.salt, "ledger")[:32] != mark:
+            return "other"
+        if count > len(book.lines):
+            return "older"
+        return "extends" if noted(book, count) == parts[0] else "other"
+
+    def _checked(self, db: sqlite3.Connection) -> Book:
+        """Read all, and add up every account."""
+        book = self._read(db)
+        for dataset in granted(book):
+            self._account(book, dataset)
+        return book
+
+    def _account(self, book: Book, dataset: str) -> tuple[Account, tuple[Charge, ...]]:
+        """Add up an account."""
+        account, charges = None, []
+        for number, line in enumerate(book.lines, start=1):
+            if line.dataset != dataset:
+                continue
+            try:
+                guarantee = _guarantee(line.guarantee)
+                if account is None:
+                    account = Account(guarantee)
+                    continue
+                account = account.charge(guarantee)
+            except BudgetError:
+                raise damaged(
+                    self._path, f"line {number} exceeds the limit of {dataset!r}"
+                ) from None
+            except (DiscreetError, LookupError, TypeError, ValueError, RecursionError):
+                # The hashes fit, so that other code wrote it, and nobody knows what it means.
+                raise damaged(
+                    self._path, f"line {number} of {dataset!r} can't be understood"
+                ) from None
+            charges.append(Charge(guarantee, line.made))
+        if account is None:
+            raise BudgetError(f"dataset {dataset!r} has no budget")
+        return account, tuple(charges)
+
+    def _read(self, db: sqlite3.Connection) -> Book:
+        return read(db, self._path)
+
+    def _open(self, *, writing: bool = False) -> AbstractContextManager[sqlite3.Connection]:
+        return transaction(self._path, writing=writing)
+
+
+def _text(guarantee: Guarantee) -> str:
+    return json.dumps(guarantee.to_dict(), sort_keys=True)
+
+
+def _guarantee(text: str) -> Guarantee:
+    data = json.loads(text)
+    if not isinstance(data, dict):
+        raise TypeError
+    return guarantee_from_dict(data)
+
+
+def _is_text(name: str) -> bool:
+    """Tell whether a name can be stored; one from a command line may hold bytes that are no text."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,158 @@
+"""The file of a ledger: one file under one name, opened for one transaction, recognized, and left as it was found."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.core.errors import BudgetError, InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["APPLICATION", "VERSION", "damaged", "fill", "transaction"]
+
+APPLICATION = 0x64635F6C
+VERSION = 2
+_WAIT = 30.0
+"""Seconds to wait for another process's transaction; each takes some milliseconds."""
+
+
+@contextmanager
+def transaction(path: Path, *, writing: bool) -> Iterator[sqlite3.Connection]:
+    """Open a ledger for one transaction; what SQLite refuses becomes one of our errors.
+
+    Raises
+    ------
+    BudgetError
+        When the disk is full, or another process holds the file for half a minute.
+    InvalidProblemError
+        When it is no ledger, damaged, or not one file under one name from beginning to end.
+    """
+    true = _resolved(path)
+    _identity(path, true, writing=writing)
+    try:
+        with _connect(true) as db:
+            _recognize(db, path)
+            db.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+            # Under the lock, and before and after the charge is made: SQLite finds its journal by the name, and a
+            # file that leaves its name while it is open is charged in vain.
+            file = _identity(path, true, writing=writing)
+            yield db
+            _stay(path, true, file, writing=writing)
+            db.execute("COMMIT")
+            _stay(path, true, file, writing=writing)
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) == sqlite3.SQLITE_ERROR:
+            # A table or a column that is not there; all else is about the disk, or about another process.
+            raise damaged(path, str(error)) from None
+        raise BudgetError(f"ledger {path}: {error}; nothing may be released") from None
+    except sqlite3.DatabaseError as error:
+        raise damaged(path, str(error)) from None
+    except UnicodeError:
+        raise damaged(path, "text that is no Unicode") from None
+
+
+def fill(path: Path, tables: Callable[[sqlite3.Connection], object]) -> None:
+    """Make an empty ledger where there is nothing; two processes may do it at once."""
+    true = _resolved(path)
+    try:
+        if not os.path.lexists(true):
+            true.touch(mode=0o600)
+        _identity(path, true, writing=True)
+        with _connect(true) as db:
+            db.execute("BEGIN IMMEDIATE")
+            (found,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if not found:
+                tables(db)
+            db.execute("COMMIT")
+    except OSError as error:
+        raise _refused(path, "a file that can be written", error.strerror) from None
+    except sqlite3.Error as error:
+        raise _refused(path, "a file that can be written", str(error)) from None
+
+
+def damaged(path: Path, how: str) -> InvalidProblemError:
+    """Say what is wrong with what a ledger holds."""
+    # What SQLite says may hold words of the file.
+    plain = "".join(letter if letter.isprintable() else " " for letter in how)
+    return _refused(path, "a whole ledger", plain[:200])
+
+
+def _stay(path: Path, true: Path, file: tuple[int, int], *, writing: bool) -> None:
+    """Refuse a file that is no longer the one that was opened."""
+    if _resolved(path) != true or _identity(path, true, writing=writing) != file:
+        expected = "the file that was opened to keep its name; nothing may be released"
+        raise _refused(path, expected, "another one now")
+
+
+def _recognize(db: sqlite3.Connection, path: Path) -> None:
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION or not 1 <= version <= VERSION:
+        raise damaged(path, "no ledger, or one of another version")
+    # A write-ahead log, to which anybody could have switched, is a second file whose loss would not be noticed.
+    (mode,) = db.execute("PRAGMA journal_mode = DELETE").fetchone()
+    (state,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+    if (mode, state) != ("delete", "ok"):
+        raise damaged(path, state if mode == "delete" else f"a journal in mode {mode}")
+
+
+def _resolved(path: Path) -> Path:
+    """Follow all links, so that a ledger is found, locked and journaled under one name."""
+    try:
+        return Path(os.path.realpath(path))
+    except (OSError, ValueError):
+        raise InvalidProblemError("ledger", "the name of a file", ascii(str(path))[:80]) from None
+
+
+def _identity(path: Path, true: Path, *, writing: bool) -> tuple[int, int]:
+    """Say which file it is; refuse one that is none, has a second name, or that others may write."""
+    # By name, never by opening it: closing any handle of a file gives back the locks that SQLite holds in this process.
+    try:
+        found = true.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        found = None
+    except OSError as error:
+        raise _refused(path, "a ledger that can be read", error.strerror) from None
+    if found is None or not stat.S_ISREG(found.st_mode):
+        raise InvalidProblemError("ledger", "a ledger that is there", str(path))
+    if found.st_nlink != 1:
+        expected = "a file with one name, since SQLite keeps a journal beside each"
+        raise _refused(path, expected, f"{found.st_nlink} hard links")
+    # Windows has no owners of this kind; there the folder's own rights decide.
+    if sys.platform != "win32":
+        if found.st_mode & 0o022:
+            raise _refused(path, "a file that nobody else may write", "other rights: chmod 600 it")
+        if writing and found.st_uid != os.geteuid():
+            raise _refused(path, "a file of yours", "somebody else's")
+    return found.st_dev, found.st_ino
+
+
+def _refused(path: Path, expected: str, got: str | None) -> InvalidProblemError:
+    name = str(path)
+    return InvalidProblemError(
+        "ledger", expected, f"{name if len(name) < 300 else name[:80] + '...'}: {got}"
+    )
+
+
+@contextmanager
+def _connect(path: Path) -> Iterator[sqlite3.Connection]:
+    """Connect so that transactions are begun by hand and are on the disk when they end."""
+    # "rw": a path that was mistyped must not become an empty ledger.
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    db = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)
+    # Bytes that are no text must reach the comparison of hashes, which refuses them.
+    db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    try:
+        # First of all, before anything is read: a journal that another process left is played back under these.
+        db.execute("PRAGMA synchronous = EXTRA")
+        yield db
+    finally:
+        # Closing rolls back what was not committed.
+        db.close()

@@ -1,0 +1,122 @@
+r"""Bounds of what LR-Geo costs: Theorems 4.7 and 4.8 of [QLPSX24]_, with their mends.
+
+*Upper.* CLR-Geo solved with the upper estimate :math:`\hat c` is feasible for the true cost and priced too high. It
+is a bound where Lemma B.1 is true, which needs travel offsets.
+
+*Lower.* Drop (18) and solve with :math:`\tilde c`. That is a relaxation over *the same rows and columns*. Restricted
+to the columns :math:`\mathcal{O}_m` it is a restriction too, and no bound for what may report anywhere (A6): measured,
+the relaxed value with a range of 2 cells is above the optimum over all columns. :func:`lower_bound` keeps all columns
+unless it is told otherwise, and takes no estimate to be negative.
+
+What both speak of is the mean over all rows of the users' matrices, of which one row in each is ever used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.lrgeo.as_published.lr_omg import lr_omg
+from discreet.lrgeo.local.clr_geo import clr_geo
+from discreet.lrgeo.local.coefficients import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.lrgeo.local.coefficients import Centered
+    from discreet.lrgeo.local.exponential_form import ExponentialForm
+    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
+    from discreet.lrgeo.local.instance import Instance
+
+__all__ = ["lower_bound", "upper_bound"]
+
+
+def upper_bound(
+    instance: Instance,
+    graph: GeoIndGraph,
+    users: Sequence[int],
+    form: ExponentialForm,
+    *,
+    reach: float,
+    estimate: NDArray[np.float64],
+    centered: Centered = "location",
+) -> float:
+    r"""Solve CLR-Geo with an upper estimate: Theorem 4.7.
+
+    Parameters
+    ----------
+    instance, graph
+        The public arrays, and the Geo-Ind graph.
+    users
+        Places of the users of a batch.
+    form
+        Equation (18).
+    reach
+        :math:`\Gamma`.
+    estimate
+        ``(K, K)``: the estimate of beta, such as ``CostTable.estimate("upper")``.
+    centered
+        See :mod:`discreet.lrgeo.local.coefficients`.
+
+    Returns
+    -------
+    float
+        Sum over users of the mean cost of their rows; no less than the optimum with the true cost where the estimate
+        is no less than that.
+    """
+    prepared = [
+        prepare(
+            instance,
+            graph,
+            user,
+            reach=reach,
+            r_obf=form.r_obf,
+            centered=centered,
+            every_column=True,
+            cost=estimate,
+        ).coefficients
+        for user in users
+    ]
+    found = clr_geo(prepared, form, gamma=graph.gamma, n_places=instance.size)
+    return found.objective
+
+
+def lower_bound(
+    instance: Instance,
+    graph: GeoIndGraph,
+    users: Sequence[int],
+    epsilon: float,
+    *,
+    reach: float,
+    estimate: NDArray[np.float64] | None = None,
+    columns: float | None = None,
+) -> float:
+    r"""Solve the relaxed program (29) and (30): Theorem 4.8.
+
+    Parameters
+    ----------
+    instance, graph, users, reach
+        As for :func:`upper_bound`.
+    epsilon
+        Nats per unit of distance.
+    estimate
+        ``(K, K)``: a lower estimate of beta. ``None`` for beta itself.
+    columns
+        ``None`` for all columns: a lower bound for every channel whose rows keep these constraints. A radius for those
+        within it of the user, as printed: no bound for anything that may report elsewhere.
+
+    Returns
+    -------
+    float
+        Sum over users of the mean cost of their rows.
+    """
+    reached = float(instance.distances.max()) if columns is None else columns
+    priced = instance.beta if estimate is None else np.maximum(estimate, 0.0)
+    total = 0.0
+    for user in users:
+        one = prepare(instance, graph, user, reach=reach, r_obf=reached, cost=priced)
+        total += lr_omg(one.coefficients, epsilon, gamma=graph.gamma)[0]
+    return total

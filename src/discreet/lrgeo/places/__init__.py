@@ -1,0 +1,1 @@
+"""Places: regions, road networks, and integers in the plane."""

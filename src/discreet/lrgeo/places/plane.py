@@ -1,0 +1,86 @@
+r"""From latitude and longitude to integers in the plane, such that nothing comes farther apart than it is.
+
+A place at latitude :math:`\varphi` and longitude :math:`\lambda` lies :math:`R c (\lambda - \lambda_0)` east and
+:math:`R (\varphi - \varphi_0)` north of the origin, with one number c for the whole region, at most the cosine of the
+highest latitude that any shortest way between two places reaches.
+
+**No two places are farther apart in the plane than on the sphere.** *Proof.* Along the shortest way on the sphere
+:math:`ds^2 = R^2 (d\varphi^2 + \cos^2 \varphi\, d\lambda^2) \ge R^2 (d\varphi^2 + c^2 d\lambda^2)`, since
+:math:`\cos \varphi \ge c` all along it. So its image in the plane is no longer than it is, and the straight line
+between the ends is no longer than that. ∎
+
+**The highest latitude.** On a great circle :math:`\tan \varphi = A \cos(\lambda - \lambda^*)` with A the tangent of its
+highest latitude. If the way between two places at absolute latitudes of at most :math:`\varphi_m` passes
+:math:`\lambda^*`, one of its ends is within half of their difference in longitude of it, so that
+:math:`A \cos(\Delta\lambda / 2) \le \tan \varphi_m`; else it goes no higher than its ends. Across the equator the same
+holds for the reflection. So :math:`c = \cos \arctan(\tan \varphi_m / \cos(\Delta\lambda / 2))` is small enough, with
+:math:`\varphi_m` and :math:`\Delta\lambda` those of the region. ∎
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.spaces.geography import EARTH_RADIUS_KM
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["DEGREE", "PER_KM", "cosine_for", "plane_to_sphere", "sphere_to_plane"]
+
+PER_KM = 10_000
+"""Decimeters in a kilometer."""
+
+_SAFE = 1 - 2.0**-30
+"""Takes care of what floats err in a cosine."""
+
+_WIDEST = 20.0
+"""Degrees: a region wider or nearer to a pole than this is no city."""
+
+DEGREE = math.radians(1.0) * EARTH_RADIUS_KM * PER_KM
+"""Decimeters in a degree of latitude."""
+
+
+def cosine_for(latitudes: NDArray[np.float64], width: float, *, margin: float = 0.0) -> float:
+    """Give the number c for places at some latitudes whose longitudes differ by `width` degrees at most.
+
+    The margin, in degrees, is for places that are still to be rounded.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a region that is no city: wider than 20 degrees, or within 20 degrees of a pole.
+    """
+    highest = float(np.abs(latitudes).max()) + margin
+    width += 2 * margin
+    if width > _WIDEST or highest > 90 - _WIDEST:
+        expected = f"less than {_WIDEST:g} degrees wide, and as far from the poles"
+        raise InvalidProblemError("places", expected, "others")
+    top = math.tan(math.radians(highest)) / math.cos(math.radians(width / 2))
+    return math.cos(math.atan(top)) * _SAFE
+
+
+def sphere_to_plane(
+    points: NDArray[np.float64], origin: tuple[float, float], cosine: float
+) -> NDArray[np.float64]:
+    """Give decimeters east and north of the origin for latitudes and longitudes in degrees."""
+    away = points - np.array(origin)
+    east = (away[..., 1] + 180) % 360 - 180
+    return np.stack([east * (DEGREE * cosine), away[..., 0] * DEGREE], axis=-1)
+
+
+def plane_to_sphere(
+    plane: NDArray[np.float64], origin: tuple[float, float], cosine: float
+) -> NDArray[np.float64]:
+    """Give latitudes and longitudes in degrees for decimeters east and north of the origin."""
+    return np.stack(
+        [
+            origin[0] + plane[..., 1] / DEGREE,
+            origin[1] + plane[..., 0] / (DEGREE * cosine),
+        ],
+        axis=-1,
+    )

@@ -1,0 +1,71 @@
+"""The metric of places in decimeters, in integers that client and server both find."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.spaces.lattice import LatticeLengths
+from discreet.core.spaces.lengths import TOTAL_BITS, scale_for
+from discreet.core.spaces.metric import MetricSpace
+from discreet.core.spaces.plane import PlaneLengths
+from discreet.lrgeo.places.plane import PER_KM
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["per_unit", "space_of"]
+
+_PER = {"km": PER_KM, "m": 10}
+"""Decimeters in a unit."""
+
+_CROWDED = 4
+"""Cells of a lattice for each place, up to which the region is taken for a grid."""
+
+
+def per_unit(unit: str) -> int:
+    """Give the decimeters in a unit."""
+    if unit not in _PER:
+        raise InvalidProblemError("unit", "'km' or 'm'", repr(unit))
+    return _PER[unit]
+
+
+def space_of(places: NDArray[np.int64], unit: str) -> MetricSpace:
+    """Make the metric space of places in decimeters.
+
+    Where the places fill a square lattice, lengths are those of :class:`~discreet.core.spaces.lattice.LatticeLengths`
+    over the lattice; else, or where these are no metric and there are few enough places for a table, those of
+    :class:`~discreet.core.spaces.plane.PlaneLengths` over decimeters.
+
+    Notes
+    -----
+    The number of bits follows from the extent by a comparison of integers: client and server find the same.
+    """
+    per = per_unit(unit)
+    wide, high = np.ptp(places, axis=0).tolist()
+    bits = _bits(wide * wide + high * high, per)
+    points = places / per
+    points.setflags(write=False)
+    corner = places.min(axis=0)
+    cell = int(np.gcd.reduce((places - corner).ravel()))
+    cells = (wide // cell + 1) * (high // cell + 1)
+    if cells <= _CROWDED * len(places):
+        lattice = LatticeLengths((places - corner)[:, ::-1] // cell, Fraction(cell, per), bits)
+        space = MetricSpace(unit, "grid", bits, lattice, points)
+        if lattice.is_closed or not space.has_matrix:
+            return space
+    plane = PlaneLengths(places, Fraction(1, per), bits)
+    return MetricSpace(unit, "euclidean", bits, plane, points)
+
+
+def _bits(squared: int, per: int) -> int:
+    """Give the largest s with ``2^s extent < 2^46``, from the square of the extent in decimeters."""
+    extent = math.isqrt(squared) + 1
+    bits = scale_for(float(Fraction(extent, per)), TOTAL_BITS)
+    while extent << bits >= per << TOTAL_BITS:
+        bits -= 1
+    return bits

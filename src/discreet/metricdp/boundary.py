@@ -1,0 +1,371 @@
+"""The program of a part taken apart along a partition, and the valid rows that its boundary has besides.
+
+Every row that is added has its proof in prices of stated constraints: a chain of them from one secret to another. So
+the bound of a decomposition can be restated for the problem as it stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.lp.benders import AddedRows
+from discreet.core.spaces.adjacency import Adjacency
+from discreet.metricdp.bounds.bound import Multipliers
+from discreet.metricdp.methods.direct import LARGEST_EXPONENT, constraint_matrix
+from discreet.metricdp.part import Part
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.core.lp import LinearProgram
+    from discreet.core.lp.benders import BendersResult
+    from discreet.metricdp.blocks import Partition
+
+__all__ = ["Chains", "Envelopes", "Layout", "every_pair", "inner_pairs"]
+
+_VIOLATED = 1e-7
+"""What the sum of an envelope must pass 1 by, before it is worth a row: ten times less than repair will mend."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A part and a partition of it, as a block-angular program.
+
+    Parameters
+    ----------
+    part
+        What is to be designed.
+    split
+        The partition, on the constraints that the program has.
+    scale
+        What costs are divided by, since tolerances are absolute.
+    slack, floor
+        Right-hand side of the ratio constraints, and lower bound of every probability; zero in every valid program.
+    """
+
+    part: Part
+    split: Partition
+    scale: float
+    slack: float = 0.0
+    floor: float = 0.0
+
+    @property
+    def edges(self) -> Adjacency:
+        """Constraints that the program has."""
+        return self.split.constraints
+
+    @cached_property
+    def boundary(self) -> NDArray[np.int64]:
+        """The boundary records; their rows of the channel are the master's variables, in this order."""
+        return np.flatnonzero(self.split.boundary)
+
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        """Block of each variable, -1 for the master's."""
+        owner = np.where(self.split.boundary, -1, self.split.labels)
+        return np.repeat(owner, self.part.n_reports)
+
+    def program(self) -> LinearProgram:
+        """Write the whole program down: rows as in :func:`~discreet.metricdp.methods.direct.constraint_matrix`."""
+        from discreet.core.lp import LinearProgram
+
+        matrix, upper = constraint_matrix(self.part, self.edges)
+        lower = np.where(upper == 0, -np.inf, 1.0)
+        return LinearProgram(
+            (self.part.cost / self.scale).ravel(),
+            matrix,
+            row_lower=lower,
+            row_upper=np.where(upper == 0, self.slack, upper),
+            lower=self.floor,
+            upper=1.0,
+        )
+
+    def members(self, block: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Boundary and internal records of a block, numbered as in the partition."""
+        inside, boundary = self.split.labels == block, self.split.boundary
+        return np.flatnonzero(inside & boundary), np.flatnonzero(inside & ~boundary)
+
+    def inner_edges(self, block: int) -> Adjacency:
+        """Constraints of a block that touch an internal record."""
+        touched = np.zeros(self.part.n, dtype=np.bool_)
+        touched[self.members(block)[1]] = True
+        return self.edges.subgraph(np.flatnonzero(touched[self.edges.pairs].any(axis=1)))
+
+    def prices(self, found: BendersResult, rows: Chains | None) -> Multipliers:
+        """Restate the multipliers of a decomposition as prices of stated constraints."""
+        m, k = len(self.edges), self.part.n_reports
+        dual = np.maximum(-found.row_duals[: 2 * m * k], 0.0)
+        at = np.flatnonzero(dual)
+        ends = np.concatenate([self.edges.pairs, self.edges.pairs[:, ::-1]])[at // k]
+        prices = [Multipliers(at % k, ends[:, 0], ends[:, 1], dual[at])]
+        for tag, value in zip(found.added, found.added_duals.tolist(), strict=False):
+            if isinstance(tag, _Envelope):
+                prices += tag.prices(self.part.rate, value)
+            elif rows is not None and isinstance(tag, int) and value < 0:
+                prices.append(rows.price(tag, -value))
+        return Multipliers.stack(prices).scaled(self.scale)
+
+
+class Chains:
+    """Ratio constraints between boundary records that chains of stated ones imply: rows for the master.
+
+    Parameters
+    ----------
+    layout
+        The decomposition.
+    chains
+        For each pair the secrets of its chain, and how far each is from the first.
+    """
+
+    def __init__(
+        self, layout: Layout, chains: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+    ) -> None:
+        self.chains, self.rate, self.n_reports = chains, layout.part.rate, layout.part.n_reports
+        self.layout = layout
+
+    def __len__(self) -> int:
+        """Count the pairs."""
+        return len(self.chains)
+
+    def rows(self) -> AddedRows | None:
+        """Write the constraints down in both directions, all reports; ``None`` where there are no pairs."""
+        if not self.chains:
+            return None
+        layout = self.layout
+        place = np.zeros(layout.part.n, dtype=np.int64)
+        place[layout.boundary] = np.arange(len(layout.boundary))
+        ends = place[np.array([[nodes[0], nodes[-1]] for nodes, _ in self.chains])]
+        lengths = np.array([far[-1] for _, far in self.chains])
+        order = np.lexsort((ends.max(axis=1), ends.min(axis=1)))
+        self.chains = [_upward(*self.chains[at]) for at in order.tolist()]
+        graph = Adjacency(
+            len(layout.boundary), ends[order], lengths[order], layout.edges.scale_bits
+        )
+        alone = Part(np.zeros((graph.n, self.n_reports)), graph, layout.part.epsilon, None)
+        count = 2 * len(graph) * self.n_reports
+        matrix = constraint_matrix(alone, graph)[0][:count]
+        return AddedRows(matrix, -np.inf, 0.0, range(count))
+
+    def price(self, row: int, value: float) -> Multipliers:
+        """Price the constraints of a chain so that only its ends feel it."""
+        m, k = len(self.chains), self.n_reports
+        nodes, far = self.chains[row % (m * k) // k]
+        if row >= m * k:
+            nodes, far = nodes[::-1], far[-1] - far[::-1]
+        return _along(nodes, far, self.rate, row % k, value)
+
+
+def _upward(
+    nodes: NDArray[np.int64], far: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Turn a chain so that it begins at the lower of its ends."""
+    return (nodes, far) if nodes[0] < nodes[-1] else (nodes[::-1], far[-1] - far[::-1])
+
+
+def _along(
+    nodes: NDArray[np.int64], far: NDArray[np.int64], rate: float, report: int, value: float
+) -> Multipliers:
+    r"""Price a chain: :math:`\lambda` at its first constraint, :math:`\lambda e^{\epsilon d}` after a way of d."""
+    prices = value * np.exp(rate * far[:-1])
+    return Multipliers(np.full(len(prices), report), nodes[:-1], nodes[1:], prices)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Paths:
+    """Shortest paths from some secrets along some constraints, at most 20 nats long."""
+
+    sources: NDArray[np.int64]
+    lengths: NDArray[np.float64]
+    before: NDArray[np.int32]
+
+    @classmethod
+    def find(cls, edges: Adjacency, sources: NDArray[np.int64], rate: float) -> _Paths:
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import dijkstra
+
+        i, j = edges.pairs.T
+        ends = (np.concatenate([i, j]), np.concatenate([j, i]))
+        graph = csr_array((np.tile(edges.lengths.astype(np.float64), 2), ends), (edges.n, edges.n))
+        lengths, before = dijkstra(
+            graph,
+            directed=False,
+            indices=sources,
+            limit=LARGEST_EXPONENT / rate,
+            return_predecessors=True,
+        )
+        return cls(sources, lengths, before)
+
+    def chain(self, row: int, target: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """List the secrets from a source to a target, and how far they are from the source."""
+        nodes = [target]
+        while nodes[-1] != self.sources[row]:
+            nodes.append(int(self.before[row, nodes[-1]]))
+        way = np.array(nodes[::-1])
+        return way, self.lengths[row, way].astype(np.int64)
+
+
+def every_pair(layout: Layout) -> Chains:
+    """Take all pairs of boundary records that are not constrained: the initial cuts as they are printed, H_0.
+
+    Pairs more than 20 nats apart are left out, whose coefficients no solver could hold. Even so it is far more rows
+    than the program has (E7 of the errata).
+    """
+    boundary = layout.boundary
+    paths = _Paths.find(layout.edges, boundary, layout.part.rate)
+    known = {tuple(pair) for pair in layout.edges.pairs.tolist()}
+    return Chains(
+        layout,
+        [
+            paths.chain(row, target)
+            for row, source in enumerate(boundary.tolist())
+            for target in boundary[row + 1 :].tolist()
+            if np.isfinite(paths.lengths[row, target]) and (source, target) not in known
+        ],
+    )
+
+
+def inner_pairs(layout: Layout) -> Chains:
+    """Take the pairs of boundary records that only a way through the inside of a block joins as closely.
+
+    They imply all others together with the stated constraints of the boundary, so that the master's program is the
+    same as with :func:`every_pair`.
+    """
+    edges = layout.edges
+    best: dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+    for block in range(layout.split.n_blocks):
+        rim, inside = layout.members(block)
+        if not len(inside) or len(rim) < 2:
+            continue
+        paths = _Paths.find(layout.inner_edges(block), rim, layout.part.rate)
+        for row, source in enumerate(rim.tolist()):
+            for target in rim[row + 1 :].tolist():
+                if np.isfinite(paths.lengths[row, target]):
+                    best[source, target] = paths.chain(row, target)
+    stated = edges.subgraph(np.flatnonzero(layout.split.boundary[edges.pairs].all(axis=1)))
+    known = {tuple(pair) for pair in stated.pairs.tolist()}
+    new = [pair for pair in best if pair not in known]
+    lengths = np.array([best[pair][1][-1] for pair in new], dtype=np.int64)
+    together = Adjacency(
+        edges.n,
+        np.concatenate([stated.pairs, np.array(new, dtype=np.int32).reshape(-1, 2)]),
+        np.concatenate([stated.lengths, lengths]),
+        edges.scale_bits,
+    )
+    kept = {tuple(pair) for pair in together.prune().pairs.tolist()}
+    return Chains(layout, [best[pair] for pair in new if pair in kept])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Envelope:
+    """One inequality on the boundary that an internal record implies, with the chains that prove it."""
+
+    kind: str
+    paths: _Paths
+    secret: int
+    reports: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+
+    def prices(self, rate: float, dual: float) -> list[Multipliers]:
+        """Price the chains between the internal record and the boundary record chosen for each report."""
+        price = -dual if self.kind == "below" else dual
+        if price <= 0:
+            return []
+        found = []
+        for report, row in zip(self.reports.tolist(), self.chosen.tolist(), strict=True):
+            nodes, far = self.paths.chain(row, self.secret)
+            if self.kind == "below":
+                # z_y <= e^D z_x at e^-D: each report of x is worth the same, and its row sums to 1.
+                found.append(
+                    _along(nodes, far, rate, report, price * float(np.exp(-rate * far[-1])))
+                )
+            else:
+                found.append(_along(nodes[::-1], far[-1] - far[::-1], rate, report, price))
+        return found
+
+
+class Envelopes:
+    r"""Closed-form feasibility cuts: what an internal record x leaves for the boundary of its block.
+
+    For any choice of a boundary record y(k) for each report,
+
+    .. math::
+
+        \sum_k e^{-\epsilon D_{x,y(k)}} z_{y(k),k} \le 1 \le \sum_k e^{\epsilon D_{x,y(k)}} z_{y(k),k},
+
+    since :math:`z_{xk}` lies between and the row of x sums to 1. The most violated one takes the largest, or the least,
+    term of each report.
+
+    Parameters
+    ----------
+    layout
+        The decomposition, whose loop numbers the blocks that have internal records.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.n_reports = layout.part.n_reports
+        self.place = np.zeros(layout.part.n, dtype=np.int64)
+        self.place[layout.boundary] = np.arange(len(layout.boundary))
+        self.known: list[tuple[NDArray[np.int64], NDArray[np.int64], _Paths | None]] = []
+        for block in range(layout.split.n_blocks):
+            rim, inside = layout.members(block)
+            if len(inside):
+                edges = layout.inner_edges(block)
+                paths = _Paths.find(edges, rim, layout.part.rate) if len(rim) else None
+                self.known.append((rim, inside, paths))
+
+    def __call__(self, block: int, x: NDArray[np.float64]) -> AddedRows | None:
+        """Find the violated ones of a block."""
+        rim, inside, paths = self.known[block]
+        if paths is None:
+            return None
+        z = np.maximum(x.reshape(-1, self.n_reports)[self.place[rim]], 0.0)
+        factors = np.exp(self.layout.part.rate * paths.lengths[:, inside])
+        rows: list[NDArray[np.float64]] = []
+        tags: list[_Envelope] = []
+        for secret, factor in zip(inside.tolist(), factors.T, strict=True):
+            for kind, found in (("below", _below(z, factor)), ("above", _above(z, factor))):
+                if found is None:
+                    continue
+                used, chosen, weight = found
+                row = np.zeros((len(self.layout.boundary), self.n_reports))
+                row[self.place[rim[chosen]], used] = weight
+                rows.append(row.ravel())
+                tags.append(_Envelope(kind, paths, secret, used, chosen))
+        if not rows:
+            return None
+        below = np.array([tag.kind == "below" for tag in tags])
+        lower, upper = np.where(below, -np.inf, 1.0), np.where(below, 1.0, np.inf)
+        return AddedRows(np.array(rows), lower, upper, tags)
+
+
+_Choice = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]
+"""Reports, for each the place of a boundary record, and its weight."""
+
+
+def _below(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | None:
+    """Take the largest of what the boundary records leave at least; ``None`` where these sum to at most 1."""
+    terms = z / factor[:, None]
+    chosen = terms.argmax(axis=0)
+    largest = terms.max(axis=0)
+    if largest.sum() <= 1 + _VIOLATED:
+        return None
+    used = np.flatnonzero(largest > 0)
+    return used, chosen[used], 1 / factor[chosen[used]]
+
+
+def _above(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | None:
+    """Take the least of what the boundary records leave at most; ``None`` where these sum to at least 1."""
+    near = np.flatnonzero(np.isfinite(factor))
+    terms = z[near] * factor[near, None]
+    if not len(near) or terms.min(axis=0).sum() >= 1 - _VIOLATED:
+        return None
+    chosen = near[terms.argmin(axis=0)]
+    return np.arange(z.shape[1]), chosen, factor[chosen]

@@ -1,0 +1,1 @@
+"""From a solver's answer to what is proven: lower bounds from multipliers, repair, tails."""

@@ -1,0 +1,391 @@
+r"""Lower bounds from multipliers, valid for any multipliers.
+
+Let :math:`\lambda \ge 0` be multipliers of the constraints :math:`z_{sk} \le e^{\epsilon d_{st}} z_{tk}`. Relaxing
+these leaves a linear form that is minimized over one simplex for each secret:
+
+.. math::
+
+    L(\lambda) = \sum_i \min_k \Bigl[ p_i c_{ik} + \sum_{(i,t)} \lambda^k_{it}
+                 - \sum_{(s,i)} e^{\epsilon d_{si}} \lambda^k_{si} \Bigr]
+    \;\le\; \text{the loss of every private channel}.
+
+No solver is trusted for that, and no rounding either: what :func:`lower_bound` returns is below :math:`L(\lambda)`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError, first_unfit
+from discreet.core.exact import exp_ceil, float_ceil
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.spaces.adjacency import Adjacency
+
+__all__ = ["Multipliers", "lower_bound", "route"]
+
+_UNIT = 2.0**-52
+"""Twice the unit roundoff; the factor of two covers the roundings of the error bound itself."""
+
+_TINY = float(np.finfo(np.float64).tiny)
+"""More than one product may lose to underflow."""
+
+_LARGEST = 1e300
+"""Sums beyond it are given up, before they overflow."""
+
+_LARGEST_EXPONENT = 709.0
+"""Below it the exponential is a finite float."""
+
+_TOGETHER = 1 << 23
+"""Prices that are added up at once, so that few arrays of their number are there at a time."""
+
+_CHUNK = 8
+"""Bits of a length that one table of exponentials covers."""
+
+_NEGLIGIBLE = 45.0
+"""Nats beyond which a demand on a column is not worth a multiplier: it would move its root by one part in 10^19."""
+
+
+@final
+@dataclass(frozen=True, eq=False, init=False)
+class Multipliers:
+    r"""A price for each of some constraints :math:`z_{sk} \le e^{\epsilon d_{st}} z_{tk}`, at full epsilon.
+
+    Parameters
+    ----------
+    report
+        k, ``(m,)``.
+    source
+        s, ``(m,)``: the secret whose probability is bounded.
+    target
+        t, ``(m,)``: the secret that bounds it, a stated neighbor of the source.
+    value
+        ``(m,)`` finite non-negative prices, in the unit of the loss.
+
+    Raises
+    ------
+    InvalidProblemError
+        For shapes that disagree, negative indices, and prices that are negative or not finite.
+
+    Examples
+    --------
+    >>> Multipliers([0], [0], [1], [0.25]).value.tolist()
+    [0.25]
+    """
+
+    report: NDArray[np.int32]
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    value: NDArray[np.float64]
+
+    def __init__(
+        self, report: ArrayLike, source: ArrayLike, target: ArrayLike, value: ArrayLike
+    ) -> None:
+        prices = np.array(value, dtype=np.float64)
+        if prices.ndim != 1 or not (np.isfinite(prices) & (prices >= 0)).all():
+            raise InvalidProblemError(
+                "value", "a sequence of finite non-negative prices", f"others, shape {prices.shape}"
+            )
+        prices.setflags(write=False)
+        object.__setattr__(self, "value", prices)
+        for name, index in (("report", report), ("source", source), ("target", target)):
+            object.__setattr__(self, name, _read_index(index, name, prices.shape))
+
+    def __len__(self) -> int:
+        """Count the constraints that have a price."""
+        return len(self.value)
+
+    @classmethod
+    def none(cls) -> Multipliers:
+        """Price nothing: the bound is then the loss without privacy."""
+        return cls.stack([])
+
+    @classmethod
+    def stack(cls, parts: list[Multipliers]) -> Multipliers:
+        """Put the prices of several parts of a problem together."""
+        empty = np.zeros(0, dtype=np.int32)
+        return cls(
+            np.concatenate([empty, *(part.report for part in parts)]),
+            np.concatenate([empty, *(part.source for part in parts)]),
+            np.concatenate([empty, *(part.target for part in parts)]),
+            np.concatenate([empty.astype(np.float64), *(part.value for part in parts)]),
+        )
+
+    def relabel(self, secrets: NDArray[np.integer]) -> Multipliers:
+        """Name the secrets of a part as the whole does: secret i becomes ``secrets[i]``."""
+        names = np.asarray(secrets, dtype=np.int32)
+        return Multipliers(self.report, names[self.source], names[self.target], self.value)
+
+    def scaled(self, factor: float) -> Multipliers:
+        """Multiply every price."""
+        return Multipliers(self.report, self.source, self.target, self.value * factor)
+
+
+def _read_index(index: ArrayLike, field: str, shape: tuple[int, ...]) -> NDArray[np.int32]:
+    given = np.asarray(index)
+    if given.shape != shape:
+        raise InvalidProblemError(field, f"shape {shape}", f"shape {given.shape}")
+    if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= 2**31):
+        raise InvalidProblemError(field, "non-negative 32-bit indices", f"others, {given.dtype}")
+    checked = given.astype(np.int32)
+    checked.setflags(write=False)
+    return checked
+
+
+def lower_bound(
+    cost: ArrayLike, constraints: Adjacency, epsilon: Fraction, multipliers: Multipliers
+) -> float:
+    r"""Bound the loss of every private channel from below, by the formula of this module.
+
+    Parameters
+    ----------
+    cost
+        ``(n_secrets, n_reports)`` finite non-negative: ``p_i c_ik``.
+    constraints
+        The stated constraints. Secrets at distance 0 are treated as one, whose costs are added.
+    epsilon
+        Nats per unit of distance.
+    multipliers
+        Any prices of stated constraints.
+
+    Returns
+    -------
+    float
+        A number that is at most :math:`L(\lambda)`; minus infinity where a price is too high for floats.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the cost has the wrong shape, or a multiplier belongs to no stated constraint or no report.
+
+    Notes
+    -----
+    *Rounding.* ``e^(epsilon d)`` is replaced by a larger float, which lowers the bound. Each bracket is a sum of T
+    floats, some of them rounded products, so that its computed value is off by at most ``(T + 2) u S`` (1 + O(T u)), u
+    being ``2^-53`` and S the sum of magnitudes; ``2 (T + 4) u S`` is subtracted, with the computed S, which also covers
+    this subtraction for ``T < 2^50``. The minima are added without error and the sum is rounded down once.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> pair = MetricSpace.from_matrix([[0, 1], [1, 0]], unit="km").adjacency()
+    >>> price = 0.5 / (1 + 2.718281828459045)
+    >>> cheapest = Multipliers([0, 1], [0, 1], [1, 0], [price, price])
+    >>> bound = lower_bound([[0, 0.5], [0.5, 0]], pair, Fraction(1), cheapest)
+    >>> 0 <= 1 / (1 + 2.718281828459045) - bound < 1e-12
+    True
+    """
+    table = np.asarray(cost, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] != constraints.n or not table.shape[1]:
+        raise InvalidProblemError(
+            "cost", f"a table of {constraints.n} rows", f"shape {table.shape}"
+        )
+    if not np.isfinite(table).all() or table.min() < 0:
+        raise InvalidProblemError(
+            "cost",
+            "finite non-negative numbers",
+            first_unfit(table, np.isfinite(table) & (table >= 0)),
+        )
+    place = _places(constraints, multipliers, table.shape[1])
+    with np.errstate(over="ignore"):
+        base, sizes, classes = _merge(table, constraints)
+    source, target = classes[multipliers.source], classes[multipliers.target]
+    # At distance 0 a price is paid and earned by the same row.
+    kept = (multipliers.value > 0) & (constraints.lengths > 0)[place]
+    source, target, prices = source[kept], target[kept], multipliers.value[kept]
+    report = multipliers.report[kept]
+    width = table.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        growth = _growth(constraints, place[kept], epsilon)
+        cells = base.size
+        earned, spent = np.zeros(cells), np.zeros(cells)
+        terms = np.zeros(cells, dtype=np.int64)
+        used = np.flatnonzero(kept)
+        for first in range(0, len(prices), _TOGETHER):
+            some = slice(first, first + _TOGETHER)
+            paid = growth[place[used[some]]] * prices[some]
+            at, by = (end[some] * width + report[some] for end in (source, target))
+            earned += np.bincount(at, prices[some], cells)
+            spent += np.bincount(by, paid, cells)
+            terms += np.bincount(at, minlength=cells) + np.bincount(by, minlength=cells)
+        terms = terms.reshape(base.shape) + sizes[:, None]
+        bracket = base + (earned - spent).reshape(base.shape)
+        magnitude = base + (earned + spent).reshape(base.shape)
+        least = (bracket - ((terms + 4) * (_UNIT * magnitude) + terms * _TINY)).min(axis=1)
+    if not np.isfinite(least).all() or float(np.abs(least).max()) > _LARGEST / len(least):
+        return -math.inf
+    return math.nextafter(math.fsum(least), -math.inf)
+
+
+def exp_up(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
+    """Bound ``e^(rate * length)`` from above by floats, within one part in ``10^14``; infinite beyond the floats.
+
+    Integers bracket the exponential of each chunk of bits; the product of chunks is rounded to nearest by IEEE
+    arithmetic, at most once for each, and raised by more than that. No libm is trusted.
+    """
+    result = np.ones(lengths.shape)
+    mask = (1 << _CHUNK) - 1
+    largest = int(lengths.max(initial=0))
+    shifts = range(0, max(1, largest.bit_length()), _CHUNK)
+    # Overflow is meant: an infinite factor is a larger one.
+    with np.errstate(over="ignore"):
+        for shift in shifts:
+            chunk, place = np.unique((lengths >> shift) & mask, return_inverse=True)
+            powers = [_exp_up(rate * (value << shift)) for value in chunk.tolist()]
+            result *= np.array(powers)[place.reshape(lengths.shape)]
+        return result * (1.0 + (len(shifts) + 1) * _UNIT)
+
+
+def _exp_up(x: Fraction) -> float:
+    if x > _LARGEST_EXPONENT:
+        return math.inf
+    return float_ceil(Fraction(exp_ceil(x, 64), 1 << 64))
+
+
+def _growth(
+    constraints: Adjacency, place: NDArray[np.int32], epsilon: Fraction
+) -> NDArray[np.float64]:
+    """Bound the exponentials of those constraints that are priced; reports share them."""
+    used = np.zeros(len(constraints), dtype=bool)
+    used[place] = True
+    growth = np.ones(len(constraints))
+    growth[used] = exp_up(constraints.lengths[used], epsilon / (1 << constraints.scale_bits))
+    return growth
+
+
+def _places(constraints: Adjacency, multipliers: Multipliers, n_reports: int) -> NDArray[np.int32]:
+    """Look up which stated constraint each price belongs to."""
+    n = constraints.n
+    if not len(multipliers):
+        return np.zeros(0, dtype=np.int32)
+    if int(multipliers.report.max()) >= n_reports:
+        raise InvalidProblemError(
+            "multipliers", f"reports below {n_reports}", int(multipliers.report.max())
+        )
+    # Pairs are in lexicographic order, so that their keys are sorted.
+    stated = constraints.pairs[:, 0].astype(np.int64) * n + constraints.pairs[:, 1]
+    places = np.empty(len(multipliers), dtype=np.int32)
+    for first in range(0, len(places), _TOGETHER):
+        some = slice(first, first + _TOGETHER)
+        ends = multipliers.source[some], multipliers.target[some]
+        low, high = np.minimum(*ends).astype(np.int64), np.maximum(*ends).astype(np.int64)
+        keys = low * n + high
+        place = np.minimum(np.searchsorted(stated, keys), max(len(stated) - 1, 0))
+        known = high < n if len(stated) else np.zeros(len(keys), dtype=bool)
+        known[known] = stated[place[known]] == keys[known]
+        if not known.all():
+            at = int(np.argmin(known))
+            raise InvalidProblemError(
+                "multipliers",
+                "stated constraints",
+                f"the pair {int(low[at])}, {int(high[at])}, which is none",
+            )
+        places[some] = place
+    return places
+
+
+def _merge(
+    table: NDArray[np.float64], constraints: Adjacency
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Add the costs of secrets at distance 0; return the table, the sizes of the classes, and their labels."""
+    n = constraints.n
+    same = constraints.pairs[constraints.lengths == 0]
+    if not len(same):
+        return table, np.ones(n, dtype=np.int64), np.arange(n)
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(same)), (same[:, 0], same[:, 1])), shape=(n, n))
+    count, labels = connected_components(graph, directed=False)
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(count))
+    sums = np.add.reduceat(table[order], starts, axis=0)
+    return sums, np.bincount(labels), labels.astype(np.int64)
+
+
+def route(
+    demands: NDArray[np.float64],
+    roots: NDArray[np.int64],
+    distances: NDArray[np.int64],
+    constraints: Adjacency,
+    epsilon: Fraction,
+) -> Multipliers:
+    r"""Turn demands on the entries of columns into prices of stated constraints, along shortest paths.
+
+    A demand r on entry (i, k) is to lower its bracket by r, at the expense of the column's root: with
+    :math:`z_{kk} \le e^{\epsilon D_{ki}} z_{ik}` priced :math:`r e^{-\epsilon D_{ki}}`, the root's bracket rises by
+    just that. Where (k, i) is no stated constraint, each constraint of a shortest path from k to i gets the price that
+    cancels at the secrets between, so that no exponential larger than that of one constraint is ever formed.
+
+    Parameters
+    ----------
+    demands
+        r, ``(n_secrets, n_reports)`` non-negative.
+    roots
+        ``(n_reports,)``: the secret at which a column is paid for; -1 for columns without demands.
+    distances
+        ``(n_secrets, n_secrets)``: lengths of shortest paths of constraints, -1 where there is none.
+    constraints
+        The stated constraints, no two secrets at distance 0.
+    epsilon
+        Nats per unit of distance.
+
+    Returns
+    -------
+    Multipliers
+        Demands more than 45 nats from the root are left out: they would raise it by one part in ``10^19``.
+
+    Complexity
+    ----------
+    O(n_reports n_secrets log n_secrets), and O(n_reports) for each constraint where some pairs are no constraints.
+    """
+    columns = np.flatnonzero(roots >= 0)
+    D = distances[:, roots[columns]]
+    rate = float(epsilon) * 2.0**-constraints.scale_bits
+    near = (D > 0) & (rate * D <= _NEGLIGIBLE)
+    parent, step = _parents(roots[columns], D, near, constraints)
+    # Rounded-up factors may not push a bracket below the level that the demand aims at.
+    flow = np.where(near, demands[:, columns] * (1 - 1e-12), 0.0)
+    price = np.zeros_like(flow)
+    each = np.arange(len(columns))
+    order = np.argsort(np.where(near, -D, 1), axis=0, kind="stable")
+    for i in order[: int(near.sum(axis=0).max(initial=0))]:
+        # Farthest first: everything behind a secret has been added up when its turn comes.
+        paid = np.where(near[i, each], flow[i, each] * np.exp(-rate * step[i, each]), 0.0)
+        price[i, each] = paid
+        flow[parent[i, each], each] += paid
+    target, column = np.nonzero(price)
+    return Multipliers(columns[column], parent[target, column], target, price[target, column])
+
+
+def _parents(
+    home: NDArray[np.int64], D: NDArray[np.int64], near: NDArray[np.bool_], constraints: Adjacency
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the last constraint of a shortest path to each near secret: its first end, and its length."""
+    n = constraints.n
+    direct = np.full((n, n), -1, dtype=np.int64)
+    i, j = constraints.pairs.T
+    direct[i, j] = direct[j, i] = constraints.lengths
+    parent = np.repeat(home[None, :], n, axis=0)
+    step = np.where(near, direct[:, home], 0)
+    missing = near & (step != D)
+    lost = missing.any(axis=1)
+    if not lost.any():
+        return parent, step
+    ends = np.concatenate([constraints.pairs, constraints.pairs[:, ::-1]])
+    lengths = np.tile(constraints.lengths, 2)
+    use = lost[ends[:, 1]]
+    for (a, b), length in zip(ends[use].tolist(), lengths[use].tolist(), strict=True):
+        found = missing[b] & (D[a] + length == D[b])
+        if found.any():
+            parent[b, found], step[b, found] = a, length
+            missing[b] &= ~found
+    return parent, step

@@ -1,0 +1,289 @@
+"""Design: run the methods in order of cost and verify each result, until the proven gap is small enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.guarantee import MetricDP, Scope
+from discreet.core.jit import clock
+from discreet.metricdp.bounds.alone import Alone
+from discreet.metricdp.methods import METHODS
+from discreet.metricdp.methods.anchored import Anchored
+from discreet.metricdp.methods.columns import Columns
+from discreet.metricdp.methods.direct import LARGEST_EXPONENT, Direct, priced_edges, program_rows
+from discreet.metricdp.methods.kernel import Kernel
+from discreet.metricdp.methods.primal_dual import PrimalDual
+from discreet.metricdp.part import Method, SearchLimits, WholeProblem
+from discreet.metricdp.problem import Problem
+from discreet.metricdp.search import Search, Trivial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor
+
+    from discreet.core.progress import Progress
+    from discreet.core.spaces.adjacency import Adjacency
+    from discreet.metricdp.search import MetricDesign
+
+__all__ = ["Interrupted", "design"]
+
+_QUICK: tuple[Method, ...] = (Trivial(), Kernel())
+"""What is always tried first."""
+
+_MAX_ROWS_FOR_DIRECT = 20_000
+"""Rows of a linear program that HiGHS solves within a second, whatever epsilon is."""
+
+
+_MAX_ROWS_FOR_SIMPLEX, _STEEP = 600_000, 5.0
+"""Rows, and nats of the median constraint, up to and from which simplex took seconds: 500 secrets, 100 reports at ten
+nats a kilometer, three kinds of points, 2 to 4 s; with primal-dual steps and columns first 1, 27 and 43 s."""
+
+_BEYOND = 2.0
+"""Nats beyond the logarithm of the gap up to which it was enough to look at constraints: 500 secrets and 100 reports on
+roads at ten nats a kilometer, without those above 5, 7, 10, 14 nats, left gaps of 2.5e-4, 4.6e-5, 5.7e-6, 1.9e-7 after
+0.2, 0.4, 0.7, 1.4 CPU seconds; with all 4.9 s."""
+
+_MIN_ROWS_FOR_EARLY_CHANNEL = 2_000_000
+"""Rows from which on a good channel should be there before bounds are: 900 secrets with 8 neighbors each have six
+million, and the anchored program takes 4 s for them."""
+
+_EARLY_CHANNEL = Anchored(radius=1.0)
+"""The program that gives it: with balls of twice that radius it takes twice as long, and loses 0.1 % less."""
+
+_MIN_SECRETS_FOR_BOUND_IN_PARTS = 1600
+"""Secrets from which on a good channel and some bound are what there is time for."""
+
+_SHARE = 0.7
+"""Part of the time left that the channel may then take; the bound takes what it leaves."""
+
+_BLOCKS = Alone()
+"""What bounds it where primal-dual steps are too large: 2,500 secrets, 8 neighbors each, after 12 s by 1.93, by 77
+steps 2.79, the loss being 3.43."""
+
+_NARROW_GAP = 1e-3
+"""Relative gap down to which primal-dual steps were faster than columns: for 225 secrets on a grid at 0.5 %, at half a
+nat to two nats a cell, 1.4 to 28 times as fast with a skewed prior, 3 and 20 times with a uniform one."""
+
+
+@final
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a design, with what was verified by then.
+
+    Parameters
+    ----------
+    best
+        The best design that passed every check, or ``None``.
+    """
+
+    def __init__(self, best: MetricDesign | None) -> None:
+        super().__init__()
+        self.best = best
+
+
+def design(
+    problem: Problem,
+    guarantee: MetricDP,
+    *,
+    method: Method | str | None = None,
+    gap: float = 0.01,
+    time_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    executor: Executor | None = None,
+    threads: int = 1,
+    allow_unprotected: bool = False,
+    throw: bool = True,
+) -> MetricDesign:
+    r"""Design the channel that loses least under metric privacy, with proven bounds.
+
+    .. math::
+
+        \min_{Z \ge 0} \sum_{ik} p_i c_{ik} z_{ik} \quad\text{subject to}\quad
+        z_{ik} \le e^{\epsilon d_{ij}} z_{jk} \text{ for all constrained } (i, j) \text{ and all } k,
+        \qquad \sum_k z_{ik} = 1.
+
+    Parameters
+    ----------
+    problem
+        The problem; all of it public.
+    guarantee
+        Epsilon per unit of distance, the unit of the problem's space, and the radius within which pairs are
+        constrained (``None`` for all pairs).
+    method
+        One method: an instance such as ``Direct()``, or a name of :data:`discreet.metricdp.methods.METHODS`. ``None``
+        tries several, in order of cost, until the gap is reached.
+    gap
+        Relative gap ``(upper - lower) / upper`` to reach, in [0, 1). A difference below ``2^-40`` of the loss of the
+        best constant report counts as reached.
+    time_limit
+        Seconds of wall-clock time for the search, compilation of kernels not counted, looked at by solvers and between
+        methods. With 1,000 secrets it is overrun by at most a tenth and two seconds on a machine that does nothing
+        else. Repair and verification of what was found are always finished.
+    on_progress
+        Called after each method, and at each checkpoint of one that improves its answer step by step.
+    executor
+        Where components are solved side by side; by default one after another. Anything with ``map``.
+    threads
+        Threads of a solver.
+    allow_unprotected
+        What to do with secrets that no chain of constraints joins. ``False`` joins separate components by their
+        shortest links; ``True`` leaves them apart as the papers do, and the guarantee says how many there are.
+    throw
+        Whether to raise when the gap was not reached.
+
+    Returns
+    -------
+    Design
+        A verified channel. ``lower`` and ``upper`` are for the problem with the stored integer distances, links
+        included. ``witness`` holds the multipliers that prove ``lower``.
+
+    Raises
+    ------
+    InvalidProblemError
+        When an argument makes no sense: another unit, a gap outside [0, 1).
+    LimitReachedError
+        With ``throw``, when the gap was not reached; ``best`` is the best verified design.
+    SolverError
+        When the method that was asked for does not apply to the problem, or its solver fails.
+    CertificateError
+        When a channel fails verification; a bug, and never returned.
+    Interrupted
+        On Ctrl-C, within two seconds with 1,000 secrets; a ``KeyboardInterrupt`` whose ``best`` is the best verified
+        design, or ``None``.
+
+    Guarantee
+    ---------
+    That of the returned design: `guarantee`, bound to the space. Proved for the integers that are sampled, by
+    :func:`~discreet.metricdp.verify`, whatever the methods did. Prior, loss, reports and space are assumed public.
+
+    References
+    ----------
+    [Qiu24]_, Equations (4) to (7).
+
+    Examples
+    --------
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> space = MetricSpace.grid(3, 3, cell=1.0, unit="km")
+    >>> made = design(Problem(space, utility_loss="euclidean"), MetricDP(2, unit="km"))
+    >>> made.certificate.passed, made.gap < 0.01
+    (True, True)
+    """
+    start = clock()
+    _check(problem, guarantee)
+    chosen: Method | None = METHODS.resolve(method, optional=True)
+    _check_limits(gap, time_limit, threads)
+    constraints, joined = problem.space.adjacency(guarantee.radius), 0
+    if not allow_unprotected:
+        constraints, links = constraints.join(problem.space)
+        joined = len(links)
+    whole = WholeProblem(problem, constraints, guarantee.epsilon)
+    bound = _bind(guarantee, problem, constraints, joined)
+    limits = SearchLimits(time_limit, threads, gap)
+    search = Search(whole, bound, limits, on_progress, executor, start=start)
+    try:
+        made = search.force(chosen) if chosen else search.run(_QUICK, partial(_costly, gap=gap))
+    except KeyboardInterrupt:
+        raise Interrupted(search.best) from None
+    if throw and made.status == "limit reached":
+        reached = "none" if made.gap is None else f"{made.gap:.3g}"
+        raise LimitReachedError(f"asked for a gap of {gap:g}, reached {reached}", made)
+    return made
+
+
+def _check(problem: Problem, guarantee: MetricDP) -> None:
+    stated: Any = problem
+    if not isinstance(stated, Problem):
+        raise InvalidProblemError("problem", "a Problem", type(stated).__name__)
+    claim: Any = guarantee
+    if not isinstance(claim, MetricDP):
+        raise InvalidProblemError("guarantee", "a MetricDP", type(claim).__name__)
+    if guarantee.unit != problem.space.unit:
+        raise InvalidProblemError(
+            "guarantee", f"epsilon per {problem.space.unit}", f"per {guarantee.unit}"
+        )
+    if guarantee.scope is not None and guarantee.scope.space != problem.space.digest:
+        raise InvalidProblemError(
+            "guarantee",
+            f"one bound to no space, or to that of the problem ({problem.space.digest[:16]})",
+            f"one bound to the space {guarantee.scope.space[:16]}",
+        )
+
+
+def _check_limits(gap: float, time_limit: float | None, threads: int) -> None:
+    if not 0 <= gap < 1:
+        raise InvalidProblemError("gap", "a relative gap in [0, 1)", gap)
+    if time_limit is not None and not time_limit > 0:
+        raise InvalidProblemError("time_limit", "positive seconds, or None", time_limit)
+    if threads < 1:
+        raise InvalidProblemError("threads", "at least one thread", threads)
+
+
+def _costly(whole: WholeProblem, gap: float) -> tuple[tuple[Method, ...], str]:
+    """List the methods that may take long, in an order that was measured, and say why."""
+    rows = max(program_rows(part, part.binding) for part in whole.parts)
+    if rows <= _MAX_ROWS_FOR_DIRECT:
+        return (Direct(), Columns(), PrimalDual()), ""
+    size = f"The linear program has {rows} rows"
+    steep = min(
+        float(np.median(part.nats(part.binding.lengths))) for part in whole.parts if part.n > 1
+    )
+    near = _near(whole, gap) if steep >= _STEEP else ()
+    if rows <= _MAX_ROWS_FOR_SIMPLEX and steep >= _STEEP:
+        why = f"{size}, and most constraints are {steep:.2g} nats or looser: simplex comes first."
+        return (*near, Direct(), PrimalDual(persistent=False), Columns()), why
+    methods, why = _without(whole, gap, rows)
+    if near:
+        why += " Before that, the program of its steepest constraints is small."
+    return (*near, *methods), why
+
+
+def _near(whole: WholeProblem, gap: float) -> tuple[Method, ...]:
+    """Leave out constraints that are looser than the gap can see, if that makes the program small."""
+    nats = _BEYOND - math.log(max(gap, 1e-300))
+    if nats >= LARGEST_EXPONENT:
+        return ()
+    rows = max(program_rows(part, priced_edges(part, nats)) for part in whole.parts)
+    return (Direct(steepest=nats),) if rows <= _MAX_ROWS_FOR_SIMPLEX else ()
+
+
+def _without(whole: WholeProblem, gap: float, rows: int) -> tuple[tuple[Method, ...], str]:
+    """List what does without the program as a whole, until there is nothing else."""
+    size = f"The linear program has {rows} rows"
+    # Where bounds take long, a channel within some percent of the best is there after seconds.
+    soon: tuple[Method, ...] = (_EARLY_CHANNEL,) if rows > _MIN_ROWS_FOR_EARLY_CHANNEL else ()
+    if max(part.n for part in whole.parts) >= _MIN_SECRETS_FOR_BOUND_IN_PARTS:
+        why = f"{size}: the anchored program gives a channel, and primal-dual steps or blocks bound it."
+        first: tuple[Method, ...] = (
+            replace(_EARLY_CHANNEL, share=_SHARE),
+            PrimalDual(persistent=False),
+        )
+        return (*first, _BLOCKS, Columns(), Direct(), PrimalDual()), why
+    if gap > _NARROW_GAP:
+        why = f"{size} and a gap of {gap:g} is wide: primal-dual steps come first."
+        return (*soon, PrimalDual(persistent=False), Columns(), Direct(), PrimalDual()), why
+    why = f"{size} and a gap of {gap:g} is narrow: columns come first."
+    return (*soon, Columns(), PrimalDual(), Direct()), why
+
+
+def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:
+    """State what holds on this space, for all pairs too."""
+    space = problem.space
+    components = int(constraints.components.max()) + 1
+    isolated = tuple(constraints.isolated.tolist()) if components > 1 else ()
+    stretch = Fraction(1) if guarantee.radius is None else constraints.stretch(space)
+    whole = None if stretch is None else _round_up(guarantee.epsilon * stretch)
+    scope = Scope(space.digest, space.n, whole, components, isolated, joined)
+    return MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius, scope=scope)
+
+
+def _round_up(budget: Fraction) -> Fraction:
+    """Shorten a budget to twelve digits, upwards; one that is short stays what it is."""
+    digits = 12 - math.floor(math.log10(budget)) - 1
+    unit = Fraction(10) ** -digits
+    return math.ceil(budget / unit) * unit

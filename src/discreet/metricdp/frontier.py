@@ -1,0 +1,307 @@
+r"""Loss against epsilon from few designs: prices and channels of one epsilon say something about every other.
+
+Let :math:`L^*(\epsilon)` be the least loss of a private channel. It falls with epsilon, since a channel that keeps
+:math:`\epsilon` keeps every larger budget. Hence a channel designed at :math:`\epsilon'` bounds :math:`L^*(\epsilon)`
+from above for all :math:`\epsilon \ge \epsilon'`, and a bound proved at :math:`\epsilon'` bounds it from below for all
+:math:`\epsilon \le \epsilon'`. Between designs that is coarse. But the formula of
+:mod:`~discreet.metricdp.bounds.bound` holds for *any* prices at *any* epsilon, so that the prices :math:`\lambda` of a
+design at :math:`\epsilon'` are tried at :math:`\epsilon` as they are, and as :math:`\lambda\, e^{(\epsilon' -
+\epsilon) d}`, which pay the same as before and earn another amount, and half way between; and so are mixtures of the
+prices of two designs.
+
+Channels are carried over too: that of the next larger epsilon, and :math:`z^w z'^{1-w}` of the two designs around, w
+such that :math:`w \epsilon_1 + (1-w) \epsilon_2 = \epsilon`, whose ratios are right but for the sums of rows. Both are
+repaired, rounded and verified at :math:`\epsilon` like any other candidate, which is no solve.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError, SolverError
+from discreet.core.guarantee import MetricDP
+from discreet.metricdp.bounds.bound import Multipliers, lower_bound
+from discreet.metricdp.design import design
+from discreet.metricdp.part import Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from discreet.core.exact import Exact
+    from discreet.core.spaces.adjacency import Adjacency
+    from discreet.metricdp.part import Method, Part, SearchLimits
+    from discreet.metricdp.problem import Problem
+    from discreet.metricdp.search import MetricDesign
+
+__all__ = ["Frontier", "frontier"]
+
+_SHARES = (0.0, 0.5, 0.75, 1.0)
+"""How much of the change of the factor a price makes up for."""
+
+_LESS = 0.9
+"""The best multiple of mixed prices was often below 1."""
+
+_LEAST = 1e-280
+"""Probabilities are kept above the end of the floats before their logarithms are mixed."""
+
+_NEGLIGIBLE = 2.0**-40
+"""A difference below this part of the loss of the best constant report is no gap: rounding makes as much."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Proven bounds on the least loss at some epsilons.
+
+    Parameters
+    ----------
+    epsilon
+        ``(n,)``, ascending: nats per unit of distance, rounded to floats. The bounds are for the exact numbers given.
+    lower
+        ``(n,)``: no private channel loses less.
+    upper
+        ``(n,)``: some verified channel loses no more.
+    designs
+        The designs behind it, by epsilon.
+    """
+
+    epsilon: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    designs: tuple[MetricDesign, ...]
+
+    def __post_init__(self) -> None:
+        for array in (self.epsilon, self.lower, self.upper):
+            array.setflags(write=False)
+
+    @property
+    def gap(self) -> NDArray[np.float64]:
+        """``(upper - lower) / upper`` at each epsilon; 0 where nothing is lost."""
+        return _gaps(self.lower, self.upper, 0.0)
+
+
+def frontier(
+    problem: Problem,
+    epsilons: Sequence[Exact],
+    *,
+    radius: Exact | None = None,
+    most_designs: int = 4,
+    method: Method | None = None,
+    gap: float = 0.01,
+    time_limit: float | None = None,
+    threads: int = 1,
+    allow_unprotected: bool = False,
+) -> Frontier:
+    r"""Bound the least loss at many epsilons, designing at few of them.
+
+    Designs at the two ends come first; then, one by one, at the epsilon where the bounds are farthest apart.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    epsilons
+        Different budgets in nats per unit of distance, in any order; read exactly.
+    radius
+        Pairs at most this far apart are constrained; all pairs by default.
+    most_designs
+        How many designs may be made.
+    method, time_limit, threads, allow_unprotected
+        As in :func:`discreet.metricdp.design`, for each design.
+    gap
+        Relative gap to reach at each design, and everywhere, where it stops.
+
+    Returns
+    -------
+    Frontier
+        Bounds at each epsilon.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without epsilons, with one twice, without designs, or as ``design``.
+
+    Complexity
+    ----------
+    The designs, a dozen evaluations of the bound for each epsilon and design, and about four repairs for each epsilon.
+
+    Examples
+    --------
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> from discreet.metricdp import Problem
+    >>> problem = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
+    >>> found = frontier(problem, ["0.5", "0.7", 1, "1.4", 2], most_designs=3)
+    >>> len(found.designs), bool((found.lower <= found.upper).all())
+    (3, True)
+    """
+    budgets = sorted(MetricDP(epsilon, "unit").epsilon for epsilon in epsilons)
+    if not budgets or len(set(budgets)) < len(budgets):
+        raise InvalidProblemError(
+            "epsilons", "different budgets, one or more", [str(budget) for budget in budgets]
+        )
+    if most_designs < 1:
+        raise InvalidProblemError("most_designs", "at least one design", most_designs)
+    chart = _Chart(problem, budgets, radius, allow_unprotected=allow_unprotected)
+    for at in chart.order(gap):
+        made = chart.design(at, method=method, gap=gap, time_limit=time_limit, threads=threads)
+        chart.learn(at, made)
+        if len(chart.made) == most_designs:
+            break
+    return Frontier(
+        np.array([float(epsilon) for epsilon in budgets]),
+        chart.lower,
+        chart.upper,
+        tuple(chart.made[at] for at in sorted(chart.made)),
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """A matrix that is there already, for a problem of one part without duplicates."""
+
+    matrix: NDArray[np.float64]
+
+    def solve(self, part: Part, _limits: SearchLimits) -> Candidate | None:
+        if part.n != len(self.matrix):
+            return None
+        return Candidate("carried over", self.matrix, None, "A channel was carried over.")
+
+
+class _Chart:
+    """What is proven so far, at each epsilon."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        budgets: Sequence[Fraction],
+        radius: Exact | None,
+        *,
+        allow_unprotected: bool,
+    ) -> None:
+        self.problem, self.budgets, self.radius = problem, budgets, radius
+        self.allow_unprotected = allow_unprotected
+        self.constraints = problem.space.adjacency(radius)
+        if not allow_unprotected:
+            self.constraints, _ = self.constraints.join(problem.space)
+        self.lower, self.upper = np.zeros(len(budgets)), np.full(len(budgets), np.inf)
+        self.made: dict[int, MetricDesign] = {}
+
+    def order(self, gap: float) -> Iterator[int]:
+        """Say where to design next, as long as that is of use; looks at the bounds as they are by then."""
+        negligible = _NEGLIGIBLE * float(self.problem.cost.sum(axis=0).min())
+        last = len(self.budgets) - 1
+        yield from sorted({0, last})
+        while len(self.made) <= last:
+            gaps = _gaps(self.lower, self.upper, negligible)
+            gaps[list(self.made)] = -1.0
+            worst = int(gaps.argmax())
+            if gaps[worst] <= gap:
+                return
+            yield worst
+
+    def design(self, at: int, **options: Any) -> MetricDesign:  # noqa: ANN401 - options of design
+        """Design at an epsilon."""
+        asked = MetricDP(self.budgets[at], self.problem.space.unit, self.radius)
+        apart = self.allow_unprotected
+        return design(self.problem, asked, allow_unprotected=apart, throw=False, **options)
+
+    def learn(self, at: int, new: MetricDesign) -> None:
+        """Draw every conclusion from a new design."""
+        self.made[at] = new
+        self.upper[at] = new.upper
+        self.lower[at] = max(self.lower[at], new.lower or 0.0)
+        for i, epsilon in enumerate(self.budgets):
+            before = max((j for j in self.made if j < i), default=None)
+            after = min((j for j in self.made if j > i), default=None)
+            if i in self.made or at not in {before, after}:
+                continue
+            around = [self.made[j] for j in (before, after) if j is not None]
+            for table in _tables(around, epsilon):
+                # Where it does not apply, nothing is learned.
+                with suppress(SolverError):
+                    found = self.design(i, method=_Given(table)).upper
+                    self.upper[i] = min(self.upper[i], found)
+            for prices in _prices(around, self.constraints, epsilon):
+                found = lower_bound(self.problem.cost, self.constraints, epsilon, prices)
+                self.lower[i] = max(self.lower[i], found)
+        # What holds for a weaker promise holds for a stronger one, and the other way round for channels.
+        self.lower[:] = np.maximum.accumulate(self.lower[::-1])[::-1]
+        np.minimum.accumulate(self.upper, out=self.upper)
+
+
+def _gaps(
+    lower: NDArray[np.float64], upper: NDArray[np.float64], negligible: float
+) -> NDArray[np.float64]:
+    gaps = np.zeros(len(lower))
+    wide = upper - lower > negligible
+    # Where nothing is known yet the upper bound is infinite.
+    known = wide & np.isfinite(upper)
+    gaps[wide] = 1.0
+    gaps[known] = (upper[known] - lower[known]) / upper[known]
+    return gaps
+
+
+def _tables(around: Sequence[MetricDesign], epsilon: Fraction) -> Iterator[NDArray[np.float64]]:
+    """Give matrices worth repairing at an epsilon: that of the next weaker design, and a mixture with the stronger."""
+    weaker = around[-1]
+    if weaker.guarantee.epsilon < epsilon:
+        return
+    yield weaker.channel.probabilities
+    if len(around) == 2:
+        share = _share(around, epsilon)
+        first, second = (np.maximum(made.channel.probabilities, _LEAST) for made in around)
+        yield first**share * second ** (1 - share)
+
+
+def _share(around: Sequence[MetricDesign], epsilon: Fraction) -> float:
+    """Tell how near an epsilon is to the first of two designs around it: 1 at the first, 0 at the second."""
+    first, second = (made.guarantee.epsilon for made in around)
+    return float((second - epsilon) / (second - first))
+
+
+def _prices(
+    around: Sequence[MetricDesign], constraints: Adjacency, epsilon: Fraction
+) -> Iterator[Multipliers]:
+    """Give prices worth trying at an epsilon: of each design, and mixed of two by where it lies between them."""
+    for share in _SHARES:
+        adapted = [_adapted(made, constraints, epsilon, share) for made in around]
+        usable = [prices for prices in adapted if prices is not None]
+        if len(usable) == 2:
+            weight = _share(around, epsilon)
+            usable.append(
+                Multipliers.stack([usable[0].scaled(weight), usable[1].scaled(1 - weight)])
+            )
+        for prices in usable:
+            yield prices
+            yield prices.scaled(_LESS)
+
+
+def _adapted(
+    made: MetricDesign, constraints: Adjacency, epsilon: Fraction, share: float
+) -> Multipliers | None:
+    """Multiply prices by ``e^(share (epsilon' - epsilon) d)``; ``None`` without prices, or beyond the floats."""
+    prices = made.witness
+    if prices is None:
+        return None
+    n = constraints.n
+    low = np.minimum(prices.source, prices.target).astype(np.int64)
+    high = np.maximum(prices.source, prices.target).astype(np.int64)
+    stated = constraints.pairs[:, 0].astype(np.int64) * n + constraints.pairs[:, 1]
+    lengths = np.ldexp(
+        constraints.lengths[np.searchsorted(stated, low * n + high)].astype(np.float64),
+        -constraints.scale_bits,
+    )
+    nats = share * float(made.guarantee.epsilon - epsilon) * lengths
+    with np.errstate(over="ignore"):
+        values = prices.value * np.exp(nats)
+    if not np.isfinite(values).all():
+        return None
+    return Multipliers(prices.report, prices.source, prices.target, values)

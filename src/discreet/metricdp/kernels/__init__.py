@@ -1,0 +1,1 @@
+"""Compiled loops over the entries of a channel."""

@@ -1,0 +1,168 @@
+"""Compiled loops over the entries of a channel: least majorants, and how far apart rows are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.jit import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["farthest_apart", "raise_columns", "raise_over_all", "swept_tails"]
+
+
+@kernel
+def raise_columns(
+    Z: NDArray[np.float64],
+    start: NDArray[np.int64],
+    ends: NDArray[np.int32],
+    factor: NDArray[np.float64],
+    width: int,
+) -> None:
+    """Raise each column, in place, to the least one above it with ``z_i >= factor_ij z_j`` on every edge.
+
+    Labels are corrected in alternating sweeps over the rows until nothing changes, ``width`` columns at a time; an edge
+    is looked at again only if its other end has changed since. Factors are at most 1, so that a product rounded to a
+    float never exceeds what it came from, and the sweeps end.
+    """
+    n, n_columns = Z.shape
+    touched = np.empty(n, dtype=np.int64)
+    for left in range(0, n_columns, width):
+        right = min(left + width, n_columns)
+        touched[:] = 0
+        sweep = 0
+        changed = 1
+        while changed:
+            changed = 0
+            for step in range(n):
+                i = step if sweep % 2 == 0 else n - 1 - step
+                row = Z[i]
+                lifts = 0
+                for at in range(start[i], start[i + 1]):
+                    if touched[ends[at]] < sweep - 1:
+                        continue
+                    other = Z[ends[at]]
+                    f = factor[at]
+                    # A count is what the compiler can vectorize; a flag is not.
+                    for k in range(left, right):
+                        lifted = f * other[k]
+                        lifts += 1 if lifted > row[k] else 0
+                        row[k] = max(row[k], lifted)
+                if lifts:
+                    touched[i] = sweep
+                    changed += lifts
+            sweep += 1
+
+
+@kernel
+def raise_over_all(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    first: int,
+    last: int,
+    Z: NDArray[np.float64],
+    factor: NDArray[np.float64],
+    raised: NDArray[np.float64],
+    width: int,
+) -> None:
+    """Set ``raised_ik`` to the largest ``factor_ij Z_jk``, ``width`` columns at a time; factors of a secret are 1.
+
+    Columns are those from ``first`` to ``last``.
+
+    Where factors are closed, ``factor_ij factor_jk <= factor_ik``, these are the least columns above that keep all
+    ratios.
+    """
+    n = len(Z)
+    whole = n - n % 4
+    for left in range(first, last, width):
+        right = min(left + width, last)
+        for i in range(n):
+            row, mine = raised[i], Z[i]
+            for k in range(left, right):
+                row[k] = mine[k]
+            # One load and one store of the row serve four others.
+            for j in range(0, whole, 4):
+                f0, f1, f2, f3 = factor[i, j], factor[i, j + 1], factor[i, j + 2], factor[i, j + 3]
+                r0, r1, r2, r3 = Z[j], Z[j + 1], Z[j + 2], Z[j + 3]
+                for k in range(left, right):
+                    best = max(f0 * r0[k], f1 * r1[k])
+                    other = max(f2 * r2[k], f3 * r3[k])
+                    best = max(best, other)
+                    row[k] = max(row[k], best)
+            for j in range(whole, n):
+                f0, r0 = factor[i, j], Z[j]
+                for k in range(left, right):
+                    lifted = f0 * r0[k]
+                    row[k] = max(row[k], lifted)
+
+
+@kernel
+def farthest_apart(L: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Find for each pair of rows the largest absolute difference."""
+    n_columns = L.shape[1]
+    whole = n_columns - n_columns % 16
+    farthest = np.empty(len(pairs))
+    lane = np.zeros(16)
+    for e in range(len(pairs)):
+        a = L[pairs[e, 0]]
+        b = L[pairs[e, 1]]
+        lane[:] = 0.0
+        for first in range(0, whole, 16):
+            # Sixteen independent maxima, since the compiler will not reorder one.
+            for k in range(16):
+                d = abs(a[first + k] - b[first + k])
+                lane[k] = max(lane[k], d)
+        most = 0.0
+        for k in range(16):
+            most = max(most, lane[k])
+        for k in range(whole, n_columns):
+            d = abs(a[k] - b[k])
+            most = max(most, d)
+        farthest[e] = most
+    return farthest
+
+
+@kernel
+def swept_tails(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    points: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+    spans: NDArray[np.float64],
+    epsilon: float,
+    nodes: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Integrate ``(1 + epsilon r) e^(-epsilon r)`` over the angle under which each segment is seen from each point.
+
+    A segment lies on the line ``normal . x = offset``; its ``span`` is from where to where along the normal turned
+    left. Angles count as positive on the side that the normal points away from. With ``t = h sinh u`` along the line, h
+    its distance, an angle is ``du / cosh u`` and ``r = h cosh u``: smooth on the scale of 1, whatever h is.
+    """
+    swept = np.zeros((len(points), len(normals)))
+    for i in range(len(points)):
+        x, y = points[i]
+        for e in range(len(normals)):
+            height = offsets[e] - normals[e, 0] * x - normals[e, 1] * y
+            along = normals[e, 0] * y - normals[e, 1] * x
+            h = max(abs(height), 1e-30)
+            first = max(-45.0, min(45.0, np.arcsinh((spans[e, 0] - along) / h)))
+            last = max(-45.0, min(45.0, np.arcsinh((spans[e, 1] - along) / h)))
+            # Beyond 745 the exponential is no float.
+            if epsilon * h > 745.0 or last <= first:
+                continue
+            most = np.arccosh(745.0 / (epsilon * h))
+            first, last = max(first, -most), min(last, most)
+            if last <= first:
+                continue
+            panels = int(np.ceil(last - first))
+            half = (last - first) / (2 * panels)
+            total = 0.0
+            for panel in range(panels):
+                middle = first + (2 * panel + 1) * half
+                for k in range(len(nodes)):
+                    c = np.cosh(middle + half * nodes[k])
+                    s = epsilon * h * c
+                    total += weights[k] * (1.0 + s) * np.exp(-s) / c
+            swept[i, e] = half * total if height >= 0 else -half * total
+    return swept

@@ -1,0 +1,306 @@
+r"""What an optimal channel is compared with: published mechanisms, and the two that need no metric.
+
+Each is a frozen method of :func:`discreet.metricdp.design`, so that its matrix is repaired, rounded and verified like
+any other: what is compared are channels of integers with the same guarantee. None of them gives a lower bound.
+
+:func:`bayes_remap` improves any of them for a prior, and :func:`nearest_output_floor` is what no channel can beat.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol, final
+
+import numpy as np
+
+from discreet.core.channels.channel import Channel
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import float_floor
+from discreet.metricdp.part import Candidate, SearchLimits, WholeProblem
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.spaces.adjacency import Adjacency
+    from discreet.metricdp.part import Part
+    from discreet.metricdp.problem import Problem
+
+__all__ = [
+    "BestConstant",
+    "Exponential",
+    "PlanarLaplace",
+    "Uniform",
+    "baseline_matrix",
+    "bayes_remap",
+    "nearest_output_floor",
+]
+
+
+class Baseline(Protocol):
+    """A method without bounds."""
+
+    def solve(self, part: Part, limits: SearchLimits) -> Candidate | None:
+        """Find a matrix; ``None`` where the method does not apply to the part."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class Exponential:
+    r"""The exponential mechanism with the distance as its score: Equation (66) of [Qiu24]_, after [MT07]_.
+
+    .. math:: z_{ik} = e^{-\epsilon d_{ik} / 2} \Big/ \sum_l e^{-\epsilon d_{il} / 2}
+
+    One half of epsilon is for the numerator and one for the denominator, whence the 1/2: by the triangle inequality
+    :math:`z_{ik} \le e^{\epsilon d_{ij}} z_{jk}` for *all* pairs. Here d are shortest paths of constraints: with all
+    pairs constrained the distances themselves, as published; with a radius no shorter, which costs less and keeps the
+    same constraints as what it is compared with. A report stands at :attr:`~discreet.metricdp.part.Part.places`: at
+    its own secret, or where it is cheapest.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import MetricDP
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> from discreet.metricdp import Problem, design
+    >>> problem = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
+    >>> blunt = design(problem, MetricDP(2, unit="km"), method=Exponential(), throw=False)
+    >>> best = design(problem, MetricDP(2, unit="km"))
+    >>> round(blunt.upper / best.upper, 1)
+    2.2
+    """
+
+    def solve(self, part: Part, limits: SearchLimits) -> Candidate:  # noqa: ARG002 - every method has both
+        """Write the matrix down."""
+        nats = -0.5 * part.rate * part.paths[:, part.places]
+        matrix = np.exp(nats - nats.max(axis=1, keepdims=True))
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        return Candidate("exponential", matrix, None, "The exponential mechanism, as a table.")
+
+
+@final
+@dataclass(frozen=True)
+class PlanarLaplace:
+    r"""Planar Laplace noise, moved to the nearest report: [ABCP13]_, Section 4.
+
+    Noise with density :math:`\frac{\epsilon^2}{2\pi} e^{-\epsilon |x - s|}` around the secret s is epsilon-private in
+    the plane. Giving the nearest report instead of the point is post-processing, for points that fall outside the map
+    as well, so that the exact probabilities of the Voronoi cells,
+
+    .. math::
+
+        \Pr[k \mid s] = \int_{V_k} \frac{\epsilon^2}{2\pi} e^{-\epsilon |x - s|}\,dx
+        = [s \in V_k] - \frac{1}{2\pi} \oint_{\partial V_k} (1 + \epsilon r)\, e^{-\epsilon r}\, d\varphi,
+
+    keep epsilon for all pairs: the truncation costs nothing. The integrals over the sides of the cells are taken by
+    Gauss's rule to about 1e-12 of the mass. What that may break is mended by the repair, and the epsilon that the
+    stored integers have is found by the verification.
+
+    It needs secrets in a Euclidean plane and reports that name secrets.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import MetricDP
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> from discreet.metricdp import Problem, design
+    >>> problem = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
+    >>> noisy = design(problem, MetricDP(2, unit="km"), method=PlanarLaplace(), throw=False)
+    >>> noisy.certificate.passed
+    True
+    """
+
+    def solve(self, part: Part, limits: SearchLimits) -> Candidate | None:  # noqa: ARG002 - every method has both
+        """Integrate over the Voronoi cells of the reports.
+
+        Returns
+        -------
+        Candidate or None
+            ``None`` where there is no plane.
+
+        Complexity
+        ----------
+        About 50 exponentials for each secret and report.
+        """
+        if part.plane is None:
+            return None
+        secrets, reports = part.plane
+        matrix = _cell_masses(secrets, reports, float(part.epsilon))
+        note = f"Planar Laplace noise was integrated over the cells of {len(reports)} reports."
+        return Candidate("planar-laplace", matrix, None, note)
+
+
+@final
+@dataclass(frozen=True)
+class Uniform:
+    """Any report, each equally likely: private for every epsilon.
+
+    Examples
+    --------
+    >>> Uniform()
+    Uniform()
+    """
+
+    def solve(self, part: Part, limits: SearchLimits) -> Candidate:  # noqa: ARG002 - every method has both
+        """Write the matrix down."""
+        matrix = np.full_like(part.cost, 1 / part.n_reports)
+        return Candidate("uniform", matrix, None, "All reports are equally likely.")
+
+
+@final
+@dataclass(frozen=True)
+class BestConstant:
+    """Always the same report, the one that costs least on average: private for every epsilon.
+
+    Examples
+    --------
+    >>> BestConstant()
+    BestConstant()
+    """
+
+    def solve(self, part: Part, limits: SearchLimits) -> Candidate:  # noqa: ARG002 - every method has both
+        """Write the matrix down."""
+        matrix = np.zeros_like(part.cost)
+        matrix[:, part.cost.sum(axis=0).argmin()] = 1.0
+        return Candidate("constant", matrix, None, "The same report is given for every secret.")
+
+
+def baseline_matrix(
+    method: Baseline, problem: Problem, constraints: Adjacency, epsilon: Fraction
+) -> NDArray[np.float64]:
+    """Give the matrix of a baseline as it is before repair: floats, to look at and to test.
+
+    Parameters
+    ----------
+    method
+        ``Exponential()``, ``PlanarLaplace()``, ``Uniform()`` or ``BestConstant()``.
+    problem
+        The problem.
+    constraints
+        A graph on its secrets.
+    epsilon
+        Nats per unit of distance.
+
+    Returns
+    -------
+    ndarray
+        ``(n_secrets, n_reports)``, rows about 1.
+
+    Raises
+    ------
+    InvalidProblemError
+        Where the method does not apply.
+
+    Examples
+    --------
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> from discreet.metricdp import Problem
+    >>> line = MetricSpace.from_points([[0.0], [2.0]], unit="km")
+    >>> problem = Problem(line, utility_loss="distance")
+    >>> baseline_matrix(Exponential(), problem, line.adjacency(), Fraction(1)).round(4).tolist()
+    [[0.7311, 0.2689], [0.2689, 0.7311]]
+    """
+    whole = WholeProblem(problem, constraints, epsilon)
+    found = [method.solve(part, SearchLimits()) for part in whole.parts]
+    matrices = [one.matrix for one in found if one is not None and one.matrix is not None]
+    if len(matrices) < len(found):
+        raise InvalidProblemError(
+            "method", "one that applies to this problem", type(method).__name__
+        )
+    table: NDArray[np.float64] = whole.assemble(matrices)[whole.labels]
+    return table
+
+
+def bayes_remap(channel: Channel, cost: ArrayLike) -> Channel:
+    r"""Rename each report as the one that costs least on average, given what was reported: [CEP17]_.
+
+    .. math:: b(k) = \arg\min_{k'} \sum_i p_i\, c_{ik'} z_{ik}
+
+    Parameters
+    ----------
+    channel
+        Any channel.
+    cost
+        ``(n_secrets, n_reports)``: ``p_i c_ik``.
+
+    Returns
+    -------
+    Channel
+        As many reports; those that are no one's best have weight zero for every secret.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the cost has another shape than the channel.
+
+    Guarantee
+    ---------
+    That of `channel`, since renaming reports is post-processing of integers.
+
+    Examples
+    --------
+    >>> coin = Channel.from_weights([[2**61, 2**61]] * 2)
+    >>> bayes_remap(coin, [[0.0, 1.0], [0.0, 3.0]]).probabilities.tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
+    price: NDArray[Any] = np.asarray(cost, dtype=np.float64)
+    if price.shape != channel.probabilities.shape:
+        raise InvalidProblemError("cost", f"shape {channel.probabilities.shape}", price.shape)
+    best = (channel.probabilities.T @ price).argmin(axis=1)
+    renamed = channel.then(best).limbs
+    unused = np.zeros((*renamed.shape[:2], channel.n_reports - renamed.shape[2]), dtype=np.uint64)
+    return Channel(np.concatenate([renamed, unused], axis=2))
+
+
+def nearest_output_floor(problem: Problem) -> float:
+    r"""Give the loss without any privacy, :math:`\sum_i p_i \min_k c_{ik}`, rounded down: no channel loses less.
+
+    Examples
+    --------
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> from discreet.metricdp import Problem
+    >>> line = MetricSpace.from_points([[0.0], [1.0], [2.0], [3.0]], unit="km")
+    >>> nearest_output_floor(Problem(line, utility_loss="distance", reports=[0, 3]))
+    0.5
+    """
+    least = problem.cost.min(axis=1)
+    return float_floor(sum((Fraction(cost) for cost in least.tolist()), Fraction(0)))
+
+
+def _cell_masses(
+    secrets: NDArray[np.float64], reports: NDArray[np.float64], epsilon: float
+) -> NDArray[np.float64]:
+    """Integrate planar Laplace noise around each secret over the Voronoi cell of each report."""
+    from scipy.spatial import Voronoi
+
+    from discreet.metricdp.kernels.columns import swept_tails
+
+    sites, first = np.unique(reports, axis=0, return_index=True)
+    matrix = np.zeros((len(secrets), len(reports)))
+    everything = np.concatenate([secrets, sites])
+    center = everything.mean(axis=0)
+    extent = float(np.linalg.norm(everything - center, axis=1).max())
+    # Guards so far away that no noise gets near them close the outer cells.
+    far = 10 * (extent + 800 / epsilon)
+    turns = np.arange(8) * (math.pi / 4) + 0.1
+    guards = center + far * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    diagram = Voronoi(np.concatenate([sites, guards]))
+    real = (diagram.ridge_points < len(sites)).all(axis=1)
+    left, right = np.sort(diagram.ridge_points[real], axis=1).T
+    corners = diagram.vertices[np.array(diagram.ridge_vertices)[real].reshape(-1, 2)]
+    normals = sites[right] - sites[left]
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    turned = np.stack([-normals[:, 1], normals[:, 0]], axis=1)
+    offsets = (normals * (sites[left] + sites[right])).sum(axis=1) / 2
+    spans = np.sort(np.einsum("ecx,ex->ec", corners, turned), axis=1)
+    # A secret on a side belongs to two cells: a step aside by a part in 10^12 makes it one.
+    aside = secrets + 1e-12 * extent * np.array([0.8, 0.6])
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    swept = swept_tails(aside, normals, offsets, spans, epsilon, nodes, weights) / (2 * math.pi)
+    masses = np.zeros((len(secrets), len(sites)))
+    nearest = ((aside[:, None] - sites[None]) ** 2).sum(axis=2).argmin(axis=1)
+    masses[np.arange(len(secrets)), nearest] = 1.0
+    np.subtract.at(masses.T, left, swept.T)
+    np.add.at(masses.T, right, swept.T)
+    matrix[:, first] = np.maximum(masses, 0.0)
+    return matrix

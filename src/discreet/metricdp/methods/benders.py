@@ -1,0 +1,235 @@
+r"""Benders decomposition along a partition of the secrets, as [Qiu24]_ proposes it, with what it takes to converge.
+
+The master decides the rows of the boundary records, and a subproblem for each block those of its internal records
+(Equations (9) to (20) of the paper). What differs from the print, each with its reason in the errata:
+
+- the boundary's cost stands in the master alone: with the printed cut the lower bound passes the optimum (E1);
+- the cost of a block is bounded below before the first iteration (E3), and gaps are relative (E4);
+- of the initial cuts H_0 only those stand here that the others don't imply, which leaves the program the same (E7);
+- blocks are asked between the exponential mechanism and the master's point: without that no point was ever feasible on
+  problems of 200 secrets;
+- internal records give feasibility cuts in closed form, before any subproblem is solved;
+- the lower bound is proved by prices of stated constraints, since cuts are fragile numerically (T4).
+
+Plain linear programming was faster wherever both finished; ``benchmarks/metricdp_benders.py`` measures that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.jit import clock
+from discreet.metricdp.blocks import Partition, choose_blocks, partition, partitioner_name
+from discreet.metricdp.bounds.alone import prices_of_blocks
+from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.methods.baselines import Exponential
+from discreet.metricdp.methods.direct import priced_edges
+from discreet.metricdp.methods.primal_dual import PrimalDual
+from discreet.metricdp.part import Candidate
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from numpy.typing import NDArray
+
+    from discreet.core.lp.benders import BendersResult
+    from discreet.core.spaces.metric import MetricSpace
+    from discreet.metricdp.boundary import Chains, Layout
+    from discreet.metricdp.part import Part, SearchLimits
+
+__all__ = ["Benders"]
+
+_LARGEST_PROGRAM = 400_000
+"""Rows of one of the programs beyond which none is built: its first solve alone would take minutes. A fixed number, so
+that the same input gives the same design."""
+
+_STEPS = 6000
+"""Primal-dual steps at most where no master is built."""
+
+
+@final
+@dataclass(frozen=True)
+class Benders:
+    """The linear program by Benders decomposition: a master on the boundary records, a subproblem for each block.
+
+    Parameters
+    ----------
+    blocks
+        Number of blocks M, at most; ``None`` takes that for which the paper's model of an iteration costs least.
+    partitioner
+        ``"k-m-DV"``, ``"k-m-rec"``, ``"k-m-adj"`` or ``"BSC"``, in any case; see :mod:`discreet.metricdp.blocks`.
+    iterations
+        Most solves of the master.
+    seed
+        Of the partition.
+    executor
+        Where subproblems are solved side by side: a pool of threads of this process.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import MetricDP
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> from discreet.metricdp import Problem, design
+    >>> problem = Problem(MetricSpace.grid(2, 6, cell=1, unit="km"), utility_loss="euclidean")
+    >>> within = MetricDP(1, unit="km", radius=1)
+    >>> made = design(problem, within, method=Benders(blocks=2), gap=1e-4)
+    >>> made.certificate.passed, made.gap < 1e-4
+    (True, True)
+    """
+
+    blocks: int | None = None
+    partitioner: str = "k-m-DV"
+    iterations: int = 500
+    seed: int = 0
+    executor: Executor | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.blocks is not None and self.blocks < 1:
+            raise InvalidProblemError("blocks", "at least one block, or None", self.blocks)
+        partitioner_name(self.partitioner)
+
+    def solve(self, part: Part, limits: SearchLimits) -> Candidate:
+        """Partition the part and decompose its program.
+
+        Returns
+        -------
+        Candidate
+            The best point so far, at worst the exponential mechanism that the decomposition starts from. Where the
+            master would be too large, what primal-dual steps on the whole find, called by their name, with the better
+            of their bound and that of the blocks without the master; without such steps that exponential mechanism,
+            its reports renamed.
+
+        Raises
+        ------
+        InvalidProblemError
+            When the partitioner needs coordinates that the space has not.
+        SolverError
+            When the master cannot be solved.
+
+        Complexity
+        ----------
+        An iteration solves a program of ``K |Y|`` variables, Y the boundary records, and one of ``K |X_l|`` for each
+        block; there is no bound on the iterations.
+        """
+        from discreet.core.lp.benders import BendersOptions, benders
+        from discreet.metricdp.boundary import Envelopes, inner_pairs
+
+        anchor = _anchor(part, limits)
+        layout = self._layout(part, anchor)
+        rows = _largest_program(layout, None)
+        if rows > _LARGEST_PROGRAM:
+            return self._without_master(layout, anchor, rows, limits)
+        chains = inner_pairs(layout)
+        rows = _largest_program(layout, chains)
+        if rows > _LARGEST_PROGRAM:
+            return self._without_master(layout, anchor, rows, limits)
+        found = benders(
+            layout.program(),
+            layout.columns,
+            options=BendersOptions(
+                gap=0.4 * limits.gap,
+                iterations=self.iterations,
+                time_limit=limits.solving,
+                threads=limits.threads,
+                executor=self.executor,
+            ),
+            implied=chains.rows(),
+            anchor=anchor.ravel(),
+            separate=Envelopes(layout),
+        )
+        return self._candidate(layout, chains, found, anchor)
+
+    def _layout(self, part: Part, anchor: NDArray[np.float64]) -> Layout:
+        from discreet.metricdp.boundary import Layout
+
+        edges = priced_edges(part)
+        if self.blocks is None:
+            split = choose_blocks(
+                _space(part), part.constraints, self.partitioner, edges=edges, seed=self.seed
+            )
+        else:
+            count = min(self.blocks, part.n)
+            labels = partition(
+                _space(part), part.constraints, count, self.partitioner, seed=self.seed
+            )
+            split = Partition(labels, edges)
+        return Layout(part, split, float((part.cost * anchor).sum()) or 1.0)
+
+    def _without_master(
+        self, layout: Layout, anchor: NDArray[np.float64], rows: int, limits: SearchLimits
+    ) -> Candidate:
+        """Bound the whole by its blocks, nothing between them, and by steps on the whole: the better of both stands."""
+        part, start = layout.part, clock()
+        half = None if limits.seconds is None else limits.seconds / 2
+        prices = prices_of_blocks(part, layout.split.labels, replace(limits, seconds=half))
+        alone = lower_bound(part.cost, part.constraints, part.epsilon, prices)
+        note = (
+            f"The largest program would have {rows} rows and was not built. {layout.split.n_blocks} blocks that "
+            f"nothing joins bound the loss by {alone:.6g}"
+        )
+        facts = {
+            "blocks": layout.split.n_blocks,
+            "partitioner": partitioner_name(self.partitioner),
+            "boundary": len(layout.boundary),
+        }
+        left = None
+        if limits.seconds is not None:
+            left = max(0.0, limits.seconds - (clock() - start))
+        steps = PrimalDual(iterations=_STEPS).solve(part, replace(limits, seconds=left, offer=None))
+        if steps is None or steps.matrix is None:
+            best = (anchor.T @ part.cost).argmin(axis=1)
+            matrix = np.zeros_like(anchor)
+            np.add.at(matrix.T, best, anchor.T)
+            note += ". What is left is the exponential mechanism that all starts from, its reports renamed."
+            return Candidate("benders", matrix, prices, note, facts)
+        whole = 0.0
+        if steps.multipliers is not None:
+            whole = lower_bound(part.cost, part.constraints, part.epsilon, steps.multipliers)
+        note += f", and by {whole:.6g} what is not Benders decomposition: {steps.note}"
+        better = steps.multipliers if whole > alone else prices
+        facts |= steps.parameters
+        return replace(steps, multipliers=better, note=note, parameters=facts)
+
+    def _candidate(
+        self, layout: Layout, chains: Chains, found: BendersResult, anchor: NDArray[np.float64]
+    ) -> Candidate:
+        split, last = layout.split, found.history[-1] if found.history else None
+        matrix = anchor if found.x is None else np.maximum(found.x, 0.0).reshape(anchor.shape)
+        iterations = 0 if last is None else last.iteration
+        facts = {
+            "blocks": split.n_blocks,
+            "partitioner": partitioner_name(self.partitioner),
+            "boundary": len(layout.boundary),
+            "iterations": iterations,
+            "cuts": len(found.cuts),
+        }
+        note = (
+            f"{iterations} iterations of Benders decomposition on {split.n_blocks} blocks, {len(layout.boundary)} of "
+            f"{layout.part.n} secrets on the boundary, {len(found.cuts)} cuts: {found.status}."
+        )
+        return Candidate("benders", matrix, layout.prices(found, chains), note, facts)
+
+
+def _space(part: Part) -> MetricSpace:
+    if part.space is None:
+        raise InvalidProblemError("part", "one that knows its metric space", "one made by hand")
+    return part.space
+
+
+def _anchor(part: Part, limits: SearchLimits) -> NDArray[np.float64]:
+    """Take the exponential mechanism: private, and with every report possible, well inside."""
+    return np.asarray(Exponential().solve(part, limits).matrix, dtype=np.float64)
+
+
+def _largest_program(layout: Layout, chains: Chains | None) -> int:
+    """Count the rows of the largest of the programs, at least where the chains are not known yet."""
+    k, edges, boundary = layout.part.n_reports, layout.edges, layout.split.boundary
+    inside = boundary[edges.pairs].all(axis=1)
+    i = edges.pairs[:, 0]
+    # A constraint that touches an internal record has both ends in its block.
+    blocks = np.bincount(layout.split.labels[i[~inside]], minlength=1)
+    return 2 * k * max(int(inside.sum()) + len(chains or ()), int(blocks.max())) + layout.part.n

@@ -1,0 +1,113 @@
+r"""The linear program on a spanner, at a smaller epsilon: [BCP14]_.
+
+Let a graph S on the secrets stretch no distance by more than t. A channel with
+:math:`z_{ik} \le e^{(\epsilon / t) d_{ij}} z_{jk}` on the edges of S keeps :math:`\epsilon` for all pairs, since
+along a shortest path of S from i to j the exponents add up to at most :math:`(\epsilon / t) \cdot t\, d_{ij}`. In a
+plane a greedy spanner has O(n) edges, instead of O(n^2) pairs. The price is that more is promised than was asked for:
+the optimum of this program is an upper bound of what is lost, not the optimum of the problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.spaces.lengths import DENSE_LIMIT, TableLengths
+from discreet.core.spaces.metric import MetricSpace, greedy_spanner
+from discreet.metricdp.bounds.bound import Multipliers
+from discreet.metricdp.methods.direct import Direct
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.core.spaces.adjacency import Adjacency
+    from discreet.metricdp.part import Candidate, Part, SearchLimits
+
+__all__ = ["Spanner"]
+
+
+@final
+@dataclass(frozen=True)
+class Spanner:
+    """The linear program on a greedy spanner.
+
+    Parameters
+    ----------
+    dilation
+        t, above 1: the larger, the fewer constraints, and the less of epsilon is left for each.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a dilation of 1 or less.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import MetricDP
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> from discreet.metricdp import Problem, design
+    >>> problem = Problem(MetricSpace.grid(4, 4, cell=1, unit="km"), utility_loss="euclidean")
+    >>> fast = design(problem, MetricDP(1, unit="km"), method=Spanner(), throw=False)
+    >>> best = design(problem, MetricDP(1, unit="km"))
+    >>> 1 < fast.upper / best.upper < 1.1
+    True
+    """
+
+    dilation: Fraction = Fraction(11, 10)
+
+    def __post_init__(self) -> None:
+        if not self.dilation > 1:
+            raise InvalidProblemError("dilation", "a factor above 1", self.dilation)
+
+    def solve(self, part: Part, limits: SearchLimits) -> Candidate | None:
+        """Build the spanner of the shortest paths of constraints, and solve on it.
+
+        Returns
+        -------
+        Candidate or None
+            A matrix, and prices restated for the full epsilon; ``None`` for more than 5120 secrets.
+
+        Raises
+        ------
+        LimitReachedError, SolverError
+            As :meth:`discreet.metricdp.Direct.solve`.
+
+        Complexity
+        ----------
+        ``O(n^2)`` for each edge of the spanner, and the program: two rows for each edge and report.
+        """
+        if part.n > DENSE_LIMIT:
+            return None
+        scale = part.constraints.scale_bits
+        space = MetricSpace("any", "matrix", scale, TableLengths(part.paths))
+        graph = greedy_spanner(space, self.dilation)
+        eased = replace(part, constraints=graph, epsilon=part.epsilon / self.dilation)
+        found = Direct().solve(eased, limits)
+        prices = found.multipliers
+        return replace(
+            found,
+            method="spanner",
+            multipliers=None if prices is None else _restated(prices, graph, part, eased.rate),
+            note=f"A spanner of dilation {self.dilation} has {len(graph)} edges. {found.note}",
+            parameters={**found.parameters, "dilation": str(self.dilation), "edges": len(graph)},
+        )
+
+
+def _restated(prices: Multipliers, graph: Adjacency, part: Part, rate: float) -> Multipliers:
+    """Let each price pay at the full epsilon what it paid at the smaller one; pairs that are not stated get none."""
+    n, stated = part.n, part.constraints
+    keys = np.minimum(prices.source, prices.target).astype(np.int64) * n
+    keys += np.maximum(prices.source, prices.target)
+    lengths = graph.lengths[np.searchsorted(_keys(graph), keys)]
+    kept = np.isin(keys, _keys(stated))
+    value = prices.value * np.exp((rate - part.rate) * lengths)
+    return Multipliers(prices.report[kept], prices.source[kept], prices.target[kept], value[kept])
+
+
+def _keys(graph: Adjacency) -> NDArray[np.int64]:
+    """Number the pairs of a graph; they are in lexicographic order, so that the numbers ascend."""
+    return graph.pairs[:, 0].astype(np.int64) * graph.n + graph.pairs[:, 1]

@@ -1,0 +1,371 @@
+r"""One channel for several priors: the least worst-case loss, with a proof.
+
+.. math:: \min_{Z\ \text{private}} \; \max_q \; \sum_{ik} p^q_i\, c_{ik}\, z_{ik}
+
+Nobody may know the prior, but several that are plausible: of weekdays and weekends, say. With one more variable t above
+all losses this is a linear program. Its multipliers :math:`\mu_q` of the rows for t sum to 1, and say which mixture of
+the priors is the worst: since a maximum is at least any mean,
+
+.. math:: \max_q L_q(Z) \;\ge\; \sum_q \mu_q L_q(Z) = L_\mu(Z),
+
+every lower bound for the prior :math:`\sum_q \mu_q p^q` bounds the worst case, whatever :math:`\mu` is. What comes out
+is therefore an ordinary design, for the mixture, that happens to lose no more under any of the priors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
+from discreet.core.exact import float_floor
+from discreet.core.jit import clock
+from discreet.metricdp.bounds.bound import Multipliers
+from discreet.metricdp.design import Interrupted, design
+from discreet.metricdp.methods.direct import (
+    constraint_matrix,
+    priced_edges,
+    program_rows,
+    ratio_prices,
+)
+from discreet.metricdp.methods.remap import exponential_remap
+from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
+from discreet.metricdp.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.channels.channel import Channel
+    from discreet.core.guarantee import MetricDP
+    from discreet.core.lp import LPSolution
+    from discreet.metricdp.part import Method
+    from discreet.metricdp.search import MetricDesign
+
+__all__ = ["Minimax", "loss_under", "minimax"]
+
+_MOST_ROWS = 2_000_000
+"""Rows of the program beyond which it is not built: 2.5 GB."""
+
+_QUICK = 20_000
+"""Rows of a program that is solved within seconds, so that nothing has to be there before."""
+
+_SHARE = 0.6
+"""Part of the time that the program of the worst case may take."""
+
+_GAP = 0.01
+"""Gap of the ordinary design that is made where it has no answer."""
+
+_LEAST = 1e-9
+"""Entries that HiGHS would not read are left out of the rows of losses; bounds are proved without it."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Minimax:
+    """A design for several priors.
+
+    Parameters
+    ----------
+    design
+        The channel, verified, with the mixture of the priors as the prior of its problem. Its own bounds are for the
+        mixture.
+    weights
+        ``(n_priors,)``: the mixture.
+    losses
+        ``(n_priors,)``: what the channel loses under each prior, rounded up.
+    lower
+        No private channel loses less under the worst of the priors.
+    """
+
+    design: MetricDesign
+    weights: NDArray[np.float64]
+    losses: NDArray[np.float64]
+    lower: float
+
+    def __post_init__(self) -> None:
+        for array in (self.weights, self.losses):
+            array.setflags(write=False)
+
+    @property
+    def upper(self) -> float:
+        """What the channel loses under the worst of the priors."""
+        return float(self.losses.max())
+
+    @property
+    def gap(self) -> float:
+        """``(upper - lower) / upper``; 0 where nothing is lost."""
+        return (self.upper - self.lower) / self.upper if self.upper > self.lower else 0.0
+
+
+def loss_under(channel: Channel, prior: ArrayLike, loss: ArrayLike) -> float:
+    """Give the expected loss of a channel under a prior that it was, or was not, designed for.
+
+    Parameters
+    ----------
+    channel
+        Any channel.
+    prior
+        ``(n_secrets,)`` probabilities.
+    loss
+        ``(n_secrets, n_reports)`` finite and non-negative.
+
+    Returns
+    -------
+    float
+        The loss, rounded up; 0 where every report that can happen is free.
+
+    Raises
+    ------
+    InvalidProblemError
+        For shapes that disagree.
+
+    Examples
+    --------
+    >>> from discreet.core.channels.channel import Channel
+    >>> coin = Channel.from_weights([[2**61, 2**61], [2**61, 2**61]])
+    >>> round(loss_under(coin, [0.25, 0.75], [[0.0, 1.0], [3.0, 0.0]]), 9)
+    1.25
+    """
+    table = np.asarray(loss, dtype=np.float64)
+    weights = np.asarray(prior, dtype=np.float64)
+    if weights.shape != (channel.n_secrets,):
+        raise InvalidProblemError(
+            "prior", f"{channel.n_secrets} probabilities", f"shape {weights.shape}"
+        )
+    if table.shape != (channel.n_secrets, channel.n_reports):
+        expected = f"shape {(channel.n_secrets, channel.n_reports)}"
+        raise InvalidProblemError("loss", expected, f"shape {table.shape}")
+    cost = weights[:, None] * table
+    free = not any(((limb > 0) & (cost > 0)).any() for limb in channel.limbs)
+    return 0.0 if free else channel.expected_loss(cost)
+
+
+def minimax(
+    problem: Problem,
+    priors: Sequence[ArrayLike],
+    guarantee: MetricDP,
+    *,
+    time_limit: float | None = None,
+    threads: int = 1,
+    allow_unprotected: bool = False,
+) -> Minimax:
+    """Design the channel whose worst loss over several priors is least.
+
+    Parameters
+    ----------
+    problem
+        The problem; its own prior is not used.
+    priors
+        One or more, each ``(n_secrets,)`` probabilities. All are assumed public.
+    guarantee, allow_unprotected
+        As in :func:`discreet.metricdp.design`.
+    time_limit
+        Seconds of wall-clock time. Most of it is for the program of the worst case; where that has no answer by then,
+        the rest is for an ordinary design, for the mean of the priors.
+    threads
+        Threads of the solver.
+
+    Returns
+    -------
+    Minimax
+        A verified channel with its losses, and a proven bound of the worst. ``weights`` are equal where the program
+        was too large, or time ran out.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without priors, or for one that is none.
+    Interrupted
+        On Ctrl-C; a ``KeyboardInterrupt`` whose ``best`` is a verified design for the mean of the priors, or ``None``.
+
+    Guarantee
+    ---------
+    As stated, proved for the integers that are sampled. The priors have no part in it.
+
+    Complexity
+    ----------
+    One linear program, with one row for each prior more than :class:`discreet.metricdp.Direct` has.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import MetricDP
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> line = Problem(MetricSpace.grid(1, 3, cell=1, unit="km"), utility_loss="euclidean")
+    >>> both = minimax(line, [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]], MetricDP(1, unit="km"))
+    >>> both.gap < 1e-5, both.weights.round(3).tolist()
+    (True, [0.5, 0.5])
+    """
+    given = [
+        Problem(problem.space, utility_loss=problem.loss, prior=p, reports=problem.reports)
+        for p in priors
+    ]
+    if not given:
+        raise InvalidProblemError("priors", "one prior or more", "none")
+    constraints = problem.space.adjacency(guarantee.radius)
+    if not allow_unprotected:
+        constraints, _ = constraints.join(problem.space)
+    wholes = [WholeProblem(one, constraints, guarantee.epsilon) for one in given]
+    start, made = clock(), None
+    equal = np.full(len(given), 1 / len(given))
+
+    def usual(method: Method | None, seconds: float | None, mixture: Problem) -> MetricDesign:
+        return design(
+            mixture,
+            guarantee,
+            method=method,
+            time_limit=seconds,
+            threads=threads,
+            gap=0 if method else _GAP,
+            allow_unprotected=allow_unprotected,
+            throw=False,
+        )
+
+    try:
+        mean = _mixed(equal, given)
+        if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > _QUICK:
+            # What there is in any case.
+            made = usual(exponential_remap(), None, mean)
+        share = None if time_limit is None else _SHARE * time_limit
+        try:
+            program = _Program(wholes, SearchLimits(share, threads))
+        except (LimitReachedError, SolverError):
+            left = None if time_limit is None else time_limit - (clock() - start)
+            weights = equal
+            if made is None or left is None or left > 0:
+                # Repair and verification are finished in any case.
+                made = usual(None, None if left is None else max(left, 1e-3), mean)
+        else:
+            weights = program.weights
+            mixture = _mixed(weights, given)
+            answer = program.given(WholeProblem(mixture, constraints, guarantee.epsilon))
+            made = usual(answer, None, mixture)
+    except KeyboardInterrupt as stopped:
+        best = stopped.best if isinstance(stopped, Interrupted) else None
+        raise Interrupted(best or made) from None
+    losses = np.array([loss_under(made.channel, one.prior, one.loss) for one in given])
+    return Minimax(made, weights, losses, _discounted(made.lower or 0.0, weights))
+
+
+def _mixed(weights: NDArray[np.float64], given: Sequence[Problem]) -> Problem:
+    first = given[0]
+    prior = np.zeros(first.n_secrets)
+    for weight, one in zip(weights.tolist(), given, strict=True):
+        prior += weight * one.prior
+    return Problem(first.space, utility_loss=first.loss, prior=prior, reports=first.reports)
+
+
+def _discounted(lower: float, weights: NDArray[np.float64]) -> float:
+    """Turn a bound for the mixture in floats into one for the worst prior.
+
+    Each cost of the mixture is at most ``(1 + u)^(Q + 2)`` times the mean of the costs for its Q priors, and weights
+    may sum to a little more than 1.
+    """
+    total = sum((Fraction(weight) for weight in weights.tolist()), Fraction(0))
+    slack = 1 + Fraction(len(weights) + 8, 2**52)
+    return float_floor(Fraction(lower) / (max(total, Fraction(1)) * slack))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """Answers that are there already, found by what the part is."""
+
+    answers: dict[bytes, Candidate]
+
+    def solve(self, part: Part, _limits: SearchLimits) -> Candidate | None:
+        return self.answers.get(_key(part))
+
+
+def _key(part: Part) -> bytes:
+    """Tell parts apart; two that are alike in all of this have the same solutions."""
+    graph = part.constraints
+    return b"|".join(table.tobytes() for table in (part.cost, graph.pairs, graph.lengths))
+
+
+@final
+class _Program:
+    """The program of all components together, which the worst case couples; solved when it is made."""
+
+    def __init__(self, wholes: Sequence[WholeProblem], limits: SearchLimits) -> None:
+        first = wholes[0]
+        self.costs = [whole.cost for whole in wholes]
+        mean = np.asarray(np.mean(self.costs, axis=0))
+        part = Part(mean, first.merged, first.epsilon, None)
+        self.shape = mean.shape
+        self.edges = priced_edges(part)
+        rows = program_rows(part, self.edges)
+        if rows > _MOST_ROWS:
+            advice = "fewer secrets, fewer reports, or a radius"
+            raise SolverError("HiGHS", f"the program of {rows} rows was not built", advice)
+        # Absolute tolerances: the optimum should be about 1.
+        self.scale = sum(_size(one) for one in first.parts) or 1.0
+        found = self._solve(part, limits)
+        self.table = np.maximum(found.x[:-1], 0.0).reshape(self.shape)
+        self.prices = ratio_prices(found, 2 * len(self.edges) * self.shape[1])
+        raw = self._raw_weights(found)
+        self.weights = raw / raw.sum()
+
+    def _solve(self, part: Part, limits: SearchLimits) -> LPSolution:
+        from scipy.sparse import csr_array, hstack, vstack
+
+        from discreet.core.lp import LinearProgram, solve
+
+        matrix, upper = constraint_matrix(part, self.edges)
+        losses = np.stack([cost.ravel() for cost in self.costs]) / self.scale
+        losses[losses <= _LEAST] = 0.0
+        n = matrix.shape[1]
+        wide = hstack([matrix, csr_array((matrix.shape[0], 1))])
+        above = csr_array(np.hstack([losses, -np.ones((len(losses), 1))]))
+        sides = np.concatenate([upper, np.zeros(len(losses))])
+        lower = np.where(sides == 0, -np.inf, 1.0)
+        cost = np.zeros(n + 1)
+        cost[n] = 1.0
+        program = LinearProgram(
+            cost, vstack([wide, above]).tocsr(), row_lower=lower, row_upper=sides
+        )
+        seconds, threads = limits.seconds, limits.threads
+        try:
+            return solve(
+                program, method="ipm", crossover=False, time_limit=seconds, threads=threads
+            )
+        except SolverError:
+            # Interior points without crossover may end as "unknown".
+            return solve(program, method="simplex", time_limit=seconds, threads=threads)
+
+    def _raw_weights(self, found: LPSolution) -> NDArray[np.float64]:
+        """Read the multipliers of the rows for t, which come last."""
+        count = len(self.costs)
+        rows = 2 * len(self.edges) * self.shape[1] + self.shape[0] + count
+        weights = ratio_prices(found, rows)[-count:]
+        return weights if weights.sum() > 0.5 else np.ones(count)
+
+    def given(self, mixture: WholeProblem) -> _Given:
+        """Cut the solution into the parts of the mixture's problem."""
+        at = np.flatnonzero(self.prices)
+        ends = np.concatenate([self.edges.pairs, self.edges.pairs[:, ::-1]])[at // self.shape[1]]
+        value, report = self.prices[at] * self.scale, at % self.shape[1]
+        label = mixture.merged.components[ends[:, 0]] if len(at) else np.zeros(0, dtype=np.int64)
+        place = np.zeros(self.shape[0], dtype=np.int64)
+        answers = {}
+        for number, (inside, part) in enumerate(zip(mixture.members, mixture.parts, strict=True)):
+            place[inside] = np.arange(len(inside))
+            own = label == number
+            source, target = place[ends[own]].T
+            prices = Multipliers(report[own], source, target, value[own])
+            note = f"The program for {len(self.costs)} priors was solved; their weights are its multipliers."
+            answers[_key(part)] = Candidate("minimax", self.table[inside], prices, note)
+        return _Given(answers)
+
+
+def _size(part: Part) -> float:
+    """Guess the size of a part's optimum from that of the exponential form."""
+    guess = float(part.cost.min(axis=1).sum())
+    if part.own is not None:
+        decay = np.exp(-part.rate * part.paths)
+        guess += float((part.cost[:, part.own] * decay / decay.sum(axis=1, keepdims=True)).sum())
+    return max(guess, 1e-9 * float(part.cost.max()))

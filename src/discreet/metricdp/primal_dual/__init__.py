@@ -1,0 +1,1 @@
+"""The state of the primal-dual method, and mending its iterates."""

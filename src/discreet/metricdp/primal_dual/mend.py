@@ -1,0 +1,145 @@
+r"""Mending: from an iterate of the primal-dual method to a matrix that is as good as private.
+
+Let :math:`U z` be the least column above z that keeps the ratios, and :math:`\Lambda z` the greatest below. The repair
+alternates U with division by the row sums. From an iterate that ends in a cycle: a secret whose row is held up by its
+neighbors on all sides is divided, raised and divided again, and only a large delta helps. Logarithms of private columns
+form a convex set, so that :math:`\sqrt{Uz \cdot \Lambda z}` is private too and moves both sides of a broken ratio half
+the way. Rounds of that converge. But they move more than needed while the iterate is far from private, so that some
+rounds of U alone come first: on a grid of 225 secrets with a skewed prior the loss after 2200 steps was 1.7 % above
+that of the iterate with U alone, 0.16 % with the middle, 0.11 % with both.
+
+Where a spanner stood for very many constraints, U is taken over all of them at once, as a product of matrices with
+maxima for sums, without the middle, which takes twice as long. On 900 secrets, half a nat a cell, all pairs, the loss
+after 2,100 steps on a 1.015-spanner was 3.274 so, and 3.293 where lengths were divided by the dilation instead.
+
+Nothing is claimed: the repair looks at what comes out, and finds enough slack or makes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from numpy.typing import NDArray
+
+    from discreet.core.spaces.adjacency import Adjacency
+
+__all__ = ["mend", "mend_all"]
+
+_ABOVE, _MIDDLE = 20, 80
+"""Rounds of U, and most rounds of the geometric mean."""
+
+_PATIENT, _MOST = 16, 24
+"""Rounds of U over all pairs after which twice as much is left for the sums each time, and most rounds."""
+
+_BEYOND = 1.7
+"""Power of the sums by which rows are divided between rounds over all pairs: with 1, sums still were apart by 1.34
+times what they may after 18 rounds, with 1.5 by 0.82 after 14, with 1.7 by 0.87 after 12, with 1.9 by 1.15 after 18."""
+
+_FLOOR = 1e-100
+"""Stands for a zero that U will raise; its inverse is a float."""
+
+_WIDTH = 64
+"""Columns that are closed at once."""
+
+
+def mend(
+    matrix: NDArray[np.float64], edges: Adjacency, nats: NDArray[np.float64], delta: float
+) -> NDArray[np.float64]:
+    """Make rows sum to 1 and columns keep ratios, but for a part of about ``delta`` of the nats.
+
+    Parameters
+    ----------
+    matrix
+        ``(n, n_reports)`` non-negative, with a positive entry in each row.
+    edges, nats
+        The constraints and their lengths.
+    delta
+        Part of the nats that is left for the rows' sums to differ by.
+
+    Returns
+    -------
+    ndarray
+        Of the same shape.
+    """
+    from discreet.metricdp.kernels.columns import raise_columns
+
+    n = edges.n
+    i, j = edges.pairs.T
+    order = np.argsort(np.concatenate([i, j]), kind="stable")
+    start = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(edges.pairs.ravel(), minlength=n), out=start[1:])
+    ends = np.concatenate([j, i])[order]
+    factor = np.exp(-(1 - delta) * np.concatenate([nats, nats])[order])
+    table: NDArray[np.float64] = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
+    for number in range(_ABOVE + _MIDDLE):
+        above = table.copy()
+        raise_columns(above, start, ends, factor, _WIDTH)
+        if number < _ABOVE:
+            table = above
+        else:
+            below = 1.0 / table
+            raise_columns(below, start, ends, factor, _WIDTH)
+            table = np.sqrt(above / below)
+        sums = table.sum(axis=1)
+        logs = np.log(sums)
+        table /= sums[:, None]
+        if (np.abs(logs[i] - logs[j]) <= 0.9 * delta * nats).all():
+            break
+    return table
+
+
+def mend_all(
+    matrix: NDArray[np.float64],
+    nats: NDArray[np.float64],
+    delta: float,
+    pool: ThreadPoolExecutor | None = None,
+) -> NDArray[np.float64]:
+    """Do the same for all pairs of secrets.
+
+    Parameters
+    ----------
+    matrix
+        As for :func:`mend`.
+    nats
+        ``(n, n)`` lengths of all pairs, closed under the triangle inequality.
+    delta
+        As for :func:`mend`.
+    pool
+        What closes columns side by side.
+
+    Returns
+    -------
+    ndarray
+        Of the same shape.
+
+    Complexity
+    ----------
+    ``n^2 n_reports`` products for each U, of which there are up to 24, about 12 as a rule.
+    """
+    from discreet.metricdp.kernels.columns import raise_over_all
+
+    table: NDArray[np.float64] = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
+    above = np.empty_like(table)
+    factor = np.exp(-(1 - delta) * nats)
+
+    def close(first: int) -> None:
+        last = min(first + _WIDTH, table.shape[1])
+        raise_over_all(first, last, table, factor, above, _WIDTH)
+
+    for number in range(_MOST):
+        if number >= _PATIENT:
+            delta = min(2 * delta, 0.5)
+            factor = np.exp(-(1 - delta) * nats)
+        list((map if pool is None else pool.map)(close, range(0, table.shape[1], _WIDTH)))
+        sums = above.sum(axis=1)
+        logs = np.log(sums)
+        if (np.abs(logs[:, None] - logs) <= 0.9 * delta * nats).all():
+            break
+        table = above / sums[:, None] ** _BEYOND
+    result: NDArray[np.float64] = above / sums[:, None]
+    return result

@@ -1,0 +1,375 @@
+"""The search of one design: candidates go in; what is repaired, verified and proven comes out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import SolverError
+from discreet.core.jit import clock
+from discreet.core.outcome import Design, Provenance
+from discreet.core.progress import Progress
+from discreet.metricdp.bounds.bound import Multipliers, lower_bound
+from discreet.metricdp.bounds.repair import Repaired, repair
+from discreet.metricdp.methods.baselines import Exponential, bayes_remap
+from discreet.metricdp.part import (
+    Candidate,
+    Method,
+    OutOfTime,
+    Part,
+    SearchLimits,
+    WholeProblem,
+    solve_part,
+)
+from discreet.metricdp.problem import Problem
+from discreet.metricdp.verify import verify_channel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor
+
+    from numpy.typing import NDArray
+
+    from discreet.core.certificate import Certificate
+    from discreet.core.channels.channel import Channel
+    from discreet.core.guarantee import MetricDP
+
+__all__ = ["MetricDesign", "Search", "Trivial"]
+
+_OPTIMAL = 1e-6
+"""Proven relative gap that is called optimal: what rounding and repair leave."""
+
+_MORE = 1.3
+"""How much longer than the last time repair and verification may take."""
+
+_TOO_LATE = 0.1
+"""Part of the time limit; when less is left, no other method starts: most would build their program in vain."""
+
+_NEGLIGIBLE = 2.0**-40
+"""Loss, in parts of that of the best constant report, below which there is no gap to speak of: rounding alone makes
+as much, and where the optimum is e^-1000 no relative gap could ever be reached."""
+
+MetricDesign = Design[Problem, Multipliers]
+
+
+@final
+@dataclass(frozen=True)
+class Trivial:
+    """What needs no optimization: parts of one secret, and problems with one report."""
+
+    def solve(self, part: Part, _limits: SearchLimits) -> Candidate | None:
+        """Report the cheapest where nothing binds, or the only one."""
+        if part.n > 1 and part.n_reports > 1:
+            return None
+        matrix = np.zeros_like(part.cost)
+        matrix[np.arange(part.n), part.cost.argmin(axis=1)] = 1.0
+        return Candidate("trivial", matrix, None, "Nothing binds the report.")
+
+
+class _State:
+    """What is known about one part."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.best: Candidate | None = None
+        self.raw = math.inf
+        self.repaired: Repaired | None = None
+        self.prices = Multipliers.none()
+        self.lower = max(0.0, self._lower(self.prices))
+
+    def _lower(self, prices: Multipliers) -> float:
+        return lower_bound(self.part.cost, self.part.constraints, self.part.epsilon, prices)
+
+    def done(self, gap: float) -> bool:
+        """Tell whether what is known leaves less than half of the gap, so that rounding may take the rest."""
+        left = self.raw - self.lower
+        return math.isfinite(left) and left <= max(gap / 2, 1e-9) * self.raw
+
+    def learn(self, found: Candidate) -> bool:
+        """Keep what is better; say whether the matrix is."""
+        if found.multipliers is not None:
+            lower = self._lower(found.multipliers)
+            if lower > self.lower:
+                self.prices, self.lower = found.multipliers, lower
+        if found.matrix is None:
+            return False
+        sums = found.matrix.sum(axis=1)
+        if not sums.min() > 0:
+            return False
+        repaired = None
+        if found.rough:
+            repaired = _repaired(found.matrix, self.part)
+            raw = repaired.upper
+        else:
+            raw = float(((self.part.cost * found.matrix).sum(axis=1) / sums).sum())
+        if raw >= self.raw:
+            return False
+        if repaired is not None:
+            found = replace(found, matrix=repaired.channel.probabilities)
+        self.best, self.raw, self.repaired = found, raw, repaired
+        return True
+
+
+@dataclass(frozen=True)
+class _Verified:
+    """A channel that passed every check, with where it came from."""
+
+    channel: Channel
+    certificate: Certificate
+    upper: float
+    method: str
+    parameters: dict[str, Any]
+
+
+class Search:
+    """The state of one design: what is proven so far, and by which channel it is met."""
+
+    def __init__(
+        self,
+        whole: WholeProblem,
+        guarantee: MetricDP,
+        limits: SearchLimits,
+        on_progress: Callable[[Progress], None] | None,
+        executor: Executor | None,
+        *,
+        start: float | None = None,
+    ) -> None:
+        self.start = clock() if start is None else start
+        self.handling = 0.0
+        self.whole, self.guarantee, self.limits = whole, guarantee, limits
+        self.on_progress, self.executor = on_progress, executor
+        self.states = [_State(part) for part in whole.parts]
+        self.trace: list[str] = []
+        self.short_of_time = False
+        self.verified: _Verified | None = None
+        self.witness = Multipliers.none()
+        self.lower = 0.0
+        self._bound()
+        constant = float(whole.cost.sum(axis=0).min())
+        self.negligible = _NEGLIGIBLE * constant
+
+    def run(
+        self,
+        quick: tuple[Method, ...],
+        costly: Callable[[WholeProblem], tuple[tuple[Method, ...], str]],
+    ) -> MetricDesign:
+        """Try the methods in turn until the gap is reached or time is up.
+
+        Before anything that may take long there is some verified channel: without one so far, the exponential
+        mechanism. ``costly`` lists methods and says why in this order.
+        """
+        for method in quick:
+            self._try(method)
+        # What the order of methods depends on takes seconds where all of 1,000 secrets are constrained.
+        methods, why = ((), "") if self.reached or self._late() else costly(self.whole)
+        if why:
+            self.trace.append(why)
+        for method in methods:
+            if self.reached or self._late():
+                break
+            if self.verified is None:
+                self._fall_back()
+            self._try(method)
+        return self._outcome(self.verified or self._fall_back())
+
+    def force(self, method: Method) -> MetricDesign:
+        """Use one method and no other, apart from what is trivial.
+
+        Raises
+        ------
+        SolverError
+            When it finds no channel although there was time.
+        """
+        self._try(Trivial())
+        self._try(method)
+        if self.verified is None and self._remaining() != 0 and not self.short_of_time:
+            said = self.trace[-1] if self.trace else ""
+            raise SolverError(type(method).__name__, "found no channel", said)
+        return self._outcome(self.verified or self._fall_back())
+
+    @property
+    def best(self) -> MetricDesign | None:
+        """The best verified design so far."""
+        return None if self.verified is None else self._outcome(self.verified)
+
+    @property
+    def reached(self) -> bool:
+        """Whether what is asked for is proven."""
+        if self.verified is None:
+            return False
+        return self._gap() <= self.limits.gap or self.verified.upper - self.lower <= self.negligible
+
+    def _try(self, method: Method) -> None:
+        todo = [state for state in self.states if not state.done(self.limits.gap)]
+        if not todo:
+            return
+        found = self._solve(method, todo)
+        better, news = False, []
+        for state, answer in zip(todo, found, strict=True):
+            if isinstance(answer, Candidate):
+                better |= state.learn(answer)
+            self.short_of_time |= isinstance(answer, OutOfTime)
+            if answer is not None:
+                news.append(answer.note if isinstance(answer, Candidate) else answer)
+        name = type(method).__name__
+        if news:
+            more = f" (the first of {len(news)} components)" if len(set(news)) > 1 else ""
+            self.trace.append(f"{name}: {news[0]}{more}")
+        elif isinstance(method, Trivial):
+            return
+        else:
+            self.trace.append(f"{name} does not apply.")
+        self._take(name, better=better)
+
+    def _take(self, name: str, *, better: bool) -> None:
+        """Bound, verify and tell what was learned."""
+        self._bound()
+        if better and all(state.best is not None for state in self.states):
+            parts = [state.best for state in self.states if state.best is not None]
+            self._verify(parts)
+        self._tell(name)
+
+    def _offered(self, name: str, state: _State, found: Candidate) -> bool:
+        """Take what a method has so far; say whether it is enough."""
+        self._take(name, better=state.learn(found))
+        return self.reached if len(self.states) == 1 else state.done(self.limits.gap)
+
+    def _solve(self, method: Method, todo: list[_State]) -> list[Candidate | str | None]:
+        if self.executor is not None and len(todo) > 1:
+            # What is elsewhere can't hand anything in before it ends.
+            limits = replace(self.limits, seconds=self._remaining(), handling=self.handling)
+            n, parts = len(todo), [state.part for state in todo]
+            return list(self.executor.map(solve_part, [method] * n, parts, [limits] * n))
+        name, found = type(method).__name__, []
+        for state in todo:
+            offer = partial(self._offered, name, state)
+            limits = replace(
+                self.limits, seconds=self._remaining(), offer=offer, handling=self.handling
+            )
+            found.append(solve_part(method, state.part, limits))
+        return found
+
+    def _bound(self) -> None:
+        """Evaluate the bound for the problem as stated, from the best prices of every part."""
+        whole = self.whole
+        prices = whole.lift([state.prices for state in self.states])
+        lower = self.states[0].lower
+        if len(self.states) > 1 or whole.merged is not whole.constraints:
+            lower = lower_bound(whole.problem.cost, whole.constraints, whole.epsilon, prices)
+        if lower > self.lower:
+            # In this order: a signal between the two leaves a bound that its witness proves.
+            self.witness = prices
+            self.lower = lower
+
+    def _verify(self, parts: list[Candidate]) -> _Verified:
+        """Repair, round and verify the matrices of the parts; keep the channel if it loses less."""
+        whole, problem, start = self.whole, self.whole.problem, clock()
+        repaired = self.states[0].repaired if len(self.states) == 1 else None
+        if repaired is None or parts[0] is not self.states[0].best:
+            matrix = whole.assemble([part.matrix for part in parts if part.matrix is not None])
+            repaired = repair(matrix, whole.binding, whole.epsilon, cost=whole.cost)
+        channel = repaired.channel
+        if whole.n_classes < problem.n_secrets:
+            channel = channel.restrict(whole.labels)
+        upper = _loss(channel, problem.cost)
+        if self.verified is not None and upper >= self.verified.upper:
+            return self.verified
+        certificate = verify_channel(channel, problem.space, self.guarantee)
+        certificate.raise_for_failure()
+        # Of many components the largest speaks for all.
+        main = max(zip(whole.parts, parts, strict=True), key=lambda pair: pair[0].n)[1]
+        facts = {
+            **main.parameters,
+            "delta": str(repaired.delta),
+            "theta": str(repaired.theta),
+            "limbs": repaired.limbs,
+        }
+        self.verified = _Verified(channel, certificate, upper, main.method, facts)
+        self.handling = _MORE * (clock() - start)
+        return self.verified
+
+    def _fall_back(self) -> _Verified:
+        """Take the exponential mechanism: private whatever else failed."""
+        self.trace.append("The exponential mechanism, its reports renamed, is there in any case.")
+        parts = self.whole.parts
+        verified = self._verify(
+            [_renamed(part, Exponential().solve(part, self.limits)) for part in parts]
+        )
+        self._tell("Exponential")
+        return verified
+
+    def _remaining(self) -> float | None:
+        if self.limits.seconds is None:
+            return None
+        return max(0.0, self.limits.seconds - (clock() - self.start))
+
+    def _late(self) -> bool:
+        left, seconds = self._remaining(), self.limits.seconds
+        return left is not None and seconds is not None and left <= _TOO_LATE * seconds
+
+    def _gap(self) -> float:
+        upper = math.inf if self.verified is None else self.verified.upper
+        if upper <= self.lower:
+            return 0.0
+        return 1.0 if math.isinf(upper) else (upper - self.lower) / upper
+
+    def _tell(self, method: str) -> None:
+        if self.on_progress is not None:
+            elapsed = clock() - self.start
+            upper = None if self.verified is None else self.verified.upper
+            self.on_progress(Progress(elapsed, method, lower=self.lower, upper=upper))
+
+    def _outcome(self, found: _Verified) -> MetricDesign:
+        problem = self.whole.problem
+        provenance = Provenance(
+            method=found.method,
+            parameters=found.parameters,
+            assumed_public=problem.assumed_public(),
+            method_trace=tuple(self.trace),
+        )
+        return Design(
+            channel=found.channel,
+            guarantee=self.guarantee,
+            certificate=found.certificate,
+            lower=self.lower,
+            upper=found.upper,
+            provenance=provenance,
+            problem=problem,
+            witness=self.witness,
+            status=self._status(),
+        )
+
+    def _status(self) -> str:
+        if self._gap() <= _OPTIMAL:
+            return "optimal"
+        if self._gap() <= self.limits.gap:
+            return "gap reached"
+        return "loss negligible" if self.reached else "limit reached"
+
+
+def _repaired(matrix: NDArray[np.float64], part: Part) -> Repaired:
+    """Repair a rough matrix, and rename each report as the one that costs least given it."""
+    repaired = repair(matrix, part.binding, part.epsilon, cost=part.cost)
+    channel = bayes_remap(repaired.channel, part.cost)
+    upper = channel.expected_loss(part.cost)
+    return replace(repaired, channel=channel, upper=upper) if upper < repaired.upper else repaired
+
+
+def _renamed(part: Part, found: Candidate) -> Candidate:
+    """Rename each report as the one that costs least given it: no less private, and no more costly."""
+    if found.matrix is None:
+        return found
+    best = (part.cost.T @ found.matrix).argmin(axis=0)
+    renamed = np.zeros_like(found.matrix)
+    np.add.at(renamed.T, best, found.matrix.T)
+    return replace(found, matrix=renamed)
+
+
+def _loss(channel: Channel, cost: NDArray[np.float64]) -> float:
+    """Expected loss, rounded up; exactly zero where every report that can happen is free."""
+    free = not any(((limb > 0) & (cost > 0)).any() for limb in channel.limbs)
+    return 0.0 if free else channel.expected_loss(cost)

@@ -1,0 +1,124 @@
+"""What all plots share: colors that are told apart in grey, axes without ornaments, names at the ends of lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+__all__ = [
+    "BLUE",
+    "FAINT",
+    "GREEN",
+    "GREY",
+    "INK",
+    "PURPLE",
+    "VERMILION",
+    "axes_or_new",
+    "label_ends",
+    "log_scale",
+    "plain",
+    "spread",
+]
+
+INK, GREY, FAINT = "#1f2933", "#6b7580", "#c9ced4"
+BLUE, VERMILION, GREEN, PURPLE = "#0b5cad", "#c44e00", "#00785a", "#8a4a7d"
+
+_APART = 0.062
+"""Least distance of two labels, as a share of the height of the axes."""
+
+
+_DECADES = 1e-30
+"""What is smaller than the largest value by this is zero in a plot; Matplotlib's ticks overflow far below."""
+
+
+def axes_or_new(ax: Axes | None) -> Axes:
+    """Take the axes given, or make new ones on a figure without a window."""
+    if ax is not None:
+        return ax
+    from matplotlib.figure import Figure
+
+    made: Axes = Figure(layout="constrained").add_subplot()
+    return made
+
+
+def plain(ax: Axes) -> None:
+    """Take away what says nothing: the upper and right frame, and strong grid lines."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(GREY)
+    ax.tick_params(colors=INK, width=0.6)
+    ax.grid(visible=True, axis="y", color=FAINT, linewidth=0.5)
+    ax.set_axisbelow(True)
+
+
+def log_scale(ax: Axes, axis: Literal["x", "y"], values: Iterable[float]) -> str:
+    """Make an axis logarithmic as far as the values on it allow, so that each of them keeps its place.
+
+    A logarithmic axis has no place for zero, and Matplotlib refuses to draw one on which nothing is positive. Where
+    some values are positive and others are not, the axis is linear up to the least positive one and logarithmic
+    beyond ("symlog"); where none is positive, it is linear.
+
+    Parameters
+    ----------
+    ax
+        Axes whose scale is set.
+    axis
+        Which of the two.
+    values
+        Everything that is drawn along this axis. What is not finite is not looked at.
+
+    Returns
+    -------
+    str
+        The scale: ``"log"``, ``"symlog"`` or ``"linear"``.
+    """
+    known = np.array([*values], dtype=np.float64)
+    known = known[np.isfinite(known)]
+    positive = known[known > 0]
+    set_scale = ax.set_xscale if axis == "x" else ax.set_yscale
+    if not positive.size:
+        set_scale("linear")
+        return "linear"
+    if positive.size == known.size:
+        set_scale("log")
+        return "log"
+    set_scale("symlog", linthresh=max(float(positive.min()), _DECADES * float(positive.max())))
+    return "symlog"
+
+
+def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
+    """Write each line's name at its right end, and push names apart that would overlap."""
+    low, high = ax.get_ylim()
+    ends = [end for end in ends if np.isfinite(end[:2]).all()]
+    order = sorted(range(len(ends)), key=lambda e: ends[e][1])
+    heights = spread(np.array([(ends[e][1] - low) / (high - low) for e in order]))
+    for e, height in zip(order, heights, strict=True):
+        x, y, label, color = ends[e]
+        ax.annotate(
+            label,
+            (x, y),
+            (1.015, height),
+            textcoords="axes fraction",
+            color=color,
+            fontsize=9,
+            va="center",
+            ha="left",
+            annotation_clip=False,
+        )
+
+
+def spread(heights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move ascending heights apart, as little as pushing upwards needs, then down again below the top."""
+    moved = heights.copy()
+    for i in range(1, len(moved)):
+        moved[i] = max(moved[i], moved[i - 1] + _APART)
+    for i in range(len(moved) - 1, -1, -1):
+        ceiling = 1.0 if i == len(moved) - 1 else moved[i + 1] - _APART
+        moved[i] = min(moved[i], ceiling)
+    return moved

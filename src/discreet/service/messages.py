@@ -1,0 +1,175 @@
+"""The messages of the service as pydantic models: strict, bounded, shown by OpenAPI, and silent about input.
+
+:meth:`Message.read` is the only way in from the wire. What it refuses it names by the field and by what is allowed; no
+refusal repeats a value or a key that came. The client without I/O reads the messages of the sound mode without
+pydantic, by :mod:`discreet.lrgeo.messages`; a test holds the two readers to one catalogue. The messages of the
+published protocol are in :mod:`discreet.service.published`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError
+from pydantic_core import PydanticCustomError, core_schema
+
+from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo.messages import (
+    DIGEST,
+    MAX_EPOCH,
+    MAX_PLACES,
+    PROTOCOL,
+    TEXT,
+    check_protocol,
+)
+
+__all__ = [
+    "HealthMessage",
+    "MechanismMessage",
+    "Message",
+    "RefusalMessage",
+    "RegionMessage",
+    "ReportMessage",
+    "array_of",
+]
+
+Digest = Annotated[str, Field(pattern=f"^{DIGEST}$", max_length=64)]
+Sentence = Annotated[str, Field(pattern=f"^{TEXT}$", max_length=500)]
+PlaceIndex = Annotated[int, Field(ge=0, le=MAX_PLACES - 1)]
+
+
+class Message(BaseModel):
+    """A message: its fields and no others, of exactly their types, finite and bounded."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+    )
+
+    protocol: Annotated[int, Field(ge=PROTOCOL, le=PROTOCOL)]
+
+    @classmethod
+    def read(cls, data: object) -> Self:
+        """Read a message from what was decoded from the wire.
+
+        Raises
+        ------
+        InvalidProblemError
+            For what is no mapping, a key too few or too many, another version, or a field of another form. It names the
+            field and what is allowed, never what came.
+
+        Examples
+        --------
+        >>> ReportMessage.read({"protocol": 1, "mechanism": "0" * 64, "epoch": 480_000, "place": 17}).place
+        17
+        >>> ReportMessage.read({"protocol": 1, "mechanism": "0" * 64, "epoch": 480_000, "place": -3})
+        Traceback (most recent call last):
+        discreet.core.errors.InvalidProblemError: place: expected greater than or equal to 0, got another value
+        """
+        title, names = cls.title(), list(cls.model_fields)
+        if not isinstance(data, dict):
+            raise InvalidProblemError(title, "an object", type(data).__name__)
+        # First of all, since another version may well have other keys.
+        if "protocol" in data:
+            check_protocol(data["protocol"])
+        missing = [name for name in names if name not in data]
+        # Counted here, so that a million keys too many make one error.
+        if missing or len(data) != len(names):
+            got = f"none of {', '.join(missing)}" if missing else f"{len(data)} keys"
+            raise InvalidProblemError(title, f"the keys {', '.join(names)}", got)
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            refused = cls._refused(error)
+        # Outside of the handler: an error keeps what it was raised in, and that one holds what came.
+        raise refused
+
+    @classmethod
+    def title(cls) -> str:
+        """Name the message as people do: ``report`` for :class:`ReportMessage`."""
+        return cls.__name__.removesuffix("Message").lower()
+
+    def write(self) -> dict[str, Any]:
+        """Write the message as a plain mapping: numbers, texts, lists and mappings only."""
+        return self.model_dump()
+
+    @classmethod
+    def _refused(cls, error: ValidationError) -> InvalidProblemError:
+        """Say the first thing that is wrong, by a field of ours: a place within it may hold a key that came."""
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        field = str(first["loc"][0]) if first["loc"] else cls.title()
+        expected = first["msg"].removeprefix("Input should be ")
+        return InvalidProblemError(field, expected, "another value")
+
+
+class HealthMessage(Message):
+    """What the server can do at the moment: ``mechanism`` is the digest of what it publishes, once it is ready."""
+
+    status: Literal["designing", "ready", "failed"]
+    mechanism: Digest | None
+
+
+class RegionMessage(Message):
+    """The region: all places, for everybody, as :class:`discreet.lrgeo.Region` writes and reads them."""
+
+    region: dict[str, Any]
+
+
+class MechanismMessage(Message):
+    """The mechanism: one for everybody, from which a client computes its own row, and the SHA-256 that it must have."""
+
+    digest: Digest
+    mechanism: dict[str, Any]
+
+
+class ReportMessage(Message):
+    """A report, as it is handed in: the place that was drawn, never the place where the user is.
+
+    ``mechanism`` is the digest of what it was drawn from, ``epoch`` the number of the public epoch.
+    """
+
+    mechanism: Digest
+    epoch: Annotated[int, Field(ge=0, le=MAX_EPOCH)]
+    place: PlaceIndex
+
+
+class RefusalMessage(Message):
+    """Why the server refused a request: ``error`` is one word for programs, ``message`` a sentence for people."""
+
+    error: Annotated[str, Field(pattern="^[a-z-]{1,20}$", max_length=20)]
+    message: Sentence
+
+
+def array_of(items: Any, dtype: type[np.generic]) -> GetPydanticSchema:  # noqa: ANN401 - an annotated type
+    """Annotate an array that crosses the wire as nested lists: read whole, copied, and kept read-only.
+
+    Parameters
+    ----------
+    items
+        The annotated type of the lists, with their bounds.
+    dtype
+        What the array holds.
+    """
+
+    def frozen(listed: list[Any]) -> np.ndarray[Any, Any]:
+        if len({len(row) for row in listed if isinstance(row, list)}) > 1:
+            raise PydanticCustomError("ragged", "rows of equal length")
+        made = np.array(listed, dtype=dtype)
+        made.setflags(write=False)
+        return made
+
+    def schema(_source: Any, handler: Any) -> core_schema.CoreSchema:  # noqa: ANN401 - pydantic's own
+        return core_schema.no_info_before_validator_function(
+            lambda value: value.tolist() if isinstance(value, np.ndarray) else value,
+            core_schema.no_info_after_validator_function(
+                frozen,
+                handler.generate_schema(items),
+                serialization=core_schema.plain_serializer_function_ser_schema(np.ndarray.tolist),
+            ),
+        )
+
+    return GetPydanticSchema(schema)

@@ -1,0 +1,105 @@
+"""How routes read bodies, answer and refuse, and how the description of the interface says so."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from discreet.service.messages import Message, RefusalMessage
+from discreet.service.wire import JSON, MSGPACK, accepted, decode, encode
+from discreet.web.guard import refusal
+
+__all__ = [
+    "answer",
+    "answers",
+    "invalid",
+    "kept",
+    "no_route",
+    "read_body",
+    "refusals",
+    "refuse",
+    "takes",
+]
+
+M = TypeVar("M", bound=Message)
+
+
+async def read_body(request: Request, model: type[M]) -> M:
+    """Read the body as a message, in a thread, since a large one takes a while."""
+    body = await request.body()
+    media = request.headers.get("content-type", "")
+    return await run_in_threadpool(lambda: model.read(decode(body, media)))
+
+
+def answer(request: Request, message: Message, *, status: int = 200) -> Response:
+    """Answer with a message, in the form that the client prefers."""
+    media = accepted(request.headers.get("accept", ""))
+    headers = {"cache-control": "no-store", "vary": "accept"}
+    body = encode(message.write(), media)
+    return Response(body, status_code=status, media_type=media, headers=headers)
+
+
+def kept(request: Request, body: bytes, media: str, digest: str) -> Response:
+    """Answer with what never changes, or say that the client has it."""
+    etag = f'"{digest}.{media.rpartition("/")[2]}"'
+    headers = {"etag": etag, "cache-control": "public, no-cache", "vary": "accept"}
+    known = request.headers.get("if-none-match", "")
+    if etag in {part.strip().removeprefix("W/") for part in known.split(",")}:
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type=media, headers=headers)
+
+
+def refuse(status: int, error: str, message: str) -> Response:
+    """Refuse, with one word for programs and a sentence for people."""
+    headers = {"cache-control": "no-store"}
+    if status in {429, 503}:
+        headers["retry-after"] = "1"
+    return Response(refusal(error, message), status_code=status, media_type=JSON, headers=headers)
+
+
+def invalid(_: Request, error: Exception) -> Response:
+    """Say which field is wrong and what is allowed; no words but our own, for others may repeat what came."""
+    field = getattr(error, "field", None)
+    if field is None:
+        return refuse(422, "invalid", "the request has another form than the interface describes")
+    if field == "Content-Type":
+        return refuse(415, "media-type", f"a body is {JSON} or {MSGPACK}")
+    if field == "protocol":
+        return refuse(400, "protocol", str(error)[:500])
+    return refuse(400 if field == "body" else 422, "invalid", str(error)[:500])
+
+
+def no_route(_: Request, error: Exception) -> Response:
+    """Refuse a path or a method that is not there."""
+    status = getattr(error, "status_code", 500)
+    name, message = {
+        404: ("not-found", "no such path"),
+        405: ("method", "no such method here"),
+    }.get(status, ("invalid", "no"))
+    made = refuse(status, name, message)
+    for key, value in (getattr(error, "headers", None) or {}).items():
+        made.headers[key] = value
+    return made
+
+
+def answers(model: type[Message], status: int = 200) -> dict[int | str, dict[str, Any]]:
+    """Describe an answer."""
+    return {status: {"description": (model.__doc__ or "").partition("\n")[0], **_content(model)}}
+
+
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe refusals."""
+    content = {JSON: {"schema": RefusalMessage.model_json_schema()}}
+    return {status: {"description": "Refused.", "content": content} for status in statuses}
+
+
+def takes(model: type[Message]) -> dict[str, Any]:
+    """Describe a body."""
+    return {"requestBody": {"required": True, **_content(model)}}
+
+
+def _content(model: type[Message]) -> dict[str, Any]:
+    form = model.model_json_schema()
+    return {"content": {media: {"schema": form} for media in (JSON, MSGPACK)}}

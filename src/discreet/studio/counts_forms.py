@@ -1,0 +1,267 @@
+"""What the forms of the counts page say: columns, what is public, what is promised; wrong entries by their title."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.hierarchy.methods import DEFAULT, quick_methods
+from discreet.studio.asked import whole_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = [
+    "DEPTH",
+    "KINDS",
+    "NEIGHBORS",
+    "PUBLIC",
+    "PromiseForm",
+    "TableForm",
+    "method_names",
+    "read_guarantee",
+    "read_limit",
+    "read_promise",
+    "read_table_form",
+    "titled",
+]
+
+DEPTH = 5
+"""Columns that a region path may have."""
+
+MOST_SIZE = 10_000
+
+KINDS = {
+    "persons": "one person; another column names the household, firm or group that they belong to",
+    "units": "one household, firm or group, with a column of its size",
+}
+
+PUBLIC = {
+    "list": "A list of all lowest regions, in a second file",
+    "units": "A register of all units with their regions, in a second file. How many units each region has is then "
+    "published as it is",
+    "table": "I declare that the regions in my table, and that there are no others, are public knowledge. The record "
+    "will say that I did",
+}
+"""Where the public regions come from."""
+
+NEIGHBORS = {
+    "add-remove-person": "whether a person is in the table at all",
+    "replace-person": "which data a person has, and in which unit; that they are in the table may be known",
+}
+
+_TITLES = {
+    "columns": "Regions",
+    "epsilon": "Epsilon",
+    "guarantee": "The promise",
+    "kind": "Method",
+    "levels": "Parts of the budget",
+    "max_quantity": "Largest quantity",
+    "max_size": "Largest size",
+    "method": "Method",
+    "neighbors": "Neighbors",
+    "people": "The table",
+    "public_units": "The register of units",
+    "regions": "The list of regions",
+    "rho": "Rho",
+    "tree": "Regions",
+    "units": "The units",
+    "unit, size, quantity, person": "Unit, size, quantity, person",
+}
+"""Arguments of the library -> what the page calls them."""
+
+
+@final
+@dataclass(frozen=True)
+class TableForm:
+    """Which columns are what, and what is public.
+
+    Parameters
+    ----------
+    kind
+        A key of :data:`KINDS`.
+    regions
+        Columns of the region path, from the top down.
+    public
+        A key of :data:`PUBLIC`.
+    unit, size, quantity, person
+        Columns; ``None`` where there is none.
+    max_size, max_quantity
+        Larger ones count as these.
+    root
+        Name of the region that holds all.
+    neighbors
+        A key of :data:`NEIGHBORS`.
+    """
+
+    kind: str
+    regions: tuple[str, ...]
+    public: str
+    unit: str | None
+    size: str | None
+    quantity: str | None
+    person: str | None
+    max_size: int
+    max_quantity: int
+    root: str
+    neighbors: str
+
+
+@final
+@dataclass(frozen=True)
+class PromiseForm:
+    """What is promised and how it is made.
+
+    Parameters
+    ----------
+    guarantee
+        The promise.
+    method
+        Name of the method.
+    levels
+        Part of the budget of each level, or ``None`` for equal ones.
+    """
+
+    guarantee: PureDP | ZeroConcentratedDP
+    method: str
+    levels: tuple[str, ...] | None
+
+
+def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> TableForm:
+    """Read the form of columns.
+
+    Parameters
+    ----------
+    form
+        Names and texts.
+    columns
+        Names of the columns of the table.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a column that is missing, is not there or is named twice, or a choice that was not made.
+    """
+    kind, public = _one(form, "kind", "Rows", KINDS), _one(form, "public", "What is public", PUBLIC)
+    persons = kind == "persons"
+    regions = tuple(
+        name
+        for at in range(DEPTH)
+        if (name := _column(form, f"region-{at}", "Regions", columns)) is not None
+    )
+    if not regions:
+        expected = "at least one column, the largest regions first"
+        raise InvalidProblemError("Regions", expected, "none")
+    unit = _column(form, "unit", "Unit", columns)
+    size = None if persons else _column(form, "size", "Size", columns)
+    if persons and unit is None:
+        expected = "the column that names the household, firm or group of each person"
+        raise InvalidProblemError("Unit", expected, "none")
+    if not persons and size is None:
+        raise InvalidProblemError("Size", "the column of the sizes of the units", "none")
+    quantity = _column(form, "quantity", "Quantity", columns) if persons else None
+    person = _column(form, "person", "Person", columns) if persons else None
+    named = [name for name in (*regions, unit, size, quantity, person) if name is not None]
+    if len(set(named)) < len(named):
+        raise InvalidProblemError("Columns", "a column for one use", "one for two")
+    max_size = whole_of(form, "max_size", "Largest size", least=1)
+    if max_size > MOST_SIZE:
+        raise InvalidProblemError(
+            "Largest size",
+            f"{MOST_SIZE:,} or less; larger ones go through `discreet counts`",
+            f"{max_size:,}",
+        )
+    most = whole_of(form, "max_quantity", "Largest quantity", least=1) if quantity else 1
+    root = form.get("root", "").strip() or "all"
+    neighbors = _one(form, "neighbors", "Neighbors", NEIGHBORS)
+    return TableForm(
+        kind, regions, public, unit, size, quantity, person, max_size, most, root, neighbors
+    )
+
+
+def read_promise(form: Mapping[str, str], neighbors: str) -> PromiseForm:
+    """Read the promise, the method and the parts of the budget.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a number that is none, or a method that the page does not offer.
+    """
+    method = form.get("method", "") or method_names()[0]
+    if method not in method_names():
+        raise InvalidProblemError("Method", "one of the list", repr(method))
+    parts = form.get("levels", "").strip()
+    levels = tuple(part.strip() for part in parts.split(",")) if parts else None
+    return PromiseForm(read_guarantee(form, neighbors), method, levels)
+
+
+def read_guarantee(form: Mapping[str, str], neighbors: str) -> PureDP | ZeroConcentratedDP:
+    """Read what a release promises: ``notion`` and ``amount``.
+
+    Examples
+    --------
+    >>> read_guarantee({"notion": "epsilon", "amount": "0.5"}, "replace-person").epsilon
+    Fraction(1, 2)
+    """
+    return _promised(form, "notion", "amount", neighbors)
+
+
+def read_limit(form: Mapping[str, str], neighbors: str) -> PureDP | ApproxDP | ZeroConcentratedDP:
+    """Read what all releases together may spend: ``limit-notion``, ``limit-amount`` and ``limit-delta``."""
+    promised = _promised(form, "limit-notion", "limit-amount", neighbors)
+    delta = form.get("limit-delta", "").strip()
+    if not delta:
+        return promised
+    if isinstance(promised, ZeroConcentratedDP):
+        raise InvalidProblemError("Delta", "none beside rho", "one")
+    with titled():
+        return ApproxDP(promised.epsilon, delta, promised.neighbors)
+
+
+def method_names() -> tuple[str, ...]:
+    """Name the methods that the page offers, the default first: those with a guarantee that are quick at any size."""
+    return (DEFAULT, *(name for name in quick_methods() if name != DEFAULT))
+
+
+@contextmanager
+def titled() -> Iterator[None]:
+    """Let errors name what is wrong as the page does, not as the library does."""
+    try:
+        yield
+    except InvalidProblemError as error:
+        field = _TITLES.get(error.field, error.field)
+        raise InvalidProblemError(field, error.expected, error.got) from None
+
+
+def _promised(
+    form: Mapping[str, str], notion: str, amount: str, neighbors: str
+) -> PureDP | ZeroConcentratedDP:
+    relation: Any = neighbors
+    text = form.get(amount, "").strip()
+    if form.get(notion) not in ("epsilon", "rho"):
+        raise InvalidProblemError("Privacy", "a choice of epsilon or rho", "none")
+    if not text or len(text) > 40:
+        raise InvalidProblemError(form[notion].capitalize(), "a positive number", repr(text[:40]))
+    with titled():
+        if form[notion] == "rho":
+            return ZeroConcentratedDP(text, relation)
+        return PureDP(text, relation)
+
+
+def _one(form: Mapping[str, str], field: str, title: str, known: Mapping[str, str]) -> str:
+    value = form.get(field, "")
+    if value not in known:
+        raise InvalidProblemError(title, "a choice", "none" if not value else "another")
+    return value
+
+
+def _column(form: Mapping[str, str], field: str, title: str, columns: Sequence[str]) -> str | None:
+    value = form.get(field, "")
+    if not value:
+        return None
+    if value not in columns:
+        raise InvalidProblemError(title, "a column of the table", "another")
+    return value

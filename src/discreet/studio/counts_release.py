@@ -1,0 +1,279 @@
+"""What the counts page does with tables: plan from public inputs, publish by the plan, compare budgets.
+
+Publishing and comparing run in processes of their own. The plan charges the ledger before it reads a value.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.hierarchy import GroupSizes, diagnose, plan
+from discreet.studio.counts_forms import titled
+from discreet.studio.counts_ledger import look
+from discreet.tables.dialect import names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from discreet.core.outcome import Release
+    from discreet.hierarchy import Frame, Plan, RegionCounts
+    from discreet.hierarchy.diagnose import Diagnosis
+    from discreet.studio.counts_forms import PromiseForm, TableForm
+
+    Tell = Callable[[dict[str, Any]], None]
+
+__all__ = [
+    "AMOUNTS",
+    "DOWNLOADS",
+    "FILES",
+    "PRIVATE",
+    "Costs",
+    "Publish",
+    "plan_of",
+    "synthetic_sizes",
+]
+
+PRIVATE = "private.parquet"
+"""The private table in the page's folder."""
+
+FILES = {"list": "regions.parquet", "units": "units.parquet"}
+"""Public tables in the page's folder, by the choices of :data:`discreet.studio.counts_forms.PUBLIC`."""
+
+_WANTED = {"list": "The list of regions", "units": "The register of units"}
+
+DOWNLOADS = {
+    "counts.csv": "The table, as CSV",
+    "counts.csv.discreet.json": "its record",
+    "counts.parquet": "The table, as Parquet",
+    "counts.parquet.discreet.json": "its record",
+    "measurements.parquet": "The noisy counts, for discreet query",
+    "measurements.parquet.discreet.json": "their record",
+    "report.html": "The report",
+}
+"""What a release leaves in the page's folder, in order, and what it is."""
+
+AMOUNTS = {
+    "epsilon": ("0.03", "0.1", "0.3", "1", "3", "10"),
+    "rho": ("0.0005", "0.005", "0.05", "0.5", "5"),
+}
+"""The budgets that are compared."""
+
+_DRAWS = 3
+
+
+def plan_of(folder: Path, table: TableForm, promise: PromiseForm | None = None) -> Plan:
+    """Plan the release, and refuse all that can be refused without the values of the private table.
+
+    Parameters
+    ----------
+    folder
+        The page's own.
+    table
+        Which columns are what, and what is public.
+    promise
+        The guarantee and the method. Without it a stand-in, epsilon 1, for what depends on public facts alone.
+
+    Raises
+    ------
+    InvalidProblemError
+        For public files that were not loaded or make no sense, columns that are not there, or a promise that the
+        method cannot keep.
+    """
+    neighbors: Any = table.neighbors
+    declared = table.public == "table"
+    given: dict[str, Any] = {}
+    with titled():
+        if declared:
+            given["regions"] = str(folder / PRIVATE)
+        else:
+            path = folder / FILES[table.public]
+            if not path.is_file():
+                raise InvalidProblemError(_WANTED[table.public], "a file that is loaded", "none")
+            _check_names(path, table)
+            given["regions" if table.public == "list" else "public_units"] = str(path)
+        planned = plan(
+            given.pop("regions", None),
+            PureDP(1, neighbors) if promise is None else promise.guarantee,
+            columns=table.regions,
+            unit=table.unit,
+            size=table.size,
+            quantity=table.quantity,
+            person=table.person,
+            max_size=table.max_size,
+            max_quantity=table.max_quantity,
+            declare_regions=declared,
+            root=table.root,
+            method=None if promise is None else promise.method,
+            levels=None if promise is None else promise.levels,
+            **given,
+        )
+        planned.check(str(folder / PRIVATE))
+    return planned
+
+
+@final
+@dataclass(frozen=True)
+class Publish:
+    """Plan, charge the ledger, count, add noise, check, and write.
+
+    Parameters
+    ----------
+    folder
+        The page's own: the private table and the public ones are there, and results go there.
+    table
+        Which columns are what, and what is public.
+    promise
+        The guarantee and the method.
+    ledger, dataset
+        What is charged.
+    seconds
+        Within which it has to be done.
+    """
+
+    folder: str
+    table: TableForm
+    promise: PromiseForm
+    ledger: str
+    dataset: str
+    seconds: float = 3_600.0
+
+    def run(self, tell: Tell) -> dict[str, Any]:
+        """Publish; give what may be shown to everybody, and what is left of the budget."""
+        from discreet.ledger import Ledger
+
+        folder = Path(self.folder)
+        tell({"text": "Reading what is public."})
+        planned = plan_of(folder, self.table, self.promise)
+        with titled():
+            made = planned.release(
+                str(folder / PRIVATE),
+                budget=Ledger(self.ledger),
+                dataset=self.dataset,
+                # Measurements of other kinds cannot be queried by size.
+                keep_measurements=planned.method.kind in ("survival", "direct"),
+                on_progress=lambda text: tell({"text": f"The budget is charged: {text}."}),
+            )
+        tell({"text": "Checked. Writing and drawing."})
+        return self._shown(made)
+
+    def _shown(self, made: Release[RegionCounts]) -> dict[str, Any]:
+        from discreet.artefact import save_counts, save_measurements
+        from discreet.report import make_chapter, write_report
+        from discreet.studio.counts_shown import describe_release
+
+        folder, kept = Path(self.folder), made.result.measurements
+        save_counts(made, folder / "counts.csv")
+        save_counts(made, folder / "counts.parquet")
+        if kept is not None:
+            save_measurements(kept, folder / "measurements.parquet")
+        chapter = make_chapter("hierarchy", made, artefact="counts.csv")
+        title = "Counts by region and size, with their proof"
+        write_report([chapter], folder / "report.html", title=title)
+        files = [(name, what) for name, what in DOWNLOADS.items() if (folder / name).is_file()]
+        book = look(Path(self.ledger), self.dataset)
+        return {**describe_release(made), "files": files, "book": book}
+
+
+@final
+@dataclass(frozen=True)
+class Costs:
+    """Release a synthetic table at several budgets and average its errors. Nothing private goes in.
+
+    Parameters
+    ----------
+    plan
+        The release from the public facts alone: without private or public tables.
+    notion
+        A key of :data:`AMOUNTS`.
+    each
+        Units of the synthetic table in each lowest region, where their number is not public.
+    seconds
+        After which no other budget is begun.
+    """
+
+    plan: Plan
+    notion: str
+    each: int
+    seconds: float = 60.0
+
+    def run(self, tell: Tell) -> dict[str, Any]:
+        """Give for each budget and level the mean errors of a region."""
+        frame = self.plan.frame
+        data, tree = synthetic_sizes(frame, self.each), frame.tree
+        regions, end = np.diff(tree.level_start), math.inf
+        rows: list[dict[str, Any]] = []
+        for amount in AMOUNTS[self.notion]:
+            if time.monotonic() > end:
+                break
+            seen = list(self._errors(data, amount))
+            wrong = np.mean([one.l1 for one in seen], axis=0) / regions
+            moved = np.mean([one.earth_mover for one in seen], axis=0) / regions
+            rows.append({"amount": amount, "wrong": wrong.tolist(), "moved": moved.tolist()})
+            tell({"text": f"{self.notion} = {amount} is done."})
+            # The first one also compiles; the clock begins after it.
+            end = min(end, time.monotonic() + self.seconds)
+        return {
+            "rows": rows,
+            "notion": self.notion,
+            "levels": list(range(1, tree.depth + 2)),
+            "public": frame.units == "public",
+            "each": self.each,
+            "draws": _DRAWS,
+        }
+
+    def _errors(self, data: GroupSizes, amount: str) -> Iterator[Diagnosis]:
+        notion = PureDP if self.notion == "epsilon" else ZeroConcentratedDP
+        with titled():
+            planned = self.plan.with_guarantee(notion(amount, self.plan.guarantee.neighbors))
+            for _ in range(_DRAWS):
+                yield diagnose(data, planned.release(data))
+
+
+def synthetic_sizes(frame: Frame, each: int) -> GroupSizes:
+    """Make a synthetic table: of the units of each lowest region half have the least size, half of the rest the next.
+
+    Parameters
+    ----------
+    frame
+        The public facts; where they hold the number of units in each region, that is their number.
+    each
+        Their number otherwise.
+
+    Raises
+    ------
+    InvalidProblemError
+        For more units than can be counted.
+
+    Examples
+    --------
+    >>> from discreet import Tree
+    >>> from discreet.hierarchy import Frame
+    >>> synthetic_sizes(Frame(Tree.from_paths([("GA",), ("NY",)]), 4, "private"), 16).counts.tolist()
+    [[9, 4, 2, 1], [9, 4, 2, 1]]
+    """
+    leaves, totals = frame.tree.leaves, frame.group_totals
+    whole = np.full(len(leaves), each) if totals is None else totals[leaves]
+    if float(whole.sum(dtype=np.float64)) > 2**45:
+        raise InvalidProblemError("Units in a lowest region", "a smaller number", each)
+    shares = 0.5 ** np.arange(1, frame.n_sizes + 1)
+    counts = np.floor(whole[:, None] * shares).astype(np.int64)
+    counts[:, 0] += whole - counts.sum(axis=1)
+    return GroupSizes(frame, counts)
+
+
+def _check_names(path: Path, table: TableForm) -> None:
+    """Refuse a public file without the columns that are needed, and name those that it has."""
+    known = names_in(path, "")
+    unit = table.unit if table.public == "units" else None
+    wanted = [*table.regions, *([] if unit is None else [unit])]
+    if not set(wanted) <= set(known):
+        expected = f"the columns {', '.join(wanted)}, as in the table"
+        raise InvalidProblemError(_WANTED[table.public], expected, ", ".join(known))

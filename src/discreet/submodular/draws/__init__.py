@@ -1,0 +1,1 @@
+"""Exact draws of elements and bases, and rounding."""

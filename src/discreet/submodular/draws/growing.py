@@ -1,0 +1,248 @@
+r"""Lazy thinning: the exponential mechanism's law exactly, with as few evaluations as lazy greedy needs.
+
+Gains of a submodular function only fall while a set grows, so that a gain known from before is an upper bound
+:math:`u_e \ge q_e`. To feed such stale bounds to the exponential mechanism is not private: which of them were refreshed
+depends on the records. Instead propose an element with probability proportional to :math:`e^{c u_e}`, evaluate it, and
+accept it with probability :math:`e^{-c (u_e - q_e)}`; otherwise set :math:`u_e = q_e` and propose again.
+
+The law of what is accepted is that of the exponential mechanism, whatever the bounds were. By induction over the number
+of stale bounds, with :math:`Z_u = \sum_e e^{c u_e}` and :math:`Z = \sum_e e^{c q_e}`: e comes out at once with
+probability :math:`e^{c q_e} / Z_u`, and later with :math:`(1 - Z / Z_u)\, e^{c q_e} / Z`, together
+:math:`e^{c q_e} / Z`. The induction does not ask which bounds are refreshed after a rejection, as long as the one that
+was rejected is.
+
+Draws from the gains of a growing set, and the loop that all greedy algorithms share.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, final
+
+import numpy as np
+
+from discreet.core.randomness import bernoulli_exp, exponential_mechanism
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from discreet.core.randomness.bits import RandomBits
+    from discreet.submodular.matroids.base import IndependentSet
+    from discreet.submodular.objectives.objective import GrowingChoice, Objective
+
+__all__ = ["Drawer", "Eager", "LazyThinning", "drawer_for", "grow", "subset"]
+
+_MOST_AT_ONCE = 64
+"""Bounds that are refreshed at once after many rejections; it changes the cost, not the law."""
+
+
+@final
+class LazyThinning:
+    """Draws of the exponential mechanism from the gains of a set that grows.
+
+    Parameters
+    ----------
+    state
+        The set; it must be that of a (k-)submodular function. Elements are added to it by the caller.
+    rate
+        c divided by the unit of the gains: a draw is proportional to exp(rate times the gain).
+    bits
+        Source of chance.
+
+    Notes
+    -----
+    How many elements are evaluated depends on the records, and so does the time. Neither is returned.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet.core.randomness import SeededBits
+    >>> from discreet.submodular import Coverage
+    >>> state = Coverage([[True, False]] * 1000).start()
+    >>> LazyThinning(state, Fraction(1), SeededBits(0)).draw(np.arange(2))
+    (0, 0)
+    """
+
+    def __init__(self, state: GrowingChoice, rate: Fraction, bits: RandomBits) -> None:
+        self._state = state
+        self._rate = rate
+        self._bits = bits
+        self._bounds: NDArray[np.int64] | None = None
+        self._known: NDArray[np.bool_] | None = None
+
+    def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
+        """Draw one pair of an element and its kind.
+
+        Parameters
+        ----------
+        candidates
+            ``(m,)`` different elements that may be chosen; a function of public facts and earlier draws alone.
+
+        Returns
+        -------
+        element, kind : int
+        """
+        bounds = self._bounds_of(candidates)
+        scores = bounds[candidates]
+        kinds = scores.shape[1]
+        flat = scores.reshape(-1)
+        fresh = np.zeros(flat.size, dtype=np.bool_)
+        rejections = 0
+        while True:
+            at = exponential_mechanism(flat, self._rate, 1, monotone=True, bits=self._bits)
+            element, kind = int(candidates[at // kinds]), at % kinds
+            if not fresh[at]:
+                # A bound below the gain means that the function is not submodular; its gain then counts as the bound.
+                gain = min(self._state.gain(element, kind), int(flat[at]))
+                excess = int(flat[at]) - gain
+                flat[at], fresh[at] = gain, True
+                if not bernoulli_exp(self._rate * excess, self._bits):
+                    rejections += 1
+                    self._refresh(candidates, flat, fresh, rejections)
+                    continue
+            bounds[candidates] = flat.reshape(scores.shape)
+            return element, kind
+
+    def _bounds_of(self, candidates: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Bounds for all pairs, with those of the candidates filled in where nothing was known."""
+        state = self._state
+        if self._bounds is None or self._known is None:
+            first = state.gains(candidates)
+            n = int(candidates.max()) + 1
+            self._bounds = np.zeros((n, first.shape[1]), dtype=np.int64)
+            self._known = np.zeros(n, dtype=np.bool_)
+            self._bounds[candidates], self._known[candidates] = first, True
+            return self._bounds
+        lacking = int(candidates.max()) + 1 - len(self._known)
+        if lacking > 0:
+            self._bounds = np.pad(self._bounds, ((0, lacking), (0, 0)))
+            self._known = np.pad(self._known, (0, lacking))
+        new = candidates[~self._known[candidates]]
+        if new.size:
+            self._bounds[new], self._known[new] = state.gains(new), True
+        return self._bounds
+
+    def _refresh(
+        self,
+        candidates: NDArray[np.int64],
+        flat: NDArray[np.int64],
+        fresh: NDArray[np.bool_],
+        rejections: int,
+    ) -> None:
+        """Refresh, with each rejection, twice as many of the highest stale bounds: they are the next proposals."""
+        some = min(1 << (rejections - 1), _MOST_AT_ONCE)
+        stale = np.flatnonzero(~fresh)
+        if rejections == 1 or not stale.size:
+            return
+        order = np.argsort(-flat[stale], kind="stable")[:some]
+        rows = np.unique(stale[order] // (flat.size // candidates.size))
+        gains = self._state.gains(candidates[rows])
+        kinds = gains.shape[1]
+        places = (rows[:, None] * kinds + np.arange(kinds)).reshape(-1)
+        flat[places] = np.minimum(flat[places], gains.reshape(-1))
+        fresh[places] = True
+
+
+class Drawer(Protocol):
+    """What draws the next pair of an element and its kind."""
+
+    def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
+        """Draw among the elements that may be chosen."""
+        ...
+
+
+@final
+class Eager:
+    """The exponential mechanism on gains that are all evaluated anew for each draw.
+
+    Parameters
+    ----------
+    state
+        The set that grows.
+    rate
+        A draw is proportional to exp(rate times the gain), gains in the units of the state.
+    bits
+        Source of chance.
+    """
+
+    def __init__(self, state: GrowingChoice, rate: Fraction, bits: RandomBits) -> None:
+        self._state = state
+        self._rate = rate
+        self._bits = bits
+
+    def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
+        """Draw one pair."""
+        gains = self._state.gains(candidates)
+        at = exponential_mechanism(gains.reshape(-1), self._rate, 1, monotone=True, bits=self._bits)
+        return int(candidates[at // gains.shape[1]]), at % gains.shape[1]
+
+
+def drawer_for(
+    objective: Objective, *, lazy: bool
+) -> Callable[[GrowingChoice, Fraction, RandomBits], Drawer]:
+    """Choose between the two; lazy thinning needs a function that is known to be submodular."""
+    return LazyThinning if lazy and objective.submodular else Eager
+
+
+def grow(
+    state: GrowingChoice,
+    grown: IndependentSet,
+    drawer: Drawer,
+    draws: int,
+    *,
+    among: Callable[[int, NDArray[np.int64]], NDArray[np.int64]] | None = None,
+    on_draw: Callable[[int], None] | None = None,
+) -> tuple[tuple[int, int], ...]:
+    """Draw one pair after another, and take each in.
+
+    Parameters
+    ----------
+    state, grown
+        Where the choice grows: what it is worth, and what still fits.
+    drawer
+        What draws.
+    draws
+        How many.
+    among
+        For the number of the draw and the feasible elements, those of them that are candidates. All by default.
+    on_draw
+        Called after each draw with its number.
+
+    Returns
+    -------
+    tuple of tuple
+        Pairs of an element and its kind, in order.
+    """
+    chosen = []
+    for number in range(draws):
+        feasible = np.flatnonzero(grown.feasible())
+        candidates = feasible if among is None else among(number, feasible)
+        if not candidates.size:
+            break
+        element, kind = drawer.draw(candidates)
+        state.add(element, kind)
+        grown.add(element)
+        chosen.append((element, kind))
+        if on_draw is not None:
+            on_draw(number + 1)
+    return tuple(chosen)
+
+
+def subset(elements: NDArray[np.int64], size: int, bits: RandomBits) -> NDArray[np.int64]:
+    """Draw a uniform subset of a given size, ascending.
+
+    Examples
+    --------
+    >>> from discreet.core.randomness import SystemBits
+    >>> subset(np.arange(3), 3, SystemBits()).tolist()
+    [0, 1, 2]
+    """
+    if size >= elements.size:
+        return elements
+    left = elements.copy()
+    for i in range(size):
+        j = i + bits.randrange(left.size - i)
+        left[i], left[j] = left[j], left[i]
+    return np.sort(left[:size])

@@ -1,0 +1,97 @@
+"""What a method of private choice is: a plan from public facts, then draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, final
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from fractions import Fraction
+
+    from discreet.core.guarantee import DPGuarantee
+    from discreet.core.randomness.bits import RandomBits
+    from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.objectives.objective import Objective
+    from discreet.submodular.problem import AccountLine, ChoiceFacts
+
+__all__ = ["Chosen", "DrawPlan", "Method", "need_approximate", "need_set_function"]
+
+Chosen = tuple[tuple[int, int], ...]
+
+
+@final
+@dataclass(frozen=True)
+class DrawPlan:
+    """What a method is going to do; made from public facts alone.
+
+    Parameters
+    ----------
+    coefficient
+        c of every draw, in units of 1; ``None`` where no score is used.
+    accounting
+        What each valid rule proves, the one that decides first.
+    draws
+        How many draws are made.
+    per_draw
+        Range of a draw in widths of a score.
+    mechanism
+        How draws are made, a name from :data:`~discreet.submodular.problem.MECHANISMS`.
+    parameters
+        Plain public values for the provenance.
+    """
+
+    coefficient: Fraction | None
+    accounting: tuple[AccountLine, ...]
+    draws: int
+    per_draw: int = 1
+    mechanism: str = "greedy"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Method(Protocol):
+    """A frozen record of parameters that plans from public facts, and chooses."""
+
+    @property
+    def name(self) -> str:
+        """The registered name."""
+        ...
+
+    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
+        """Plan the draws so that the guarantee holds, or say why it can't.
+
+        Raises
+        ------
+        InvalidProblemError
+            When the method has no such guarantee, or does not apply.
+        """
+        ...
+
+    def choose(
+        self,
+        objective: Objective,
+        matroid: Matroid,
+        plan: DrawPlan,
+        bits: RandomBits,
+        on_draw: Callable[[int], None] | None = None,
+    ) -> Chosen:
+        """Read the records and draw."""
+        ...
+
+
+def need_set_function(name: str, statement: ChoiceFacts) -> None:
+    """Refuse several kinds."""
+    if statement.n_kinds != 1:
+        raise InvalidProblemError("objective", f"one kind for {name}", f"{statement.n_kinds} kinds")
+
+
+def need_approximate(name: str, guarantee: DPGuarantee) -> None:
+    """Refuse a guarantee without a delta, where the method needs one."""
+    from discreet.core.guarantee import ApproxDP
+
+    if not isinstance(guarantee, ApproxDP):
+        raise InvalidProblemError(
+            "guarantee", f"ApproxDP for {name}, which needs a delta", type(guarantee).__name__
+        )

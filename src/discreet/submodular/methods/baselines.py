@@ -1,0 +1,462 @@
+r"""What private choices are compared with: greedy algorithms that read the records as they are, and a random base.
+
+Only the last keeps anything private: each of the others returns the same set for the same records, so ``reproduce``
+runs them and ``release`` refuses them. All of them are called as methods are, and need neither a plan nor a source of
+chance.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import Exact, to_fraction
+from discreet.core.randomness import as_bits
+from discreet.submodular.draws.fractional import marginals, swap_round
+from discreet.submodular.draws.growing import grow, subset
+from discreet.submodular.matroids.capacities import UniformMatroid
+from discreet.submodular.method import Chosen, DrawPlan
+from discreet.submodular.objectives.objective import positive
+from discreet.submodular.problem import AccountLine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from discreet.core.guarantee import DPGuarantee
+    from discreet.core.randomness.bits import RandomBits
+    from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.objectives.objective import GrowingChoice, Objective
+    from discreet.submodular.problem import ChoiceFacts
+
+__all__ = [
+    "ContinuousGreedy",
+    "Greedy",
+    "LazyGreedy",
+    "RandomBase",
+    "StochasticGreedy",
+    "fits",
+    "heaviest_base",
+]
+
+_BATCH = 16
+"""Stale gains that are evaluated first, then twice as many each time: a call costs as much as a few evaluations."""
+
+
+def fits(objective: Objective, matroid: Matroid) -> None:
+    """Refuse a function and a matroid on different ground sets."""
+    if objective.n_elements != matroid.n_elements:
+        raise InvalidProblemError(
+            "matroid", f"{objective.n_elements} elements", f"{matroid.n_elements} elements"
+        )
+
+
+class _WithoutNoise(ABC):
+    """A baseline that adds no noise: ``reproduce`` runs it, and says so."""
+
+    def unproven(self, matroid: Matroid) -> str:
+        """Say why there is no guarantee."""
+        del matroid
+        return "no noise is added: the chosen set is a function of the records."
+
+    def literal_plan(self, statement: ChoiceFacts, matroid: Matroid) -> DrawPlan:
+        """Plan as many draws as a base has elements."""
+        del statement
+        return DrawPlan(None, (), matroid.rank)
+
+    @abstractmethod
+    def choose(
+        self,
+        objective: Objective,
+        matroid: Matroid,
+        plan: DrawPlan | None = None,
+        bits: RandomBits | None = None,
+        on_draw: Callable[[int], None] | None = None,
+    ) -> Chosen:
+        """Choose a base.
+
+        Parameters
+        ----------
+        objective
+            The function.
+        matroid
+            What may be chosen.
+        plan
+            Not needed.
+        bits
+            Source of chance, for those that need one; the operating system's by default.
+        on_draw
+            Called after each choice, or step, with its number.
+
+        Returns
+        -------
+        tuple of tuple
+            Pairs of an element and its kind, in order.
+        """
+
+
+@final
+class _Best:
+    """Takes the pair of largest gain among the candidates, the first among equals."""
+
+    def __init__(self, state: GrowingChoice) -> None:
+        self._state = state
+
+    def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
+        gains = self._state.gains(candidates)
+        at = int(np.argmax(gains))
+        return int(candidates[at // gains.shape[1]]), at % gains.shape[1]
+
+
+@final
+class _LazyBest:
+    """Takes the same pair, and evaluates only gains that may be the largest: those of before are upper bounds."""
+
+    def __init__(self, state: GrowingChoice) -> None:
+        self._state = state
+        self._bounds = state.gains()
+        self._fresh = True
+
+    def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
+        bounds = self._bounds
+        feasible = np.zeros(len(bounds), dtype=np.bool_)
+        feasible[candidates] = True
+        bounds[~feasible] = -1
+        stale = np.zeros_like(feasible) if self._fresh else feasible
+        self._fresh = False
+        batch = _BATCH
+        while stale.any():
+            fresh = np.where(stale, -1, bounds.max(axis=1))
+            best = int(np.argmax(fresh))
+            open_ = np.flatnonzero(stale)
+            old = bounds[open_].max(axis=1)
+            # An equal bound of an earlier element still decides a tie.
+            threat = (old > fresh[best]) | ((old == fresh[best]) & (open_ < best))
+            if not threat.any():
+                break
+            some = open_[threat]
+            some = some[np.argsort(-old[threat], kind="stable")[:batch]]
+            batch *= 2
+            bounds[some] = self._state.gains(some)
+            stale[some] = False
+        at = int(np.argmax(np.where(stale[:, None], -1, bounds)))
+        return at // bounds.shape[1], at % bounds.shape[1]
+
+
+@final
+@dataclass(frozen=True)
+class Greedy(_WithoutNoise):
+    """Take the pair of largest gain, the first among equals, until a base is reached.
+
+    Guarantee
+    ---------
+    No privacy. For monotone functions 1/2 of the optimum under any matroid, with one kind or more, and 1 - 1/e for one
+    kind under a uniform matroid.
+
+    References
+    ----------
+    [NWF78]_, [FNW78]_ under a matroid; for several kinds [OY15]_ and [Sak17]_.
+
+    Examples
+    --------
+    >>> from discreet.submodular import Coverage, UniformMatroid
+    >>> reach = Coverage([[True, False, True], [True, True, False], [False, True, False]])
+    >>> Greedy().choose(reach, UniformMatroid(3, 2))
+    ((0, 0), (1, 0))
+    """
+
+    @property
+    def name(self) -> str:
+        """The registered name."""
+        return "non-private-greedy"
+
+    def choose(
+        self,
+        objective: Objective,
+        matroid: Matroid,
+        plan: DrawPlan | None = None,
+        bits: RandomBits | None = None,
+        on_draw: Callable[[int], None] | None = None,
+    ) -> Chosen:
+        """Take the best pair, again and again."""
+        del plan, bits
+        fits(objective, matroid)
+        state = objective.start()
+        return grow(state, matroid.start(), _Best(state), matroid.rank, on_draw=on_draw)
+
+
+@final
+@dataclass(frozen=True)
+class LazyGreedy(_WithoutNoise):
+    """The same choice as :class:`Greedy`, with old gains as upper bounds of new ones.
+
+    A gain never rises as the set grows, so that an element whose old gain is below a fresh one need not be looked at.
+
+    Guarantee
+    ---------
+    No privacy; the approximation of :class:`Greedy`.
+
+    References
+    ----------
+    [Min78]_
+
+    Examples
+    --------
+    >>> from discreet.submodular import Coverage, UniformMatroid
+    >>> reach = Coverage([[True, False, True], [True, True, False], [False, True, False]])
+    >>> LazyGreedy().choose(reach, UniformMatroid(3, 2))
+    ((0, 0), (1, 0))
+    """
+
+    @property
+    def name(self) -> str:
+        """The registered name."""
+        return "lazy-greedy"
+
+    def choose(
+        self,
+        objective: Objective,
+        matroid: Matroid,
+        plan: DrawPlan | None = None,
+        bits: RandomBits | None = None,
+        on_draw: Callable[[int], None] | None = None,
+    ) -> Chosen:
+        """Take the best pair, again and again.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a function that is not known to be submodular.
+        """
+        del plan, bits
+        fits(objective, matroid)
+        if not objective.submodular:
+            raise InvalidProblemError(
+                "objective", "a function known to be submodular", repr(objective)
+            )
+        state = objective.start()
+        return grow(state, matroid.start(), _LazyBest(state), matroid.rank, on_draw=on_draw)
+
+
+@final
+@dataclass(frozen=True)
+class StochasticGreedy(_WithoutNoise):
+    r"""Take the pair of largest gain within a random subset of :math:`\lceil (n/r) \ln(1/\gamma) \rceil` elements.
+
+    Parameters
+    ----------
+    gamma
+        :math:`\gamma`, between 0 and 1: what the expected ratio loses.
+
+    Guarantee
+    ---------
+    No privacy. In expectation :math:`1 - 1/e - \gamma` of the optimum, for one kind under a uniform matroid.
+
+    Complexity
+    ----------
+    :math:`n \ln(1/\gamma)` gains in all.
+
+    References
+    ----------
+    [MBKVK15]_, Algorithm 1.
+
+    Examples
+    --------
+    >>> from discreet.submodular import Coverage, UniformMatroid
+    >>> reach = Coverage([[True, False, True], [True, True, False], [False, True, False]])
+    >>> len(StochasticGreedy("0.1").choose(reach, UniformMatroid(3, 2)))
+    2
+    """
+
+    gamma: Exact = Fraction(1, 10)
+
+    def __post_init__(self) -> None:
+        if not 0 < to_fraction(self.gamma, "gamma") < 1:
+            raise InvalidProblemError("gamma", "a number between 0 and 1", self.gamma)
+
+    @property
+    def name(self) -> str:
+        """The registered name."""
+        return "stochastic-greedy"
+
+    def choose(
+        self,
+        objective: Objective,
+        matroid: Matroid,
+        plan: DrawPlan | None = None,
+        bits: RandomBits | None = None,
+        on_draw: Callable[[int], None] | None = None,
+    ) -> Chosen:
+        """Take the best pair of a random subset, again and again.
+
+        Raises
+        ------
+        InvalidProblemError
+            For several kinds, or another than a uniform matroid.
+        """
+        del plan
+        fits(objective, matroid)
+        if not isinstance(matroid, UniformMatroid) or objective.n_kinds != 1:
+            raise InvalidProblemError("matroid", "a uniform matroid and one kind", matroid)
+        source = as_bits(bits)
+        log = -math.log(to_fraction(self.gamma, "gamma"))
+        size = math.ceil(objective.n_elements / max(1, matroid.rank) * log)
+
+        def among(_: int, feasible: NDArray[np.int64]) -> NDArray[np.int64]:
+            return subset(feasible, size, source)
+
+        state = objective.start()
+        return grow(
+            state, matroid.start(), _Best(state), matroid.rank, among=among, on_draw=on_draw
+        )
+
+
+@final
+@dataclass(frozen=True)
+class ContinuousGreedy(_WithoutNoise):
+    r"""Move toward the base of largest marginals T times, and round.
+
+    Parameters
+    ----------
+    steps
+        T. As many as the rank give 0.4685 and not 1 - 1/e, see the theory page; :math:`r/\eta` give
+        :math:`1 - e^{-(1 - \eta)}`.
+    samples
+        Random sets behind each estimate of marginals, where there is no closed form.
+
+    Guarantee
+    ---------
+    No privacy. In expectation :math:`1 - (1 - (1 - (1 - 1/T)^r)/r)^T` of the optimum with exact marginals, for one kind
+    under any matroid.
+
+    References
+    ----------
+    [CCPV11]_; rounding of [CVZ10]_.
+
+    Examples
+    --------
+    >>> from discreet.submodular import Coverage, UniformMatroid
+    >>> reach = Coverage([[True, False, True], [True, True, False], [False, True, False]])
+    >>> sorted(ContinuousGreedy(steps=1).choose(reach, UniformMatroid(3, 2)))
+    [(0, 0), (1, 0)]
+    """
+
+    steps: int = 100
+    samples: int = 64
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "samples"):
+            positive(getattr(self, name), name)
+
+    @property
+    def name(self) -> str:
+        """The registered name."""
+        return "continuous-greedy"
+
+    def choose(
+        self,
+        objective: Objective,
+        matroid: Matroid,
+        plan: DrawPlan | None = None,
+        bits: RandomBits | None = None,
+        on_draw: Callable[[int], None] | None = None,
+    ) -> Chosen:
+        """Move, step by step, and round; pairs come with kind 0, ascending.
+
+        Raises
+        ------
+        InvalidProblemError
+            For several kinds.
+        """
+        del plan
+        fits(objective, matroid)
+        if objective.n_kinds != 1:
+            raise InvalidProblemError("objective", "a function of one kind", objective)
+        source = as_bits(bits)
+        x = np.zeros(objective.n_elements, dtype=np.int64)
+        bases = []
+        for number in range(self.steps):
+            scores, _ = marginals(objective, x, self.steps, self.samples, source)
+            bases.append(heaviest_base(matroid, scores))
+            x[list(bases[-1])] += 1
+            if on_draw is not None:
+                on_draw(number + 1)
+        return tuple((element, 0) for element in swap_round(matroid, bases, bits=source))
+
+
+@final
+@dataclass(frozen=True)
+class RandomBase:
+    """Look at the elements in random order, and take each that fits, with a random kind.
+
+    Guarantee
+    ---------
+    Perfect privacy: the records are not read.
+
+    Examples
+    --------
+    >>> from discreet.submodular import Coverage, UniformMatroid
+    >>> reach = Coverage([[True, False, True]])
+    >>> len(RandomBase().choose(reach, UniformMatroid(3, 2)))
+    2
+    """
+
+    @property
+    def name(self) -> str:
+        """The registered name."""
+        return "random-base"
+
+    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
+        """Plan as many draws as a base has elements; any guarantee holds."""
+        del statement
+        line = AccountLine("no data", guarantee, matroid.rank, Fraction(0))
+        return DrawPlan(None, (line,), matroid.rank, mechanism="blind")
+
+    def choose(
+        self,
+        objective: Objective,
+        matroid: Matroid,
+        plan: DrawPlan | None = None,
+        bits: RandomBits | None = None,
+        on_draw: Callable[[int], None] | None = None,
+    ) -> Chosen:
+        """Choose a base; of the function only the sizes of its ground set are read."""
+        del plan
+        fits(objective, matroid)
+        source = as_bits(bits)
+        left = np.arange(objective.n_elements)
+        grown = matroid.start()
+        chosen = []
+        for at in range(len(left)):
+            other = at + source.randrange(len(left) - at)
+            left[[at, other]] = left[[other, at]]
+            element = int(left[at])
+            if grown.feasible()[element]:
+                grown.add(element)
+                chosen.append((element, int(source.randrange(objective.n_kinds))))
+                if on_draw is not None:
+                    on_draw(len(chosen))
+        return tuple(chosen)
+
+
+def heaviest_base(matroid: Matroid, weights: NDArray[np.int64]) -> tuple[int, ...]:
+    """Find a base of largest total weight, the first among equals.
+
+    Examples
+    --------
+    >>> from discreet.submodular import PartitionMatroid
+    >>> heaviest_base(PartitionMatroid([0, 0, 1], 1), np.array([2, 3, 1]))
+    (1, 2)
+    """
+    grown = matroid.start()
+    for element in np.argsort(-weights, kind="stable").tolist():
+        if grown.feasible()[element]:
+            grown.add(element)
+    return grown.members

@@ -1,0 +1,270 @@
+r"""Continuous greedy with whole bases drawn by the exponential mechanism: the sound form of Algorithm 1.
+
+A linear function has its maximum over the matroid polytope at a base, so that no covering of the polytope is needed: in
+each of T steps a base is drawn with probability proportional to :math:`\exp(c \sum_{e \in B} w_e(x))`, and x moves
+towards it by 1/T. The T bases are swap-rounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import exp_ceil
+from discreet.core.guarantee import ApproxDP
+from discreet.submodular.accounting import Draws, short_down, strongest
+from discreet.submodular.draws.fractional import marginals, swap_round
+from discreet.submodular.draws.whole_bases import (
+    NESTED,
+    TV_BITS,
+    draw_forest,
+    draw_nested_base,
+    walk_base,
+)
+from discreet.submodular.matroids.representable import GraphicMatroid
+from discreet.submodular.method import (
+    Chosen,
+    DrawPlan,
+    need_approximate,
+    need_set_function,
+)
+from discreet.submodular.objectives.objective import positive
+from discreet.submodular.problem import AccountLine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.core.guarantee import DPGuarantee
+    from discreet.core.randomness.bits import RandomBits
+    from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.objectives.objective import Objective
+    from discreet.submodular.problem import ChoiceFacts
+
+__all__ = ["BaseContinuousGreedy", "MeasuredContinuousGreedy", "draw_base", "has_exact_sampler"]
+
+
+def has_exact_sampler(matroid: Matroid) -> bool:
+    """Whether bases of a matroid can be drawn with exactly the exponential mechanism's law.
+
+    Examples
+    --------
+    >>> from discreet.submodular import UniformMatroid
+    >>> has_exact_sampler(UniformMatroid(3, 2))
+    True
+    """
+    return isinstance(matroid, (*NESTED, GraphicMatroid))
+
+
+def draw_base(
+    matroid: Matroid, scores: Sequence[int], rate: Fraction, bits: RandomBits
+) -> tuple[int, ...]:
+    """Draw a base with probability proportional to exp(rate times the sum of its scores).
+
+    Exactly for uniform, partition, laminar and graphic matroids; within total variation ``2^-60`` for others.
+
+    Examples
+    --------
+    >>> from discreet.core.randomness import SystemBits
+    >>> from discreet.submodular import PartitionMatroid
+    >>> draw_base(PartitionMatroid([0, 0, 1], 1), [0, 900, 0], Fraction(1), SystemBits())
+    (1, 2)
+    """
+    if isinstance(matroid, GraphicMatroid):
+        return draw_forest(matroid, scores, rate, bits)
+    if isinstance(matroid, NESTED):
+        return draw_nested_base(matroid, scores, rate, bits)
+    return walk_base(matroid, scores, rate, bits)
+
+
+@final
+@dataclass(frozen=True)
+class BaseContinuousGreedy:
+    r"""Private continuous greedy, T steps of whole bases.
+
+    Parameters
+    ----------
+    steps
+        T; the rank, as published, by default. With T = r the ratio is :math:`1 - e^{-(1-1/e)} = 0.4685` at worst, not
+        :math:`1 - 1/e`; with :math:`T = r/\eta` it is at least :math:`1 - e^{-(1-\eta)}`.
+    samples
+        As in :class:`~discreet.submodular.methods.badanidiyuru_vondrak.BadanidiyuruVondrak`.
+
+    Guarantee
+    ---------
+    The changes of the sums of r scores differ by at most r times the width of one, so that a step is (r c w)-DP: the
+    constant of Theorem 3.4 of [RY20]_ with marginals in place of partial derivatives, and it is attained. Where bases
+    are drawn by the exchange walk, approximate DP only.
+
+    References
+    ----------
+    [RY20]_, Algorithm 1, on bases instead of a covering; [CCPV11]_.
+
+    Examples
+    --------
+    >>> BaseContinuousGreedy(steps=5).name
+    'base-continuous-greedy'
+    """
+
+    steps: int | None = None
+    samples: int = 16
+
+    def __post_init__(self) -> None:
+        _check(self.steps, self.samples)
+
+    @property
+    def name(self) -> str:
+        """The registered name."""
+        return "base-continuous-greedy"
+
+    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
+        """Find the largest coefficient that the guarantee allows for T draws of bases."""
+        need_set_function(self.name, statement)
+        return _plan(self.steps, self.samples, statement, matroid, guarantee)
+
+    def choose(
+        self,
+        objective: Objective,
+        matroid: Matroid,
+        plan: DrawPlan,
+        bits: RandomBits,
+        on_draw: Callable[[int], None] | None = None,
+    ) -> Chosen:
+        """Draw T bases, then round."""
+        x = np.zeros(objective.n_elements, dtype=np.int64)
+        bases = []
+        for number in range(plan.draws):
+            scores, unit = marginals(objective, x, plan.draws, self.samples, bits)
+            rate = Fraction(plan.coefficient or 0) * unit
+            base = draw_base(matroid, scores.tolist(), rate, bits)
+            x[list(base)] += 1
+            bases.append(base)
+            if on_draw is not None:
+                on_draw(number + 1)
+        return tuple((e, 0) for e in swap_round(matroid, bases, bits=bits))
+
+
+@final
+@dataclass(frozen=True)
+class MeasuredContinuousGreedy:
+    r"""Private measured continuous greedy: x moves by :math:`(1 - x_e)/T` in each coordinate of the drawn base.
+
+    The point stays below the mean of the drawn bases, which is what is rounded; F is monotone, so nothing is lost.
+
+    Parameters
+    ----------
+    steps
+        T; the rank by default.
+    samples
+        Sets drawn for each estimate where the function has no closed form of its multilinear extension.
+
+    Guarantee
+    ---------
+    That of :class:`BaseContinuousGreedy`: the point is a function of the bases drawn before.
+
+    References
+    ----------
+    [FNS11]_, with bases drawn by the exponential mechanism.
+
+    Examples
+    --------
+    >>> MeasuredContinuousGreedy(steps=5).name
+    'measured-continuous-greedy'
+    """
+
+    steps: int | None = None
+    samples: int = 16
+
+    def __post_init__(self) -> None:
+        _check(self.steps, self.samples)
+
+    @property
+    def name(self) -> str:
+        """The registered name."""
+        return "measured-continuous-greedy"
+
+    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
+        """Find the largest coefficient that the guarantee allows for T draws of bases."""
+        need_set_function(self.name, statement)
+        return _plan(self.steps, self.samples, statement, matroid, guarantee)
+
+    def choose(
+        self,
+        objective: Objective,
+        matroid: Matroid,
+        plan: DrawPlan,
+        bits: RandomBits,
+        on_draw: Callable[[int], None] | None = None,
+    ) -> Chosen:
+        """Draw T bases, then round."""
+        drawn = np.zeros(objective.n_elements, dtype=np.int64)
+        steps = plan.draws
+        bases = []
+        for number in range(steps):
+            scores, unit = marginals(objective, _measured(drawn, steps), _FINE, self.samples, bits)
+            rate = Fraction(plan.coefficient or 0) * unit
+            base = draw_base(matroid, scores.tolist(), rate, bits)
+            drawn[list(base)] += 1
+            bases.append(base)
+            if on_draw is not None:
+                on_draw(number + 1)
+        return tuple((e, 0) for e in swap_round(matroid, bases, bits=bits))
+
+
+_FINE = 1 << 30
+
+
+def _measured(drawn: NDArray[np.int64], steps: int) -> NDArray[np.int64]:
+    """Give 1 - (1 - 1/T)^k for an element that was drawn k times, in units of 2^-30; a public point."""
+    gone = [1 - Fraction(steps - 1, steps) ** k for k in range(int(drawn.max()) + 1)]
+    table = np.array([int(share * _FINE) for share in gone], dtype=np.int64)
+    return table[drawn]
+
+
+def _check(steps: int | None, samples: int) -> None:
+    if steps is not None:
+        positive(steps, "steps")
+    positive(samples, "samples")
+
+
+def _plan(
+    steps: int | None,
+    samples: int,
+    statement: ChoiceFacts,
+    matroid: Matroid,
+    guarantee: DPGuarantee,
+) -> DrawPlan:
+    count, rank = steps or matroid.rank, matroid.rank
+    parameters = {"steps": count, "samples": samples}
+    if has_exact_sampler(matroid):
+        draws = Draws(count, per_draw=rank, one_pass=False)
+        coefficient, accounting = strongest(draws, statement, guarantee)
+        mechanism = "rounds"
+    else:
+        need_approximate(f"bases of {type(matroid).__name__}", guarantee)
+        coefficient, line = _walk_line(count, rank, statement, guarantee)
+        accounting, mechanism = (line,), "walk"
+    return DrawPlan(coefficient, accounting, count, rank, mechanism, parameters)
+
+
+def _walk_line(
+    count: int, rank: int, statement: ChoiceFacts, guarantee: DPGuarantee
+) -> tuple[Fraction, AccountLine]:
+    """Divide epsilon by the number of draws; delta must cover how far the walk's law is from the wanted one."""
+    if not isinstance(guarantee, ApproxDP):  # pragma: no cover - the caller has asked
+        raise TypeError
+    loss = short_down(guarantee.epsilon / count)
+    one = Fraction(exp_ceil(loss, 60), 1 << 60)
+    delta = count * (1 + one) / (1 << TV_BITS)
+    if guarantee.delta < delta:
+        raise InvalidProblemError(
+            "delta", f"at least {float(delta):.3g} for a walk", guarantee.delta
+        )
+    neighbors = guarantee.neighbors
+    line = AccountLine("exchange walk", ApproxDP(count * loss, delta, neighbors), count, loss)
+    return loss / (statement.width * rank), line

@@ -1,0 +1,479 @@
+r"""Coverage: how many records, or how much weight of records, some chosen element reaches.
+
+.. math:: F(S) = \sum_x w_x \, [\text{some } e \in S \text{ covers } x], \qquad 0 \le w_x \le 1.
+
+One record is one thing to be covered, together with all elements that cover it. Its part is at most 1, so that the
+sensitivity is 1 however many elements cover it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.submodular.objectives.objective import (
+    MARGINAL_BITS,
+    GrowingChoice,
+    Objective,
+    ObjectiveSpec,
+    RecordArgument,
+    kept_records,
+    probabilities,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Coverage", "WeightedCoverage"]
+
+_MARGIN = 2.0**-8
+"""Taken off before rounding down, far above the error of a product of probabilities: no part ends up too large."""
+
+
+@final
+class Coverage(Objective):
+    """The number of records that some chosen element covers, on bitsets.
+
+    Parameters
+    ----------
+    incidence
+        ``(n_records, n_elements)`` booleans: which elements cover a record. The columns are the public ground set.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything but a table of booleans.
+
+    Complexity
+    ----------
+    One bit for each entry. All gains: one word of 64 records at a time.
+
+    Examples
+    --------
+    >>> reach = Coverage([[True, False, True], [True, False, False], [False, True, False]])
+    >>> reach.value([0, 1]), reach.value([0, 2])
+    (3, 2)
+    >>> state = reach.start()
+    >>> state.add(0)
+    >>> state.gains().ravel().tolist()
+    [0, 1, 0]
+    >>> reach.multilinear_marginals([0.5, 0.0, 0.0]).round(6).tolist()
+    [1.0, 1.0, 0.5]
+    """
+
+    scale_bits = 0
+
+    def __init__(self, incidence: ArrayLike) -> None:
+        table = np.asarray(incidence)
+        if table.ndim != 2 or table.dtype != np.bool_ or not table.shape[1]:
+            raise InvalidProblemError(
+                "incidence", "a table of booleans, a column for each element", table.dtype
+            )
+        self.n_records, self.n_elements = table.shape
+        words = -(-self.n_records // 64)
+        self._bits = np.zeros((self.n_elements, words), dtype=np.uint64)
+        # A slice of the records at a time, so that no second copy of the table is made.
+        for first in range(0, self.n_records, 1 << 16):
+            rows = np.packbits(table[first : first + (1 << 16)].T, axis=1, bitorder="little")
+            self._bits.view(np.uint8)[:, first // 8 : first // 8 + rows.shape[1]] = rows
+        self._bits.setflags(write=False)
+
+    @classmethod
+    def spec(cls, *, edges: tuple[str, str] | None = None) -> ObjectiveSpec:
+        """State the public facts for :func:`~discreet.submodular.plan`; the records come with the release.
+
+        Parameters
+        ----------
+        edges
+            Columns of the record and of the candidate, where the source is a frame of edges, of any library that
+            Narwhals knows, lazy ones included. ``None``: the source is a table of booleans.
+
+        Notes
+        -----
+        Edges of candidates that are not in the ground set, and edges without a record or a candidate, do not count: to
+        refuse them would tell that there are some.
+
+        Examples
+        --------
+        >>> Coverage.spec(edges=("client", "candidate")).wanted
+        'a Coverage, or a frame with the columns client and candidate'
+        """
+        named: object = edges
+        if named is not None and (
+            not isinstance(named, tuple | list)
+            or len(named) != 2
+            or not all(isinstance(name, str) for name in named)
+        ):
+            expected = 'the names of two columns, such as ("client", "candidate")'
+            raise InvalidProblemError("edges", expected, repr(named))
+        table = RecordArgument("incidence", ("record", "element"), "b")
+        return cls.facts([table], edges=None if edges is None else (edges[0], edges[1]))
+
+    @classmethod
+    def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
+        """Look at the shape, or for columns of their names and no nested type."""
+        if spec.edges is None:
+            super().check_source(spec, source, n_elements)
+            return
+        schema = _schema(_frame(source, spec))
+        for name in spec.edges:
+            if name not in schema:
+                # Names of other columns may be cells of the first record.
+                expected = f"the columns {' and '.join(spec.edges)}"
+                got = (
+                    f"{len(schema)} column{'' if len(schema) == 1 else 's'}, {name} not among them"
+                )
+                raise InvalidProblemError("source", expected, got)
+            if schema[name].is_nested():
+                expected = f"text or numbers in column {name}"
+                raise InvalidProblemError("source", expected, "one of lists or records")
+
+    @classmethod
+    def open_source(
+        cls,
+        spec: ObjectiveSpec,
+        source: object,
+        n_elements: int,
+        candidates: Sequence[Any] | None,
+    ) -> Objective:
+        """Read a table, or edges, each by the name of its candidate, or by its number where they have none."""
+        if spec.edges is None:
+            return super().open_source(spec, source, n_elements, candidates)
+        names = range(n_elements) if candidates is None else candidates
+        records, covering = _matched(
+            _frame(source, spec), spec.edges, [str(name) for name in names]
+        )
+        return cls.from_edges(records, covering, n_elements=n_elements)
+
+    @classmethod
+    def from_edges(cls, records: ArrayLike, elements: ArrayLike, *, n_elements: int) -> Coverage:
+        """Read which element covers which record from pairs.
+
+        Parameters
+        ----------
+        records
+            ``(n_edges,)`` any labels of the records.
+        elements
+            ``(n_edges,)`` the elements that cover them, from 0. An edge may come twice.
+        n_elements
+            Size of the public ground set.
+
+        Examples
+        --------
+        >>> Coverage.from_edges([7, 7, 9], [0, 2, 1], n_elements=3).value([2])
+        1
+        """
+        numbers, covering, n_records = read_edges(records, elements, n_elements)
+        made = cls(np.zeros((0, n_elements), dtype=np.bool_))
+        made.n_records = n_records
+        bits = np.zeros((n_elements, -(-n_records // 64)), dtype=np.uint64)
+        one = np.left_shift(np.uint64(1), (numbers % 64).astype(np.uint64))
+        np.bitwise_or.at(bits, (covering, numbers // 64), one)
+        bits.setflags(write=False)
+        made._bits = bits
+        return made
+
+    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
+        """Start with nothing covered."""
+        return _Reached(self, self._bits, self._left(records))
+
+    def served(self) -> NDArray[Any]:
+        """See :meth:`Objective.served`: 1 where an element covers a record."""
+        ones = np.unpackbits(self._bits.view(np.uint8), axis=1, bitorder="little")
+        return ones[:, : self.n_records]
+
+    def _left(self, records: ArrayLike | None) -> NDArray[np.uint64]:
+        kept = kept_records(records, self.n_records)
+        left = np.zeros(8 * self._bits.shape[1], dtype=np.uint8)
+        ones = np.ones(self.n_records, dtype=np.bool_) if kept is None else kept
+        packed = np.packbits(ones, bitorder="little")
+        left[: len(packed)] = packed
+        return left.view(np.uint64)
+
+    def multilinear_marginals(
+        self, x: ArrayLike, records: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """See :meth:`Objective.multilinear_marginals`; every record is uncovered with a product of chances."""
+        from discreet.submodular.kernels.gains import cover_keep, cover_marginals
+
+        p = probabilities(x, self.n_elements)
+        kept = kept_records(records, self.n_records)
+        support = np.flatnonzero(p)
+        keep = np.ones(64 * self._bits.shape[1])
+        cover_keep(self._bits, support, p[support], keep)
+        parts = rounded_parts(keep)
+        if kept is not None:
+            parts[: self.n_records][~kept] = 0
+        out = np.zeros(self.n_elements, dtype=np.int64)
+        cover_marginals(self._bits, parts, out)
+        return np.ldexp(out.astype(np.float64), -MARGINAL_BITS)
+
+
+def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eager or a lazy frame
+    import narwhals as nw
+
+    given: Any = source
+    try:
+        return nw.from_native(given)
+    except TypeError:
+        raise InvalidProblemError("source", spec.wanted, type(source).__name__) from None
+
+
+def _schema(frame: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    try:
+        return dict(frame.collect_schema())
+    except Exception as error:  # noqa: BLE001 - each library has errors of its own, which may quote a row
+        expected = "a frame whose columns can be read"
+        raise InvalidProblemError("source", expected, type(error).__name__) from None
+
+
+def _matched(
+    frame: Any,  # noqa: ANN401 - as above
+    edges: tuple[str, str],
+    names: list[str],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Read edges as numbers of records and of candidates; those of unknown candidates are left out."""
+    import narwhals as nw
+
+    record, candidate = edges
+    wanted = frame.select(
+        nw.col(record).alias("record"), nw.col(candidate).alias("candidate")
+    ).drop_nulls()
+    try:
+        read = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
+        read = read.with_columns(nw.all().cast(nw.String))
+        numbers = nw.from_dict(
+            {"candidate": names, "number": list(range(len(names)))}, backend=read.implementation
+        )
+        # Text of one library's kind, so that a join finds equal names equal.
+        numbers = numbers.with_columns(nw.col("candidate").cast(nw.String))
+        known = read.join(numbers, on="candidate", how="inner")
+        records = known["record"].to_numpy()
+        covering = known["number"].to_numpy().astype(np.int64)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - each library has errors of its own, which may quote a row
+        expected = "edges that can be read to their end"
+        raise InvalidProblemError("source", expected, type(error).__name__) from None
+    return np.unique(records.astype(str), return_inverse=True)[1].astype(np.int64).reshape(
+        -1
+    ), covering
+
+
+class _Reached(GrowingChoice):
+    def __init__(
+        self, objective: Coverage, bits: NDArray[np.uint64], left: NDArray[np.uint64]
+    ) -> None:
+        super().__init__(objective)
+        self._bits = bits
+        self._left = left
+
+    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        from discreet.submodular.kernels.gains import covered_gains
+
+        out = np.zeros(len(elements), dtype=np.int64)
+        covered_gains(self._bits, self._left, elements, out)
+        return out[:, None]
+
+    def _add(self, element: int, kind: int) -> int:
+        from discreet.submodular.kernels.gains import cover_take
+
+        del kind
+        return int(cover_take(self._bits[element], self._left))
+
+    def _copy(self) -> GrowingChoice:
+        return _Reached(self._objective, self._bits, self._left.copy())  # type: ignore[arg-type]  # its own kind
+
+
+@final
+class WeightedCoverage(Objective):
+    """The weight of the records that some chosen element covers.
+
+    Parameters
+    ----------
+    records
+        ``(n_edges,)`` records, numbered as in `weights`.
+    elements
+        ``(n_edges,)`` the elements that cover them, from 0. An edge may come twice.
+    weights
+        ``(n_records,)`` weights, clipped to [0, 1] and rounded down to a multiple of ``2^-scale_bits``.
+    n_elements
+        Size of the public ground set.
+    scale_bits
+        Fractional bits of a value, 1 to 30.
+
+    Raises
+    ------
+    InvalidProblemError
+        For edges or weights that make no sense.
+
+    Examples
+    --------
+    >>> reach = WeightedCoverage([0, 1, 1], [0, 0, 1], weights=[0.5, 2.0], n_elements=2, scale_bits=1)
+    >>> reach.value([0]), reach.value([1])
+    (3, 2)
+    """
+
+    @classmethod
+    def spec(cls, *, scale_bits: int = 15) -> ObjectiveSpec:
+        """State the public facts for :func:`~discreet.submodular.plan`; records, elements and weights come later.
+
+        Parameters
+        ----------
+        scale_bits
+            As for the class.
+        """
+        private = [
+            RecordArgument("records", ("edge",)),
+            RecordArgument("elements", ("edge",)),
+            RecordArgument("weights", ("record",), "fiub"),
+        ]
+        public = {"scale_bits": read_bits(scale_bits)}
+        return cls.facts(private, public, scale_bits=scale_bits, takes_size=True)
+
+    def __init__(
+        self,
+        records: ArrayLike,
+        elements: ArrayLike,
+        *,
+        weights: ArrayLike,
+        n_elements: int,
+        scale_bits: int = 15,
+    ) -> None:
+        self.scale_bits = read_bits(scale_bits)
+        self._weights = quantized(weights, "weights", self.scale_bits).astype(np.int64)
+        if self._weights.ndim != 1:
+            raise InvalidProblemError("weights", "one number for each record", "a table")
+        numbers, covering, _ = read_edges(records, elements, n_elements, len(self._weights))
+        edges = np.unique(np.stack([covering, numbers]), axis=1)
+        self.n_elements = n_elements
+        self.n_records = len(self._weights)
+        self._start = np.searchsorted(edges[0], np.arange(n_elements + 1))
+        self._records = np.ascontiguousarray(edges[1])
+        for array in (self._weights, self._start, self._records):
+            array.setflags(write=False)
+
+    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
+        """Start with nothing covered."""
+        kept = kept_records(records, self.n_records)
+        left = self._weights.copy()
+        if kept is not None:
+            left[~kept] = 0
+        return _Weighed(self, left)
+
+    def multilinear_marginals(
+        self, x: ArrayLike, records: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """See :meth:`Objective.multilinear_marginals`; every record is uncovered with a product of chances."""
+        p = probabilities(x, self.n_elements)
+        keep = np.ldexp(self._weights.astype(np.float64), -self.scale_bits)
+        for e in np.flatnonzero(p):
+            keep[self.covered_by(int(e))] *= 1 - p[e]
+        parts = rounded_parts(keep)
+        kept = kept_records(records, self.n_records)
+        if kept is not None:
+            parts[~kept] = 0
+        total = np.concatenate([[0], np.cumsum(parts[self._records])])
+        return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)
+
+    def served(self) -> NDArray[Any]:
+        """See :meth:`Objective.served`: the weight of a record where an element covers it."""
+        table = np.zeros((self.n_elements, self.n_records), dtype=np.int64)
+        for e in range(self.n_elements):
+            reached = self.covered_by(e)
+            table[e, reached] = self._weights[reached]
+        return table
+
+    def covered_by(self, element: int) -> NDArray[np.int64]:
+        """List the records that an element covers. Private."""
+        return self._records[self._start[element] : self._start[element + 1]]
+
+
+class _Weighed(GrowingChoice):
+    def __init__(self, objective: WeightedCoverage, left: NDArray[np.int64]) -> None:
+        super().__init__(objective)
+        self._cover = objective
+        self._left = left
+
+    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        from discreet.submodular.kernels.gains import weighted_gains
+
+        out = np.zeros(len(elements), dtype=np.int64)
+        cover = self._cover
+        weighted_gains(cover._start, cover._records, self._left, elements, out)  # noqa: SLF001 - its own objective
+        return out[:, None]
+
+    def _add(self, element: int, kind: int) -> int:
+        del kind
+        reached = self._cover.covered_by(element)
+        gained = int(self._left[reached].sum())
+        self._left[reached] = 0
+        return gained
+
+    def _copy(self) -> GrowingChoice:
+        return _Weighed(self._cover, self._left.copy())
+
+
+def rounded_parts(keep: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Round each record's part of a marginal down to an integer multiple of ``2^-MARGINAL_BITS``."""
+    parts = np.floor(np.ldexp(keep, MARGINAL_BITS) - _MARGIN)
+    return np.asarray(np.maximum(parts, 0.0).astype(np.int64))
+
+
+def read_bits(scale_bits: object) -> int:
+    """Read the fractional bits of a value."""
+    if not isinstance(scale_bits, int) or isinstance(scale_bits, bool) or not 1 <= scale_bits <= 30:
+        raise InvalidProblemError("scale_bits", "an integer from 1 to 30", repr(scale_bits))
+    return scale_bits
+
+
+def quantized(values: ArrayLike, field: str, scale_bits: int) -> NDArray[Any]:
+    """Clip numbers to [0, 1] and round them down to multiples of ``2^-scale_bits``, as small unsigned integers."""
+    try:
+        read = np.asarray(values, dtype=None if isinstance(values, np.ndarray) else np.float64)
+    except (TypeError, ValueError):
+        raise InvalidProblemError(field, "numbers", type(values).__name__) from None
+    if read.dtype.kind not in "fiub":
+        raise InvalidProblemError(field, "numbers", read.dtype)
+    if read.dtype.kind == "f" and np.isnan(read).any():
+        raise InvalidProblemError(field, "numbers", "NaN")
+    small = np.uint8 if scale_bits < 8 else np.uint16 if scale_bits < 16 else np.uint32
+    if read.dtype.kind == "f":
+        if read.dtype.itemsize < 4:
+            # 2^30 is no number of half precision.
+            read = read.astype(np.float32)
+        # A float32 times a power of two is exact, and so is its floor.
+        return np.asarray(
+            (np.clip(read, 0.0, 1.0) * read.dtype.type(2.0**scale_bits)).astype(small)
+        )
+    return np.asarray(np.clip(read, 0, 1).astype(small) << small(scale_bits))
+
+
+def read_edges(
+    records: ArrayLike, elements: ArrayLike, n_elements: object, n_records: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Read pairs of a record and an element; without `n_records`, number the records by their labels."""
+    labels, covering = np.asarray(records), np.asarray(elements)
+    if not isinstance(n_elements, int) or isinstance(n_elements, bool) or n_elements < 1:
+        raise InvalidProblemError("n_elements", "a positive integer", repr(n_elements))
+    if not covering.size and not labels.size:
+        empty = np.zeros(0, dtype=np.int64)
+        return empty, empty, n_records or 0
+    if labels.ndim != 1 or labels.shape != covering.shape:
+        raise InvalidProblemError("records", "one for each element of an edge", "another shape")
+    if not np.issubdtype(covering.dtype, np.integer):
+        raise InvalidProblemError("elements", "integers", covering.dtype)
+    if covering.min() < 0 or covering.max() >= n_elements:
+        # Which one came would tell a row of the private edges.
+        raise InvalidProblemError("elements", f"0 to {n_elements - 1}", "an unknown element")
+    covering = covering.astype(np.int64)
+    if n_records is None:
+        known, numbers = np.unique(labels, return_inverse=True)
+        return numbers.astype(np.int64).reshape(-1), covering, len(known)
+    if not np.issubdtype(labels.dtype, np.integer) or labels.min() < 0 or labels.max() >= n_records:
+        raise InvalidProblemError("records", "numbers of records, from 0", "an unknown record")
+    return labels.astype(np.int64), covering, n_records

@@ -1,0 +1,288 @@
+r"""Entropies of counts, in integers, with a proven change for one record.
+
+Write :math:`f(c) = c \log_2 c` for the count of a cell. Records in cells have :math:`n H = f(n) - \sum_j f(c_j)`. Here
+f is replaced by sums of integer increments, :math:`f(c) = \sum_{j \le c} d_j` with :math:`d_j` proportional to
+:math:`f(j) - f(j - 1)`, rounded, non-decreasing, and constant from a public number of records on, where it is
+:math:`2^{30}`. A record that joins a cell of c records changes :math:`f(n) - \sum_j f(c_j)` by :math:`d_{n+1} -
+d_{c+1}`, which lies in :math:`[0, 2^{30}]` whatever n is.
+
+Feature selection: how much the chosen features tell about a label.
+
+.. math:: F(S) = \frac{n\, I(Y; X_S)}{\log_2 m + (m - 1) \log_2 \frac{m}{m - 1}},
+
+with I the mutual information of the empirical distribution in bits, n records, and m a public number of records beyond
+which a further one counts as the m-th did. With :math:`f(c) = c \log_2 c`,
+
+.. math:: n\,I = f(n) - \sum_y f(c_y) - \sum_x f(c_x) + \sum_{xy} f(c_{xy}).
+
+A record that joins changes the first two terms together by an amount in [0, 1], the same for all S, and the last two by
+one in [-1, 0], since :math:`c_{xy} \le c_x` and increments of f rise. So the sensitivity is 1, and scores of different
+sets move apart by at most 1.
+
+Sensors of k kinds: how much uncertainty about the readings the chosen sensors see.
+
+.. math:: F(S_1, \dots, S_k) = \frac{n\,H(X_{(e, i)} : e \in S_i)}{\log_2 m + (m - 1) \log_2 \frac{m}{m - 1}},
+
+with n records of discrete readings, H the entropy of their empirical distribution in bits, and m a public number of
+records beyond which a further one counts as the m-th did. One record changes F by at most 1 (see ``_cells``). The
+average H itself would change by an amount that depends on n.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.submodular.objectives.concave import TABLE_BITS
+from discreet.submodular.objectives.objective import (
+    GrowingChoice,
+    Objective,
+    ObjectiveSpec,
+    RecordArgument,
+    positive,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["MutualInformation", "SensorPlacement", "increments", "read_values", "refined", "spread"]
+
+
+def increments(n: int, most_records: object) -> NDArray[np.int64]:
+    """Tabulate f at 0, ..., n; one unit of 1 is its largest increment."""
+    if not isinstance(most_records, int) or isinstance(most_records, bool) or most_records < 2:
+        raise InvalidProblemError("most_records", "an integer of at least 2", repr(most_records))
+    counts = np.arange(1, n + 1, dtype=np.float64)
+    rise = np.minimum(_rise(counts) / _rise(np.array([float(most_records)])), 1.0)
+    steps = np.floor(2.0**TABLE_BITS * rise).astype(np.int64)
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.maximum.accumulate(steps))])
+
+
+def _rise(c: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute ``c log2 c - (c - 1) log2(c - 1)``, with ``0 log 0 = 0``."""
+    before = np.maximum(c - 1, 1.0)
+    return np.asarray(np.log2(c) + (c - 1) * np.log2(c / before))
+
+
+def spread(codes: NDArray[np.int64], f: NDArray[np.int64]) -> int:
+    """Sum f over the counts of the cells that records are in."""
+    return int(f[np.bincount(codes)].sum()) if len(codes) else 0
+
+
+def refined(cells: NDArray[np.int64], codes: NDArray[np.int64], n_values: int) -> NDArray[np.int64]:
+    """Split cells by a further column, and number the new ones from 0."""
+    numbers = np.unique(cells * n_values + codes, return_inverse=True)[1]
+    return np.asarray(numbers.reshape(-1), dtype=np.int64)
+
+
+def read_values(values: ArrayLike, n_values: object, field: str, dims: int) -> NDArray[np.int64]:
+    """Read discrete readings, clipped to the public range 0, ..., n_values - 1."""
+    if not isinstance(n_values, int) or isinstance(n_values, bool) or n_values < 2:
+        raise InvalidProblemError("n_values", "an integer of at least 2", repr(n_values))
+    read = np.asarray(values)
+    if read.ndim != dims or read.dtype.kind not in "iub":
+        raise InvalidProblemError(field, f"a table of integers in {dims} dimensions", read.dtype)
+    return np.clip(read.astype(np.int64), 0, n_values - 1)
+
+
+@final
+class MutualInformation(Objective):
+    """The information that chosen features have about a label, in counts of records.
+
+    Parameters
+    ----------
+    features
+        ``(n_records, n_elements)`` integers, clipped to 0, ..., n_values - 1.
+    labels
+        ``(n_records,)`` integers, clipped to the same range.
+    n_values
+        How many values a feature or label can take. Public.
+    most_records
+        m: public; about as many records as are expected.
+
+    Raises
+    ------
+    InvalidProblemError
+        For features or labels that are no integers, or do not fit each other.
+
+    Notes
+    -----
+    Mutual information is monotone. It is submodular where features are independent given the label, as
+    naive Bayes assumes [KG05]_; an empirical distribution need not be so, and `submodular` is therefore false: the
+    ratio of a greedy choice rests on the assumption, its privacy does not.
+
+    Examples
+    --------
+    >>> f = MutualInformation([[0, 0], [1, 0], [0, 1], [1, 1]], [0, 1, 0, 1], n_values=2, most_records=4)
+    >>> f.value([0]) > f.value([1]) == 0
+    True
+    """
+
+    scale_bits = TABLE_BITS
+    decomposable = False
+    monotone = False
+    submodular = False
+
+    @classmethod
+    def spec(cls, *, n_values: int, most_records: int) -> ObjectiveSpec:
+        """State the public facts for :func:`~discreet.submodular.plan`; features and labels come later."""
+        read_values(np.zeros(0, dtype=np.int64), n_values, "features", 1)
+        increments(0, most_records)
+        private = [
+            RecordArgument("features", ("record", "element"), "iub"),
+            RecordArgument("labels", ("record",), "iub"),
+        ]
+        return cls.facts(private, {"n_values": n_values, "most_records": most_records})
+
+    def __init__(
+        self, features: ArrayLike, labels: ArrayLike, *, n_values: int, most_records: int
+    ) -> None:
+        read = read_values(features, n_values, "features", 2)
+        told = read_values(labels, n_values, "labels", 1)
+        self.n_records, self.n_elements = read.shape
+        if len(told) != len(read) or not self.n_elements:
+            raise InvalidProblemError("labels", "one for each record of features", "others")
+        self._codes = np.ascontiguousarray(read.T)
+        self._codes.setflags(write=False)
+        self._labels = told
+        self._labels.setflags(write=False)
+        self._n_values = n_values
+        self._f = increments(self.n_records, most_records)
+
+    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
+        """Start with nothing chosen; a subsample has no use where F is no sum over records."""
+        if records is not None:
+            raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
+        return _Told(self, np.zeros(self.n_records, dtype=np.int64))
+
+    def told(self, cells: NDArray[np.int64]) -> int:
+        """Compute the part of F that depends on the cells: without and with the label. Private."""
+        return spread(cells * self._n_values + self._labels, self._f) - spread(cells, self._f)
+
+    def refine(self, cells: NDArray[np.int64], element: int) -> NDArray[np.int64]:
+        """Split the cells by one more feature. Private."""
+        return refined(cells, self._codes[element], self._n_values)
+
+    def gain(self, cells: NDArray[np.int64], element: int) -> int:
+        """Compute the gain of a feature where others put the records into cells. Private."""
+        return self.told(cells * self._n_values + self._codes[element]) - self.told(cells)
+
+
+class _Told(GrowingChoice):
+    def __init__(self, objective: MutualInformation, cells: NDArray[np.int64]) -> None:
+        super().__init__(objective)
+        self._of = objective
+        self._cells = cells
+
+    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        rows = [self._of.gain(self._cells, e) for e in elements.tolist()]
+        return np.array(rows, dtype=np.int64).reshape(-1, 1)
+
+    def _add(self, element: int, kind: int) -> int:
+        del kind
+        gained = self._of.gain(self._cells, element)
+        self._cells = self._of.refine(self._cells, element)
+        return gained
+
+    def _copy(self) -> GrowingChoice:
+        return _Told(self._of, self._cells)
+
+
+@final
+class SensorPlacement(Objective):
+    """The entropy of what the chosen sensors read, at each place a sensor of one of k kinds.
+
+    Parameters
+    ----------
+    readings
+        ``(n_records, n_elements, n_kinds)`` integers: what a sensor of each kind reads at each place at each time.
+        Clipped to 0, ..., n_values - 1.
+    n_values
+        How many values a reading can take. Public.
+    most_records
+        m: public; about as many records as are expected.
+
+    Raises
+    ------
+    InvalidProblemError
+        For readings that are no integers.
+
+    Notes
+    -----
+    F is monotone, and k-submodular up to the rounding of a few units of :math:`2^{-30}`, so `submodular` is
+    false and old gains are never taken for bounds.
+
+    References
+    ----------
+    [OY15]_, sensor placement with k kinds.
+
+    Examples
+    --------
+    >>> sensors = SensorPlacement([[[0], [0]], [[1], [0]], [[0], [1]], [[1], [1]]], n_values=2, most_records=4)
+    >>> sensors.value([0, 1]) == 2 * sensors.value([0])
+    True
+    """
+
+    scale_bits = TABLE_BITS
+    decomposable = False
+    submodular = False
+
+    @classmethod
+    def spec(cls, *, n_kinds: int, n_values: int, most_records: int) -> ObjectiveSpec:
+        """State the public facts for :func:`~discreet.submodular.plan`; the readings come later."""
+        read_values(np.zeros(0, dtype=np.int64), n_values, "readings", 1)
+        increments(0, most_records)
+        readings = RecordArgument("readings", ("record", "element", "kind"), "iub")
+        public = {"n_values": n_values, "most_records": most_records}
+        return cls.facts([readings], public, n_kinds=positive(n_kinds, "n_kinds"))
+
+    def __init__(self, readings: ArrayLike, *, n_values: int, most_records: int) -> None:
+        read = read_values(readings, n_values, "readings", 3)
+        self.n_records, self.n_elements, self.n_kinds = read.shape
+        if not self.n_elements or not self.n_kinds:
+            raise InvalidProblemError("readings", "at least one place and kind", "none")
+        self._codes = np.ascontiguousarray(read.transpose(1, 2, 0))
+        self._codes.setflags(write=False)
+        self._n_values = n_values
+        self._f = increments(self.n_records, most_records)
+
+    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
+        """Start with nothing chosen; a subsample has no use where F is no sum over records."""
+        if records is not None:
+            raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
+        return _Split(self, np.zeros(self.n_records, dtype=np.int64))
+
+    def column(self, element: int, kind: int) -> NDArray[np.int64]:
+        """Give the readings at one place. Private."""
+        return np.asarray(self._codes[element, kind])
+
+    def split(self, cells: NDArray[np.int64], element: int, kind: int) -> int:
+        """Compute the gain of a sensor where others put the records into cells. Private."""
+        finer = cells * self._n_values + self.column(element, kind)
+        return spread(cells, self._f) - spread(finer, self._f)
+
+    def refine(self, cells: NDArray[np.int64], element: int, kind: int) -> NDArray[np.int64]:
+        """Split the cells by the readings of one more sensor. Private."""
+        return refined(cells, self.column(element, kind), self._n_values)
+
+
+class _Split(GrowingChoice):
+    def __init__(self, objective: SensorPlacement, cells: NDArray[np.int64]) -> None:
+        super().__init__(objective)
+        self._of = objective
+        self._cells = cells
+
+    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        kinds = range(self._of.n_kinds)
+        rows = [[self._of.split(self._cells, e, k) for k in kinds] for e in elements.tolist()]
+        return np.array(rows, dtype=np.int64).reshape(len(elements), self._of.n_kinds)
+
+    def _add(self, element: int, kind: int) -> int:
+        gained = self._of.split(self._cells, element, kind)
+        self._cells = self._of.refine(self._cells, element, kind)
+        return gained
+
+    def _copy(self) -> GrowingChoice:
+        return _Split(self._of, self._cells)

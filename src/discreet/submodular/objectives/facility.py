@@ -1,0 +1,333 @@
+r"""Facility location: each record is served by the chosen element that is most similar to it.
+
+.. math:: F(S) = \sum_x \max_{e \in S} s_{xe}, \qquad F(\emptyset) = 0, \qquad 0 \le s_{xe} \le 1.
+
+Similarities are clipped to [0, 1] and rounded down to multiples of :math:`2^{-b}` one by one, which clips a record's
+part to 1. Distances become similarities :math:`1 - d / M` with a *public* M: a farthest distance found in the data
+would tell about the record that has it, and without :math:`F(\emptyset) = 0` the function would not be monotone.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.submodular.objectives.coverage import quantized, read_bits
+from discreet.submodular.objectives.objective import (
+    MARGINAL_BITS,
+    GrowingChoice,
+    Objective,
+    ObjectiveSpec,
+    RecordArgument,
+    kept_records,
+    probabilities,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["FacilityLocation"]
+
+_BLOCK_ENTRIES = 1 << 22
+"""Entries of the source that are read at once."""
+
+_MARGIN = 2.0**-8
+"""Taken off before rounding down: above the error of the sums for fewer than half a million elements."""
+
+
+@final
+class FacilityLocation(Objective):
+    """The similarity of each record to the chosen element that serves it best, added up.
+
+    Parameters
+    ----------
+    similarity
+        ``(n_records, n_elements)``, in [0, 1], clipped beyond. Or the path of a ``.npy`` file, which is read in slices
+        of records, or a memory map. The columns are the public ground set.
+    scale_bits
+        b, fractional bits of a similarity, 1 to 30. Up to 15 an entry takes two bytes, up to 7 one.
+    spill
+        A folder for a temporary file that holds the rounded similarities when memory cannot; it vanishes with the
+        objective. ``None`` keeps them in memory.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything but a table of numbers; for NaN.
+
+    Complexity
+    ----------
+    All gains are one pass over ``n_records * n_elements`` small integers.
+
+    Examples
+    --------
+    >>> places = FacilityLocation([[1.0, 0.5, 0.0], [0.0, 0.5, 1.0], [0.0, 0.5, 0.5]], scale_bits=1)
+    >>> places.value([1]), places.value([0, 2])
+    (3, 5)
+    >>> state = places.start()
+    >>> state.add(1)
+    >>> state.gains().ravel().tolist()
+    [1, 0, 1]
+    """
+
+    def __init__(
+        self,
+        similarity: ArrayLike | str | os.PathLike[str],
+        *,
+        scale_bits: int = 15,
+        spill: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if isinstance(similarity, str | os.PathLike):
+            source = open_similarity(similarity)
+        else:
+            source = similarity if isinstance(similarity, np.ndarray) else np.asarray(similarity)
+        if source.ndim != 2 or source.dtype.kind not in "fiub" or not source.shape[1]:
+            # The fields of a structured type are names from a file.
+            got = (
+                "records with fields"
+                if source.dtype.names
+                else f"{source.ndim} dimensions of {source.dtype}"
+            )
+            raise InvalidProblemError(
+                "similarity", "a table of numbers, a column for each element", got
+            )
+
+        def rows(first: int, stop: int) -> NDArray[Any]:
+            return np.asarray(source[first:stop])
+
+        self._fill(rows, (source.shape[0], source.shape[1]), scale_bits, spill)
+
+    @classmethod
+    def spec(
+        cls, *, scale_bits: int = 15, spill: str | os.PathLike[str] | None = None
+    ) -> ObjectiveSpec:
+        """State the public facts for :func:`~discreet.submodular.plan`; the similarities come with the release.
+
+        Parameters
+        ----------
+        scale_bits, spill
+            As for the class.
+
+        Examples
+        --------
+        >>> FacilityLocation.spec(scale_bits=7).wanted
+        'a FacilityLocation, or its similarity'
+        """
+        table = RecordArgument("similarity", ("record", "element"), "fiub")
+        public = {"scale_bits": read_bits(scale_bits), "spill": spill}
+        return cls.facts([table], public, scale_bits=scale_bits)
+
+    @classmethod
+    def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
+        """Look at the shape; of a file, only its header is read."""
+        if isinstance(source, str | os.PathLike):
+            source = open_similarity(source)
+        super().check_source(spec, source, n_elements)
+
+    def _fill(
+        self,
+        rows: Callable[[int, int], NDArray[Any]],
+        shape: tuple[int, int],
+        scale_bits: int,
+        spill: str | os.PathLike[str] | None,
+    ) -> None:
+        """Read the similarities of a slice of records at a time, and keep them with a row for each element."""
+        self.scale_bits = read_bits(scale_bits)
+        self.n_records, self.n_elements = shape
+        kind = quantized([0.0], "similarity", self.scale_bits).dtype
+        S = _table((self.n_elements, self.n_records), kind, spill)
+        step = max(1, _BLOCK_ENTRIES // self.n_elements)
+        for first in range(0, self.n_records, step):
+            stop = min(first + step, self.n_records)
+            S[:, first:stop] = quantized(rows(first, stop), "similarity", self.scale_bits).T
+        S.setflags(write=False)
+        self._S: NDArray[Any] = S
+
+    @classmethod
+    def from_distances(cls, distance: ArrayLike, *, farthest: float, scale_bits: int = 15) -> Self:
+        """Take ``1 - distance / farthest`` for the similarity, 0 beyond.
+
+        Parameters
+        ----------
+        distance
+            ``(n_records, n_elements)``, in any unit.
+        farthest
+            M, in the same unit: public, such as the diameter of the region.
+        scale_bits
+            Fractional bits of a similarity.
+
+        Examples
+        --------
+        >>> FacilityLocation.from_distances([[0.0, 4.0], [1.0, 3.0]], farthest=4.0, scale_bits=2).value([0])
+        7
+        """
+        far = _farthest(farthest)
+        table = np.asarray(distance)
+        if table.ndim != 2 or table.dtype.kind not in "fiu" or not table.shape[1]:
+            raise InvalidProblemError(
+                "distance", "a table of numbers, a column for each element", table.dtype
+            )
+        made = cls.__new__(cls)
+        made._fill(  # noqa: SLF001 - a second way to make one
+            lambda a, b: 1.0 - table[a:b] / far, (len(table), table.shape[1]), scale_bits, None
+        )
+        return made
+
+    @classmethod
+    def from_points(
+        cls,
+        records: ArrayLike,
+        elements: ArrayLike,
+        *,
+        farthest: float,
+        metric: str = "manhattan",
+        scale_bits: int = 15,
+        spill: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Compute ``1 - distance / farthest`` between points, a slice of records at a time.
+
+        Parameters
+        ----------
+        records
+            ``(n_records, dimensions)`` coordinates, in any unit. Private.
+        elements
+            ``(n_elements, dimensions)`` coordinates of the public ground set.
+        farthest
+            M, in the same unit: public.
+        metric
+            ``"manhattan"`` or ``"euclidean"``.
+        scale_bits
+            Fractional bits of a similarity.
+        spill
+            A folder for a temporary file that holds the rounded similarities.
+
+        Examples
+        --------
+        >>> FacilityLocation.from_points([[0, 0], [3, 1]], [[0, 0], [3, 0]], farthest=4, scale_bits=2).value([1])
+        4
+        """
+        from scipy.spatial.distance import cdist
+
+        if metric not in {"manhattan", "euclidean"}:
+            raise InvalidProblemError("metric", "manhattan or euclidean", repr(metric))
+        far = _farthest(farthest)
+        where = np.asarray(records, dtype=np.float64)
+        there = np.asarray(elements, dtype=np.float64)
+        if there.ndim != 2 or not there.size or not np.isfinite(there).all():
+            raise InvalidProblemError("elements", "a table of coordinates", there.shape)
+        if where.ndim != 2 or where.shape[1] != there.shape[1]:
+            raise InvalidProblemError(
+                "records", f"points of {there.shape[1]} dimensions", "something else"
+            )
+
+        def rows(first: int, stop: int) -> NDArray[np.float64]:
+            some = where[first:stop]
+            if metric == "manhattan":
+                return 1.0 - cdist(some, there, "cityblock") / far
+            return 1.0 - cdist(some, there, "euclidean") / far
+
+        made = cls.__new__(cls)
+        made._fill(rows, (len(where), len(there)), scale_bits, spill)  # noqa: SLF001 - as above
+        return made
+
+    @property
+    def similarities(self) -> NDArray[Any]:
+        """The rounded similarities, ``(n_elements, n_records)``, read-only. Private."""
+        return self._S
+
+    def served(self) -> NDArray[Any]:
+        """The rounded similarities."""
+        return self._S
+
+    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
+        """Start with nothing chosen."""
+        kept = kept_records(records, self.n_records)
+        best = np.zeros(self.n_records, dtype=self._S.dtype)
+        if kept is not None:
+            # Nothing is more similar than this, so that a record which does not count gains nothing.
+            best[~kept] = np.iinfo(best.dtype).max
+        return _Served(self, best)
+
+    def multilinear_marginals(
+        self, x: ArrayLike, records: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """See :meth:`Objective.multilinear_marginals`; elements are sorted by similarity for each record."""
+        from discreet.submodular.kernels.gains import facility_marginals
+
+        p = probabilities(x, self.n_elements)
+        kept = kept_records(records, self.n_records)
+        kept = np.ones(self.n_records, dtype=np.bool_) if kept is None else kept
+        support = np.flatnonzero(p)
+        out = np.zeros(self.n_elements, dtype=np.int64)
+        scale = 2.0 ** (MARGINAL_BITS - self.scale_bits)
+        facility_marginals(self._S, kept, support, p[support], scale, _MARGIN, out)
+        return np.ldexp(out.astype(np.float64), -MARGINAL_BITS)
+
+
+class _Served(GrowingChoice):
+    def __init__(self, objective: FacilityLocation, best: NDArray[Any]) -> None:
+        super().__init__(objective)
+        self._places = objective
+        self._best = best
+
+    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        from discreet.submodular.kernels.gains import facility_gains
+
+        out = np.zeros(len(elements), dtype=np.int64)
+        facility_gains(self._places.similarities, self._best, elements, out)
+        return out[:, None]
+
+    def _add(self, element: int, kind: int) -> int:
+        from discreet.submodular.kernels.gains import facility_take
+
+        del kind
+        return int(facility_take(self._places.similarities[element], self._best))
+
+    def _copy(self) -> GrowingChoice:
+        return _Served(self._places, self._best.copy())
+
+
+def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """Map a ``.npy`` file into memory: its header is read now, its entries where they are used.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be opened, is none, is cut off or holds objects.
+    """
+    expected = "a .npy file of numbers, as numpy.save writes it"
+    try:
+        mapped = np.load(Path(path), mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        got = f"{path}: {error.strerror or 'it cannot be opened'}"
+        raise InvalidProblemError("similarity", expected, got) from None
+    except Exception as error:  # noqa: BLE001 - what NumPy says of a damaged header quotes it
+        got = f"{path}, which is none, or damaged ({type(error).__name__})"
+        raise InvalidProblemError("similarity", expected, got) from None
+    if not isinstance(mapped, np.ndarray):
+        raise InvalidProblemError("similarity", expected, f"{path}, which is an archive")
+    return mapped
+
+
+def _farthest(value: object) -> float:
+    if not isinstance(value, int | float) or not 0 < value < np.inf:
+        raise InvalidProblemError("farthest", "a positive number", repr(value))
+    return float(value)
+
+
+def _table(
+    shape: tuple[int, int], kind: np.dtype[Any], spill: str | os.PathLike[str] | None
+) -> NDArray[Any]:
+    if spill is None or 0 in shape:
+        return np.empty(shape, dtype=kind)
+    import tempfile
+
+    with tempfile.TemporaryFile(dir=Path(spill)) as file:
+        # The map outlives the file's name and handle, so that nothing private is left behind.
+        return np.memmap(file, dtype=kind, mode="w+", shape=shape)

@@ -1,0 +1,361 @@
+r"""Kinds as elements of their own: a monotone submodular function of pairs is k-submodular on disjoint sets.
+
+Advertising slots for k agencies (Example 5.1): in how many agencies' campaigns each person is reached.
+
+.. math:: F(S_1, \dots, S_k) = \frac{1}{k} \sum_x \sum_i [\text{agency } i \text{ reaches } x \text{ from } S_i].
+
+The paper counts a person once for each agency that reaches them, so that one person changes the value by up to k. Here
+the count is divided by k, which makes the sensitivity 1 and changes no choice.
+
+Influence with k topics: who is reached by some topic, each element spreading one of them.
+
+.. math:: F(S_1, \dots, S_k) = \sum_x \Big(1 - \prod_i \prod_{e \in S_i} (1 - p^i_{xe})\Big).
+
+Facilities for k resources (Example 5.2): the best place that offers a resource serves each record with it.
+
+.. math:: F(S_1, \dots, S_k) = \frac{1}{k} \sum_x \sum_i \max_{e \in S_i} s^i_{xe}, \qquad \max_{\emptyset} = 0.
+
+With costs, :math:`s^i = 1 - c_i / C` for a public C that no cost exceeds; the cost to a resource that nobody offers is
+C, which the paper leaves open and k-submodularity needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.submodular.objectives.concave import (
+    TABLE_BITS,
+    ConcaveOverModular,
+    Influence,
+    read_numbered,
+)
+from discreet.submodular.objectives.coverage import read_bits
+from discreet.submodular.objectives.facility import FacilityLocation
+from discreet.submodular.objectives.objective import (
+    GrowingChoice,
+    Objective,
+    ObjectiveSpec,
+    RecordArgument,
+    kept_records,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["AdAllocation", "ResourceLocation", "Tagged", "TopicInfluence", "read_kinds", "tagged"]
+
+
+class Tagged(Objective):
+    """A function of pairs ``(element, kind)``, of which each element may appear in one.
+
+    Restricted to disjoint sets, a monotone submodular function F of pairs is monotone and k-submodular: gains fall as
+    sets grow, and two gains of one element add up to at least 0 since neither is negative.
+
+    Parameters
+    ----------
+    pairs
+        F, on ``n_elements * n_kinds`` elements; pair ``(e, i)`` is number ``e * n_kinds + i``.
+    n_kinds
+        k.
+    repeats
+        How many consecutive records of F belong to one record.
+    """
+
+    def __init__(self, pairs: Objective, n_kinds: int, repeats: int = 1) -> None:
+        self._pairs = pairs
+        self._repeats = repeats
+        self.n_elements = pairs.n_elements // n_kinds
+        self.n_kinds = n_kinds
+        self.n_records = pairs.n_records // repeats
+        self.scale_bits = pairs.scale_bits
+        self.decomposable = pairs.decomposable
+        self.monotone = pairs.monotone
+        self.submodular = pairs.submodular
+
+    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
+        """Start with nothing chosen."""
+        kept = kept_records(records, self.n_records)
+        inner = self._pairs.start(None if kept is None else np.repeat(kept, self._repeats))
+        return _Paired(self, inner)
+
+
+class _Paired(GrowingChoice):
+    def __init__(self, objective: Tagged, inner: GrowingChoice) -> None:
+        super().__init__(objective)
+        self._tags = objective
+        self._inner = inner
+
+    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        kinds = self._tags.n_kinds
+        numbers = elements[:, None] * kinds + np.arange(kinds)
+        return self._inner.gains(numbers.reshape(-1)).reshape(-1, kinds)
+
+    def _add(self, element: int, kind: int) -> int:
+        before = self._inner.value
+        self._inner.add(element * self._tags.n_kinds + kind)
+        return self._inner.value - before
+
+    def _copy(self) -> GrowingChoice:
+        return _Paired(self._tags, self._inner.copy())
+
+
+def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[np.int64], int]:
+    """Read the kind of each edge."""
+    if not isinstance(n_kinds, int) or isinstance(n_kinds, bool) or n_kinds < 1:
+        raise InvalidProblemError(f"n_{field}", "a positive integer", repr(n_kinds))
+    read = np.asarray(kinds)
+    if not read.size:
+        return np.zeros(0, dtype=np.int64), n_kinds
+    if not np.issubdtype(read.dtype, np.integer) or read.min() < 0 or read.max() >= n_kinds:
+        raise InvalidProblemError(field, f"integers from 0 to {n_kinds - 1}", "others")
+    return read.astype(np.int64), n_kinds
+
+
+def tagged(
+    elements: ArrayLike, kinds: NDArray[np.int64], n_elements: int, n_kinds: int
+) -> NDArray[np.int64]:
+    """Number the pairs of edges, refusing unknown elements under their own name."""
+    read = np.asarray(elements)
+    if read.shape != kinds.shape or not (np.issubdtype(read.dtype, np.integer) or not read.size):
+        raise InvalidProblemError("elements", "an integer for each edge", read.dtype)
+    if read.size and (read.min() < 0 or read.max() >= n_elements):
+        raise InvalidProblemError("elements", f"0 to {n_elements - 1}", "an unknown element")
+    return read.astype(np.int64) * n_kinds + kinds
+
+
+@final
+class AdAllocation(Tagged):
+    """The share of agencies that reach each person, added up, where each slot goes to one agency.
+
+    Parameters
+    ----------
+    records
+        ``(n_edges,)`` people, numbered from 0.
+    elements
+        ``(n_edges,)`` slots, from 0.
+    agencies
+        ``(n_edges,)`` agencies, from 0: given this slot, the agency reaches the person.
+    n_elements
+        Number of slots, the public ground set.
+    n_agencies
+        k.
+    n_records
+        Number of people, with those whom nobody reaches. ``None``: one more than the last whom somebody does.
+
+    References
+    ----------
+    [RY20]_, Example 5.1.
+
+    Examples
+    --------
+    >>> ads = AdAllocation([0, 0, 1], [0, 1, 1], [0, 1, 1], n_elements=2, n_agencies=2)
+    >>> ads.value([(0, 0)]) / 2**30, ads.value([(0, 0), (1, 1)]) / 2**30
+    (0.5, 1.5)
+    """
+
+    @classmethod
+    def spec(cls, *, n_agencies: int) -> ObjectiveSpec:
+        """State the public facts for :func:`~discreet.submodular.plan`; records, elements and agencies come later."""
+        private = [RecordArgument(name, ("edge",)) for name in ("records", "elements", "agencies")]
+        public = {"n_agencies": read_kinds([], n_agencies, "agencies")[1]}
+        return cls.facts(
+            private,
+            public,
+            scale_bits=TABLE_BITS,
+            n_kinds=n_agencies,
+            optional=("n_records",),
+            takes_size=True,
+        )
+
+    def __init__(
+        self,
+        records: ArrayLike,
+        elements: ArrayLike,
+        agencies: ArrayLike,
+        *,
+        n_elements: int,
+        n_agencies: int,
+        n_records: int | None = None,
+    ) -> None:
+        kinds, k = read_kinds(agencies, n_agencies, "agencies")
+        numbers = tagged(elements, kinds, n_elements, k)
+        people, _, count = read_numbered(records, elements, n_elements, n_records)
+        pairs = ConcaveOverModular(
+            people * k + kinds,
+            numbers,
+            np.ones(len(people), dtype=np.int64),
+            table=[0, (1 << TABLE_BITS) // k],
+            n_elements=n_elements * k,
+            n_records=count * k,
+        )
+        super().__init__(pairs, k, repeats=k)
+
+
+@final
+class TopicInfluence(Tagged):
+    """The expected number of records that are reached, where each chosen element spreads one of k topics.
+
+    Parameters
+    ----------
+    records
+        ``(n_edges,)`` records, numbered from 0.
+    elements
+        ``(n_edges,)`` elements, from 0.
+    topics
+        ``(n_edges,)`` topics, from 0.
+    chances
+        ``(n_edges,)`` probabilities that the element reaches the record with the topic, clipped to [0, 1].
+    n_elements
+        Size of the public ground set.
+    n_topics
+        k.
+    n_records
+        Number of records, with those that have no edge. ``None``: one more than the last that has one.
+
+    References
+    ----------
+    [OY15]_, influence maximization with k topics; [RY20]_, section 1.
+
+    Examples
+    --------
+    >>> reach = TopicInfluence([0, 0, 1], [0, 0, 1], [0, 1, 1], [0.5, 1.0, 0.5], n_elements=2, n_topics=2)
+    >>> round(reach.value([(0, 0)]) / 2**30, 4), round(reach.value([(0, 1), (1, 1)]) / 2**30, 4)
+    (0.5, 1.5)
+    """
+
+    @classmethod
+    def spec(cls, *, n_topics: int) -> ObjectiveSpec:
+        """State the public facts for :func:`~discreet.submodular.plan`; the edges come later."""
+        names = ("records", "elements", "topics", "chances")
+        private = [RecordArgument(name, ("edge",)) for name in names]
+        public = {"n_topics": read_kinds([], n_topics, "topics")[1]}
+        return cls.facts(
+            private,
+            public,
+            scale_bits=TABLE_BITS,
+            n_kinds=n_topics,
+            optional=("n_records",),
+            takes_size=True,
+        )
+
+    def __init__(
+        self,
+        records: ArrayLike,
+        elements: ArrayLike,
+        topics: ArrayLike,
+        chances: ArrayLike,
+        *,
+        n_elements: int,
+        n_topics: int,
+        n_records: int | None = None,
+    ) -> None:
+        kinds, k = read_kinds(topics, n_topics, "topics")
+        numbers = tagged(elements, kinds, n_elements, k)
+        pairs = Influence(records, numbers, chances, n_elements=n_elements * k, n_records=n_records)
+        super().__init__(pairs, k)
+
+
+@final
+class ResourceLocation(Objective):
+    """How well each record is served with k resources, on average, where each chosen place offers one of them.
+
+    Parameters
+    ----------
+    similarities
+        For each resource a table ``(n_records, n_elements)``, in [0, 1], clipped beyond.
+    scale_bits
+        Fractional bits of a value, 1 to 30.
+
+    Raises
+    ------
+    InvalidProblemError
+        For tables of different shapes, or none.
+
+    References
+    ----------
+    [RY20]_, Example 5.2.
+
+    Examples
+    --------
+    >>> places = ResourceLocation([[[1.0, 0.0]], [[0.5, 0.5]]], scale_bits=2)
+    >>> places.value([(0, 0)]), places.value([(0, 0), (1, 1)])
+    (2, 3)
+    """
+
+    @classmethod
+    def spec(cls, *, n_resources: int, scale_bits: int = 15) -> ObjectiveSpec:
+        """State the public facts for :func:`~discreet.submodular.plan`; the tables come later."""
+        tables = RecordArgument("similarities", ("kind", "record", "element"), "fiub")
+        kinds = read_kinds([], n_resources, "resources")[1]
+        bits = read_bits(scale_bits)
+        return cls.facts([tables], {"scale_bits": bits}, scale_bits=bits, n_kinds=kinds)
+
+    def __init__(self, similarities: Sequence[ArrayLike], *, scale_bits: int = 15) -> None:
+        tables = [np.asarray(table, dtype=np.float64) for table in similarities]
+        if not tables or any(table.shape != tables[0].shape for table in tables):
+            raise InvalidProblemError(
+                "similarities", "a table for each resource, all of one shape", "others"
+            )
+        k = len(tables)
+        self._of = tuple(
+            FacilityLocation(np.clip(table, 0.0, 1.0) / k, scale_bits=scale_bits)
+            for table in tables
+        )
+        self.n_kinds = k
+        self.n_elements = self._of[0].n_elements
+        self.n_records = self._of[0].n_records
+        self.scale_bits = scale_bits
+
+    @classmethod
+    def from_costs(
+        cls, costs: Sequence[ArrayLike], *, largest: float, scale_bits: int = 15
+    ) -> Self:
+        """Take ``1 - cost / largest`` for the similarity, 0 beyond.
+
+        Parameters
+        ----------
+        costs
+            For each resource a table ``(n_records, n_elements)``, in any unit.
+        largest
+            C, in the same unit. Public.
+        scale_bits
+            Fractional bits of a value.
+
+        Examples
+        --------
+        >>> ResourceLocation.from_costs([[[0.0, 3.0]], [[2.0, 2.0]]], largest=4.0, scale_bits=3).value([(0, 0)])
+        4
+        """
+        if not 0 < largest < np.inf:
+            raise InvalidProblemError("largest", "a positive number", largest)
+        return cls(
+            [1.0 - np.asarray(table, dtype=np.float64) / largest for table in costs],
+            scale_bits=scale_bits,
+        )
+
+    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
+        """Start with nothing chosen."""
+        return _Offered(self, [places.start(records) for places in self._of])
+
+
+class _Offered(GrowingChoice):
+    def __init__(self, objective: ResourceLocation, inner: list[GrowingChoice]) -> None:
+        super().__init__(objective)
+        self._of = objective
+        self._inner = inner
+
+    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([state.gains(elements) for state in self._inner], axis=1)
+
+    def _add(self, element: int, kind: int) -> int:
+        before = self._inner[kind].value
+        self._inner[kind].add(element)
+        return self._inner[kind].value - before
+
+    def _copy(self) -> GrowingChoice:
+        return _Offered(self._of, [state.copy() for state in self._inner])

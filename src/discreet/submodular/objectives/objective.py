@@ -1,0 +1,598 @@
+r"""What is maximized: a monotone (k-)submodular function that private records add up to.
+
+**Units.** Values are integers in units of :math:`2^{-b}`, b being `scale_bits`. Each record's contribution is rounded
+to such a multiple *before* contributions are added, so that the sum is as monotone and as (k-)submodular as the exact
+contributions are, and no rounding of a sum depends on who is in it.
+
+**Sensitivity.** One record contributes :math:`F_x \in [0, 1]`. Functions here clip each record's part to 1 instead of
+refusing it, since a refusal would tell something about that record; :math:`\min(F_x, 1)` of a monotone submodular
+function is monotone and submodular.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.outcome import PublicInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "MARGINAL_BITS",
+    "GrowingChoice",
+    "Objective",
+    "ObjectiveSpec",
+    "RecordArgument",
+    "kept_records",
+    "positions",
+    "positive",
+    "probabilities",
+]
+
+MARGINAL_BITS = 24
+"""Multilinear marginals are multiples of :math:`2^{-24}`: below 2^29 records their sums are exact in floats."""
+
+
+class GrowingChoice(ABC):
+    """A chosen set, or k disjoint ones, that grows; knows its value and the gain of every element.
+
+    The value, the gains, and how long they take to compute are private. Nothing of them may leave, except through a
+    mechanism.
+    """
+
+    def __init__(self, objective: Objective) -> None:
+        self._objective = objective
+        self._members: list[tuple[int, int]] = []
+        self._taken = np.zeros(objective.n_elements, dtype=np.bool_)
+        self._value = 0
+
+    @property
+    def value(self) -> int:
+        """F of what was chosen, in units of ``2^-scale_bits``. Private."""
+        return self._value
+
+    @property
+    def members(self) -> tuple[tuple[int, int], ...]:
+        """What was chosen, in order: pairs of an element and its kind."""
+        return tuple(self._members)
+
+    def gains(self, elements: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Give the marginal gain of each element with each kind.
+
+        Parameters
+        ----------
+        elements
+            Which elements; all by default.
+
+        Returns
+        -------
+        ndarray
+            ``(n, n_kinds)`` of ``int64``, in units of ``2^-scale_bits``. Elements that are already in gain 0.
+        """
+        n = self._objective.n_elements
+        asked = np.arange(n) if elements is None else positions(elements, n)
+        gains = self._gains(asked)
+        gains[self._taken[asked]] = 0
+        return gains
+
+    def gain(self, element: int, kind: int = 0) -> int:
+        """Give the marginal gain of one element with one kind."""
+        self._objective.check_pair(element, kind)
+        if self._taken[element]:
+            return 0
+        return int(self._gains(np.array([element]))[0, kind])
+
+    def add(self, element: int, kind: int = 0) -> None:
+        """Choose an element.
+
+        Raises
+        ------
+        InvalidProblemError
+            For an unknown element or kind, or one that is already in.
+        """
+        self._objective.check_pair(element, kind)
+        if self._taken[element]:
+            raise InvalidProblemError("element", "one that is not yet chosen", element)
+        self._value += self._add(int(element), int(kind))
+        self._taken[element] = True
+        self._members.append((int(element), int(kind)))
+
+    def copy(self) -> GrowingChoice:
+        """Make a state that grows on its own from here."""
+        other = self._copy()
+        other._objective = self._objective  # noqa: SLF001 - a copy fills in its own kind
+        other._members = list(self._members)  # noqa: SLF001 - as above
+        other._taken = self._taken.copy()  # noqa: SLF001 - as above
+        other._value = self._value  # noqa: SLF001 - as above
+        return other
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self._members)} chosen)"
+
+    @abstractmethod
+    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Compute gains ``(len(elements), n_kinds)``; what it says of elements already in is ignored."""
+
+    @abstractmethod
+    def _add(self, element: int, kind: int) -> int:
+        """Take an element in and return what it gained."""
+
+    @abstractmethod
+    def _copy(self) -> GrowingChoice:
+        """Copy what the subclass holds, without what this class holds."""
+
+
+@final
+@dataclass(frozen=True)
+class RecordArgument:
+    """An argument of an objective that holds records: its name and its shape are public, its values are not.
+
+    Parameters
+    ----------
+    name
+        The argument.
+    axes
+        What each of its dimensions counts: ``"record"``, ``"edge"``, ``"element"`` or ``"kind"``. Nothing for what has
+        no shape, such as a function.
+    types
+        Kinds of NumPy types that it may have, as in ``dtype.kind``; any where it is empty.
+    """
+
+    name: str
+    axes: tuple[str, ...] = ()
+    types: str = ""
+
+    def shape_of(self, value: object, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
+        """Give the shape of a value, where it can be seen without reading one, and refuse what does not fit.
+
+        Parameters
+        ----------
+        value
+            An array, an array on disk, or lists of lists, of which only lengths are looked at.
+        sizes
+            The public sizes: ``element`` and ``kind``.
+
+        Raises
+        ------
+        InvalidProblemError
+            For another number of dimensions, another type, or another public size. No length of a private axis is told.
+        """
+        if value is None:
+            raise InvalidProblemError(self.name, "the records", "None")
+        if not self.axes:
+            return None
+        dtype = getattr(value, "dtype", None)
+        kind = getattr(dtype, "kind", "")
+        if self.types and kind and kind not in self.types:
+            raise InvalidProblemError(self.name, "numbers", f"values of another type ({kind!r})")
+        shape = _lengths(value)
+        if shape is None and (isinstance(value, type) or not hasattr(value, "__array__")):
+            got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+            raise InvalidProblemError(self.name, "an array, or lists of numbers", got)
+        if shape is None or (0 in shape and len(shape) < len(self.axes)):
+            return None
+        wanted = " x ".join(f"{axis}s" for axis in self.axes)
+        if len(shape) != len(self.axes):
+            got = f"{len(shape)} dimension{'' if len(shape) == 1 else 's'}"
+            raise InvalidProblemError(self.name, f"a table of {wanted}", got)
+        for axis, length in zip(self.axes, shape, strict=True):
+            if axis in sizes and length != sizes[axis]:
+                expected = f"{sizes[axis]} {axis}s, as planned"
+                raise InvalidProblemError(self.name, expected, length)
+        return shape
+
+
+def _lengths(value: object) -> tuple[int, ...] | None:
+    """Lengths of nested lists along their first entries, or the shape of an array."""
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return shape
+    if not isinstance(value, list | tuple):
+        return None
+    inner = _lengths(value[0]) if value else ()
+    return (len(value), *(inner or ()))
+
+
+@final
+@dataclass(frozen=True)
+class ObjectiveSpec:
+    """The public facts of an objective, from which a choice is planned before any record is read.
+
+    Each class of objectives makes its own: ``FacilityLocation.spec()``, ``Coverage.spec()``. For a function of your own
+    that is at hand, :meth:`of` reads the facts from it.
+
+    Parameters
+    ----------
+    objective
+        The class.
+    n_kinds, scale_bits, sensitivity, decomposable, monotone
+        As the attributes of :class:`Objective`; all of them are public.
+    public
+        Public arguments of the class, by name.
+    private
+        The arguments that hold records.
+    optional
+        Further arguments about records that need not be given.
+    n_elements
+        The number of elements where the spec knows it; otherwise that of the plan.
+    takes_size
+        Whether the class is told the number of elements, which is the plan's.
+    edges
+        Columns of a frame of edges, for objectives that are read from one: that of the record and of the candidate.
+
+    Examples
+    --------
+    >>> from discreet.submodular import FacilityLocation
+    >>> spec = FacilityLocation.spec(scale_bits=7)
+    >>> spec.check([[0.5, 1.0]], 2)
+    >>> spec.open([[0.5, 1.0]], 2)
+    FacilityLocation(2 elements)
+    >>> spec.check([[0.5, 1.0]], 3)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: similarity: expected 3 elements, as planned, got 2
+    """
+
+    objective: type[Objective]
+    n_kinds: int
+    scale_bits: int
+    sensitivity: Fraction
+    decomposable: bool
+    monotone: bool
+    public: tuple[tuple[str, Any], ...] = ()
+    private: tuple[RecordArgument, ...] = ()
+    optional: tuple[str, ...] = ()
+    n_elements: int | None = None
+    takes_size: bool = False
+    edges: tuple[str, str] | None = None
+
+    @classmethod
+    def of(cls, objective: Objective) -> ObjectiveSpec:
+        """Read the public facts of an objective that is at hand; none of its records is looked at."""
+        return cls(
+            type(objective),
+            objective.n_kinds,
+            objective.scale_bits,
+            objective.sensitivity,
+            objective.decomposable,
+            objective.monotone,
+            n_elements=objective.n_elements,
+        )
+
+    def check(self, source: object, n_elements: int) -> None:
+        """Look at the names and the shape of a source, never at a value.
+
+        Parameters
+        ----------
+        source
+            An objective of the class; or the one argument that holds records; or all of them by name in a mapping; or a
+            frame of edges.
+        n_elements
+            Size of the public ground set.
+
+        Raises
+        ------
+        InvalidProblemError
+            For other facts, names or public sizes.
+        """
+        if source is None:
+            raise InvalidProblemError("source", self.wanted, "None")
+        if isinstance(source, Objective):
+            self._compare(source, n_elements)
+        else:
+            self.objective.check_source(self, source, n_elements)
+
+    def open(
+        self, source: object, n_elements: int, candidates: Sequence[Any] | None = None
+    ) -> Objective:
+        """Read the records of a source that :meth:`check` let pass.
+
+        Parameters
+        ----------
+        source, n_elements
+            As for :meth:`check`.
+        candidates
+            Names of the elements, for frames of edges.
+
+        Raises
+        ------
+        InvalidProblemError
+            For values that make no sense, and a source that breaks off. No value is told.
+        """
+        if isinstance(source, Objective):
+            return source
+        opened = self.objective.open_source(self, source, n_elements, candidates)
+        self._compare(opened, n_elements)
+        return opened
+
+    @property
+    def wanted(self) -> str:
+        """What a source is, in words."""
+        own = f"a {self.objective.__name__}"
+        if self.edges is not None:
+            return f"{own}, or a frame with the columns {' and '.join(self.edges)}"
+        names = ", ".join(argument.name for argument in self.private)
+        if len(self.private) == 1:
+            return f"{own}, or its {names}"
+        return f"{own}, or a mapping with {names}" if names else own
+
+    def arguments(self, source: object) -> dict[str, Any]:
+        """Give the private arguments by name, and refuse names that are missing or unknown."""
+        names = [argument.name for argument in self.private]
+        if not isinstance(source, Mapping):
+            if len(names) != 1 or isinstance(source, bytes):
+                raise InvalidProblemError("source", self.wanted, type(source).__name__)
+            return {names[0]: source}
+        given = [str(name) for name in source]
+        strange = [name for name in given if name not in {*names, *self.optional}]
+        missing = [name for name in names if name not in given]
+        if strange or missing:
+            raise InvalidProblemError(
+                "source", f"{self.wanted} ({', '.join(names)})", f"{', '.join(given) or 'no name'}"
+            )
+        return dict(source)
+
+    def _compare(self, objective: Objective, n_elements: int) -> None:
+        """Refuse an objective whose public facts are not those that were planned with."""
+        if objective.n_elements != n_elements:
+            expected = f"{n_elements} elements, as planned"
+            raise InvalidProblemError("objective", expected, f"{objective.n_elements} elements")
+        theirs = ObjectiveSpec.of(objective)
+        for name in ("n_kinds", "scale_bits", "sensitivity", "decomposable", "monotone"):
+            if getattr(self, name) != getattr(theirs, name):
+                expected = f"{name} = {getattr(self, name)}, as planned"
+                raise InvalidProblemError("objective", expected, getattr(theirs, name))
+        if theirs.objective is not self.objective and self.private:
+            raise InvalidProblemError("source", self.wanted, theirs.objective.__name__)
+
+    def assumed_public(self, n_elements: int) -> tuple[PublicInput, ...]:
+        """List what a release takes to be public: the ground set, the kinds and the unit."""
+        facts = f"{self.objective.__name__} {n_elements} {self.n_kinds} {self.scale_bits}"
+        digest = hashlib.sha256(f"discreet.submodular.ground/1 {facts}".encode()).hexdigest()
+        kinds = "" if self.n_kinds == 1 else f", {self.n_kinds} kinds"
+        return (PublicInput("ground set", digest, f"{n_elements} elements{kinds}"),)
+
+
+class Objective(ABC):
+    """A monotone, normalized (k-)submodular function of a public ground set and private records.
+
+    Attributes
+    ----------
+    n_elements
+        Size of the ground set, which is public.
+    n_kinds
+        k of a k-submodular function: each chosen element takes one of so many kinds. 1 for set functions.
+    n_records
+        Number of records. **Private** where neighbors add or remove a record.
+    scale_bits
+        b: values are in units of :math:`2^{-b}`.
+    decomposable
+        Whether F is a sum of functions, one for each record, with values in [0, 1].
+    monotone
+        Whether, for every record, gains are never negative along any order of choices, and add up to at most 1. The
+        accounting of sums over records rests on it; functions that are sums see to it themselves.
+    submodular
+        Whether F is known to be monotone and (k-)submodular: without that no bound on a gain outlives a choice.
+    """
+
+    n_elements: int
+    n_kinds: int = 1
+    n_records: int
+    scale_bits: int
+    decomposable: bool = True
+    monotone: bool = True
+    submodular: bool = True
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """How much adding or removing one record can change F(S), in units of 1."""
+        return Fraction(1)
+
+    @abstractmethod
+    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
+        """Start with nothing chosen.
+
+        Parameters
+        ----------
+        records
+            ``(n_records,)`` booleans: the records that count. All by default. It must stay secret where a subsample is
+            what makes the result private.
+
+        Returns
+        -------
+        GrowingChoice
+        """
+
+    def value(self, chosen: Iterable[int] | Iterable[tuple[int, int]]) -> int:
+        """Compute F of a set, or of k disjoint ones, in units of ``2^-scale_bits``. Private.
+
+        Parameters
+        ----------
+        chosen
+            Elements, or pairs of an element and its kind.
+        """
+        state = self.start()
+        for element, kind in self.pairs(chosen):
+            state.add(element, kind)
+        return state.value
+
+    def multilinear_marginals(
+        self, x: ArrayLike, records: ArrayLike | None = None
+    ) -> NDArray[np.float64] | None:
+        r"""Compute :math:`w_e = E[F(R + e)] - E[F(R)]`, R holding each element with its probability.
+
+        Parameters
+        ----------
+        x
+            ``(n_elements,)`` probabilities. Public.
+        records
+            ``(n_records,)`` booleans: the records that count. All by default.
+
+        Returns
+        -------
+        ndarray or None
+            ``(n_elements,)`` in units of 1 (of whole records), multiples of :math:`2^{-24}`: each record's part lies in
+            [0, 1] and was rounded down before parts were added, and their sum is exact. ``None`` where there is no
+            closed form; sample R with public coins instead.
+        """
+        del x, records
+        return None
+
+    def served(self) -> NDArray[Any] | None:
+        """Give the table behind a function that serves each record by its best chosen element. Private.
+
+        Returns
+        -------
+        ndarray or None
+            ``(n_elements, n_records)`` integers in units of ``2^-scale_bits``: F(S) is the sum over records of the
+            largest entry of S. ``None`` for other functions.
+        """
+        return None
+
+    @classmethod
+    def facts(
+        cls,
+        private: Sequence[RecordArgument],
+        public: Mapping[str, Any] | None = None,
+        *,
+        scale_bits: int | None = None,
+        n_kinds: int | None = None,
+        sensitivity: Fraction | None = None,
+        optional: tuple[str, ...] = (),
+        takes_size: bool = False,
+        edges: tuple[str, str] | None = None,
+    ) -> ObjectiveSpec:
+        """Make the spec of a class from what it states of itself; its ``spec`` calls this."""
+        return ObjectiveSpec(
+            cls,
+            cls.n_kinds if n_kinds is None else n_kinds,
+            cls.scale_bits if scale_bits is None else scale_bits,
+            Fraction(1) if sensitivity is None else sensitivity,
+            cls.decomposable,
+            cls.monotone,
+            tuple((public or {}).items()),
+            tuple(private),
+            optional,
+            takes_size=takes_size,
+            edges=edges,
+        )
+
+    @classmethod
+    def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
+        """Look at the names and shapes of the records that a spec asks for; see :meth:`ObjectiveSpec.check`."""
+        sizes = {"element": n_elements, "kind": spec.n_kinds}
+        arguments = spec.arguments(source)
+        lengths: dict[str, tuple[str, int]] = {}
+        for argument in spec.private:
+            shape = argument.shape_of(arguments[argument.name], sizes)
+            for axis, length in zip(argument.axes, shape or (), strict=False):
+                other, known = lengths.setdefault(axis, (argument.name, length))
+                if known != length:
+                    # Neither length may be shown: the number of records is private.
+                    expected = f"as many {axis}s as in {other}"
+                    raise InvalidProblemError(argument.name, expected, "another number")
+
+    @classmethod
+    def open_source(
+        cls,
+        spec: ObjectiveSpec,
+        source: object,
+        n_elements: int,
+        candidates: Sequence[Any] | None,
+    ) -> Objective:
+        """Read the records that a spec asks for; see :meth:`ObjectiveSpec.open`."""
+        del candidates
+        arguments = spec.arguments(source) | dict(spec.public)
+        if spec.takes_size:
+            arguments["n_elements"] = n_elements
+        make: Any = cls
+        try:
+            made: Objective = make(**arguments)
+        except (InvalidProblemError, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - a source is anybody's code, and its words may quote a record
+            expected = "records that can be read to their end"
+            raise InvalidProblemError("source", expected, type(error).__name__) from None
+        return made
+
+    def pairs(
+        self, chosen: Iterable[int] | Iterable[tuple[int, int]]
+    ) -> tuple[tuple[int, int], ...]:
+        """Read what is chosen as pairs of an element and its kind, none twice.
+
+        Raises
+        ------
+        InvalidProblemError
+            For an unknown element or kind, or an element that comes twice.
+        """
+        read = tuple(
+            (int(item[0]), int(item[1])) if isinstance(item, tuple) else (int(item), 0)
+            for item in chosen
+        )
+        for element, kind in read:
+            self.check_pair(element, kind)
+        if len({element for element, _ in read}) != len(read):
+            raise InvalidProblemError("chosen", "different elements", "one of them twice")
+        return read
+
+    def check_pair(self, element: int, kind: int) -> None:
+        """Refuse an unknown element or kind."""
+        if not 0 <= element < self.n_elements:
+            raise InvalidProblemError("element", f"0 to {self.n_elements - 1}", element)
+        if not 0 <= kind < self.n_kinds:
+            raise InvalidProblemError("kind", f"0 to {self.n_kinds - 1}", kind)
+
+    def __repr__(self) -> str:
+        kinds = "" if self.n_kinds == 1 else f", {self.n_kinds} kinds"
+        return f"{type(self).__name__}({self.n_elements} elements{kinds})"
+
+
+def positions(elements: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Read elements as an array of integers, each from 0 to n - 1."""
+    read = np.asarray(elements)
+    if not read.size:
+        return np.zeros(0, dtype=np.int64)
+    if read.ndim != 1 or not np.issubdtype(read.dtype, np.integer):
+        raise InvalidProblemError(
+            "elements", "a sequence of integers", f"{read.dtype} {read.shape}"
+        )
+    if read.min() < 0 or read.max() >= n:
+        outside = read[(read < 0) | (read >= n)][0]
+        raise InvalidProblemError("elements", f"0 to {n - 1}", int(outside))
+    return read.astype(np.int64)
+
+
+def kept_records(records: ArrayLike | None, n_records: int) -> NDArray[np.bool_] | None:
+    """Read which records count; ``None`` for all."""
+    if records is None:
+        return None
+    kept = np.asarray(records)
+    if kept.dtype != np.bool_ or kept.shape != (n_records,):
+        # Neither length may be shown: the number of records is private.
+        raise InvalidProblemError("records", "one boolean for each record", "something else")
+    return kept
+
+
+def probabilities(x: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Read a point of the unit cube."""
+    read = np.asarray(x, dtype=np.float64)
+    if read.shape != (n,) or not ((read >= 0) & (read <= 1)).all():
+        raise InvalidProblemError("x", f"{n} numbers from 0 to 1", f"shape {read.shape}")
+    return read
+
+
+def positive(value: object, field_name: str) -> int:
+    """Read a number of things, at least 1."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InvalidProblemError(field_name, "a positive integer", repr(value))
+    return value

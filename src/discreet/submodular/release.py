@@ -1,0 +1,545 @@
+"""Plan a private choice from public facts; release it: check names and shape, charge, and only then read the records.
+
+What has no guarantee runs through :func:`reproduce`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.outcome import Provenance, PublicInput, Release, Unproven
+from discreet.core.randomness import as_bits, is_private
+from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
+from discreet.submodular.problem import ChoiceFacts, Selection
+from discreet.submodular.stating import (
+    choose_method,
+    facts_of,
+    read_candidates,
+    read_method,
+    state_choice,
+)
+from discreet.submodular.verify import verify_selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.core.budget import Budget
+    from discreet.core.guarantee import DPGuarantee
+    from discreet.core.randomness.bits import UniformSource
+    from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.method import DrawPlan, Method
+
+__all__ = [
+    "ChoiceDiagnostics",
+    "Plan",
+    "diagnose",
+    "plan",
+    "release",
+    "reproduce",
+]
+
+
+def plan(
+    candidates: int | Sequence[Any],
+    matroid: Matroid,
+    guarantee: DPGuarantee,
+    *,
+    objective: ObjectiveSpec,
+    method: Method | str | None = None,
+) -> Plan:
+    """Plan a private choice from public inputs alone: the method, the law of each draw, and what it costs.
+
+    Parameters
+    ----------
+    candidates
+        The public ground set: names of the candidates, all different, or their number.
+    matroid
+        What may be chosen; public.
+    guarantee
+        What must hold: ``PureDP``, ``ApproxDP`` or ``ZeroConcentratedDP``, for ``add-remove-one`` or ``replace-one``.
+    objective
+        The public facts of what a set is worth, such as ``FacilityLocation.spec()``.
+    method
+        A method, such as ``Subsampled()``, or its name, such as ``"algorithm-3"``. ``None`` chooses.
+
+    Returns
+    -------
+    Plan
+        Frozen and picklable; it has seen no record.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the arguments make no sense together, or the method has no such guarantee.
+
+    Examples
+    --------
+    >>> from discreet import PureDP
+    >>> from discreet.submodular import FacilityLocation, UniformMatroid
+    >>> planned = plan(
+    ...     ("north", "east", "south"),
+    ...     UniformMatroid(3, 2),
+    ...     PureDP(1, "add-remove-one"),
+    ...     objective=FacilityLocation.spec(),
+    ... )
+    >>> planned
+    Plan(2 of 3 candidates, subsampled, 1-differentially private (neighbors: one record added or removed))
+    >>> team = planned.release([[1.0, 0.0, 0.2]] * 300 + [[0.0, 0.1, 1.0]] * 300)
+    >>> sorted(team.result.names)
+    ['north', 'south']
+    """
+    names = read_candidates(candidates)
+    size = candidates if isinstance(candidates, int) else len(names or ())
+    spec: Any = objective
+    if not isinstance(spec, ObjectiveSpec):
+        got = type(spec).__name__ if not isinstance(spec, type) else f"the class {spec.__name__}"
+        expected = "the public facts of an objective, such as FacilityLocation.spec()"
+        raise InvalidProblemError("objective", expected, got)
+    statement = facts_of(spec, size, matroid, guarantee)
+    chosen = read_method(method)
+    why = "The method was given."
+    if chosen is None:
+        chosen, why = choose_method(statement, matroid, guarantee)
+    draws = chosen.plan(statement, matroid, guarantee)
+    return Plan(names, matroid, guarantee, spec, chosen, why, draws, statement, method is None)
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """A private choice that is decided but for the records; :func:`plan` makes it.
+
+    Parameters
+    ----------
+    candidates
+        Names of the candidates; ``None`` where they are numbers from 0.
+    matroid, guarantee, objective
+        As in :func:`plan`.
+    method
+        The method.
+    why
+        Why this method, in a sentence; from public facts.
+    draws
+        The law and the number of the draws, and what the accountant proves for them.
+    statement
+        The public facts that the proof uses.
+    chosen_for_you
+        Whether the library chose the method.
+    """
+
+    candidates: tuple[Any, ...] | None
+    matroid: Matroid
+    guarantee: DPGuarantee
+    objective: ObjectiveSpec
+    method: Method
+    why: str
+    draws: DrawPlan
+    statement: ChoiceFacts
+    chosen_for_you: bool = True
+
+    @property
+    def assumed_public(self) -> tuple[PublicInput, ...]:
+        """What is taken to be public: the ground set, its names, and the matroid."""
+        ground = self.objective.assumed_public(self.statement.n_elements)
+        matroid = PublicInput("matroid", self.matroid.digest, repr(self.matroid))
+        if self.candidates is None:
+            return (*ground, matroid)
+        names = json.dumps([str(name) for name in self.candidates]).encode()
+        digest = hashlib.sha256(b"discreet.submodular.candidates/1 " + names).hexdigest()
+        return (
+            *ground,
+            PublicInput("candidates", digest, f"{len(self.candidates)} names"),
+            matroid,
+        )
+
+    def check(self, source: object) -> None:
+        """Look at the names and the shape of a source; no value is read, and nothing is charged.
+
+        Parameters
+        ----------
+        source
+            The records, as :meth:`release` takes them.
+
+        Raises
+        ------
+        InvalidProblemError
+            When the source has other public sizes, or lacks a column or an argument.
+        """
+        self.objective.check(source, self.statement.n_elements)
+
+    def release(
+        self,
+        source: object,
+        *,
+        budget: Budget | None = None,
+        dataset: str | None = None,
+        bits: UniformSource | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+        watch: Callable[[Objective], Objective] | None = None,
+    ) -> Release[Selection]:
+        """Check the source, charge the budget, and only then read the records and choose.
+
+        Each call is a release of its own: a plan that is released twice is charged twice.
+
+        Parameters
+        ----------
+        source
+            The records: an objective, what it is made of (see its ``spec``), or a frame of edges. Lazy sources are read
+            after the charge.
+        budget, dataset
+            A ledger, and the dataset to charge in it. What fails after the charge stays charged: the error says so in a
+            note, since a failure may depend on the records.
+        bits
+            Source of chance; the operating system's by default. With another one the release says that it was seeded.
+        on_progress
+            Called after each draw with its number and the number of draws, both public.
+        watch
+            **Private**, for the curator: given the objective once its records are read, returns the one to use, which
+            has to be the same function. :class:`~discreet.submodular.objectives.combine.CountedObjective` counts its
+            evaluations.
+
+        Returns
+        -------
+        Release
+            See :func:`release`.
+
+        Raises
+        ------
+        InvalidProblemError
+            Before the charge: when :meth:`check` refuses the source. After it: when values make no sense.
+        BudgetError
+            When the budget does not cover the guarantee.
+
+        Examples
+        --------
+        >>> from discreet import PureDP
+        >>> from discreet.core.budget import MemoryBudget
+        >>> from discreet.submodular import Coverage, UniformMatroid
+        >>> planned = plan(2, UniformMatroid(2, 1), PureDP(1, "add-remove-one"), objective=Coverage.spec())
+        >>> ledger = MemoryBudget({"trips": PureDP(2, "add-remove-one")})
+        >>> for _ in range(2):
+        ...     made = planned.release([[True, False]] * 90, budget=ledger, dataset="trips")
+        >>> ledger.account("trips").left
+        (Fraction(0, 1),)
+        """
+        self.check(source)
+        _charge(budget, dataset, self.guarantee)
+        try:
+            objective = self.objective.open(source, self.statement.n_elements, self.candidates)
+            watched = objective if watch is None else watch(objective)
+            selection = _choose(
+                watched,
+                self.matroid,
+                self.method,
+                self.draws,
+                statement=self.statement,
+                bits=bits,
+                on_progress=on_progress,
+            )
+            selection = replace(selection, matroid=self.matroid, candidates=self.candidates)
+            certificate = verify_selection(selection, self.matroid, self.guarantee)
+            certificate.raise_for_failure()
+        except BaseException as error:
+            if budget is not None:
+                error.add_note(f"Dataset {dataset!r} was charged before this, and stays charged.")
+            raise
+        provenance = _provenance(
+            self.objective,
+            self.method,
+            self.draws,
+            public=self.assumed_public,
+            bits=bits,
+            trace=(self.why,) if self.chosen_for_you else (),
+        )
+        return Release(selection, self.guarantee, certificate, provenance)
+
+    def with_guarantee(self, guarantee: DPGuarantee) -> Plan:
+        """Plan the same choice for another guarantee; a method that the library chose is chosen anew.
+
+        Examples
+        --------
+        >>> from discreet import PureDP
+        >>> from discreet.submodular import Coverage, UniformMatroid
+        >>> planned = plan(2, UniformMatroid(2, 1), PureDP(1, "add-remove-one"), objective=Coverage.spec())
+        >>> planned.with_guarantee(PureDP(2, "add-remove-one")).guarantee.epsilon
+        Fraction(2, 1)
+        """
+        return plan(
+            self.statement.n_elements if self.candidates is None else self.candidates,
+            self.matroid,
+            guarantee,
+            objective=self.objective,
+            method=None if self.chosen_for_you else self.method,
+        )
+
+    def diagnose(self, source: object, outcome: Release[Selection]) -> ChoiceDiagnostics:
+        """Compute the true value of a choice, for the curator. **Private**: no guarantee covers it.
+
+        Parameters
+        ----------
+        source
+            The records, as :meth:`release` took them.
+        outcome
+            What it gave.
+        """
+        self.check(source)
+        objective = self.objective.open(source, self.statement.n_elements, self.candidates)
+        return diagnose(objective, outcome.result)
+
+    def __str__(self) -> str:
+        lines = [
+            f"method          {self.method.name}: {self.why}",
+            f"guarantee       {self.guarantee}",
+            f"draws           {self.draws.draws}",
+            *(
+                f"accountant      {line.rule}: {_short(line.guarantee)}"
+                for line in self.draws.accounting
+            ),
+            *(
+                f"assumed public  {given.name}: {given.description}"
+                for given in self.assumed_public
+            ),
+            "each release is charged by itself",
+        ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        size = f"{self.statement.rank} of {self.statement.n_elements} candidates"
+        return f"Plan({size}, {self.method.name}, {_short(self.guarantee)})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<li>{escape(line)}</li>" for line in str(self).split("\n"))
+        return f"<p><b>{escape(str(self.guarantee))}</b></p><ul>{rows}</ul>"
+
+
+def _short(guarantee: DPGuarantee) -> str:
+    """The claim without what it means."""
+    return str(guarantee).partition("):")[0] + ")"
+
+
+def release(
+    objective: Objective,
+    matroid: Matroid,
+    guarantee: DPGuarantee,
+    *,
+    method: Method | str | None = None,
+    bits: UniformSource | None = None,
+    budget: Budget | None = None,
+    dataset: str | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Release[Selection]:
+    r"""Choose a base of a matroid that is worth much to private records, differentially privately.
+
+    .. math:: \max_{S \in \mathcal I} F(S), \qquad F(S) = \sum_x F_x(S) \text{ or any function of the records.}
+
+    Parameters
+    ----------
+    objective
+        What a set, or k disjoint ones, is worth. Its ground set is public; its records are private.
+    matroid
+        What may be chosen; public.
+    guarantee
+        What must hold: ``PureDP``, ``ApproxDP`` or ``ZeroConcentratedDP``, for ``add-remove-one`` or ``replace-one``.
+    method
+        A method, such as ``Subsampled()``, or its name. ``None`` chooses from public facts, never from the number of
+        records, and says why in the provenance.
+    bits
+        Source of chance; the operating system's by default. With another one the release says that it was seeded.
+    budget, dataset
+        A ledger, and the dataset to charge in it; charged before the records are read, and once for each call.
+    on_progress
+        Called after each draw with its number and the number of draws, both public. When it is called depends on the
+        records.
+
+    Returns
+    -------
+    Release
+        Its result is a :class:`~discreet.submodular.problem.Selection`: the chosen pairs and the accountant's lines.
+        Values and numbers of evaluations are not in it; see :func:`diagnose`.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the arguments make no sense together, or the method has no such guarantee.
+    BudgetError
+        When the budget does not cover the guarantee.
+
+    Guarantee
+    ---------
+    `guarantee`, by the first of the accountant's lines. Every draw is made with integers. How long the call takes
+    depends on the records.
+
+    References
+    ----------
+    [RY20]_
+
+    Examples
+    --------
+    >>> from discreet import PureDP
+    >>> from discreet.submodular import Coverage, UniformMatroid
+    >>> reach = Coverage([[True, False, False]] * 500 + [[False, True, False]] * 400)
+    >>> made = release(reach, UniformMatroid(3, 2), PureDP(1, "add-remove-one"))
+    >>> sorted(made.result.elements), made.certificate.passed, made.provenance.method
+    ([0, 1], True, 'subsampled')
+    """
+    stated: Any = objective
+    if not isinstance(stated, Objective):
+        raise InvalidProblemError("objective", "an Objective", type(stated).__name__)
+    planned = plan(
+        objective.n_elements,
+        matroid,
+        guarantee,
+        objective=ObjectiveSpec.of(objective),
+        method=method,
+    )
+    return planned.release(
+        objective, budget=budget, dataset=dataset, bits=bits, on_progress=on_progress
+    )
+
+
+def reproduce(
+    objective: Objective,
+    matroid: Matroid,
+    method: Any,  # noqa: ANN401 - a method with a reason, of which there are several kinds
+    *,
+    bits: UniformSource | None = None,
+) -> Unproven[Selection]:
+    """Run a method that has no valid guarantee: as published, or without any noise.
+
+    Parameters
+    ----------
+    objective, matroid
+        As in :func:`release`.
+    method
+        A method that says what is wrong with it, such as ``Algorithm2()`` or ``Greedy()``.
+    bits
+        Source of chance.
+
+    Returns
+    -------
+    Unproven
+        The chosen set, and why it must not be published as private.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a method that has a guarantee; that is :func:`release`'s.
+
+    Examples
+    --------
+    >>> from discreet.submodular import Coverage, UniformMatroid
+    >>> from discreet.submodular.methods.baselines import Greedy
+    >>> reach = Coverage([[True, False]] * 3 + [[False, True]] * 5)
+    >>> made = reproduce(reach, UniformMatroid(2, 1), Greedy())
+    >>> made.result.elements, made.guarantee
+    ((1,), None)
+    """
+    ask = getattr(method, "unproven", None)
+    reason = ask(matroid) if callable(ask) else None
+    if reason is None:
+        raise InvalidProblemError(
+            "method", "one without a guarantee; release runs the others", _name(method)
+        )
+    statement = state_choice(objective, matroid, None)
+    draws = method.literal_plan(statement, matroid)
+    selection = _choose(objective, matroid, method, draws, statement=statement, bits=bits)
+    spec = ObjectiveSpec.of(objective)
+    public = (
+        *spec.assumed_public(objective.n_elements),
+        PublicInput("matroid", matroid.digest, repr(matroid)),
+    )
+    provenance = _provenance(spec, method, draws, public=public, bits=bits)
+    return Unproven(replace(selection, matroid=matroid), reason, provenance)
+
+
+@final
+@dataclass(frozen=True)
+class ChoiceDiagnostics:
+    """What the curator may look at and must not publish: true values.
+
+    Parameters
+    ----------
+    value
+        F of the chosen set, in units of 1.
+    elements
+        How many elements were chosen.
+    """
+
+    value: Fraction
+    elements: int
+
+
+def diagnose(objective: Objective, selection: Selection) -> ChoiceDiagnostics:
+    """Compute the true value of a choice. **Private**: no guarantee covers it.
+
+    Examples
+    --------
+    >>> from discreet import PureDP
+    >>> from discreet.submodular import Coverage, UniformMatroid
+    >>> reach = Coverage([[True, False]] * 3 + [[False, True]] * 5)
+    >>> made = release(reach, UniformMatroid(2, 2), PureDP(1, "add-remove-one"))
+    >>> diagnose(reach, made.result).value
+    Fraction(8, 1)
+    """
+    value = objective.value(selection.chosen)
+    return ChoiceDiagnostics(Fraction(value, 1 << objective.scale_bits), len(selection.chosen))
+
+
+def _charge(budget: Budget | None, dataset: str | None, guarantee: DPGuarantee) -> None:
+    if budget is None:
+        if dataset is not None:
+            raise InvalidProblemError("dataset", "a budget with it", repr(dataset))
+        return
+    if dataset is None:
+        raise InvalidProblemError("dataset", "the name of the dataset to charge", "none")
+    budget.reserve(dataset, guarantee)
+
+
+def _choose(
+    objective: Objective,
+    matroid: Matroid,
+    method: Method,
+    draws: DrawPlan,
+    *,
+    statement: ChoiceFacts,
+    bits: UniformSource | None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Selection:
+    def on_draw(number: int) -> None:
+        if on_progress is not None:
+            on_progress(number, draws.draws)
+
+    chosen = method.choose(objective, matroid, draws, as_bits(bits), on_draw)
+    return Selection(
+        chosen, statement, draws.coefficient, draws.per_draw, draws.mechanism, draws.accounting
+    )
+
+
+def _provenance(
+    spec: ObjectiveSpec,
+    method: Method,
+    draws: DrawPlan,
+    *,
+    public: tuple[PublicInput, ...],
+    bits: UniformSource | None,
+    trace: tuple[str, ...] = (),
+) -> Provenance:
+    parameters = {
+        **draws.parameters,
+        "coefficient": None if draws.coefficient is None else str(draws.coefficient),
+        "draws": draws.draws,
+        "scale_bits": spec.scale_bits,
+        "sensitivity": str(spec.sensitivity),
+        "decomposable": spec.decomposable,
+    }
+    return Provenance(method.name, parameters, public, trace, seeded=not is_private(bits))
+
+
+def _name(method: object) -> str:
+    return str(getattr(method, "name", type(method).__name__))

@@ -1,0 +1,166 @@
+"""Read what a plan is given: the candidates, the public facts, and the method, which may be chosen here."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
+from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.submodular.matroids.base import Matroid
+from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
+from discreet.submodular.methods.algorithm_3 import Algorithm3
+from discreet.submodular.methods.subsampled import Subsampled
+from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
+from discreet.submodular.problem import ChoiceFacts
+
+if TYPE_CHECKING:
+    from discreet.core.guarantee import DPGuarantee
+    from discreet.submodular.method import Method
+
+__all__ = ["choose_method", "facts_of", "read_candidates", "read_method", "state_choice"]
+
+
+def read_candidates(candidates: object) -> tuple[Any, ...] | None:
+    """Read the names of candidates; ``None`` where only their number is given."""
+    expected = "names of the candidates in a list or tuple, or their number"
+    if isinstance(candidates, int) and not isinstance(candidates, bool):
+        if candidates < 1:
+            raise InvalidProblemError("candidates", "at least 1", candidates)
+        return None
+    if isinstance(candidates, str | bytes):
+        raise InvalidProblemError("candidates", expected, f"the text {candidates!r}")
+    if not isinstance(candidates, Iterable) or isinstance(candidates, Mapping):
+        raise InvalidProblemError("candidates", expected, type(candidates).__name__)
+    names = tuple(name.item() if isinstance(name, np.generic) else name for name in candidates)
+    odd = [name for name in names if not isinstance(name, str | int) or isinstance(name, bool)]
+    if odd or not names:
+        got = f"a {type(odd[0]).__name__} among them" if odd else "no candidate"
+        raise InvalidProblemError("candidates", expected, got)
+    seen: set[str] = set()
+    for name in names:
+        if str(name) in seen:
+            raise InvalidProblemError("candidates", "different names", f"{name!r} twice")
+        seen.add(str(name))
+    return names
+
+
+def state_choice(
+    objective: Objective, matroid: Matroid, guarantee: DPGuarantee | None
+) -> ChoiceFacts:
+    """State what is public, and refuse what does not fit together."""
+    stated: Any = objective
+    if not isinstance(stated, Objective):
+        raise InvalidProblemError("objective", "an Objective", type(stated).__name__)
+    return facts_of(ObjectiveSpec.of(objective), objective.n_elements, matroid, guarantee)
+
+
+def facts_of(
+    spec: ObjectiveSpec, n_elements: int, matroid: Matroid, guarantee: DPGuarantee | None
+) -> ChoiceFacts:
+    """State the same for an objective that is not at hand."""
+    allowed: Any = matroid
+    if not isinstance(allowed, Matroid):
+        raise InvalidProblemError("matroid", "a Matroid", _typed(allowed))
+    claim: Any = guarantee
+    if claim is not None and not isinstance(claim, PureDP | ApproxDP | ZeroConcentratedDP):
+        raise InvalidProblemError(
+            "guarantee", "PureDP, ApproxDP or ZeroConcentratedDP", _typed(claim)
+        )
+    if matroid.n_elements != n_elements:
+        raise InvalidProblemError(
+            "matroid", f"{n_elements} elements", f"{matroid.n_elements} elements"
+        )
+    if matroid.rank < 1:
+        raise InvalidProblemError("matroid", "a rank of at least 1", matroid.rank)
+    neighbors = "add-remove-one" if guarantee is None else guarantee.neighbors
+    return ChoiceFacts(
+        n_elements,
+        spec.n_kinds,
+        matroid.rank,
+        # Gains of a sum of functions that are not monotone may rise and fall: only the wider bound holds for them.
+        spec.decomposable and spec.monotone,
+        spec.sensitivity,
+        neighbors,
+    )
+
+
+def _typed(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+
+
+def read_method(method: Method | str | None) -> Method | None:
+    """Read a method that has a guarantee: an instance, or a registered name.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a class, an unknown name, a method without a guarantee, or something else.
+
+    Examples
+    --------
+    >>> read_method("algorithm_3")
+    Algorithm3(lazy=True)
+    >>> read_method("algoritm-3")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: method: expected ... (nearest: algorithm-3), got 'algoritm-3'
+    """
+    if method is None:
+        return None
+    given: Any = method
+    known = f"one of {', '.join(METHODS)}, or an instance such as Algorithm3()"
+    if isinstance(given, str):
+        name = given.replace("_", "-")
+        if name in METHODS:
+            module, _, kind = METHODS[name].partition(":")
+            made: Method = getattr(importlib.import_module(module), kind)()
+            return made
+        if name in WITHOUT_GUARANTEE:
+            expected = f"{known}; reproduce runs what has no guarantee"
+            raise InvalidProblemError("method", expected, repr(given))
+        near = get_close_matches(name, METHODS, n=1)
+        raise InvalidProblemError(
+            "method", f"{known} (nearest: {near[0]})" if near else known, repr(given)
+        )
+    if isinstance(given, type):
+        raise InvalidProblemError(
+            "method", known, f"the class {given.__name__}; write {given.__name__}()"
+        )
+    if not all(callable(getattr(given, verb, None)) for verb in ("plan", "choose")):
+        if callable(getattr(given, "unproven", None)):
+            expected = f"{known}; reproduce runs what has no guarantee"
+            raise InvalidProblemError(
+                "method", expected, str(getattr(given, "name", type(given).__name__))
+            )
+        raise InvalidProblemError("method", known, type(given).__name__)
+    whole: Method = given
+    return whole
+
+
+def choose_method(
+    statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee
+) -> tuple[Method, str]:
+    """Choose between greedy on all records and on a secret subsample, from public facts alone.
+
+    The share of records that is kept, times the coefficient of a draw, is the signal of one record. The number of
+    records would say more; it is private.
+    """
+    greedy = Algorithm3()
+    if not statement.decomposable:
+        return greedy, "The function is not a sum over records: greedy draws on all of them."
+    direct = greedy.plan(statement, matroid, guarantee).coefficient or Fraction(0)
+    sampled = Subsampled()
+    draws = sampled.plan(statement, matroid, guarantee)
+    kept = to_fraction(draws.parameters["epsilon_of_subsample"], "epsilon_of_subsample")
+    signal = -math.expm1(-float(kept)) * float(draws.coefficient or 0)
+    facts = f"{signal:.3g} a record on a secret subsample, {float(direct):.3g} on all records"
+    if signal > float(direct):
+        return sampled, f"Signal of a draw: {facts}; the subsample's does not shrink with the rank."
+    return greedy, f"Signal of a draw: {facts}."

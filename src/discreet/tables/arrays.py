@@ -1,0 +1,185 @@
+"""Arrays of numbers from files: ``.npy`` with plain values alone, matrices in CSV, and embeddings with their words.
+
+Of a ``.npy`` file that is none, a message says only that: what NumPy says quotes the header.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tokenize import TokenError
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.spaces.lengths import DENSE_LIMIT
+from discreet.tables.dialect import cells_of_text, text_in
+from discreet.tables.parsing import CellError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["open_array", "read_embeddings", "read_matrix"]
+
+_DAMAGED = (
+    ArithmeticError,
+    EOFError,
+    MemoryError,
+    RecursionError,
+    SyntaxError,
+    TokenError,
+    TypeError,
+    ValueError,
+)
+"""What NumPy raises for a header that is none, or for fewer bytes than it announces."""
+
+_MAGIC = b"\x93NUMPY"
+
+
+def open_array(path: str, argument: str) -> NDArray[Any]:
+    """Map a ``.npy`` file into memory, whose entries are then read where they are used.
+
+    Parameters
+    ----------
+    path
+        The file.
+    argument
+        The argument that named it.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be read, is none, is cut off, holds objects, or is an archive of arrays.
+    """
+    expected = "a .npy file of numbers, as numpy.save writes it"
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(len(_MAGIC))
+        if start == _MAGIC:
+            mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+            return mapped
+    except OSError as error:
+        got = f"{path}: {error.strerror or 'it cannot be opened'}"
+        raise InvalidProblemError(argument, expected, got) from None
+    except _DAMAGED:
+        # What NumPy says quotes the header.
+        raise InvalidProblemError(
+            argument, expected, f"{path}, which is damaged or holds objects"
+        ) from None
+    what = ", which is an archive" if start.startswith(b"PK") else ", which is none"
+    raise InvalidProblemError(argument, expected, f"{path}{what}")
+
+
+def read_embeddings(path: str, argument: str) -> tuple[NDArray[np.float64], list[str] | None]:
+    r"""Read points of any dimension, and their words where the file has them.
+
+    Parameters
+    ----------
+    path
+        ``.npy``: an array, words by dimensions. ``.csv``: numbers, each row with the word before them or each without;
+        a first row without numbers is a header. Commas, semicolons, tabs or bars separate.
+    argument
+        The argument that named it.
+
+    Returns
+    -------
+    tuple
+        Points, and words or ``None``.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be read, or a row that is not like the others.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "words.csv"
+    ...     _ = file.write_text("cat,0.5,1\ndog,0.5,0.75\n")
+    ...     points, words = read_embeddings(str(file), "--embeddings")
+    >>> points.tolist(), words
+    ([[0.5, 1.0], [0.5, 0.75]], ['cat', 'dog'])
+    """
+    kind = Path(path).suffix.lower()
+    if kind not in {".npy", ".csv"}:
+        raise InvalidProblemError(argument, "a file that ends in .npy or .csv", repr(path))
+    if kind == ".npy":
+        return _plain(open_array(path, argument), argument), None
+    return _named(_cells(path, argument), argument)
+
+
+def _plain(table: NDArray[Any], argument: str) -> NDArray[np.float64]:
+    if table.ndim != 2 or table.dtype.kind not in "iuf":
+        got = f"{table.dtype} of shape {table.shape}"
+        raise InvalidProblemError(argument, "a table of numbers", got)
+    if len(table) > DENSE_LIMIT:
+        raise InvalidProblemError(
+            argument, f"at most {DENSE_LIMIT:,} secrets", f"{len(table):,}, a row each"
+        )
+    return table.astype(np.float64)
+
+
+def _named(rows: list[list[str]], argument: str) -> tuple[NDArray[np.float64], list[str] | None]:
+    if rows and not any(_is_number(cell) for cell in rows[0]):
+        rows = rows[1:]
+    if not rows:
+        raise InvalidProblemError(argument, "one row for each word", "none")
+    # A word may look like a number; then all the others decide.
+    named = not all(_is_number(row[0]) for row in rows)
+    width = len(rows[0])
+    points = np.empty((len(rows), width - named))
+    for place, row in enumerate(rows):
+        if len(row) != width or not all(_is_number(cell) for cell in row[named:]):
+            where = ", after the word" if named else ""
+            expected = f"{width - named} numbers in each row{where}"
+            raise InvalidProblemError(argument, expected, f"others in row {place + 1}")
+        points[place] = [float(cell) for cell in row[named:]]
+    return points, [row[0] for row in rows] if named else None
+
+
+def read_matrix(path: str, argument: str) -> NDArray[Any]:
+    r"""Read a matrix from a ``.npy`` file or a CSV file without a line of names.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be read, or rows that are not numbers of one count.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "loss.csv"
+    ...     _ = file.write_text("0,1\n1,0\n")
+    ...     read_matrix(str(file), "--loss")
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    if Path(path).suffix.lower() == ".npy":
+        return open_array(path, argument)
+    rows = _cells(path, argument)
+    if not rows:
+        raise InvalidProblemError(argument, "a matrix of numbers", f"{path}, which is empty")
+    for place, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]) or not all(map(_is_number, row)):
+            expected = f"a matrix of numbers, {len(rows[0])} in each row"
+            raise InvalidProblemError(argument, expected, f"others in row {place} of {path}")
+    return np.array([[float(cell) for cell in row] for row in rows], dtype=np.float64)
+
+
+def _cells(path: str, argument: str) -> list[list[str]]:
+    try:
+        return cells_of_text(text_in(path, argument))
+    except CellError:
+        raise InvalidProblemError(
+            argument, "a table of numbers", f"{path}, which is none"
+        ) from None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

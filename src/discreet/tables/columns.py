@@ -1,0 +1,214 @@
+"""Columns: how messages call them, which hold numbers, names or free text, and their numbers.
+
+Messages call a column by what was typed, or by its place.
+
+A file whose line of names is missing has cells of a person there. So a name that nobody typed is printed by the
+curator's commands alone, and only where ``--show-columns`` asks for it, or as the nearest to one that was typed.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = [
+    "columns_at",
+    "columns_of",
+    "holds_numbers",
+    "is_prose",
+    "labels_of",
+    "no_column",
+    "numbers_of",
+    "refuse_unnamed",
+]
+
+_NUMBER = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
+_CODE = r"^\s*[+-]?0\d"
+"""A zero in front makes it a code such as a postal one, which is no number."""
+
+_SENTENCES = 20_000
+"""Rows by which free text is recognized."""
+
+_COMPARED = 10_000
+"""Names that are compared with what was typed, at most."""
+
+_NEAR = 0.6
+"""Likeness from which on one name may be a slip for another."""
+
+_LISTED = 5
+
+
+def no_column(
+    option: str, name: str, columns: Sequence[str], *, show: bool | None = None
+) -> InvalidProblemError:
+    """Say that a table has no column of a name, and what may be the cause.
+
+    Parameters
+    ----------
+    option
+        What named it.
+    name
+        What was typed.
+    columns
+        The names that there are. Of these the nearest to `name` is told, if one is near.
+    show
+        Whether all are told; ``None`` where the command has no ``--show-columns``.
+
+    Examples
+    --------
+    >>> str(no_column("--quasi", "aeg", ["age", "sex"]))
+    "--quasi: expected columns of the table, whose first line holds their names, got 'aeg'; is 'age' meant?"
+    >>> print(no_column("--quasi", "zip", ["age", "sex"], show=True).got)
+    'zip'; the table has 'age', 'sex'
+    """
+    expected = "columns of the table, whose first line holds their names"
+    if len(columns) == 1:
+        expected = "columns of the table; only one was found, so separate its cells by commas"
+    got = repr(name)
+    if show:
+        return InvalidProblemError(
+            option, expected, f"{got}; the table has {', '.join(map(repr, columns))}"
+        )
+    near = get_close_matches(name, islice(columns, _COMPARED), 1, _NEAR)
+    if near:
+        got += f"; is {near[0]!r} meant?"
+    if show is not None:
+        expected += " (--show-columns lists them)"
+    return InvalidProblemError(option, expected, got)
+
+
+def columns_at(names: Iterable[str], columns: Sequence[str], *, show: bool = False) -> str:
+    """Call columns by their places, counted from 1, or by their names where these may be shown.
+
+    Examples
+    --------
+    >>> columns_at(["zip"], ["age", "sex", "zip"]), columns_at(["age", "zip"], ["age", "sex", "zip"])
+    ('column 3', 'columns 1, 3')
+    >>> columns_at(["zip"], ["age", "sex", "zip"], show=True)
+    'zip'
+    """
+    chosen = set(names)
+    places = [place for place, name in enumerate(columns, start=1) if name in chosen]
+    if show:
+        return ", ".join(columns[place - 1] for place in places)
+    listed = ", ".join(map(str, places[:_LISTED]))
+    more = " and more" if len(places) > _LISTED else ""
+    return f"column{'' if len(places) == 1 else 's'} {listed}{more}"
+
+
+def is_prose(cells: pl.Series) -> bool:
+    """Say whether most cells have three words or more and most values come once.
+
+    Parameters
+    ----------
+    cells
+        Text; missing and empty cells do not count.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> is_prose(pl.Series([f"came in at {hour} with a cough" for hour in range(9)]))
+    True
+    >>> is_prose(pl.Series(["New York City", "Salt Lake City"] * 9))
+    False
+    """
+    full = cells.head(_SENTENCES).drop_nulls().str.strip_chars()
+    full = full.filter(full != "")
+    if full.n_unique() < max(4, len(full) // 2):
+        return False
+    return bool((full.str.count_matches(r"\s+") >= 2).sum() > len(full) / 2)
+
+
+def holds_numbers(column: pl.Series) -> bool:
+    """Say whether a column holds numbers: by its type, or as text of which each cell that is not empty is one.
+
+    Text with a zero in front, such as a postal code, is no number.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> holds_numbers(pl.Series(["30", "4e1", ""])), holds_numbers(pl.Series(["00100", "1"]))
+    (True, False)
+    """
+    import polars as pl
+
+    if column.dtype != pl.String:
+        return column.dtype.is_numeric()
+    cells = column.drop_nulls()
+    cells = cells.filter(cells.str.strip_chars() != "")
+    if not len(cells):
+        return False
+    return bool(cells.str.contains(_NUMBER).all() and not cells.str.contains(_CODE).any())
+
+
+def columns_of(table: pl.DataFrame, names: Sequence[str], argument: str) -> NDArray[np.float64]:
+    """Take columns of finite numbers, ``(rows, columns)``."""
+    return np.stack([numbers_of(table, name, argument) for name in names], axis=1)
+
+
+def numbers_of(table: pl.DataFrame, name: str, argument: str) -> NDArray[np.float64]:
+    """Take one column of finite numbers; the file is public, so the row may be named."""
+    if name not in table.columns:
+        known = ", ".join(table.columns)
+        raise InvalidProblemError(argument, f"a column of the table ({known})", repr(name))
+    series = table[name]
+    if not series.dtype.is_numeric():
+        raise InvalidProblemError(argument, f"numbers in column {name}", str(series.dtype))
+    values = np.array(series.cast(float).fill_null(float("nan")).to_list(), dtype=np.float64)
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if wrong.size:
+        row = int(wrong[0])
+        shown = series[row]
+        got = f"{'nothing' if shown is None else shown} in row {row + 1}"
+        raise InvalidProblemError(argument, f"finite numbers in column {name}", got)
+    return values
+
+
+def labels_of(table: pl.DataFrame, name: str, argument: str) -> list[str]:
+    """Take a column of names as text, one in each row.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a column of another type, or a row without a name.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> labels_of(pl.DataFrame({"candidate": [1, 2]}), "candidate", "--candidates")
+    ['1', '2']
+    """
+    import polars as pl
+
+    column = table[name]
+    refuse_unnamed(column.dtype, name, argument)
+    if column.null_count():
+        raise InvalidProblemError(argument, f"a name in each row of column {name}", "none in one")
+    return [str(value) for value in column.cast(pl.String).to_list()]
+
+
+def refuse_unnamed(kind: pl.DataType, name: str, argument: str) -> None:
+    """Refuse a column whose cells are no names: lists, records, bytes, times.
+
+    Raises
+    ------
+    InvalidProblemError
+        With the name of its type, without its fields and its zone of time, which would be cells of the file.
+    """
+    import polars as pl
+
+    if not (kind.is_numeric() or kind in (pl.String, pl.Categorical, pl.Enum, pl.Boolean)):
+        # Its fields or its zone of time would be cells of the file.
+        got = f"one of {kind.base_type().__name__}"
+        raise InvalidProblemError(argument, f"text or numbers in column {name}", got)

@@ -1,0 +1,384 @@
+"""What a file is that should hold a table: its kind, encoding and separator, and what is wrong with it.
+
+Messages name the file, columns by position and lines by number; never a cell, nor the first line, which in a file
+without names is a row.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import mmap
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.core.errors import InvalidProblemError
+from discreet.tables.parsing import CellError, cells_of_lines, scan
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+
+__all__ = [
+    "MARKS",
+    "SUFFIXES",
+    "UTF16",
+    "cells_of_text",
+    "first_ragged",
+    "foreign",
+    "look",
+    "mark_of",
+    "names_in",
+    "refuse_rows",
+    "repeated",
+    "text_in",
+    "why_unreadable",
+]
+
+MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+"""What may stand between cells."""
+
+SUFFIXES = (".csv", ".tsv", ".parquet")
+
+_SAVE = "save it as “CSV UTF-8”, or run `iconv -f {} -t UTF-8 FILE > NEW.csv`"
+"""What to do about an encoding."""
+
+_HEAD = 1 << 20
+"""Bytes in which the first line must end."""
+
+_PIECE = 1 << 20
+
+_FORMATS = {
+    b"PAR1": "a Parquet file; let its name end in .parquet",
+    b"PK\x03\x04": "a spreadsheet or an archive; save the sheet as “CSV UTF-8”",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet; save the sheet as “CSV UTF-8”",
+    b"\x1f\x8b": "a compressed file; unpack it first",
+    b"%PDF": "a PDF document; take the table out of it first",
+}
+"""How files begin that are no text."""
+
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How text in UTF-16 begins."""
+
+
+def look(
+    path: str, argument: str, suffixes: Sequence[str] = SUFFIXES, *, whole: bool = True
+) -> str:
+    """See whether a file may hold a table, by its name, its first line and its bytes; give what separates its cells.
+
+    Parameters
+    ----------
+    path
+        The file. It is read and never changed.
+    argument
+        The argument that named it.
+    suffixes
+        How its name may end.
+    whole
+        Whether all of it is searched for zero bytes, or its first mebibyte alone.
+
+    Returns
+    -------
+    str
+        One of :data:`MARKS`; empty for a Parquet file.
+
+    Raises
+    ------
+    InvalidProblemError
+        For no file, one of another kind, an empty one, one in another encoding, or names that come twice.
+    """
+    where = Path(path)
+    kind = where.suffix.lower()
+    if kind not in suffixes:
+        expected = (
+            f"a file that ends in {', '.join(suffixes)}; save a spreadsheet as “CSV UTF-8” first"
+        )
+        raise InvalidProblemError(argument, expected, repr(path))
+    if where.is_dir():
+        raise InvalidProblemError(argument, "a file that is there", f"{path}, which is a folder")
+    try:
+        with where.open("rb") as file:
+            head = file.read(_HEAD)
+    except FileNotFoundError:
+        raise InvalidProblemError(argument, "a file that is there", repr(path)) from None
+    except OSError as error:
+        got = f"{path}: {error.strerror or 'it cannot be opened'}"
+        raise InvalidProblemError(argument, "a file that can be read", got) from None
+    if kind == ".parquet":
+        _check_parquet(head, path, argument)
+        return ""
+    _check_text(head, where, argument, whole=whole)
+    return _check_names(head, path, argument)
+
+
+def _check_parquet(head: bytes, path: str, argument: str) -> None:
+    if not head:
+        raise InvalidProblemError(argument, "a table with rows", f"{path}, which is empty")
+    if not head.startswith(b"PAR1"):
+        expected = "a Parquet file, as its name says; let the name of text end in .csv"
+        raise InvalidProblemError(argument, expected, f"{path}, which is none")
+
+
+def foreign(head: bytes) -> str:
+    """Say what a file is that is no text, and what to do, by its first bytes; nothing for text.
+
+    Examples
+    --------
+    >>> foreign(b"%PDF-1.7"), foreign(b"age,sex")
+    ('a PDF document; take the table out of it first', '')
+    """
+    return next((what for start, what in _FORMATS.items() if head.startswith(start)), "")
+
+
+def _check_text(head: bytes, where: Path, argument: str, *, whole: bool) -> None:
+    what = foreign(head)
+    if what:
+        raise InvalidProblemError(argument, "a CSV file, as its name says", f"{where}, {what}")
+    if head.startswith(UTF16):
+        expected = f"text in UTF-8: {_SAVE.format('UTF-16')}"
+        raise InvalidProblemError(argument, expected, f"{where} in UTF-16")
+    if not head.removeprefix(codecs.BOM_UTF8).strip():
+        expected = "a table: a line of names, and rows below it"
+        raise InvalidProblemError(argument, expected, f"{where}, which is empty")
+    zero = b"\0" in head
+    if whole and not zero:
+        with where.open("rb") as file, closing(_mapped(file.fileno())) as data:
+            zero = data.find(b"\0") >= 0
+    if zero:
+        expected = f"text in UTF-8; if it is text in UTF-16, {_SAVE.format('UTF-16LE')}"
+        raise InvalidProblemError(argument, expected, f"{where}, which holds zero bytes")
+
+
+def _mapped(descriptor: int) -> mmap.mmap:
+    return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+
+
+def _check_names(head: bytes, path: str, argument: str) -> str:
+    """Read the first line; its names must be different, and rows must follow a line feed."""
+    first = head.partition(b"\n")[0]
+    if b"\n" not in head and b"\r" in head.strip():
+        expected = "lines that end in a line feed; open it in an editor and save it anew"
+        raise InvalidProblemError(argument, expected, f"{path} with carriage returns alone")
+    if b"\n" not in head and len(head) == _HEAD:
+        expected = "a first line of names, shorter than a mebibyte"
+        raise InvalidProblemError(argument, expected, f"{path} with a longer one")
+    try:
+        line = first.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _encoded(path, 1, argument) from None
+    if not line.strip():
+        expected = "a table whose first line holds the names of its columns"
+        raise InvalidProblemError(argument, expected, f"{path} with an empty first line")
+    mark = mark_of([line])
+    again = repeated(_names(line, mark))
+    if again:
+        expected = "different names in the first line; rename one"
+        raise InvalidProblemError(argument, expected, f"{path}, where {again}")
+    return mark
+
+
+def repeated(names: Sequence[str]) -> str:
+    """Say which columns have one name, by their places; nothing where names differ.
+
+    Examples
+    --------
+    >>> repeated(["age", "sex", "age"]), repeated(["age", "", ""])
+    ('columns 1 and 3 have the same', '')
+    """
+    seen: dict[str, int] = {}
+    for at, name in enumerate(names, start=1):
+        if name and seen.setdefault(name, at) != at:
+            return f"columns {seen[name]} and {at} have the same"
+    return ""
+
+
+def mark_of(lines: Sequence[str]) -> str:
+    """Find what separates the cells of some lines: the mark that divides most of them into equally many, and into most.
+
+    Where lines may be private, give it the line of names alone. A comma where no mark divides any line.
+
+    Examples
+    --------
+    >>> mark_of(["age;note"]), mark_of(["30;a, b, c", "40;d"]), mark_of(['"a;b;c",d']), mark_of(["age"])
+    (';', ';', ',', ',')
+    """
+    best, most = ",", (0.0, 1)
+    for mark in MARKS:
+        try:
+            widths = [len(row) for row in cells_of_lines(lines, mark) if row]
+        except CellError:
+            # A cell longer than a reader takes.
+            continue
+        width, times = Counter(widths).most_common(1)[0] if widths else (0, 0)
+        if width > 1 and (times / len(widths), width) > most:
+            best, most = mark, (times / len(widths), width)
+    return best
+
+
+def names_in(path: str | os.PathLike[str], mark: str) -> list[str]:
+    """Read the names of columns: in the first line of a CSV file, whatever bytes follow it, or of a Parquet file."""
+    if not mark:
+        return scan(Path(path), "").collect_schema().names()
+    with Path(path).open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        return _names(file.readline(_HEAD), mark)
+
+
+def _names(line: str, mark: str) -> list[str]:
+    try:
+        return next(cells_of_lines([line], mark), [])
+    except CellError:
+        # A cell longer than a reader takes is one cell.
+        return [line]
+
+
+def text_in(path: str | os.PathLike[str], argument: str) -> str:
+    """Read a small public file of text whole.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be read or is not in UTF-8.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        got = f"{path}: {error.strerror or 'it cannot be opened'}"
+        raise InvalidProblemError(argument, "a CSV file that can be read", got) from None
+    except UnicodeDecodeError:
+        raise _in_utf8(argument, f"{path} in another encoding") from None
+    if "\0" in text:
+        raise _in_utf8(argument, f"{path} with zero bytes")
+    return text
+
+
+def _in_utf8(argument: str, got: str) -> InvalidProblemError:
+    return InvalidProblemError(argument, "text in UTF-8; save it as “CSV UTF-8”", got)
+
+
+def cells_of_text(text: str, mark: str = "") -> list[list[str]]:
+    r"""Divide a public text into rows of cells, empty lines left out, by a mark or by the one that all its lines show.
+
+    Raises
+    ------
+    CellError
+        For a text that cannot be divided.
+
+    Examples
+    --------
+    >>> cells_of_text("FR;Europe\n\nJP;Asia\n")
+    [['FR', 'Europe'], ['JP', 'Asia']]
+    """
+    # Not splitlines(), which knows more ends of lines than a file of cells has.
+    lines = io.StringIO(text).readlines()
+    return [row for row in cells_of_lines(lines, mark or mark_of(lines)) if row]
+
+
+def first_ragged(path: str | os.PathLike[str], mark: str) -> str:
+    """Say which row is the first that has other than as many cells as there are names; nothing where none has.
+
+    A reader of tables takes an empty line, or a row with too few cells, for a row with missing values. Of people that
+    would be one who is nobody, and a class of k rows would have fewer than k people.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        For a file that is not in UTF-8.
+
+    Complexity
+    ----------
+    The whole file is divided into cells, about a second for a million rows.
+    """
+    line = 0
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        rows = cells_of_lines(file, mark, strict=True)
+        try:
+            width = len(next(rows, []))
+            line = rows.line_num
+            for row in rows:
+                # A line without anything is a missing value in the only column, and no row of several.
+                if len(row) != width and (row or width > 1):
+                    return f"{len(row)} of {width} cells in line {line + 1}"
+                line = rows.line_num
+        except CellError:
+            return f"a cell without an end in line {line + 1}"
+    return ""
+
+
+def why_unreadable(path: str, mark: str, argument: str) -> InvalidProblemError:
+    """Find out why a file cannot be read: a damaged Parquet file, another encoding, or a row of another length.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mark
+        What :func:`look` gave.
+    argument
+        The argument that named it.
+    """
+    if not mark:
+        got = f"{path}, which is cut off or damaged"
+        return InvalidProblemError(argument, "a whole Parquet file; copy or write it again", got)
+    try:
+        refuse_rows(path, mark, argument)
+    except InvalidProblemError as error:
+        return error
+    expected = "a CSV file that can be read; a cell that holds a quote stands between quotes, and the quote is doubled"
+    return InvalidProblemError(argument, expected, path)
+
+
+def refuse_rows(path: str, mark: str, argument: str) -> None:
+    """Refuse a CSV file with a row that has other than as many cells as the first line has names.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mark
+        What :func:`look` gave.
+    argument
+        The argument that named it.
+
+    Raises
+    ------
+    InvalidProblemError
+        With the line in which the first such row begins.
+
+    Complexity
+    ----------
+    The whole file is divided into cells, about a second for a million rows.
+    """
+    try:
+        found = first_ragged(path, mark)
+    except UnicodeDecodeError:
+        raise _encoded(path, _line_of_other_bytes(path) or 1, argument) from None
+    if found:
+        expected = (
+            f"as many cells in each row as in the first line, with {MARKS[mark]} between them; mend the row, or put a "
+            "cell with such a mark between quotes, and close each quote"
+        )
+        raise InvalidProblemError(argument, expected, f"{path} with {found}")
+
+
+def _line_of_other_bytes(path: str) -> int | None:
+    """Find the line of the first bytes that are no UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    before = 0
+    with Path(path).open("rb") as file:
+        while True:
+            piece = file.read(_PIECE)
+            try:
+                decoder.decode(piece, final=not piece)
+            except UnicodeDecodeError as error:
+                return before + error.object.count(b"\n", 0, error.start) + 1
+            if not piece:
+                return None
+            before += piece.count(b"\n")
+
+
+def _encoded(path: str, line: int, argument: str) -> InvalidProblemError:
+    expected = f"text in UTF-8: {_SAVE.format('WINDOWS-1252')}"
+    return InvalidProblemError(argument, expected, f"{path} with other bytes in line {line}")

@@ -1,0 +1,324 @@
+"""Frames of any library that Narwhals knows, files scanned as such, and frames of the same kind back.
+
+No message holds a value of a row. What a library says about a table that it cannot read may quote one, so its words are
+not passed on. Rows are named by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from discreet.core.errors import InvalidProblemError
+from discreet.tables.dialect import look
+from discreet.tables.parsing import scan
+from discreet.tables.reading import PUBLIC_SUFFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Table = nw.DataFrame[Any] | nw.LazyFrame[Any]
+
+__all__ = [
+    "ROW",
+    "Table",
+    "collect",
+    "name_rows",
+    "near_unique",
+    "open_table",
+    "rebuilt",
+    "records_of",
+    "rows_where",
+    "text_of",
+    "whole_of",
+    "without",
+]
+
+ROW = "discreet row"
+"""Column of our own: the position of a row."""
+
+_SHOWN = 10
+_DIGITS = r"^\s*-?[0-9]{1,15}(\.0*)?\s*$"
+_MOST = 10**15
+
+
+NEARLY_DIFFERENT = 0.9
+"""Share of different values from which on a column points at single rows."""
+
+
+def open_table(given: Any, argument: str, wanted: Sequence[str]) -> Table:  # noqa: ANN401 - any table or path
+    """Open a table lazily where it can be, with the columns that are wanted and the position of each row.
+
+    Parameters
+    ----------
+    given
+        A table of any library that Narwhals knows, or the path of a CSV or Parquet file.
+    argument
+        What the caller calls it.
+    wanted
+        The columns.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be read or is of another kind, something that is no table, or a missing column.
+    """
+    table: Any
+    if isinstance(given, str | Path):
+        table = _scan(str(given), argument)
+    else:
+        try:
+            table = nw.from_native(given)
+        except TypeError:
+            raise InvalidProblemError(argument, "a table or a path", type(given).__name__) from None
+        if isinstance(table, nw.LazyFrame):
+            # Only eager tables have an order of rows that Narwhals can count.
+            table = collect(table, argument)
+        table = table.with_row_index(ROW)
+    try:
+        names = table.collect_schema().names()
+    except Exception as error:  # noqa: BLE001 - each library has errors of its own
+        raise _unreadable(error, argument) from None
+    for name in wanted:
+        if name not in names:
+            expected = f"a column of {argument} ({_known(given, names)})"
+            raise InvalidProblemError(name, expected, "none of this name")
+    opened: Table = table.select(ROW, *wanted)
+    return opened
+
+
+def _known(given: object, names: Sequence[str]) -> str:
+    """Name the columns; of a file say only how many, since without a line of names these are cells of its first row."""
+    known = [name for name in names if name != ROW]
+    if not isinstance(given, str | Path):
+        return ", ".join(known)
+    return f"{len(known)} name{'' if len(known) == 1 else 's'} in its first line"
+
+
+def _scan(path: str, argument: str) -> nw.LazyFrame[Any]:
+    mark = look(path, argument, PUBLIC_SUFFIXES, whole=False)
+    try:
+        return nw.from_native(scan(path, mark, row_index=ROW))
+    except Exception as error:  # noqa: BLE001 - each library has errors of its own
+        raise _unreadable(error, argument) from None
+
+
+def collect(table: Table, argument: str) -> nw.DataFrame[Any]:
+    """Compute a lazy table, in a stream where its library can.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the library cannot; only the kind of its error is told.
+    """
+    if isinstance(table, nw.DataFrame):
+        return table
+    options: dict[str, Any] = {"engine": "streaming"} if table.implementation.is_polars() else {}
+    try:
+        return table.collect(**options)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - each library has errors of its own
+        raise _unreadable(error, argument) from None
+
+
+def _unreadable(error: Exception, argument: str) -> InvalidProblemError:
+    if isinstance(error, ModuleNotFoundError):
+        return InvalidProblemError(
+            argument, 'an installed polars: pip install "discreet[tables]"', "none"
+        )
+    return InvalidProblemError(argument, "a table that can be read", type(error).__name__)
+
+
+def _kind(dtype: nw.dtypes.DType) -> str:
+    """Name the type of a column without its fields, categories or zone of time, which are cells of a file, too."""
+    return f"one of {type(dtype).__name__}"
+
+
+def text_of(table: Table, column: str, shown: str) -> nw.Expr:
+    """Read a column as text; what is missing is empty.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a column of another type than text and integers: 1 and 1.0 are one region, but two texts.
+    """
+    dtype = table.collect_schema()[column]
+    if not (dtype.is_integer() or dtype in (nw.String, nw.Categorical, nw.Enum)):
+        raise InvalidProblemError(shown, "a column of text or integers", _kind(dtype))
+    return nw.col(column).cast(nw.String).fill_null("")
+
+
+def whole_of(table: Table, column: str) -> tuple[nw.Expr, nw.Expr]:
+    """Read a column of whole numbers, 0 or more.
+
+    Returns
+    -------
+    numbers : Expr
+        The numbers; 0 where there is none.
+    fine : Expr
+        Whether there is one.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a column of another type than numbers and text.
+    """
+    dtype, values = table.collect_schema()[column], nw.col(column)
+    if dtype == nw.String:
+        fine = values.str.contains(_DIGITS).fill_null(value=False)
+        plain = values.str.strip_chars().str.replace(r"\.0*$", "")
+        numbers = nw.when(fine).then(plain).otherwise(nw.lit("0")).cast(nw.Int64)
+    elif dtype.is_integer() or dtype.is_float():
+        # In this order: what is infinite has no remainder, and what has one is no integer.
+        fine = (values.abs() < _MOST).fill_null(value=False)
+        near = nw.when(fine).then(values).otherwise(nw.lit(0))
+        fine = fine & (near % 1 == 0)
+        numbers = nw.when(fine).then(values).otherwise(nw.lit(0)).cast(nw.Int64)
+    else:
+        raise InvalidProblemError(column, "a column of whole numbers", _kind(dtype))
+    fine = fine & (numbers >= 0)
+    return nw.when(fine).then(numbers).otherwise(nw.lit(0)).cast(nw.Int64), fine
+
+
+def rows_where(table: Table, condition: nw.Expr, argument: str, *more: str) -> nw.DataFrame[Any]:
+    """Find the first rows that meet a condition: their positions, and further columns."""
+    found = table.filter(condition).select(ROW, *more)
+    if isinstance(found, nw.LazyFrame):
+        return collect(found.sort(ROW).head(_SHOWN + 1), argument)
+    return found.sort(ROW).head(_SHOWN + 1)
+
+
+def name_rows(rows: Iterable[int], *, private: bool = True) -> str:
+    """Say where rows are, counted from 1 without the header, and that this is not for everybody.
+
+    Examples
+    --------
+    >>> name_rows([0, 6])
+    'rows 1, 7 (private: this depends on records)'
+    """
+    at = [str(row + 1) for row in rows]
+    text = f"rows {', '.join(at[:_SHOWN])}" if at else ""
+    if len(at) > _SHOWN:
+        text += " and more"
+    return f"{text} (private: this depends on records)".strip() if private else text
+
+
+def near_unique(
+    table: Any,  # noqa: ANN401 - a dataframe of any library
+    names: Sequence[str],
+) -> list[str]:
+    """Name the columns besides the quasi-identifiers that hold nearly as many values as there are rows.
+
+    An adversary who knows such a value knows the row, whatever is generalized beside it.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> near_unique(pl.DataFrame({"id": range(20), "age": [30, 40] * 10, "ill": [True, False] * 10}), ["age"])
+    ['id']
+    """
+    frame = nw.from_native(table, eager_only=True)
+    least = NEARLY_DIFFERENT * len(frame)
+    others = [name for name in frame.columns if name not in names]
+    return [name for name in others if len(frame) > 1 and frame[name].n_unique() >= least]
+
+
+def without(table: Any, name: str) -> Any:  # noqa: ANN401 - a dataframe of any library
+    """Leave a column out."""
+    return nw.from_native(table, eager_only=True).drop(name).to_native()
+
+
+def rebuilt(
+    table: Any,  # noqa: ANN401 - a dataframe of any library
+    texts: Mapping[str, Sequence[str]],
+    rows: NDArray[np.int64],
+) -> Any:  # noqa: ANN401 - the same kind
+    """Build a frame of the same library and with the same columns anew from some of its rows.
+
+    Index, metadata and dictionaries of the original are dropped, since they tell of rows that are left out.
+
+    Parameters
+    ----------
+    table
+        The original.
+    texts
+        Name -> ``len(rows)`` cells of text, for columns that are replaced.
+    rows
+        Rows that the other columns are taken from, in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [30, 40, 50], "ill": [True, False, True]})
+    >>> rebuilt(table, {"age": ["[30, 50]"] * 2}, np.array([2, 0])).rows()
+    [('[30, 50]', True), ('[30, 50]', True)]
+    """
+    frame = nw.from_native(table, eager_only=True)
+    backend: Any = frame.implementation
+    made: dict[str, nw.Series[Any]] = {}
+    packed = []
+    for name in frame.columns:
+        if name in texts:
+            made[name] = nw.new_series(name, texts[name], nw.String, backend=backend)
+            continue
+        column = frame[name]
+        if column.dtype == nw.Categorical:
+            # A dictionary tells of values in other rows, so it is made anew below.
+            packed.append(name)
+            column = column.cast(nw.String)
+        made[name] = column[rows.tolist()]
+    out = nw.maybe_reset_index(nw.from_dict(made, backend=backend))
+    return out.with_columns(*(nw.col(name).cast(nw.Categorical) for name in packed)).to_native()
+
+
+def records_of(table: Any, argument: str) -> list[dict[str, Any]]:  # noqa: ANN401 - any table
+    """Give the rows of a public table as mappings.
+
+    Parameters
+    ----------
+    table
+        Columns by name, a dataframe, records, or features as in GeoJSON, whose geometry becomes a list of points.
+    argument
+        What the caller calls it.
+
+    Raises
+    ------
+    InvalidProblemError
+        For something else, or columns of different lengths.
+
+    Examples
+    --------
+    >>> records_of({"u": [1], "v": [2]}, "edges") == records_of([{"u": 1, "v": 2}], "edges")
+    True
+    """
+    features = getattr(table, "__geo_interface__", table)
+    if isinstance(features, Mapping) and features.get("type") == "FeatureCollection":
+        return [_feature(feature) for feature in features["features"]]
+    if isinstance(table, Mapping) or hasattr(table, "columns"):
+        names = [str(name) for name in (table if isinstance(table, Mapping) else table.columns)]
+        columns = {name: list(table[name]) for name in names}
+        if len({len(column) for column in columns.values()}) != 1:
+            raise InvalidProblemError(argument, "columns of one length", "others")
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
+        return [dict(row) for row in table]
+    raise InvalidProblemError(argument, "columns, records or features", type(table).__name__)
+
+
+def _feature(feature: Mapping[str, Any]) -> dict[str, Any]:
+    geometry = feature.get("geometry") or {}
+    coordinates: Any = geometry.get("coordinates")
+    course: list[tuple[float, float]] | None = None
+    if geometry.get("type") == "Point":
+        course = [(float(coordinates[0]), float(coordinates[1]))]
+    if geometry.get("type") == "LineString":
+        course = [(float(point[0]), float(point[1])) for point in coordinates]
+    return {"id": feature.get("id"), **(feature.get("properties") or {}), "geometry": course}

@@ -1,0 +1,320 @@
+"""The parsers of CSV and Parquet, and a trial of them in a child process, which a bad file kills alone.
+
+Every cell that this library reads from a file passes through :func:`cells_of_lines`, :func:`read` or :func:`scan`.
+
+A library that runs out of memory in Rust or C aborts, and a file can be made to overflow its stack; no ``except`` meets
+either. So :func:`try_reading` runs this file as a program: by its path, with Polars alone. It sets itself a limit of
+memory, reads, and answers by how it ends. Its output goes nowhere, since a panic may quote a cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import io
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    import polars as pl
+
+__all__ = [
+    "CellError",
+    "Verdict",
+    "cells_of_lines",
+    "free_memory",
+    "is_limited",
+    "read",
+    "reader_errors",
+    "scan",
+    "share_of_memory",
+    "try_reading",
+]
+
+CellError = csv.Error
+"""Raised for lines that cannot be divided into cells; its words may quote one."""
+
+_READY = b"r"
+_PANICKED = 3
+_NO_MEMORY = 4
+
+_OF_MEMORY = frozenset({signal.SIGABRT, getattr(signal, "SIGKILL", signal.SIGABRT)})
+"""How a process ends that asks for more memory than there is: by itself, or by the system."""
+
+_SHARE = 2
+
+_SECONDS = 60.0
+_BYTES_A_SECOND = 2e6
+"""A child may take so long, and a second more for so many bytes of the file; one tenth of this is usual."""
+
+
+class Verdict(Enum):
+    """How a child ended."""
+
+    READ = "it read the file, or refused it in words, as a second reader will"
+    NO_MEMORY = "it had not enough memory"
+    NOT_STARTED = "it had not enough memory even to start"
+    LATE = "it did not end: threads that find no memory may wait for each other"
+    DIED = "it died of the file, or panicked"
+
+
+def cells_of_lines(lines: Iterable[str], mark: str, *, strict: bool = False) -> Any:  # noqa: ANN401 - the type of the standard library has no public name
+    r"""Divide lines into cells, row by row.
+
+    Parameters
+    ----------
+    lines
+        Text of the file: an open file, or a list of lines.
+    mark
+        What separates the cells.
+    strict
+        Whether a quote that is not closed is an error.
+
+    Returns
+    -------
+    iterator of list of str
+        Rows; its ``line_num`` says how many lines were read.
+
+    Examples
+    --------
+    >>> list(cells_of_lines(['a;"b;c"', "1;2"], ";"))
+    [['a', 'b;c'], ['1', '2']]
+    """
+    return csv.reader(lines, delimiter=mark, strict=strict)
+
+
+def read(
+    source: str | Path | io.BytesIO,
+    mark: str,
+    *,
+    types: Mapping[str, type[pl.DataType]] | None = None,
+    infer: bool = False,
+) -> pl.DataFrame:
+    """Read a table.
+
+    Parameters
+    ----------
+    source
+        A file, or its bytes.
+    mark
+        What separates the cells of CSV; empty for Parquet.
+    types
+        Types of the columns of CSV. Otherwise all cells are text, so that the code 01001 does not become a number.
+    infer
+        Whether types are inferred from all rows instead.
+    """
+    import polars as pl
+
+    if not mark:
+        return pl.read_parquet(source, glob=False)
+    return pl.read_csv(
+        source,
+        separator=mark,
+        schema_overrides=types,
+        infer_schema=infer or types is not None,
+        infer_schema_length=None,
+        glob=False,
+    )
+
+
+def scan(path: str | Path, mark: str, *, row_index: str | None = None) -> pl.LazyFrame:
+    """Scan a file lazily, the cells of CSV as text.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mark
+        What separates the cells of CSV; empty for Parquet.
+    row_index
+        Name of a column that counts the rows, if there should be one.
+    """
+    import polars as pl
+
+    if not mark:
+        return pl.scan_parquet(path, row_index_name=row_index, glob=False)
+    return pl.scan_csv(
+        path, separator=mark, infer_schema=False, row_index_name=row_index, glob=False
+    )
+
+
+def reader_errors(*more: type[BaseException]) -> tuple[type[BaseException], ...]:
+    """Give what :func:`read` and :func:`scan` raise for a file that cannot be read, and further classes.
+
+    Their words may quote a row. A panic is no ``Exception``.
+    """
+    import polars as pl
+
+    return (pl.exceptions.PolarsError, pl.exceptions.PanicException, *more)
+
+
+def try_reading(path: str | os.PathLike[str], mark: str, *, whole: bool = True) -> Verdict:
+    """Read a CSV or Parquet file in a child process with a limit of memory.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mark
+        What separates the cells of a CSV file; empty for Parquet.
+    whole
+        Whether the table is held at once; otherwise it is read in a stream.
+
+    Returns
+    -------
+    Verdict
+        How that ended.
+
+    Raises
+    ------
+    OSError
+        When no process can be started.
+
+    Complexity
+    ----------
+    About 0.25 s to start, and the time to read the file.
+    """
+    how = "whole" if whole else "stream"
+    # -P: nothing is imported from the folder in which this file lies.
+    command = [sys.executable, "-P", __file__, os.fspath(path), mark, how, str(share_of_memory())]
+    seconds = _SECONDS + Path(path).stat().st_size / _BYTES_A_SECOND
+    try:
+        ended = subprocess.run(  # noqa: S603 - this interpreter and this file, with words that no shell reads
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            check=False,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired:
+        return Verdict.LATE
+    if not ended.returncode:
+        return Verdict.READ
+    if ended.stdout != _READY:
+        return Verdict.NOT_STARTED
+    if ended.returncode == _NO_MEMORY or -ended.returncode in _OF_MEMORY:
+        return Verdict.NO_MEMORY
+    return Verdict.DIED
+
+
+def free_memory() -> int:
+    """Give the bytes that this process may still take: of the machine, of its container, and of its own limit.
+
+    Examples
+    --------
+    >>> free_memory() > 2**20
+    True
+    """
+    return max(0, min(_bounds()))
+
+
+def share_of_memory() -> int:
+    """Give the bytes that a table may take: half of those that are free, since it has to be worked with, too."""
+    return max(1, free_memory() // _SHARE)
+
+
+def is_limited() -> bool:
+    """Tell whether this process has a limit of memory of its own, as ``ulimit -v`` sets it."""
+    return _own_limit() is not None
+
+
+def _bounds() -> Iterator[int]:
+    total = 2**34
+    with suppress(AttributeError, OSError, ValueError):
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    told = _fields("/proc/meminfo").get("MemAvailable")
+    yield total // 2 if told is None else told * 1024
+    with suppress(OSError, ValueError):
+        most = int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
+        yield most - _fields("/sys/fs/cgroup/memory.stat").get("anon", 0)
+    limit = _own_limit()
+    if limit is not None:
+        yield limit - _taken()
+
+
+def _fields(path: str) -> dict[str, int]:
+    """Read the first number after each name of a file of the system."""
+    found: dict[str, int] = {}
+    with suppress(OSError, ValueError):
+        for line in Path(path).read_text(encoding="utf-8").splitlines():
+            words = line.split()
+            if len(words) > 1 and words[1].isdecimal():
+                found[words[0].rstrip(":")] = int(words[1])
+    return found
+
+
+def _own_limit() -> int | None:
+    try:
+        import resource
+    except ImportError:
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def _taken() -> int:
+    """Give the addresses that this process has taken, in bytes."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _limit(most: int) -> None:
+    """Allow this process so many more bytes than it has."""
+    try:
+        import resource
+    except ImportError:
+        return
+    # Not addresses, of which each thread reserves many more than it writes to, unless it is they that are limited.
+    now = _fields("/proc/self/status").get("VmData", 0) * 1024
+    _lower(resource.RLIMIT_DATA, now + most)
+    if is_limited():
+        _lower(resource.RLIMIT_AS, _taken() + most)
+
+
+def _lower(kind: int, limit: int) -> None:
+    import resource
+
+    soft, hard = resource.getrlimit(kind)
+    bounds = [bound for bound in (soft, hard) if bound != resource.RLIM_INFINITY]
+    resource.setrlimit(kind, (min(limit, *bounds, 2**62), hard))
+
+
+def _try(path: str, mark: str, how: str, most: int) -> int:
+    try:
+        import polars as pl
+    except ImportError:
+        # The parent finds that out, and says it.
+        return 0
+    # Its threads are started before memory is counted.
+    pl.LazyFrame({"a": [1]}).collect(engine="streaming")
+    _limit(most)
+    os.write(1, _READY)
+    table = scan(path, mark)
+    try:
+        if how == "whole":
+            table.collect()
+        else:
+            table.select(pl.all().null_count()).collect(engine="streaming")
+    except (pl.exceptions.PolarsError, OSError):
+        return 0
+    except MemoryError:
+        return _NO_MEMORY
+    except BaseException:  # noqa: BLE001 - a panic is no Exception, and its words may quote a cell
+        return _PANICKED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_try(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])))

@@ -1,0 +1,125 @@
+"""Read tables from files: microdata as text, public tables with types, private files before they are charged for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.core.errors import InvalidProblemError
+from discreet.tables.dialect import look, refuse_rows, why_unreadable
+from discreet.tables.parsing import read, reader_errors, scan
+from discreet.tables.sizes import (
+    allowed,
+    in_words,
+    refuse_killers,
+    refuse_large,
+    refuse_long_text,
+)
+from discreet.tables.validate import refuse_nested, refuse_times
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["PUBLIC_SUFFIXES", "read_rows", "read_table", "refuse_unreadable"]
+
+PUBLIC_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
+"""How the names of files of public lists, and of the tables of private releases, may end."""
+
+
+def read_rows(
+    path: str, argument: str, *, unknown: bool = False, show_columns: bool = False
+) -> pl.DataFrame:
+    """Read microdata: a CSV file as text, cell by cell as it stands there, or a Parquet file.
+
+    Parameters
+    ----------
+    path
+        The file. CSV may be separated by commas, semicolons, tabs or bars, and start with a byte-order mark.
+    argument
+        The argument that named it.
+    unknown
+        Whether its origin is unknown, see :func:`~discreet.tables.sizes.refuse_killers`.
+    show_columns
+        Whether a message may name columns that nobody typed.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be read, of another kind or encoding, without rows, with rows of other lengths, that
+        takes more than half of the memory, or with dates that are none. The message says what to do, and holds nothing
+        of the rows.
+    """
+    mark = look(path, argument)
+    most = allowed()
+    fits = (
+        f"a table of at most {in_words(most)} once it is read, half of the memory that there is; leave columns out, or "
+        "use a larger machine"
+    )
+    refuse_large(Path(path), mark, most, argument, fits)
+    refuse_killers(path, mark, argument, unknown=unknown)
+    table = _read(path, mark, argument)
+    if mark and table.width > 1 and table[:, -1].has_nulls():
+        # A row that is too short, or empty, reads as one with missing values.
+        refuse_rows(path, mark, argument)
+    refuse_nested(table, argument, show_columns=show_columns)
+    refuse_times(table, argument)
+    refuse_long_text(table, most, argument, fits)
+    return table
+
+
+def read_table(path: str, argument: str) -> pl.DataFrame:
+    """Read a public CSV or Parquet file with a line of names, each column of CSV with the type that all its cells show.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be read, of another kind, or without rows.
+    """
+    mark = look(path, argument, PUBLIC_SUFFIXES)
+    refuse_killers(path, mark, argument)
+    return _read(path, mark, argument, infer=True)
+
+
+def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        table = read(path, mark, infer=infer)
+    except pl.exceptions.NoDataError:
+        raise InvalidProblemError(argument, "a table with rows", f"{path} without any") from None
+    except reader_errors(OSError):
+        # What the reader says may quote a row.
+        raise why_unreadable(path, mark, argument) from None
+    if not table.height:
+        raise InvalidProblemError(argument, "a table with rows", f"{path} without any")
+    return table
+
+
+def refuse_unreadable(path: str, mark: str, argument: str) -> None:
+    """Refuse a file that cannot be read to its end, and keep nothing of it: before anything is charged for reading it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mark
+        What :func:`~discreet.tables.dialect.look` gave.
+    argument
+        The argument that named it.
+
+    Raises
+    ------
+    InvalidProblemError
+        As :func:`~discreet.tables.dialect.why_unreadable` says.
+    """
+    import polars as pl
+
+    refuse_killers(path, mark, argument, whole=False)
+    if mark:
+        refuse_rows(path, mark, argument)
+    try:
+        scan(path, mark).select(pl.all().null_count()).collect(engine="streaming")
+    except pl.exceptions.NoDataError:
+        raise InvalidProblemError(argument, "a table with rows", f"{path} without any") from None
+    except reader_errors(OSError):
+        raise why_unreadable(path, mark, argument) from None

@@ -1,0 +1,329 @@
+"""How much memory a table will take once it is read; and a trial of a file that its reader may not survive.
+
+A small file can hold a large table: a cell that comes a million times is written once, and a page of zeros is packed to
+nothing. What a Parquet file says of itself, and the lines of a CSV file, bound the memory that is needed.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.tables import parsing
+from discreet.tables.dialect import names_in
+from discreet.tables.parsing import Verdict, reader_errors, scan
+
+if TYPE_CHECKING:
+    import io
+
+    import polars as pl
+
+__all__ = [
+    "Decoded",
+    "allowed",
+    "csv_size",
+    "in_words",
+    "parquet_size",
+    "refuse_killers",
+    "refuse_large",
+    "refuse_long_text",
+]
+
+_CELL = 16
+"""Bytes of a cell of text, beside the text itself."""
+
+_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8}
+"""Bytes of a cell of other kinds, as Parquet calls them."""
+
+_TEXT_GROWS = 8
+"""Bytes in memory for one of a CSV file, where cells have one character."""
+
+_PART = 8
+"""A table that may take more than this part of the free memory is read in a child process first."""
+
+_FALLBACK = 8 << 30
+"""Bytes of memory of a machine that does not say how much it has."""
+
+_CONTROL_GROUPS = (
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+)
+"""Where Linux says how much of the memory a container may use."""
+
+
+@final
+@dataclass(frozen=True)
+class Decoded:
+    """What a table takes in memory.
+
+    Parameters
+    ----------
+    rows, columns
+        Its shape; columns of a nested table count by their innermost ones.
+    size
+        Bytes, at most.
+    """
+
+    rows: int
+    columns: int
+    size: int
+
+    def __str__(self) -> str:
+        """Say it in words.
+
+        Examples
+        --------
+        >>> print(Decoded(999_999, 150, 2_400_000_000))
+        999,999 rows and 150 columns, about 2.2 GiB
+        """
+        columns = "1 column" if self.columns == 1 else f"{self.columns:,} columns"
+        return f"{self.rows:,} rows and {columns}, about {in_words(self.size)}"
+
+    def refuse_beyond(self, most: int, field: str, expected: str) -> None:
+        """Refuse a table that takes more.
+
+        Raises
+        ------
+        InvalidProblemError
+            With `expected`, which should say what to do, and the shape of the table.
+        """
+        if self.size > most:
+            raise InvalidProblemError(field, expected, str(self))
+
+
+def in_words(size: int) -> str:
+    """Say a number of bytes.
+
+    Examples
+    --------
+    >>> in_words(3 << 29), in_words(5 << 20)
+    ('1.5 GiB', '5 MiB')
+    """
+    return f"{size / 2**30:,.1f} GiB" if size >= 1 << 30 else f"{size / 2**20:,.0f} MiB"
+
+
+def allowed() -> int:
+    """Say how many bytes a table may take: half of the memory that this process may use."""
+    found = [_FALLBACK]
+    with suppress(AttributeError, ValueError, OSError):
+        found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for place in _CONTROL_GROUPS:
+        # "max" stands for no limit.
+        with suppress(OSError, ValueError):
+            found.append(int(Path(place).read_text(encoding="ascii")))
+    with suppress(ImportError):
+        import resource
+
+        soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if soft != resource.RLIM_INFINITY:
+            found.append(soft)
+    return min(found) // 2
+
+
+def parquet_size(file: Path | io.BytesIO) -> Decoded | None:
+    """Bound what a Parquet file takes in memory by what it says of itself, without decoding it.
+
+    Parameters
+    ----------
+    file
+        The file, or its bytes.
+
+    Returns
+    -------
+    Decoded
+        ``None`` for a file whose own description cannot be read: who reads it says what is wrong.
+
+    Notes
+    -----
+    A dictionary expands to one cell for each row. A cell of text is a reference and the text stands once, as in the
+    file; one of fixed width is copied. What a file says may be false: this is no bound for a reader that believes other
+    parts of it.
+
+    Examples
+    --------
+    >>> import io
+    >>> import polars as pl
+    >>> written = io.BytesIO()
+    >>> pl.DataFrame({"age": [30, 40]}).write_parquet(written)
+    >>> found = parquet_size(written)
+    >>> found.rows, found.columns, found.size
+    (2, 1, 16)
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        meta = parquet.read_metadata(file)
+    except (pa.ArrowException, OSError):
+        return None
+    lengths = [meta.schema.column(at).length for at in range(meta.num_columns)]
+    size = 0
+    for number in range(meta.num_row_groups):
+        group = meta.row_group(number)
+        for at, length in enumerate(lengths):
+            size += _chunk(group.column(at), group.num_rows, length)
+    return Decoded(meta.num_rows, meta.num_columns, size)
+
+
+def _chunk(column: Any, rows: int, length: int) -> int:  # noqa: ANN401 - pyarrow has no types
+    """Bound what one column of one group of rows takes."""
+    cells = max(rows, column.num_values)
+    if column.physical_type == "BYTE_ARRAY":
+        return int(cells * _CELL + column.total_uncompressed_size)
+    if column.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        return int(cells * length)
+    return int(cells * _WIDTHS[column.physical_type])
+
+
+def csv_size(path: Path, columns: int) -> Decoded:
+    r"""Bound what a CSV file takes in memory, its cells as text.
+
+    Parameters
+    ----------
+    path
+        The file.
+    columns
+        Names in its first line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.csv")
+    ...     _ = path.write_text("age,sex\n30,F\n40,M\n")
+    ...     csv_size(path, 2)
+    Decoded(rows=2, columns=2, size=82)
+    """
+    lines, last = 0, b""
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            lines, last = lines + piece.count(b"\n"), piece[-1:]
+    # The first line holds the names; the last one may have no end.
+    rows = max(0, lines - (last == b"\n"))
+    return Decoded(rows, columns, rows * columns * _CELL + path.stat().st_size)
+
+
+def refuse_large(
+    path: Path,
+    mark: str,
+    most: int,
+    field: str,
+    expected: str,
+    *,
+    data: io.BytesIO | None = None,
+) -> None:
+    """Refuse a file before it is read where its table would take too much memory.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mark
+        What separates the cells of CSV; empty for Parquet.
+    most
+        Bytes that the table may take.
+    field, expected
+        As of :meth:`Decoded.refuse_beyond`.
+    data
+        The bytes of a Parquet file that was read already.
+    """
+    size = csv_size(path, len(names_in(path, mark))) if mark else parquet_size(data or path)
+    if size is not None:
+        size.refuse_beyond(most, field, expected)
+
+
+def refuse_long_text(table: pl.DataFrame, most: int, field: str, expected: str) -> None:
+    """Refuse a table whose text is longer than its memory tells: one long cell that is referred to by many rows.
+
+    Raises
+    ------
+    InvalidProblemError
+        As :meth:`Decoded.refuse_beyond`.
+    """
+    import polars as pl
+
+    long = table.select(
+        (pl.col(pl.String).str.len_bytes().cast(pl.UInt64)).sum().name.prefix("s"),
+        (pl.col(pl.Binary).bin.size().cast(pl.UInt64)).sum().name.prefix("b"),
+    )
+    size = sum(sum(row) for row in long.rows())
+    Decoded(table.height, table.width, size).refuse_beyond(most, field, expected)
+
+
+def refuse_killers(
+    path: str,
+    mark: str,
+    argument: str,
+    *,
+    unknown: bool = False,
+    whole: bool = True,
+    shown: str | None = None,
+) -> None:
+    """Refuse a file that its reader would not survive, having tried it in a child process where that may be.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mark
+        What separates the cells of a CSV file; empty for Parquet.
+    argument
+        The argument that named it.
+    unknown
+        Whether its origin is unknown. Then a Parquet file is tried, however small it is; otherwise what may take
+        more than an eighth of the free memory, and all where the process has a limit of memory.
+    whole
+        Whether it will be held in memory at once.
+    shown
+        What a message calls it; default: its path.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the child ran out of memory, died or panicked.
+    """
+    tried = (unknown and not mark) or parsing.is_limited()
+    if not tried and _bytes_of(path, mark) <= parsing.free_memory() // _PART:
+        return
+    try:
+        verdict = parsing.try_reading(path, mark, whole=whole)
+    except OSError as error:
+        expected = "room for one more process, which reads the table first"
+        raise InvalidProblemError(argument, expected, error.strerror or "none") from None
+    if verdict is Verdict.READ:
+        return
+    called, most = shown or path, f"{parsing.share_of_memory() / 2**30:.1f} GiB"
+    if verdict is Verdict.DIED:
+        expected = "a table that can be read; write it again with the program that made it"
+        raise InvalidProblemError(argument, expected, f"{called}, at which the reader broke off")
+    if verdict is Verdict.LATE:
+        expected = "a table that is read in a minute or two with the memory that there is; allow the process more"
+        raise InvalidProblemError(argument, expected, f"{called}, which takes longer")
+    if verdict is Verdict.NOT_STARTED:
+        expected = "memory for the reader of tables; allow the process more"
+        raise InvalidProblemError(argument, expected, f"at most {most} for it")
+    expected = (
+        f"a table that takes {most} of memory or less, half of what is free; make room, allow the process more, or "
+        "leave out rows and columns that are not needed"
+    )
+    raise InvalidProblemError(argument, expected, f"{called}, which takes more")
+
+
+def _bytes_of(path: str, mark: str) -> int:
+    """Bound roughly what a table takes in memory: by its size, and the cells that a Parquet file announces."""
+    size = Path(path).stat().st_size
+    if mark:
+        return _TEXT_GROWS * size
+    import polars as pl
+
+    try:
+        table = scan(path, "")
+        cells = int(table.select(pl.len()).collect().item()) * len(table.collect_schema())
+    except reader_errors(OSError):
+        # Its reader says so in words.
+        return size
+    return max(_CELL * cells, size)

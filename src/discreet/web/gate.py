@@ -1,0 +1,114 @@
+"""Requests that are let through: with the token of this run, to this host by its address, and changes from this page.
+
+A name that was bound to 127.0.0.1 does not name this host, so a page of another site cannot read anything; nor does it
+know the token, nor is its origin this one, so it cannot change anything.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any, final
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+    Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+__all__ = ["HEADERS", "Gate", "refused"]
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+HEADERS = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+"""On every answer: nothing is fetched from elsewhere, kept, or shown inside another page."""
+
+
+@final
+class Gate:
+    """ASGI middleware that lets the page's own requests through and takes the token off their paths.
+
+    Parameters
+    ----------
+    app
+        What is behind it.
+    host
+        Host and port as they stand in the address of the page.
+    token
+        What the path of each request begins with.
+    """
+
+    def __init__(self, app: Application, host: str, token: str) -> None:
+        self._app = app
+        self._host = host
+        self._token = token
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Handle one connection's request."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] == "http":
+            why = refused(scope, self._host, self._token)
+            if why is not None:
+                await _answer(send, *why)
+                return
+            path = scope["path"][len(self._token) + 1 :]
+            scope = {**scope, "path": path, "raw_path": path.encode()}
+        await self._app(scope, receive, send)
+
+
+def refused(scope: Message, host: str, token: str) -> tuple[int, str] | None:
+    """Say why a request is refused, as a status and a sentence; ``None`` where it is not.
+
+    Parameters
+    ----------
+    scope
+        Of an HTTP request.
+    host
+        Host and port as they stand in the address of the page.
+    token
+        What the path of each request begins with.
+
+    Examples
+    --------
+    >>> asked = {"headers": [(b"host", b"127.0.0.1:80")], "path": "/secret/page.js", "method": "GET"}
+    >>> refused(asked, "127.0.0.1:80", "secret"), refused(asked, "127.0.0.1:80", "guess")
+    (None, (404, 'no such path'))
+    """
+    named = [value for name, value in scope["headers"] if name == b"host"]
+    if named != [host.encode()]:
+        return 421, "this is another host"
+    start = f"/{token}/".encode()
+    if not secrets.compare_digest(scope["path"].encode()[: len(start)], start):
+        return 404, "no such path"
+    if scope["method"] == "POST":
+        origins = [value for name, value in scope["headers"] if name == b"origin"]
+        if origins != [f"http://{host}".encode()]:
+            return 403, "this is for the page alone"
+    elif scope["method"] != "GET":
+        return 405, "no such method here"
+    return None
+
+
+async def _answer(send: Send, status: int, text: str) -> None:
+    body = f"{text}\n".encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+        *HEADERS,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

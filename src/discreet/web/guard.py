@@ -1,0 +1,281 @@
+"""What stands before the application: bounded bodies, a rate for each address, one protocol, and silent failures.
+
+It is plain ASGI, so that a body is counted while it comes and never written anywhere. A failure inside is logged by
+its kind and its place in the code; a message or a traceback might repeat what was sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.faults import place_of
+from discreet.lrgeo.messages import PROTOCOL
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+    Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+__all__ = ["Guard", "Limits", "Rates", "refusal"]
+
+_LOG = logging.getLogger("discreet.service")
+
+_PROTOCOL = b"discreet-protocol"
+
+
+def refusal(error: str, message: str) -> bytes:
+    """Write a refusal as a JSON body.
+
+    Examples
+    --------
+    >>> refusal("not-found", "no such job")
+    b'{"protocol":1,"error":"not-found","message":"no such job"}'
+    """
+    said = {"protocol": PROTOCOL, "error": error, "message": message}
+    return json.dumps(said, separators=(",", ":")).encode()
+
+
+@final
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on what clients can make a server do.
+
+    Parameters
+    ----------
+    body
+        Bytes of a request's body.
+    body_seconds
+        Seconds within which a body must have come.
+    rate
+        Requests each second from one address, on average.
+    burst
+        Requests at once from one address.
+    addresses
+        Addresses that are remembered for the rate; the one that was silent longest is forgotten first.
+    jobs
+        Jobs that wait or run.
+    results
+        Results that are kept.
+    job_seconds
+        Seconds that one batch of jobs may take; the process that solves it is then killed.
+    result_seconds
+        Seconds for which a result is kept.
+    batch
+        Jobs that are solved together, since their users share the scales.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a bound that is not positive and finite.
+
+    Examples
+    --------
+    >>> Limits(jobs=4).jobs
+    4
+    >>> Limits(rate=0)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: rate: expected a positive number that is finite, got 0
+    """
+
+    body: int = 8 << 20
+    body_seconds: float = 30.0
+    rate: float = 50.0
+    burst: int = 200
+    addresses: int = 10_000
+    jobs: int = 16
+    results: int = 64
+    job_seconds: float = 60.0
+    result_seconds: float = 600.0
+    batch: int = 8
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if not (math.isfinite(value) and value > 0):
+                raise InvalidProblemError(part.name, "a positive number that is finite", value)
+
+
+@final
+class Rates:
+    """A bucket of tokens for each address; it is filled at a rate, and each request takes a token.
+
+    Parameters
+    ----------
+    limits
+        Rate, burst, and how many addresses are remembered.
+    clock
+        Seconds that never go back.
+
+    Examples
+    --------
+    >>> now = [0.0]
+    >>> rates = Rates(Limits(rate=1, burst=2), lambda: now[0])
+    >>> [rates.take("a") for _ in range(3)]
+    [True, True, False]
+    >>> now[0] = 1.0
+    >>> rates.take("a"), rates.take("a"), rates.take("b")
+    (True, False, True)
+    """
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, address: str) -> bool:
+        """Take a token, or say that there is none."""
+        now, full = self._clock(), float(self._limits.burst)
+        left, then = self._buckets.pop(address, (full, now))
+        left = min(full, left + (now - then) * self._limits.rate)
+        allowed = left >= 1
+        self._buckets[address] = (left - allowed, now)
+        if len(self._buckets) > self._limits.addresses:
+            self._buckets.popitem(last=False)
+        return allowed
+
+
+@final
+class Guard:
+    """ASGI middleware that admits a request or refuses it.
+
+    Parameters
+    ----------
+    app
+        What is behind it.
+    limits
+        What is admitted.
+    headers
+        Put on every answer of the application. Default: those for answers that are no pages.
+    """
+
+    def __init__(
+        self,
+        app: Application,
+        limits: Limits,
+        headers: tuple[tuple[bytes, bytes], ...] | None = None,
+    ) -> None:
+        self._app = app
+        self._limits = limits
+        self._headers = _HEADERS if headers is None else headers
+        self._rates = Rates(limits)
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Handle one connection's request."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refused = self._refuse(scope)
+        body = b""
+        if refused is None and scope["method"] not in {"GET", "HEAD"}:
+            read = await self._body(receive)
+            if isinstance(read, bytes):
+                body = read
+            else:
+                refused = read
+        if refused is not None:
+            await _answer(send, *refused)
+            return
+        await self._pass(scope, body, receive, send)
+
+    def _refuse(self, scope: MutableMapping[str, Any]) -> tuple[int, str, str] | None:
+        headers = dict(scope["headers"])
+        said = headers.get(_PROTOCOL)
+        if said is not None and said != str(PROTOCOL).encode():
+            return 400, "protocol", f"this server speaks version {PROTOCOL} of the messages"
+        address = (scope.get("client") or ("unknown", 0))[0]
+        if not self._rates.take(address):
+            return 429, "too-many", "too many requests from this address; wait a second"
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > self._limits.body:
+            return 413, "too-large", f"a body may have {self._limits.body} bytes"
+        return None
+
+    async def _body(self, receive: Receive) -> bytes | tuple[int, str, str]:
+        parts: list[bytes] = []
+        size, more = 0, True
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return 400, "invalid", "the body was cut off"
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > self._limits.body:
+                        return 413, "too-large", f"a body may have {self._limits.body} bytes"
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            return (
+                408,
+                "too-large",
+                f"a body must come within {self._limits.body_seconds:g} seconds",
+            )
+        return b"".join(parts)
+
+    async def _pass(
+        self, scope: MutableMapping[str, Any], body: bytes, receive: Receive, send: Send
+    ) -> None:
+        """Hand the request on, with the body that was read, and answer for what fails behind."""
+        given, begun = False, False
+
+        async def replay() -> Message:
+            nonlocal given
+            if given:
+                return await receive()
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def watch(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                message["headers"] = [*message.get("headers", []), *self._headers]
+            await send(message)
+
+        try:
+            await self._app(scope, replay, watch)
+        except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - no failure may leave by its own words, no panic either
+            _LOG.error("%s", place_of(error))
+            if not begun:
+                await _answer(send, 500, "internal", "the server failed; its log says where")
+
+
+_HEADERS = (
+    (_PROTOCOL, str(PROTOCOL).encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+
+async def _answer(send: Send, status: int, error: str, message: str) -> None:
+    body = refusal(error, message)
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        *_HEADERS,
+    ]
+    if status in {408, 413}:
+        # What is left of the body is not read.
+        headers.append((b"connection", b"close"))
+    if status == 429:
+        headers.append((b"retry-after", b"1"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,196 @@
+"""Run an application: on this machine only by default, until a signal stops it."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+    from types import FrameType
+    from typing import Any
+
+__all__ = ["bind", "serve"]
+
+_GRACE = 10
+"""Seconds that requests under way are given when the server is to stop."""
+
+_HEADERS_WITHIN = 30.0
+"""Seconds within which the headers of a request must have come."""
+
+_TICKS = 10
+"""Ticks of uvicorn, tenths of a second, between two looks at the connections that wait."""
+
+_BACKLOG = 2048
+_CONNECTIONS = 4096
+"""Connections at once; one more is told to come again."""
+
+
+def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
+    """Bind a socket, on the loopback interface unless other machines may connect.
+
+    Parameters
+    ----------
+    host
+        A name or an address. Every address that it stands for must be a loopback one.
+    port
+        0 lets the system choose.
+    allow_remote
+        Let other machines connect. Put TLS in front of it; the how-to shows one way.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an address that other machines reach, a host that is none, or a port that is taken.
+
+    Examples
+    --------
+    >>> bind("0.0.0.0", 0)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: host: expected a loopback address, unless remote ones are allowed, got ...
+    >>> with bind("127.0.0.1", 0) as bound:
+    ...     bound.getsockname()[0]
+    '127.0.0.1'
+    """
+    if not 0 <= port < 1 << 16:
+        raise InvalidProblemError("port", "a number from 0 to 65535", port)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError:
+        raise InvalidProblemError("host", "a name or an address of this machine", host) from None
+    addresses = [str(place[4][0]) for place in found]
+    remote = [
+        one for one in addresses if not ipaddress.ip_address(one.partition("%")[0]).is_loopback
+    ]
+    if remote and not allow_remote:
+        expected = "a loopback address, unless remote ones are allowed"
+        raise InvalidProblemError("host", expected, host)
+    family, kind, protocol, _, address = found[0]
+    made = socket.socket(family, kind, protocol)
+    try:
+        # A server that was killed leaves connections behind that would block its port for a minute.
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+    except OSError as error:
+        made.close()
+        reason = error.strerror or type(error).__name__
+        raise InvalidProblemError("port", "one that can be bound", f"{port}: {reason}") from None
+    return made
+
+
+def serve(
+    app: Callable[..., Any],
+    bound: socket.socket,
+    *,
+    until: Future[Any] | None = None,
+    on_started: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until SIGTERM, SIGHUP or Ctrl-C; requests under way are answered first.
+
+    SIGHUP, by which a closed terminal ends what runs in it, is left alone where it is ignored, as under ``nohup``.
+
+    Parameters
+    ----------
+    app
+        From :func:`discreet.service.create_app`, or another ASGI application.
+    bound
+        From :func:`bind`.
+    until
+        What the server waits for in the background; when it fails, the server ends.
+    on_started
+        Called once with the address, when requests are taken.
+
+    Notes
+    -----
+    Requests are not logged: their times and addresses say who uses the service, and paths hold the names of jobs.
+    """
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=_BACKLOG,
+        limit_concurrency=_CONNECTIONS,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    server = _Server(config, bound, on_started)
+    if until is not None:
+        until.add_done_callback(server.end_if_failed)
+    with _heard_by(server):
+        server.run(sockets=[bound])
+
+
+@contextmanager
+def _heard_by(server: uvicorn.Server) -> Iterator[None]:
+    """Let signals end a server, also before it listens to them; to be stopped so is no failure.
+
+    uvicorn hears SIGTERM and Ctrl-C while it runs, and raises them anew once it has stopped; SIGHUP it does not know.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        server.should_exit = True
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    former = {number: signal.getsignal(number) for number in numbers}
+    former = {number: was for number, was in former.items() if was is not signal.SIG_IGN}
+    for number in former:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, was in former.items():
+            signal.signal(number, was)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which says when it has started."""
+
+    def __init__(
+        self, config: uvicorn.Config, bound: socket.socket, on_started: Callable[[str], None] | None
+    ) -> None:
+        super().__init__(config)
+        self._bound = bound
+        self._on_started = on_started
+        self._waits: dict[Any, tuple[Any, float]] = {}
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _TICKS == 0:
+            self._close_waiting(time.monotonic())
+        return await super().on_tick(counter)
+
+    def _close_waiting(self, now: float) -> None:
+        """Close connections on which no request becomes whole: uvicorn would wait for its headers without end."""
+        before, self._waits = self._waits, {}
+        connections: set[Any] = self.server_state.connections
+        for connection in connections:
+            cycle = connection.cycle
+            if cycle is not None and not cycle.response_complete:
+                continue
+            last, since = before.get(connection, (cycle, now))
+            # Another cycle is another request that was answered since.
+            self._waits[connection] = (cycle, since if last is cycle else now)
+            if now - self._waits[connection][1] > _HEADERS_WITHIN:
+                connection.transport.close()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and self._on_started is not None:
+            host, port = self._bound.getsockname()[:2]
+            self._on_started(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+
+    def end_if_failed(self, future: Future[Any]) -> None:
+        if future.cancelled() or future.exception() is not None:
+            self.should_exit = True

@@ -1,0 +1,126 @@
+"""The clock of searches stands still while kernels are compiled, and who asked is told once."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+from numba.core import event
+
+from discreet.core import jit
+from discreet.core.jit import clock, compiling, kernel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Time:
+    """A clock on the wall that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.seconds = 100.0
+
+    def perf_counter(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def wall(monkeypatch: pytest.MonkeyPatch) -> Time:
+    """Put a clock in the place of that of the system."""
+    kernel(_nothing)
+    time = Time()
+    monkeypatch.setattr(jit, "time", SimpleNamespace(perf_counter=time.perf_counter))
+    return time
+
+
+def test_the_clock_stands_still_from_the_outermost_begin_to_its_end(wall: Time) -> None:
+    before = clock()
+    wall.seconds += 3
+    assert clock() - before == pytest.approx(3)
+    with event.trigger_event("numba:compile"):
+        wall.seconds += 20
+        assert clock() - before == pytest.approx(3)
+        with event.trigger_event("numba:compile"):
+            wall.seconds += 5
+        wall.seconds += 1
+        assert clock() - before == pytest.approx(3)
+    wall.seconds += 2
+    assert clock() - before == pytest.approx(5)
+
+
+def test_a_compilation_that_fails_ends(wall: Time) -> None:
+    before = clock()
+
+    def compile_in_vain() -> None:
+        with event.trigger_event("numba:compile"):
+            wall.seconds += 20
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compile_in_vain()
+    wall.seconds += 4
+    assert clock() - before == pytest.approx(4)
+
+
+def test_who_asked_is_told_once_and_before_it_begins() -> None:
+    kernel(_nothing)
+    told: list[str] = []
+    with compiling(lambda: told.append("compiling")):
+        assert told == []
+        for _ in range(2):
+            with event.trigger_event("numba:compile"):
+                assert told == ["compiling"]
+    with event.trigger_event("numba:compile"):
+        pass
+    with compiling(lambda: told.append("never")):
+        pass
+    with event.trigger_event("numba:compile"):
+        pass
+    assert told == ["compiling"]
+
+
+@pytest.mark.jit
+def test_a_kernel_that_must_be_compiled_is_noticed_and_one_on_the_disk_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "from discreet.core.jit import kernel\n\n\n@kernel\ndef double(x):\n    return 2 * x\n"
+    (tmp_path / "kernels_of_a_test.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    told: list[str] = []
+    for run in ("first", "second"):
+        module = importlib.import_module("kernels_of_a_test")
+        with compiling(lambda run=run: told.append(run)):  # type: ignore[misc] # bound at once
+            assert module.double(21) == 42
+            assert module.double(4) == 8
+        sys.modules.pop(module.__name__)
+    assert told == ["first"]
+
+
+def test_the_clock_loads_no_compiler() -> None:
+    script = (
+        "import sys; from discreet.core.jit import clock; clock(); print('numba' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_a_module_of_kernels_loads_what_they_need() -> None:
+    """Else the first kernel would, at the expense of the search that calls it."""
+    script = (
+        "import discreet.kanonymity.kernels.runs; from numba.core.registry import cpu_target; "
+        "print(len(cpu_target.target_context._registries) > 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "True"
+
+
+def _nothing() -> None:
+    """Make the wrapper load the compiler."""

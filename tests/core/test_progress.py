@@ -1,0 +1,41 @@
+"""One record of progress for every callback."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.core.progress import Progress, Reporter
+
+
+@pytest.mark.parametrize(
+    ("step", "line", "gap"),
+    [
+        (Progress(1.5, "direct"), "1.5 s, direct", None),
+        (Progress(0.0, "draws", done=3), "0.0 s, draws, 3", None),
+        (Progress(0.0, "draws", done=3, total=20), "0.0 s, draws, 3 of 20", None),
+        (Progress(2.0, "kernel", lower=0.5), "2.0 s, kernel, loss at least 0.5", None),
+        (Progress(2.0, "kernel", upper=2.0), "2.0 s, kernel, loss 2", None),
+        (Progress(2.5, "kernel", lower=0.9, upper=1.0), "2.5 s, kernel, loss 1, gap 10.00%", 0.1),
+        (Progress(2.5, "kernel", lower=0.0, upper=0.0), "2.5 s, kernel, loss 0, gap 0.00%", 0.0),
+    ],
+)
+def test_a_line_says_what_is_known(step: Progress, line: str, gap: float | None) -> None:
+    assert str(step) == line
+    assert step.gap == pytest.approx(gap)
+
+
+def test_a_reporter_tells_seconds_since_it_was_made() -> None:
+    told: list[Progress] = []
+    seconds = iter([10.0, 12.0])
+    Reporter(told.append, clock=lambda: next(seconds))("draws", done=1)
+    assert told == [Progress(2.0, "draws", done=1)]
+
+
+def test_a_reporter_may_have_started_earlier() -> None:
+    told: list[Progress] = []
+    Reporter(told.append, clock=lambda: 10.0, start=4.0)("direct", lower=1.0, upper=2.0)
+    assert told == [Progress(6.0, "direct", lower=1.0, upper=2.0)]
+
+
+def test_without_a_callback_nobody_is_told() -> None:
+    Reporter(None)("draws")

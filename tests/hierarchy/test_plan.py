@@ -1,0 +1,270 @@
+"""A plan: decided from public inputs, checked against a source by names and shape, charged before values are read."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from discreet.core.budget import MemoryBudget
+from discreet.core.errors import BudgetError, InvalidProblemError
+from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.core.tree import Tree
+from discreet.hierarchy import GroupSizes, Plan, diagnose, from_records, plan, release
+from discreet.hierarchy.methods.m_c_dp import MCDP
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PERSON = PureDP(1, neighbors="add-remove-person")
+HUGE = PureDP(900, neighbors="add-remove-person")
+LISTED = [("GA", "Fulton"), ("GA", "Cobb"), ("DC",)]
+PEOPLE = pl.DataFrame(
+    {
+        "home": [1, 1, 2, 3, 3, 3, 4],
+        "state": ["GA"] * 6 + ["DC"],
+        "county": ["Fulton", "Fulton", "Fulton", "Cobb", "Cobb", "Cobb", None],
+    }
+)
+TABLE: dict[str, Any] = {"columns": ["state", "county"], "unit": "home", "max_size": 2}
+COUNTS = [[2, 2], [1, 2], [1, 0], [1, 1], [0, 1]]
+
+
+def ledger(amount: int = 3) -> MemoryBudget:
+    return MemoryBudget({"census": PureDP(amount, neighbors="add-remove-person")})
+
+
+def spent(budget: MemoryBudget) -> list[Fraction]:
+    return list(budget.account("census").spent)
+
+
+def test_a_plan_says_what_is_decided() -> None:
+    planned = plan(LISTED, PERSON, **TABLE)
+    said = str(planned)
+    for part in (
+        "m-c-dp-weighted, the default, whatever the data",
+        "neighbors: all records of one person added or removed",
+        "epsilon 1, charged again by each release",
+        "5 regions on 3 levels, sizes 1 to 2, private units",
+        "level 2         Laplace noise of scale 3 (lowest regions: 3/2), 1/3 of the budget",
+        "assumed public  regions: 5 regions on 3 levels",
+    ):
+        assert part in said
+    assert repr(planned) == "Plan(m-c-dp-weighted, 5 regions, epsilon 1, add-remove-person)"
+    gaussian = plan(
+        LISTED, ZeroConcentratedDP("1/2", "replace-person"), **TABLE, method="bottom-up"
+    )
+    assert "bottom-up, chosen by the caller" in str(gaussian)
+    assert gaussian.noise[0] == "not measured, 0 of the budget"
+    assert gaussian.cost == "rho 1/2"
+
+
+@pytest.mark.parametrize("kind", ["frame", "lazy", "arrow", "path", "counts"])
+def test_any_source_is_released_by_the_same_plan(kind: str, tmp_path: Path) -> None:
+    planned, source = plan(LISTED, HUGE, **TABLE), PEOPLE
+    made: Any = source
+    if kind == "lazy":
+        made = source.lazy()
+    elif kind == "arrow":
+        made = source.to_arrow()
+    elif kind == "path":
+        made = tmp_path / "people.csv"
+        source.write_csv(made)
+    elif kind == "counts":
+        made = from_records(source, regions=LISTED, **TABLE)
+    out = planned.release(made)
+    assert out.result.counts.tolist() == COUNTS
+    assert out.certificate.passed
+    assert planned.diagnose(made, out) == diagnose(
+        from_records(PEOPLE, regions=LISTED, **TABLE), out
+    )
+
+
+def test_release_is_a_plan_and_its_release() -> None:
+    out = release(PEOPLE, HUGE, regions=LISTED, **TABLE)
+    assert out.result.counts.tolist() == COUNTS
+    assert out.provenance.method == "m-c-dp-weighted"
+
+
+def test_a_plan_released_twice_is_charged_twice() -> None:
+    planned, budget = plan(LISTED, PERSON, **TABLE), ledger(2)
+    for charged in (1, 2):
+        planned.release(PEOPLE, budget=budget, dataset="census")
+        assert spent(budget) == [charged]
+    with pytest.raises(BudgetError, match="1 asked, 0 left"):
+        planned.release(PEOPLE, budget=budget, dataset="census")
+
+
+def test_a_plan_given_another_table_is_refused_before_the_charge() -> None:
+    planned, budget = plan(LISTED, PERSON, **TABLE), ledger()
+    for other in (PEOPLE.rename({"home": "house"}), PEOPLE.lazy().drop("home")):
+        with pytest.raises(InvalidProblemError, match="home: expected a column of people"):
+            planned.release(other, budget=budget, dataset="census")
+    with pytest.raises(InvalidProblemError, match=r"source: .*got None"):
+        planned.release(None, budget=budget, dataset="census")
+    with pytest.raises(InvalidProblemError, match="people: expected a table or a path, got int"):
+        planned.release(3, budget=budget, dataset="census")
+    assert spent(budget) == [0]
+
+
+def test_a_table_with_the_same_names_and_other_regions_is_charged_and_named_by_row() -> None:
+    """That its regions are others is in the values."""
+    planned, budget = plan(LISTED, PERSON, **TABLE), ledger()
+    other = PEOPLE.with_columns(county=pl.lit("Secret"))
+    with pytest.raises(InvalidProblemError) as caught:
+        planned.release(other, budget=budget, dataset="census")
+    said = str(caught.value)
+    assert "in rows 1, 2, 3" in said
+    assert said.endswith("The budget stays charged")
+    assert "Secret" not in said
+    assert spent(budget) == [1]
+    with pytest.raises(InvalidProblemError) as caught:
+        planned.release(other)
+    assert "charged" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "line"), [("9,GA\n", "2 of 3 cells"), ("9,GA,Fulton,1\n", "4 of 3 cells")]
+)
+def test_a_file_whose_rows_do_not_divide_into_cells_costs_nothing(
+    tmp_path: Path, row: str, line: str
+) -> None:
+    path, budget = tmp_path / "people.csv", ledger()
+    path.write_text(f"{PEOPLE.write_csv()}{row}", encoding="utf-8")
+    with pytest.raises(InvalidProblemError, match=f"people: .*{line} in line 9"):
+        plan(LISTED, PERSON, **TABLE).release(path, budget=budget, dataset="census")
+    assert spent(budget) == [0]
+    path.write_bytes(PEOPLE.write_csv().encode() + b"9,GA,\xff\n")
+    with pytest.raises(InvalidProblemError, match="in UTF-8"):
+        plan(LISTED, PERSON, **TABLE).check(path)
+
+
+def test_a_lazy_source_that_fails_in_the_middle_is_charged_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def broken(_: pl.DataFrame) -> pl.DataFrame:
+        message = "Fulton is secret"
+        raise ValueError(message)
+
+    lazy = PEOPLE.lazy().map_batches(broken, schema=PEOPLE.schema)
+    planned, budget = plan(LISTED, PERSON, **TABLE), ledger()
+    planned.check(lazy)
+    with pytest.raises(InvalidProblemError) as caught:
+        planned.release(lazy, budget=budget, dataset="census")
+    said = str(caught.value)
+    assert said.startswith("people: expected a table that can be read, got ")
+    assert said.endswith(". The budget stays charged")
+    assert "Fulton" not in said
+    assert spent(budget) == [1]
+    printed = capsys.readouterr()
+    assert "Fulton" not in printed.out
+
+
+def test_what_breaks_after_the_charge_says_that_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise MemoryError
+
+    data, budget = from_records(PEOPLE, regions=LISTED, **TABLE), ledger()
+    monkeypatch.setattr(GroupSizes, "survival", broken)
+    planned = plan(data.frame, PERSON)
+    with pytest.raises(MemoryError) as caught:
+        planned.release(data, budget=budget, dataset="census")
+    assert caught.value.__notes__ == ["The budget stays charged."]
+    assert spent(budget) == [1]
+    with pytest.raises(MemoryError) as caught:
+        planned.release(data)
+    assert not hasattr(caught.value, "__notes__")
+
+
+@pytest.mark.parametrize("public", ["frame", "path"])
+def test_a_plan_pickles_and_releases_the_same(public: str, tmp_path: Path) -> None:
+    homes: Any = PEOPLE.unique("home")
+    if public == "path":
+        homes.write_parquet(tmp_path / "homes.parquet")
+        homes = tmp_path / "homes.parquet"
+    planned = plan(None, HUGE, public_units=homes, **TABLE)
+    again = pickle.loads(pickle.dumps(planned))  # noqa: S301 - our own bytes
+    assert str(again) == str(planned)
+    assert "units: which units exist" in str(planned)
+    seen = [one.release(PEOPLE).result.counts.tolist() for one in (planned, again)]
+    assert seen[0] == seen[1]
+    assert seen[0][0] == [0, 2, 2]
+
+
+def test_with_guarantee_changes_the_noise_and_nothing_else() -> None:
+    planned = plan(LISTED, PERSON, **TABLE, levels=["1/2", "1/4", "1/4"])
+    dear = planned.with_guarantee(PureDP(2, neighbors="add-remove-person"))
+    assert (dear.levels, dear.frame) == (planned.levels, planned.frame)
+    assert dear.scales[0] == Fraction(1, 1)
+    assert planned.scales[0] == 2
+    wrong: Any = ApproxDP(1, "1e-6", "add-remove-person")
+    with pytest.raises(InvalidProblemError, match="PureDP or ZeroConcentratedDP"):
+        planned.with_guarantee(wrong)
+
+
+def test_a_plan_refuses_counts_on_other_public_facts() -> None:
+    data = from_records(PEOPLE, regions=LISTED, **TABLE)
+    budget = ledger()
+    other = plan(LISTED, PERSON, **{**TABLE, "max_size": 3})
+    with pytest.raises(InvalidProblemError, match=r"sizes=1\.\.3.*sizes=1\.\.2"):
+        other.release(data, budget=budget, dataset="census")
+    bare = plan(data.frame, PERSON)
+    with pytest.raises(InvalidProblemError, match="a plan that names the columns"):
+        bare.release(PEOPLE, budget=budget, dataset="census")
+    assert spent(budget) == [0]
+
+
+def test_declared_regions_stand_in_plan_and_release() -> None:
+    planned = plan(PEOPLE, HUGE, declare_regions=True, **TABLE)
+    assert planned.frame.tree == Tree.from_paths(sorted(LISTED))
+    assert "declaration about regions: declared by the publisher" in str(planned)
+    stated = planned.release(PEOPLE).provenance.assumed_public
+    assert [one.name for one in stated][-1] == "declaration about regions"
+    listed = plan(LISTED, HUGE, **TABLE).release(PEOPLE).provenance.assumed_public
+    assert "declaration about regions" not in [one.name for one in listed]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"columns": "state"}, r"columns: expected a list of names, such as \['state'\]"),
+        ({"columns": None}, "columns: expected the columns"),
+        ({"max_size": None}, "max_size: expected the largest size"),
+        ({"unit": None}, "unit: expected the column of the unit"),
+        ({"unit": 3}, "unit: expected the name of a column, got int"),
+        ({"unit": None, "size": "n", "person": "p"}, "person: expected no such column"),
+        ({"quantity": "home"}, "different columns"),
+        ({"method": "m-c-dpp"}, "method: expected a registered name, such as m-c-dp, got 'm-c-dpp'"),
+        ({"method": "zzz"}, "method: expected one of bottom-up, "),
+        ({"method": MCDP}, r"method: expected an instance, MCDP\(...\), .* got the class MCDP"),
+        ({"method": 3}, "method: expected a method, or one of .* got int"),
+        ({"method": "m-c-ch"}, "method: expected one with a guarantee, got m-c-ch: the paper takes"),
+        ({"guarantee": None}, "guarantee: expected PureDP or ZeroConcentratedDP, got NoneType"),
+        ({"guarantee": PureDP(1, "replace-one")}, "neighbors"),
+        ({"levels": [1]}, "levels"),
+        ({"regions": None}, "regions: expected the public list of regions"),
+    ],
+)  # fmt: skip
+def test_a_plan_without_sense_is_refused_in_a_sentence(change: dict[str, Any], said: str) -> None:
+    given: dict[str, Any] = {"regions": LISTED, "guarantee": PERSON, **TABLE, **change}
+    with pytest.raises(InvalidProblemError, match=said):
+        plan(given.pop("regions"), given.pop("guarantee"), **given)
+
+
+def test_a_frame_has_no_table_beside_it() -> None:
+    data = from_records(PEOPLE, regions=LISTED, **TABLE)
+    with pytest.raises(InvalidProblemError, match="unit: expected None beside a Frame"):
+        plan(data.frame, PERSON, unit="home")
+    with pytest.raises(InvalidProblemError, match="regions: expected None beside GroupSizes"):
+        release(data, PERSON, regions=LISTED)
+    with pytest.raises(InvalidProblemError, match=r"source: .*got None"):
+        release(None, PERSON, regions=LISTED, **TABLE)
+
+
+def test_a_name_and_its_instance_are_one_method() -> None:
+    named = [plan(LISTED, PERSON, **TABLE, method=given) for given in ("m-c-dp", "m_c_dp", MCDP())]
+    assert {str(one) for one in named} == {str(named[0])}
+    assert all(isinstance(one, Plan) for one in named)

@@ -1,0 +1,225 @@
+"""Time limits of a design, by a clock that goes on as each stage is made to take: nothing here depends on luck."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numba.core import event
+
+from discreet.core import jit
+from discreet.core.errors import LimitReachedError
+from discreet.core.guarantee import MetricDP
+from discreet.core.jit import clock
+from discreet.core.lp import LinearModel
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp import (
+    Anchored,
+    Columns,
+    PrimalDual,
+    Problem,
+    design,
+    verify,
+)
+from discreet.metricdp import interior as _interior
+from discreet.metricdp import search as _search
+from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.bounds.repair import repair
+from discreet.metricdp.methods import primal_dual as steps
+from discreet.metricdp.methods.kernel import Kernel
+from discreet.metricdp.primal_dual.iterate import Iterate
+from discreet.metricdp.verify import verify_channel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.metricdp.search import MetricDesign
+
+# The module: the package has the function under this name.
+_design = import_module("discreet.metricdp.design")
+
+SKEWED = Problem(
+    MetricSpace.grid(4, 4, cell=1, unit="km"),
+    utility_loss="euclidean",
+    prior=np.arange(1, 17) / np.arange(1, 17).sum(),
+)
+LIMIT = 40.0
+MOST = 1.1 * LIMIT + 2
+
+
+class Clock:
+    """Seconds that pass where a test says so."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def perf_counter(self) -> float:
+        return self.seconds
+
+    def takes(self, seconds: float, work: Callable[..., Any]) -> Callable[..., Any]:
+        """Make something take so long, before it does what it does."""
+
+        def slow(*arguments: Any, **options: Any) -> Any:
+            self.seconds += seconds
+            return work(*arguments, **options)
+
+        return slow
+
+
+@pytest.fixture
+def wall(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Put a clock in the place of that of the system, after everything was compiled and each verification has 1 s."""
+    design(SKEWED, MetricDP("0.3", "km"), throw=False)
+    made = Clock()
+    monkeypatch.setattr(jit, "time", SimpleNamespace(perf_counter=made.perf_counter))
+    checked = made.takes(1.0, verify_channel)
+    monkeypatch.setattr(_search, "verify_channel", checked)
+    return made
+
+
+def timed(**options: Any) -> tuple[MetricDesign, float]:
+    """Design with the limit, to a gap that is never reached, and say how long it took."""
+    begun = clock()
+    made = design(SKEWED, MetricDP("0.3", "km"), gap=0.0, time_limit=LIMIT, throw=False, **options)
+    assert verify(made, optimality=True).passed
+    return made, clock() - begun
+
+
+def test_what_is_compiled_does_not_count(wall: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Kernel.solve
+
+    def compiled(*arguments: Any) -> Any:
+        with event.trigger_event("numba:compile"):
+            wall.seconds += 10 * LIMIT
+        return plain(*arguments)
+
+    monkeypatch.setattr(Kernel, "solve", compiled)
+    made, seconds = timed()
+    assert made.provenance.method != "exponential"
+    assert seconds <= MOST
+
+
+def test_what_is_not_compiled_counts_and_nothing_starts_after_it(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Kernel, "solve", wall.takes(LIMIT, Kernel.solve))
+
+    def started(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(_design, "_costly", started)
+    made, seconds = timed()
+    assert made.provenance.method == "exponential"
+    assert seconds <= MOST
+
+
+def test_no_method_starts_when_another_took_all_of_the_time(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow:
+        def solve(self, *_: object) -> None:
+            wall.seconds += LIMIT
+
+    class Started:
+        def solve(self, *_: object) -> None:
+            raise AssertionError
+
+    monkeypatch.setattr(_design, "_costly", lambda *_, **__: ((Slow(), Started()), ""))
+    made, seconds = timed()
+    assert made.provenance.method == "exponential"
+    assert seconds <= MOST
+
+
+@pytest.mark.parametrize("each", [0.05, 1.0, 4.0])
+def test_steps_leave_time_for_what_comes_after_them(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch, each: float
+) -> None:
+    """Steps, mending, bounds and verification all take their time."""
+    monkeypatch.setattr(Iterate, "advance", wall.takes(each, Iterate.advance))
+    monkeypatch.setattr(steps._Run, "_mend", wall.takes(8.0, steps._Run._mend))
+    monkeypatch.setattr(_search, "lower_bound", wall.takes(0.5, lower_bound))
+    made, seconds = timed(method=PrimalDual())
+    assert seconds <= MOST
+    assert made.provenance.method_trace
+
+
+def test_steps_are_not_prepared_where_no_time_is_left_for_a_bound(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All pairs of 1,000 secrets: 4 s to prepare and 5 s for a first bound, with 2 s left of the limit."""
+    monkeypatch.setattr(steps, "_LISTING", 2 * LIMIT / SKEWED.n_reports)
+    monkeypatch.setattr(steps, "Iterate", wall.takes(2 * LIMIT, Iterate))
+    made, seconds = timed(method=PrimalDual())
+    assert made.provenance.method == "exponential"
+    assert any("primal" in line.lower() for line in made.provenance.method_trace)
+    assert seconds <= MOST
+
+
+def test_steps_that_do_not_look_at_the_clock_are_noticed(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Iterate, "advance", wall.takes(1.0, Iterate.advance))
+    standing = 0.0
+    monkeypatch.setattr(steps, "clock", lambda: standing)
+    _, seconds = timed(method=PrimalDual(iterations=200))
+    assert seconds > MOST
+
+
+def test_interior_points_end_with_the_limit(wall: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_interior, "_step", wall.takes(10.0, _interior._step))
+    _, seconds = timed(method=Anchored(rounds=20))
+    assert LIMIT / 2 <= seconds <= MOST
+
+
+@pytest.mark.parametrize("each", [3.0, 500.0])
+def test_columns_hand_their_limit_to_every_program(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch, each: float
+) -> None:
+    """Programs of columns take so long, or as long as the solver is allowed, which then has no answer."""
+    plain = LinearModel.solve
+
+    def solve(model: LinearModel, *, time_limit: float | None = None, **options: Any) -> Any:
+        allowed = float("inf") if time_limit is None else time_limit
+        # The master is told about presolve; the other programs are those of single columns.
+        taken = 1.0 if "presolve" in options else each
+        wall.seconds += min(taken, allowed)
+        if taken > allowed:
+            raise LimitReachedError("time limit")
+        return plain(model, **options)
+
+    monkeypatch.setattr(LinearModel, "solve", solve)
+    made, seconds = timed(method=Columns())
+    assert seconds <= MOST
+    assert made.provenance.method == "columns"
+
+
+def test_all_methods_together_keep_the_limit(wall: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(Iterate, "advance", wall.takes(0.3, Iterate.advance))
+    monkeypatch.setattr(_interior, "_step", wall.takes(1.0, _interior._step))
+    monkeypatch.setattr(_search, "repair", wall.takes(1.0, repair))
+    made, seconds = timed()
+    assert seconds <= MOST
+    assert made.lower is not None
+    assert made.lower > 0
+
+
+def test_a_signal_between_bound_and_witness_leaves_a_bound_that_is_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Stopped(_search.Search):
+        """A search that is stopped as soon as it has written down a part of a bound."""
+
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if name in {"lower", "witness"} and self.__dict__.get("verified") is not None:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(_design, "Search", Stopped)
+    with pytest.raises(_design.Interrupted) as caught:
+        design(SKEWED, MetricDP("0.3", "km"), gap=1e-6)
+    assert caught.value.best is not None
+    assert verify(caught.value.best, optimality=True).passed

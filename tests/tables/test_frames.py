@@ -1,0 +1,144 @@
+"""Frames go back as they came, and say nothing of rows that are left out; files are refused by what they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.randomness import SeededBits
+from discreet.tables.frames import name_rows, near_unique, open_table, rebuilt, records_of, without
+from discreet.tables.validate import refuse_times
+from discreet.tables.writing import bytes_of, write_shuffled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TABLE = pl.DataFrame({"age": [30, 40, 50], "ill": ["yes", "no", "maybe"]})
+
+
+@pytest.mark.parametrize("kind", ["polars", "arrow", "pandas"])
+def test_a_frame_goes_back_as_it_came(kind: str) -> None:
+    if kind == "pandas":
+        pandas = pytest.importorskip("pandas")
+        table: Any = pandas.DataFrame(TABLE.to_dict(as_series=False), index=[7, 8, 9])
+    else:
+        table = TABLE if kind == "polars" else TABLE.to_arrow()
+    made = rebuilt(table, {"age": ["[30, 50]"] * 2}, np.array([2, 0]))
+    assert type(made) is type(table)
+    found = (
+        made
+        if kind == "polars"
+        else pl.DataFrame(made.to_dict("list") if kind == "pandas" else made)
+    )
+    assert found.rows() == [("[30, 50]", "maybe"), ("[30, 50]", "yes")]
+    assert type(without(table, "ill")) is type(table)
+    assert near_unique(table, ["age"]) == ["ill"]
+
+
+def test_a_dictionary_is_made_anew() -> None:
+    table = pa.table({"ill": pa.array(["yes", "no", "rare"]).dictionary_encode()})
+    made = rebuilt(table, {}, np.array([0, 1]))
+    assert sorted(made["ill"].combine_chunks().dictionary.to_pylist()) == ["no", "yes"]
+
+
+def test_a_file_is_scanned_with_positions_and_refused_by_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("age;zip\n30;00100\n", encoding="utf-8")
+    opened = open_table(path, "people", ["zip"])
+    assert opened.collect().rows() == [(0, "00100")]  # type: ignore[union-attr]
+    path.write_text("age;age\n30;00100\n", encoding="utf-8")
+    with pytest.raises(InvalidProblemError, match="people: .*columns 1 and 2 have the same"):
+        open_table(path, "people", ["age"])
+    assert name_rows([0], private=False) == "rows 1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "inside", "outside"),
+    [
+        (pl.Date, [-719_161, 2_932_895], [-719_162, 2_932_896]),
+        (pl.Time, [0, 86_399_999_999_999], []),
+        (pl.Datetime("ns"), [-(2**63) + 1, 2**63 - 1], []),
+        (pl.Datetime("ms"), [-719_161 * 86_400_000], [-719_161 * 86_400_000 - 1]),
+        (pl.Duration("us"), [-(2**63) + 1], []),
+        (pl.Duration("ms"), [999_999_999 * 86_400_000], [1_000_000_000 * 86_400_000]),
+    ],
+    ids=str,
+)
+def test_moments_end_where_the_calendar_does(
+    kind: Any, inside: list[int], outside: list[int]
+) -> None:
+    width = pl.Int32 if kind == pl.Date else pl.Int64
+
+    def table(number: int) -> pl.DataFrame:
+        return pl.DataFrame({"n": [1, 2], "t": pl.Series([None, number], dtype=width).cast(kind)})
+
+    for number in inside:
+        refuse_times(table(number), "TABLE")
+    refuse_times(table(0).head(0), "TABLE")
+    for number in outside:
+        with pytest.raises(InvalidProblemError, match="TABLE: .* others in column 2"):
+            refuse_times(table(number), "TABLE")
+
+
+def test_written_files_hold_the_table(tmp_path: Path) -> None:
+    for suffix, read in ((".csv", pl.read_csv), (".parquet", pl.read_parquet)):
+        (tmp_path / f"a{suffix}").write_bytes(bytes_of(TABLE, suffix))
+        assert read(tmp_path / f"a{suffix}").equals(TABLE)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("bucket", [4, 1000])
+def test_rows_that_pass_by_keep_their_cells_and_lose_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, bucket: int
+) -> None:
+    monkeypatch.setattr("discreet.tables.writing.BUCKET", bucket)
+    monkeypatch.setattr("discreet.tables.writing.BATCH", 7)
+    table = pl.DataFrame({"key0": range(40), "age": range(40)}).with_columns(
+        ill=pl.Series(["yes", "no"] * 20, dtype=pl.Categorical)
+    )
+    labels = np.arange(40, dtype=np.int32) // 20
+    cells = {"age": pl.Series("age", ["low", "high"])}
+    asked: list[Path] = []
+    target = tmp_path / f"out{suffix}"
+
+    def private(path: Path) -> Path:
+        asked.append(path)
+        return path
+
+    write_shuffled(
+        table.lazy(), labels, cells, target, bits=SeededBits(1), room=tmp_path, private=private
+    )
+    found = (pl.read_csv if suffix == ".csv" else pl.read_parquet)(target)
+    assert found["key0"].to_list() != list(range(40))
+    assert found.columns == table.columns
+    expected = [(i, "low" if i < 20 else "high", ["yes", "no"][i % 2]) for i in range(40)]
+    assert sorted(found.rows()) == expected
+    # Every file of rows on their way was made private before anything stood in it.
+    assert {path.name for path in tmp_path.iterdir()} - {target.name} <= {
+        path.name for path in asked
+    }
+
+
+def test_records_are_read_from_whatever_holds_them() -> None:
+    rows = [{"u": 1, "v": 2}, {"u": 3, "v": 4}]
+    for table in (rows, {"u": [1, 3], "v": [2, 4]}, pl.DataFrame(rows)):
+        assert records_of(table, "edges") == rows
+    line = {"type": "LineString", "coordinates": [[0, 1], [2, 3]]}
+    point = {"type": "Point", "coordinates": [4, 5]}
+    features = [
+        {"id": 7, "properties": {"u": 1}, "geometry": line},
+        {"properties": None, "geometry": point},
+    ]
+    assert records_of({"type": "FeatureCollection", "features": features}, "edges") == [
+        {"id": 7, "u": 1, "geometry": [(0.0, 1.0), (2.0, 3.0)]},
+        {"id": None, "geometry": [(4.0, 5.0)]},
+    ]
+    with pytest.raises(InvalidProblemError, match="edges: expected columns of one length"):
+        records_of({"u": [1], "v": []}, "edges")
+    with pytest.raises(InvalidProblemError, match="edges: .* got int"):
+        records_of(3, "edges")

@@ -1,0 +1,153 @@
+"""Choices as files: they come back as they were, hold their matroid, and the frozen one loads for ever."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.artefact import load_choice, save_choice
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import ApproxDP, PureDP
+from discreet.submodular import (
+    Contraction,
+    Coverage,
+    DirectSum,
+    Dual,
+    GraphicMatroid,
+    LaminarMatroid,
+    LinearMatroid,
+    Matroid,
+    PartitionMatroid,
+    Selection,
+    TransversalMatroid,
+    Truncation,
+    UniformMatroid,
+    release,
+    verify,
+)
+from discreet.submodular.matroids.stored import matroid_from_dict, matroid_to_dict
+
+FROZEN = Path(__file__).parent / "data" / "choice-1.choice"
+PURE = PureDP(1, "add-remove-one")
+REACH = Coverage([[True, False, True], [False, True, False]] * 30)
+MATROIDS: list[Matroid] = [
+    UniformMatroid(3, 2),
+    PartitionMatroid([0, 0, 1], [1, 1]),
+    LaminarMatroid(3, [[0, 1, 2], [0, 1]], [2, 1]),
+    GraphicMatroid(3, [[0, 1], [1, 2], [0, 2]]),
+    LinearMatroid([[True, False], [False, True], [True, True]]),
+    TransversalMatroid([[True, False], [True, False], [True, True]]),
+    Truncation(PartitionMatroid([0, 1, 2], 1), 2),
+    DirectSum([UniformMatroid(2, 1), UniformMatroid(1, 1)]),
+    Dual(UniformMatroid(3, 1)),
+    Contraction(GraphicMatroid(3, [[0, 1], [1, 2], [0, 2]]), [0]),
+]
+
+
+@pytest.mark.parametrize("matroid", MATROIDS, ids=repr)
+def test_a_choice_comes_back_as_it_was(matroid: Matroid, tmp_path: Path) -> None:
+    again = matroid_from_dict(json.loads(json.dumps(matroid_to_dict(matroid))))
+    assert again == matroid
+    made = release(REACH, matroid, ApproxDP(1, "1e-6", "replace-one"))
+    save_choice(made, tmp_path / "a.choice")
+    stored = load_choice(tmp_path / "a.choice")
+    assert stored.result == made.result
+    assert stored.guarantee == made.guarantee
+    assert stored.provenance == made.provenance
+    assert verify(stored).passed
+
+
+def test_matroids_are_equal_where_they_allow_the_same_by_the_same_facts() -> None:
+    assert UniformMatroid(3, 2) == UniformMatroid(3, 2)
+    assert len({UniformMatroid(3, 2), UniformMatroid(3, 2), UniformMatroid(3, 1)}) == 2
+    assert UniformMatroid(3, 3) != Truncation(UniformMatroid(3, 3), 3)
+    assert UniformMatroid(3, 2) != 3
+
+
+def test_the_frozen_choice_loads() -> None:
+    stored = load_choice(FROZEN)
+    assert len(stored.result.names) == 3
+    assert all(str(name).startswith("site ") for name in stored.result.names)
+    assert stored.guarantee == PURE
+    assert verify(stored).passed
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kind": "channel"}, "kind"),
+        ({"format": "others"}, "schema_version"),
+        ({"statement": {}}, "n_elements"),
+        ({"per_draw": True}, "integers"),
+        ({"names": ["site 0", "site 0", "site 0"]}, "names: expected"),
+        ({"candidates": [None] * 6}, "text or integers"),
+        ({"coefficient": 1}, "a number as text"),
+        ({"matroid": {"kind": "dual", "matroid": {"kind": "cube"}}}, "one of uniform"),
+        ({"matroid": {"kind": "partition", "labels": [0], "capacities": [1, 2]}}, "capacities"),
+        ({"matroid": {"kind": "linear", "vectors": [[0, 1]]}}, "booleans"),
+        ({"accounting": [{"rule": "none"}]}, "guarantee"),
+        ({"statement": None}, "NoneType"),
+    ],
+)
+def test_what_is_no_choice_is_refused(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    stated = json.loads(FROZEN.read_text(encoding="utf-8"))
+    (tmp_path / "b.choice").write_text(json.dumps(stated | change), encoding="utf-8")
+    with pytest.raises(InvalidProblemError, match=said):
+        load_choice(tmp_path / "b.choice")
+
+
+def test_a_flag_that_is_no_flag_is_refused(tmp_path: Path) -> None:
+    stated = json.loads(FROZEN.read_text(encoding="utf-8"))
+    stated["statement"]["decomposable"] = 1
+    (tmp_path / "b.choice").write_text(json.dumps(stated), encoding="utf-8")
+    with pytest.raises(InvalidProblemError, match="true or false"):
+        load_choice(tmp_path / "b.choice")
+
+
+def test_matroids_within_matroids_end(tmp_path: Path) -> None:
+    deep: dict[str, Any] = {"kind": "uniform", "n_elements": 2, "rank": 1}
+    for _ in range(9):
+        deep = {"kind": "dual", "matroid": deep}
+    with pytest.raises(InvalidProblemError, match="at most 8 nested matroids"):
+        matroid_from_dict(deep)
+    stated = json.loads(FROZEN.read_text(encoding="utf-8")) | {"matroid": deep}
+    (tmp_path / "b.choice").write_text(json.dumps(stated), encoding="utf-8")
+    with pytest.raises(InvalidProblemError, match="nested"):
+        load_choice(tmp_path / "b.choice")
+
+
+def test_a_matroid_of_ones_own_is_released_and_not_written(tmp_path: Path) -> None:
+    class Own(Matroid):
+        n_elements, rank = 3, 1
+
+        def start(self) -> Any:
+            return UniformMatroid(3, 1).start()
+
+        def _facts(self) -> str:
+            return "own"
+
+    made = release(REACH, Own(), PURE)
+    assert verify(made).passed
+    with pytest.raises(InvalidProblemError, match="one of the library.*Own"):
+        save_choice(made, tmp_path / "a.choice")
+    assert not (tmp_path / "a.choice").exists()
+
+
+def test_a_choice_made_by_hand_needs_its_matroid(tmp_path: Path) -> None:
+    made = release(REACH, UniformMatroid(3, 2), PURE)
+    bare = Selection(
+        made.result.chosen,
+        made.result.statement,
+        made.result.coefficient,
+        mechanism=made.result.mechanism,
+        accounting=made.result.accounting,
+    )
+    by_hand = type(made)(bare, made.guarantee, made.certificate, made.provenance)
+    assert verify(by_hand, UniformMatroid(3, 2)).passed
+    with pytest.raises(InvalidProblemError, match="the matroid of the choice"):
+        verify(by_hand)
+    with pytest.raises(InvalidProblemError, match="a choice that stores its matroid"):
+        save_choice(by_hand, tmp_path / "a.choice")
