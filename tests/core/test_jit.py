@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import pytest
 from numba.core import event
 
 from discreet.core import jit
-from discreet.core.jit import clock, compiling, kernel
+from discreet.core.jit import Compiled, clock, compiling, kernel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,6 +99,50 @@ def test_a_kernel_that_must_be_compiled_is_noticed_and_one_on_the_disk_is_not(
             assert module.double(4) == 8
         sys.modules.pop(module.__name__)
     assert told == ["first"]
+
+
+def test_processes_that_compile_at_once_do_not_get_the_code_of_other_types(tmp_path: Path) -> None:
+    """Numba's own files fail this in one of seven rounds."""
+    for each in range(100):
+        (folder := tmp_path / str(each)).mkdir()
+        caches = {types: Compiled(str(folder), "kernel-1", "stamp") for types in "XYZ"}
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(lambda types, caches=caches: caches[types].save(types, types), "XYZ"))
+        assert [Compiled(str(folder), "kernel-1", "stamp").load(types) for types in "XYZ"] == [
+            *"XYZ"
+        ]
+
+
+def test_a_form_is_taken_only_where_source_and_types_are_the_same(tmp_path: Path) -> None:
+    cache = Compiled(str(tmp_path), "kernel-1", "stamp")
+    cache.save("X", 1)
+    assert cache.load("X") == 1
+    assert cache.load("Y") is None
+    later = Compiled(str(tmp_path), "kernel-1", "later")
+    assert later.load("X") is None
+    later.save("X", 2)
+    assert later.load("X") == 2
+    assert cache.load("X") is None
+    for file in sorted(tmp_path.iterdir()):
+        whole = file.read_bytes()
+        for length in (0, 1, len(whole) // 2):
+            file.write_bytes(whole[:length])
+            assert later.load("X") is None
+        file.write_bytes(whole)
+    assert later.load("X") == 2
+
+
+def test_a_disk_that_takes_nothing_costs_a_compilation_and_not_the_run(tmp_path: Path) -> None:
+    cache = Compiled(str(tmp_path / "not there"), "kernel-1", "stamp")
+    cache.save("X", 1)
+    assert cache.load("X") is None
+
+
+@pytest.mark.jit
+def test_kernels_are_kept_in_files_of_their_own() -> None:
+    from discreet.kanonymity.kernels import pricing
+
+    assert isinstance(pricing.price._cache._cache_file, Compiled)  # type: ignore[attr-defined]
 
 
 def test_the_clock_loads_no_compiler() -> None:

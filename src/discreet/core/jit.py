@@ -4,21 +4,28 @@ A module of kernels is in a folder ``kernels`` and is imported on first use, ins
 that ``import discreet`` loads no compiler. Kernels are cached on disk, release the interpreter lock, and keep
 IEEE arithmetic: a kernel on whose floats a certificate depends must not be compiled with ``fastmath``.
 
+Several processes may compile one kernel for different types at the same time, each with an empty cache before it.
+Numba numbers the files of a kernel by an index that each process writes from what it read, so that one may be given
+the machine code of another's types: a crash, or a wrong number. Here the names of the files follow from the types, and
+the files say for which they are.
+
 The first run on a machine compiles, which may take half a minute. A time limit is for a search and not for that: what
 searches reads :func:`clock`, and a command says with :func:`compiling` what it waits for.
 """
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["clock", "compiling", "kernel"]
+__all__ = ["Compiled", "clock", "compiling", "kernel"]
 
 F = TypeVar("F", bound="Callable[..., object]")
 
@@ -70,7 +77,9 @@ def kernel(function: F) -> F:
         _watch()
     finally:
         _compilation.end()
-    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    _separate(compiled)
+    return cast("F", compiled)
 
 
 def clock() -> float:
@@ -130,3 +139,54 @@ def _watch() -> None:
     register: Any = event.register
     register("numba:compile", Watch())
     _compilation.watched = True
+
+
+@final
+class Compiled:
+    """The compiled forms of one kernel on the disk, files of their own for each combination of types.
+
+    Parameters
+    ----------
+    folder
+        Where the files are.
+    name
+        What their names begin with: the kernel and its line.
+    stamp
+        What changes with the source; forms of another stamp, or of another version of the compiler, are not there.
+    """
+
+    def __init__(self, folder: str, name: str, stamp: object) -> None:
+        self.folder, self.name, self.stamp = folder, name, stamp
+
+    def save(self, key: object, data: object) -> None:
+        """Write the form for some types; where the disk does not take it, it is compiled again the next time."""
+        files = self._files(key)
+        name = files._data_name(1)
+        with suppress(OSError):
+            # The index last: until then, nothing that it names is of another source.
+            files._save_data(name, data)
+            files._save_index({key: name})
+
+    def load(self, key: object) -> object | None:
+        """Read the form for some types, None where there is none that is whole and of these types."""
+        try:
+            return cast("object | None", self._files(key).load(key))
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+            return None
+
+    def _files(self, key: object) -> Any:  # noqa: ANN401 - numba has no types
+        from numba.core import caching
+
+        files: Any = caching.IndexDataCacheFile
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:20]
+        return files(self.folder, f"{self.name}.{digest}", self.stamp)
+
+
+def _separate(compiled: Any) -> None:  # noqa: ANN401 - numba has no types
+    """Give each combination of types files of their own; a version of numba without these parts is left as it is."""
+    cache = getattr(compiled, "_cache", None)
+    impl = getattr(cache, "_impl", None)
+    if cache is not None and impl is not None and hasattr(cache, "_cache_file"):
+        cache._cache_file = Compiled(
+            cache.cache_path, impl.filename_base, impl.locator.get_source_stamp()
+        )
