@@ -1,7 +1,7 @@
 """The reference: one page for each public name, and one for each module, written before the pages are built.
 
-A public name is one of ``discreet.__all__`` or of a mechanism's ``__all__``. Its page has the name that users type; links
-to the place where it is defined lead there. What is not public stands on the pages of modules, which are for contributors.
+A public name is one of ``discreet.__all__`` or of a mechanism's ``__all__``. Its page has the name that users type;
+links to the place where it is defined lead there. What is not public stands on the pages of modules, for contributors.
 """  # noqa: INP001 - a folder of Sphinx extensions, put on the path by conf.py
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ PACKAGE = "discreet"
 GROUPS = (
     ("Guarantees", ("PureDP", "ApproxDP", "ZeroConcentratedDP", "MetricDP", "KAnonymity", "compose", "implies")),
     ("Inputs", ("MetricSpace", "Tree", "RandomBits")),
-    ("Outcomes", ("Channel", "Design", "Release", "Anonymization", "Unproven", "Certificate", "Check", "Provenance", "verify")),
+    (
+        "Outcomes",
+        (
+            "Channel", "Design", "Release", "Anonymization", "Unproven", "Certificate", "Check", "Provenance",
+            "verify",
+        ),
+    ),
     (
         "Errors",
         (
@@ -32,14 +38,19 @@ GROUPS = (
         ),
     ),
 )  # fmt: skip
-"""How the names of ``discreet`` itself are grouped on the page of the reference; a name that is in no group fails the build."""
+"""How the names of ``discreet`` itself are grouped on the page of the reference; one in no group fails the build."""
 
 
-_LEAD = """Every public name has a page: signature, parameters, what it returns, errors, the guarantee, and an example that runs
-in the tests. `import discreet as dc` loads a name when you first use it."""
-_INNER = """For contributors: what is not public, module by module, and may change without notice. [Public names](../index.md) have
-pages of their own."""
-_HIDDEN = "```{{toctree}}\n:hidden:\n:glob:\n\n{}\n```\n"
+_LEAD = (
+    "Every public name has a page: signature, parameters, what it returns, errors, the guarantee, and an example that "
+    "runs in the tests. `import discreet as dc` loads a name when you first use it."
+)
+_INNER = (
+    "For contributors: what is not public, module by module, and may change without notice. [Public names](../index.md)"
+    " have pages of their own."
+)
+_ORPHAN = "---\norphan: true\n---\n"
+"""In no table of contents: hundreds of pages would make each sidebar slow, and lists name them all."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ def public_names() -> list[Public]:
 
 
 def _page(one: Public, names: Mapping[str, Public]) -> str:
-    text = f"# {one.name}\n\n"
+    text = f"{_ORPHAN}# {one.name}\n\n[Python API](index.md)\n\n"
     if one.kind == "automodule":
         inside = [each for each in names.values() if each.name.rpartition(".")[0] == one.name]
         return text + f"```{{eval-rst}}\n.. automodule:: {one.name}\n```\n\n" + _table(inside)
@@ -158,31 +169,33 @@ def write_reference(source: Path, reference: Path) -> None:
     for mechanism in MECHANISMS:
         inside = [one for name, one in names.items() if name.startswith(f"{PACKAGE}.{mechanism}.")]
         text += f"## {mechanism}\n\n" + _table([names[f"{PACKAGE}.{mechanism}"], *inside])
-    (generated / "index.md").write_text(
-        f"# Python API\n\n{_LEAD}\n\n{text}{_HIDDEN.format('discreet.*')}", encoding="utf-8"
-    )
-    _write_modules(source, generated / "modules", {one.defined for one in names.values()})
+    (generated / "index.md").write_text(f"# Python API\n\n{_LEAD}\n\n{text}", encoding="utf-8")
+    _write_modules(source, generated / "modules", names)
 
 
-def _write_modules(source: Path, folder: Path, public: set[str]) -> None:
+def _write_modules(source: Path, folder: Path, names: Mapping[str, Public]) -> None:
     """Write a page for each module, without what has a page of its own."""
     folder.mkdir(exist_ok=True)
     text = ""
+    public = {one.defined for one in names.values()}
+    shadowed = {one.name for one in names.values() if one.kind != "automodule"}
     for path in sorted((source / PACKAGE).rglob("[!_]*.py")):
         name = ".".join(path.relative_to(source).with_suffix("").parts)
         hidden = sorted(
             each.rpartition(".")[2] for each in public if each.rpartition(".")[0] == name
         )
         options = "   :members:\n   :show-inheritance:\n"
+        if name in shadowed:
+            # A function has taken the module's name.
+            options += "   :no-index:\n"
         if hidden:
             options += f"   :exclude-members: {', '.join(hidden)}\n"
         (folder / f"{name}.md").write_text(
-            f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n{options}```\n", encoding="utf-8"
+            f"{_ORPHAN}# {name}\n\n[All modules](index.md)\n\n```{{eval-rst}}\n.. automodule:: {name}\n{options}```\n",
+            encoding="utf-8",
         )
         text += f"- [`{name}`]({name}.md)\n"
-    (folder / "index.md").write_text(
-        f"# All modules\n\n{_INNER}\n\n{text}\n{_HIDDEN.format('discreet.*')}", encoding="utf-8"
-    )
+    (folder / "index.md").write_text(f"# All modules\n\n{_INNER}\n\n{text}", encoding="utf-8")
 
 
 def _resolve(homes: Mapping[str, str], target: str, module: str | None) -> str | None:

@@ -31,8 +31,7 @@ PAGES = (
     "how-to/choose-parameters",
     "theory/metricdp/bound",
     "reproduction/metricdp",
-    "tutorials/data-steward",
-    "concepts/comparison",
+    "concepts/concepts",
     "reference/generated/index",
     "reference/generated/discreet.metricdp.design",
 )
