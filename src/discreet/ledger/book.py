@@ -22,7 +22,7 @@ from discreet.core.budget import Account
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.guarantee import guarantee_from_dict
 from discreet.ledger.file import damaged, fill, transaction
-from discreet.ledger.lines import CHARGE, GRANT, Line, append, granted, mac, noted, read, rewrite
+from discreet.ledger.lines import CHARGE, GRANT, LedgerLine, append, granted, mac, noted, read, rewrite
 
 if TYPE_CHECKING:
     import os
@@ -141,7 +141,7 @@ class Ledger:
                     "one without a budget; a budget is fixed when it is made",
                     repr(dataset),
                 )
-            append(db, book, Line(GRANT, dataset, _text(limit), _now()))
+            append(db, book, LedgerLine(GRANT, dataset, _text(limit), _now()))
         return ledger
 
     @property
@@ -204,7 +204,7 @@ class Ledger:
                 account.charge(guarantee)
             except BudgetError as refusal:
                 raise BudgetError(f"dataset {dataset!r}: {refusal}") from None
-            append(db, book, Line(CHARGE, dataset, _text(guarantee), _now()))
+            append(db, book, LedgerLine(CHARGE, dataset, _text(guarantee), _now()))
 
     def digest(self) -> str:
         """Sum up all grants and charges so far, to be noted where whoever writes the ledger can't write.

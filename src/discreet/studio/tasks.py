@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Tell = Callable[[dict[str, Any]], None]
 
-__all__ = ["KS", "TABLE", "WRITTEN", "Anonymize", "Frontier", "attack", "sizes_of"]
+__all__ = ["KS", "TABLE", "WRITTEN", "Anonymize", "LossBySize", "attack", "sizes_of"]
 
 TABLE = "table.parquet"
 """The table in the private folder, as it was read."""
@@ -45,7 +45,7 @@ _SHOWN = 8
 
 @final
 @dataclass(frozen=True)
-class Frontier:
+class LossBySize:
     """Lose what a quick partition loses, for several k. For the curator: it is computed from the table.
 
     Parameters
