@@ -68,7 +68,7 @@ Quasi = Annotated[
     list[str],
     typer.Option(
         metavar="A,B,...",
-        help="Quasi-identifiers: columns that somebody may know of a person.",
+        help="Quasi-identifiers: columns that an attacker may know of a person.",
         rich_help_panel=PROMISED,
     ),
 ]
