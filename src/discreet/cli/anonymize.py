@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from discreet.core.outcome import Anonymization
+    from discreet.core.progress import Progress
     from discreet.kanonymity.anonymize import AnonymizationDiagnostics
     from discreet.kanonymity.models import PrivacyModel
-    from discreet.kanonymity.search.search import SearchStep
 
 __all__ = [
     "Categoricals",
@@ -68,7 +68,7 @@ Quasi = Annotated[
     list[str],
     typer.Option(
         metavar="A,B,...",
-        help="Quasi-identifiers: columns that somebody may know of a person.",
+        help="Quasi-identifiers: columns that an attacker may know of a person.",
         rich_help_panel=PROMISED,
     ),
 ]
@@ -386,7 +386,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
                 models=models,
                 person=options.person,
                 threads=options.threads,
-                on_step=_progress(quiet=files.quiet),
+                on_progress=_progress(quiet=files.quiet),
                 throw=False,
             )
     except SearchInterrupted as interrupt:
@@ -491,14 +491,8 @@ def _warn_of_unique(
             warn(f"{told} is nearly unique: who knows its value knows the row", quiet=files.quiet)
 
 
-def _progress(*, quiet: bool) -> Callable[[SearchStep], None] | None:
-    if quiet or not sys.stderr.isatty():
-        return None
-
-    def show(step: SearchStep) -> None:
-        warn(f"{step.seconds:.1f} s, {step.method}, loss {step.loss:.6g}")
-
-    return show
+def _progress(*, quiet: bool) -> Callable[[Progress], None] | None:
+    return None if quiet or not sys.stderr.isatty() else lambda step: warn(str(step))
 
 
 def _told(
