@@ -38,6 +38,7 @@ __all__ = [
     "rebuilt",
     "records_of",
     "rows_where",
+    "singled_out",
     "text_of",
     "whole_of",
     "without",
@@ -231,6 +232,19 @@ def near_unique(
     least = NEARLY_DIFFERENT * len(frame)
     others = [name for name in frame.columns if name not in names]
     return [name for name in others if len(frame) > 1 and frame[name].n_unique() >= least]
+
+
+def singled_out(table: Any, name: str) -> int:  # noqa: ANN401 - a dataframe of any library
+    """Count the rows whose value of a column no other row has; missing ones do not count.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> singled_out(pl.DataFrame({"ill": ["flu", "flu", "gout", None]}), "ill")
+    1
+    """
+    series = nw.from_native(table, eager_only=True)[name]
+    return int((series.is_unique() & ~series.is_null()).sum())
 
 
 def names_of(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe of any library
