@@ -449,6 +449,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
             method=method,
             time_limit=options.time_limit,
             threads=options.threads,
+            given=given_roles(options),
             as_json=files.as_json,
             quiet=files.quiet,
         )
@@ -542,8 +543,8 @@ def _refuse_for_streams(options: AnonymizeOptions, files: ResultFiles) -> None:
         (options.keep_suppressed or None, "--keep-suppressed"),
         (options.require or None, "--require"),
         (options.person, "--person"),
-        (options.sensitive or None, "--sensitive"),
         (files.report, "--report"),
+        (files.curator, "--curator-report"),
     ):
         if given is not None:
             raise InvalidProblemError(option, "none with --stream", "one")

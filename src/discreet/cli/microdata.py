@@ -155,7 +155,7 @@ def _attribute(
 ) -> Attribute:
     """Make the attribute of one column: as it was typed, or by what it holds."""
     option = next((option for option, given in stated.items() if name in given), "")
-    said = stated[option][name] if option else None
+    said: Any = stated[option][name] if option else None
     match option:
         case "--taxonomy":
             return Taxonomy(name, _taxonomy(said), weight)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import KAnonymity
     from discreet.core.outcome import Anonymization
     from discreet.kanonymity.candidate import Method
+    from discreet.tables.roles import Given
 
 __all__ = ["COMPILING", "PRIVATE", "run_stream"]
 
@@ -71,6 +72,7 @@ def run_stream(
     method: Method | None,
     time_limit: float | None,
     threads: int,
+    given: Given,
     as_json: bool,
     quiet: bool,
 ) -> Status:
@@ -91,6 +93,7 @@ def run_stream(
             method=method,
             time_limit=time_limit,
             threads=threads,
+            given=given,
             quiet=quiet,
         )
     except SearchInterrupted as interrupt:
@@ -154,9 +157,11 @@ def _made(
     method: Method | None,
     time_limit: float | None,
     threads: int,
+    given: Given,
     quiet: bool,
 ) -> Anonymization[Path, FileDiagnostics]:
     from discreet.artefact import anonymize_file
+    from discreet.artefact.streams import file_roles
     from discreet.core.jit import compiling
 
     columns = _Columns(path, mark)
@@ -165,7 +170,10 @@ def _made(
         raise InvalidProblemError("TABLE", "a table with rows", f"{path} without any")
     refuse_nested(head, "TABLE", show_columns=kinds.show_columns)
     refuse_times(columns.lazy, "TABLE")
-    refuse_unwritable(columns.lazy, guarantee.quasi_identifiers, output, "--output")
+    roles = file_roles(columns.lazy, given, options=True, show=kinds.show_columns)
+    refuse_unwritable(
+        columns.lazy.drop(roles.drop), guarantee.quasi_identifiers, output, "--output"
+    )
     refuse_prose(head, guarantee.quasi_identifiers, kinds)
     attributes = attributes_of(columns, guarantee.quasi_identifiers, kinds)
     silent = quiet or not sys.stderr.isatty()
@@ -181,6 +189,9 @@ def _made(
             executor=executor,
             time_limit=time_limit,
             separator=mark or ",",
+            sensitive=roles.sensitive,
+            keep=roles.keep,
+            drop=roles.drop,
             on_progress=lambda sentence: warn(sentence, quiet=silent),
         )
 

@@ -210,8 +210,14 @@ def _refuse(
     raise InvalidProblemError(called("unassigned"), expected, got)
 
 
-def look_of(table: Any, name: str) -> Look:  # noqa: ANN401 - a dataframe of any library
-    """Say what a column of a dataframe looks like.
+def look_of(
+    table: Any,  # noqa: ANN401 - a dataframe of any library
+    name: str,
+    *,
+    rows: int | None = None,
+    different: int | None = None,
+) -> Look:
+    """Say what a column of a dataframe looks like; of some of its rows, when all of them are counted beside it.
 
     Examples
     --------
@@ -219,10 +225,13 @@ def look_of(table: Any, name: str) -> Look:  # noqa: ANN401 - a dataframe of any
     >>> look_of(pl.DataFrame({"id": range(20)}), "id").kind
     'running number'
     """
-    return look_of_column(nw.from_native(table, eager_only=True)[name], name)
+    series = nw.from_native(table, eager_only=True)[name]
+    return look_of_column(series, name, rows=rows, different=different)
 
 
-def look_of_column(series: nw.Series[Any], name: str) -> Look:
+def look_of_column(
+    series: nw.Series[Any], name: str, *, rows: int | None = None, different: int | None = None
+) -> Look:
     """Say what a column of Narwhals looks like."""
     kind = series.dtype
     wide = kind.is_float()
@@ -236,7 +245,8 @@ def look_of_column(series: nw.Series[Any], name: str) -> Look:
         present = present.filter(present.str.strip_chars() != "")
     unique = present.unique(maintain_order=True)
     values: list[Any] = unique.head(_SAMPLED).to_list()
-    return look_at(name, values, rows=len(present), different=len(unique), wide=wide)
+    counts = (len(present), len(unique)) if rows is None else (rows, different or 0)
+    return look_at(name, values, rows=counts[0], different=counts[1], wide=wide)
 
 
 def looks_of(table: Any) -> Mapping[str, Look]:  # noqa: ANN401 - as above
