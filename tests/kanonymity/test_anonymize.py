@@ -16,7 +16,7 @@ from discreet.core.errors import (
 )
 from discreet.core.guarantee import KAnonymity
 from discreet.core.randomness import SeededBits
-from discreet.kanonymity import Categorical, Numeric, Taxonomy, anonymize, reproduce
+from discreet.kanonymity import Categorical, Numeric, Taxonomy, reproduce
 from discreet.kanonymity.as_published.split_carry import PublishedSplitCarry
 from discreet.kanonymity.candidate import CandidateClasses, SearchInterrupted, SearchLimits
 from discreet.kanonymity.cells import shuffled
@@ -27,6 +27,7 @@ from discreet.kanonymity.problem import Problem
 from discreet.kanonymity.search.search import SearchStep, search
 from discreet.kanonymity.streaming import Parts
 from kanonymity.tables import COUNTRIES, fars, mixed, numeric
+from kanonymity.tables import anonymize_kept as anonymize
 
 PEOPLE = pl.DataFrame(
     {
@@ -112,7 +113,7 @@ def test_a_gap_that_is_missed_raises_with_the_table() -> None:
 @pytest.mark.parametrize(
     ("quasi", "options", "message"),
     [
-        (("nowhere",), {}, "columns of the table, got 'nowhere'"),
+        (("nowhere",), {}, "got 'nowhere'"),
         (("age",), {"attributes": [Categorical("sex")]}, "quasi-identifiers, got 'sex'"),
         (("age",), {"loss": "entropy"}, "loss"),
         (("home",), {"attributes": [Numeric("home")]}, "home: expected numbers"),

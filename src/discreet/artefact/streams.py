@@ -19,6 +19,7 @@ import numpy as np
 
 from discreet.artefact.anonymous import place_anonymous
 from discreet.artefact.placing import beside
+from discreet.artefact.placing import keep as keep_modes
 from discreet.artefact.rooms import make_private, private_room
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
@@ -189,7 +190,7 @@ def anonymize_file(
         write_shuffled(
             table, labels, cells, new, bits=source_of_keys, room=room, private=make_private
         )
-        keep(new)
+        keep_modes(new)
         told("Counting the classes of what was written")
         classes, smallest, rows, schema = audit_file(new, names)
         checks = (

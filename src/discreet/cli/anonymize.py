@@ -455,6 +455,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
         )
     table = read_rows(path, "TABLE", show_columns=options.kinds.show_columns)
     _check_rows(table, options)
+    models = _models(table, options, guarantee)
     roles = _roles(table, options)
     whole, table = table, table.drop(roles.drop)
     refuse_prose(table, guarantee.quasi_identifiers, options.kinds)
@@ -463,7 +464,6 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     # A column of persons is not published, and the quasi-identifiers are as text.
     other = (*guarantee.quasi_identifiers, options.person or "")
     refuse_unwritable(table.lazy(), other, files.output, "--output")
-    models = _models(table, options, guarantee)
     _warn_of_kept(table, roles, options, files)
     status = Status.DONE
     try:

@@ -164,13 +164,13 @@ def _columns(
         here = name in made.table.columns
         was = original[name].n_unique()
         values = f"{was:,} → {made.table[name].n_unique():,}" if here else f"{was:,} → 0"
-        kind = kinds.get(name)
+        attribute = kinds.get(name)
         listed.append(
             _Column(
                 name,
                 role.get(name, "drop"),
                 _became(role.get(name, "drop"), made.table[name] if here else None),
-                counted(kind) if kind is not None else "",
+                counted(attribute) if attribute is not None else "",
                 values,
                 lost.get(name),
                 singled_out(original, name) if here and name not in roles.quasi else 0,

@@ -114,9 +114,9 @@ def _attribute(
         return Categorical(name, weight)
     if kind == "dates":
         given = form.get(f"format-{at}", "").strip()
-        values = [value for value in table[name].drop_nulls().unique().to_list() if value != ""]
+        present = [value for value in table[name].drop_nulls().unique().to_list() if value != ""]
         typed = table.schema[name].is_temporal()
-        return Dates(name, weight, "" if typed else resolved_format(name, values, given))
+        return Dates(name, weight, "" if typed else resolved_format(name, present, given))
     if kind == "prefix":
         return Prefixes(name, weight)
     if kind == "rounded":

@@ -155,7 +155,13 @@ def look_at(
     numbers = _share(cells, _NUMBER.fullmatch) == 1.0
     coded = numbers and any(re.match(r"[+-]?0\d", cell) for cell in cells)
     kind = "numeric" if numbers and not coded else "categorical"
-    if many and kind == "numeric" and not wide and _is_running(cells, hints):
+    if (
+        many
+        and kind == "numeric"
+        and not wide
+        and "quasi" not in hints
+        and _is_running(cells, hints)
+    ):
         return Look("drop", "running number", "numbers of records, probably an identifier")
     if many and kind == "categorical":
         return Look("drop", "identifier", unique)
@@ -208,7 +214,7 @@ def _identifier(
     sentences = _share(cells, lambda cell: len(cell.split()) >= _SENTENCE) > 0.5
     if (sentences and different > rows / 2) or ("text" in hints and many):
         return Look("drop", "free text", "cells are free text, which may name people")
-    if _addressed(cells, hints, different, rows):
+    if not date and _addressed(cells, hints, different, rows):
         return Look("drop", "address", "cells look like addresses")
     letters = _share(cells, re.compile(rf"(?:{_WORDS},? ){{0,4}}{_WORDS}").fullmatch) >= _MOST
     full = _share(cells, _PERSON.fullmatch) >= _MOST and _share(cells, _is_titled) >= _MOST
