@@ -185,7 +185,7 @@ def test_the_curator_is_told_the_nearest_name_and_all_on_request(
     for command in (["anonymize", "-k", "2", "-o", "out.csv"], ["risk"]):
         near = say(capsys, *command, "fine.csv", "--quasi", "aeg")
         assert (near.status, near.out) == (2, "")
-        assert "is 'age' meant?" in near.err
+        assert "did you mean 'age'?" in near.err
         assert "client" not in near.err
         assert "--show-columns lists them" in near.err
         far = say(capsys, *command, "fine.csv", "--quasi", "height")

@@ -18,6 +18,7 @@ import pytest
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
+from discreet.kanonymity import Categorical
 from discreet.kanonymity.models import AlphaFrequency, Closeness, DistinctDiversity
 from discreet.kanonymity.problem.native import Beyond, rank_of, values_of_column
 from discreet.kanonymity.risk import risk

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, final
 
@@ -12,6 +11,7 @@ from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.microdata import Kinds, attributes_of, names_of, refuse_prose
 from discreet.cli.options import PROMISED, Json, Quiet, Report
 from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.progress import steps
 from discreet.cli.streaming import COMPILING, PRIVATE, run_stream
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_floor
@@ -639,11 +639,12 @@ def _warn_of_kept(
 
 
 def _progress(*, quiet: bool) -> Callable[[SearchStep], None] | None:
-    if quiet or not sys.stderr.isatty():
+    tell = steps(quiet=quiet)
+    if tell is None:
         return None
 
     def show(step: SearchStep) -> None:
-        warn(f"{step.seconds:.1f} s, {step.method}, loss {step.loss:.6g}")
+        tell(f"{step.seconds:.1f} s, {step.method}, loss {step.loss:.6g}")
 
     return show
 
@@ -698,7 +699,7 @@ def _told(
     rows += [(f"distance in {name}", f"{close[name]:.4f} at most") for name in sensitive]
     took = f"{found.seconds:.1f} s; written and verified in {found.seconds_after:.1f} s"
     rows += [("method", f"{found.method}, {took}"), ("private", PRIVATE)]
-    return data, f"{facts(rows)}\n\n{made.certificate}"
+    return data, f"{facts(rows)}\n\n{made.certificate.sentence}\n\n{made.certificate}"
 
 
 def register(app: typer.Typer) -> None:

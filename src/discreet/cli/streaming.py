@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context
@@ -142,7 +141,12 @@ def run_stream(
             ("private", PRIVATE),
         ]
     )
-    emit(data, f"{text}\n\n{made.certificate}", as_json=as_json, command="anonymize")
+    emit(
+        data,
+        f"{text}\n\n{made.certificate.sentence}\n\n{made.certificate}",
+        as_json=as_json,
+        command="anonymize",
+    )
     return status
 
 
@@ -176,7 +180,6 @@ def _made(
     )
     refuse_prose(head, guarantee.quasi_identifiers, kinds)
     attributes = attributes_of(columns, guarantee.quasi_identifiers, kinds)
-    silent = quiet or not sys.stderr.isatty()
     told = compiling(lambda: warn(COMPILING, quiet=quiet))
     with told, _executor(threads) as executor:
         return anonymize_file(
@@ -192,7 +195,7 @@ def _made(
             sensitive=roles.sensitive,
             keep=roles.keep,
             drop=roles.drop,
-            on_progress=lambda sentence: warn(sentence, quiet=silent),
+            on_progress=lambda sentence: warn(sentence, quiet=quiet),
         )
 
 
