@@ -80,7 +80,7 @@ def atan(x: Decimal) -> Decimal:
     while abs(x) > Decimal("0.1"):
         x /= 1 + (1 + x * x).sqrt()
         halvings += 1
-    return _small_atan(x) * 2**halvings
+    return _small_atan(x) * Decimal(2) ** halvings
 
 
 def sine_cosine(x: Decimal) -> tuple[Decimal, Decimal]:

@@ -48,6 +48,9 @@ __all__ = ["ASIDE", "FORGED", "kind"]
 
 SCRIPT = Path(__file__).parents[2] / "verify_standalone.py"
 
+NOT_CHECKED = 3
+"""What the standalone program exits with where it is not the one to say."""
+
 ASIDE = frozenset({"ledger", "state"})
 """Kinds that are believed by other code than ``discreet verify``."""
 
@@ -116,7 +119,9 @@ def alone(path: Path) -> Verdict:
     """Ask the standalone program."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         status = standalone().main([str(path)])
-    return Verdict({0: "accepted", 3: "not checked"}.get(status, "refused"))
+    if status == NOT_CHECKED:
+        return Verdict("not checked")
+    return Verdict("refused" if status else "accepted")
 
 
 def command(name: str, *, optimality: bool = False) -> Callable[[Path], Verdict]:

@@ -81,7 +81,8 @@ __all__ = [
     "tables",
 ]
 
-PERSON = "add-remove-person"
+PERSON: Any = "add-remove-person"
+REPLACED: Any = "replace-person"
 
 
 def channels(folder: Path) -> tuple[Any, ...]:
@@ -210,7 +211,7 @@ def _as_drawn(parts: Any, name: str) -> Any:
 
 def counts(folder: Path) -> tuple[Any, ...]:
     """Make tables of counts by several methods, on trees of several shapes."""
-    pure, third = PureDP("0.7", PERSON), ZeroConcentratedDP("0.3", "replace-person")
+    pure, third = PureDP("0.7", PERSON), ZeroConcentratedDP("0.3", REPLACED)
     cases: list[tuple[str, Any, int, Any, dict[str, Any], str]] = [
         ("even", "private", 1, pure, {}, ".csv"),
         ("ragged", "public", 2, third, {"method": "m-h-dp"}, ".parquet"),
@@ -236,7 +237,7 @@ def counts(folder: Path) -> tuple[Any, ...]:
 
 def measurements(folder: Path) -> tuple[Any, ...]:
     """Keep measurements of every kind that has a table, some levels without any."""
-    pure, third = PureDP("0.7", "replace-person"), ZeroConcentratedDP("0.3", PERSON)
+    pure, third = PureDP("0.7", REPLACED), ZeroConcentratedDP("0.3", PERSON)
     cases: list[tuple[str, Any, int, Any, Any, dict[str, Any], str]] = [
         ("even", "private", 1, "survival", pure, {}, ".parquet"),
         ("ragged", "private", 2, "direct", third, {"levels": [0, "1/2", "1/2"]}, ".csv"),

@@ -171,7 +171,7 @@ def test_what_is_wrong_with_a_verifier_is_told(tmp_path: Path) -> None:
         ({"one": yes}, "accepted by one and false: a lie"),
     ):
         lie = "a lie" if len(verifiers) == 1 else ""
-        made = Format("test", catalogue, write, verifiers, lambda *_, lie=lie: lie)  # type: ignore[arg-type,misc]
+        made = Format("test", catalogue, write, verifiers, lambda *_, lie=lie: lie)
         assert forge(made, range(3), tmp_path).holes[0].why == why
     made = Format("test", catalogue, write, {"one": unsure, "other": yes}, lambda *_: "")
     assert forge(made, range(4), tmp_path).counts["not checked"] == 4

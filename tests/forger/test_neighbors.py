@@ -20,7 +20,7 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.core.tree import Tree
 from discreet.hierarchy.measure import level_shares, node_scales, truth
 from discreet.hierarchy.methods import METHODS as COUNT_METHODS
-from discreet.hierarchy.methods import method_named, quick_methods
+from discreet.hierarchy.methods import quick_methods
 from discreet.hierarchy.problem import GroupSizes
 from discreet.hierarchy.release import release as release_counts
 from discreet.hierarchy.sensitivity import KINDS, NEIGHBORS, sensitivity
@@ -147,7 +147,8 @@ def record(frame: Any, kind: str, noise: str, relation: str, scales: Any) -> dic
 def test_no_neighbor_costs_more_than_a_measurement_claims(kind: Any, shape: str) -> None:
     """Every relation, noise, units, quantity, share, and leaves with or without what is below them."""
     looked = 0
-    for relation, units, quantity in product(NEIGHBORS, UNITS, (1, 2)):
+    relations: Any = NEIGHBORS
+    for relation, units, quantity in product(relations, UNITS, (1, 2)):
         if needs_public_units(kind) and units == "private":
             continue
         frame, changes = enumerated(kind, shape, units, quantity, relation)
@@ -205,7 +206,7 @@ def test_every_method_of_counts_spends_what_it_claims(relation: Any) -> None:
     for name, (shape, units) in product(COUNT_METHODS, [("even", "public"), ("ragged", "private")]):
         if name not in quick:
             # The exact references solve for minutes; what they measure is of a kind that is enumerated above.
-            assert method_named(name).kind in KINDS
+            assert COUNT_METHODS[name].make().kind in KINDS
             continue
         tree = TREES[shape]
         rows = [[1, 1, 1] if units == "public" else [1, 1] for _ in tree.leaves]

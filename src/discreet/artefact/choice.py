@@ -164,9 +164,10 @@ def _decoded(stated: dict[str, Any]) -> Release[Selection]:
 
 
 def _line(stated: dict[str, Any]) -> AccountLine:
-    _whole(stated["draws"])
-    _text(stated["rule"], "rule")
-    return AccountLine.from_dict(stated)
+    line = AccountLine.from_dict(stated)
+    _whole(line.draws)
+    _text(line.rule, "rule")
+    return line
 
 
 def _whole(value: object) -> int:

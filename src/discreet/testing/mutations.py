@@ -535,8 +535,8 @@ def _at(parts: Any, place: Place) -> Any:
 def _put(parts: Any, place: Place, change: Callable[[Any], Any]) -> Any:
     if not place:
         return change(parts)
-    made = dict(parts) if isinstance(parts, Mapping) else list(parts)
-    made[place[0]] = _put(parts[place[0]], place[1:], change)  # type: ignore[index,call-overload] # keys are of its kind
+    made: Any = dict(parts) if isinstance(parts, Mapping) else list(parts)
+    made[place[0]] = _put(parts[place[0]], place[1:], change)
     return made
 
 

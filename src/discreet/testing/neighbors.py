@@ -156,7 +156,8 @@ def most_moved(
             known[data] = [Fraction(x) for x in answer(data)]
         return known[data]
 
-    absolute, squared, worst, pairs = Fraction(-1), Fraction(-1), ((), ()), 0
+    absolute, squared, pairs = Fraction(-1), Fraction(-1), 0
+    worst: tuple[Any, Any] = ((), ())
     for one, other in neighboring_pairs(domain, most, relation):
         a, b = of(one), of(other)
         if len(a) != len(b):

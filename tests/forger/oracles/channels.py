@@ -167,12 +167,14 @@ def _private(
         return wrong
     near = None if claim["radius"] is None else as_decimal(number(claim["radius"]))
     within = {pair for pair, d in lengths.items() if near is None or d <= near}
-    joined = {tuple(sorted(pair)) for pair in arrays.get("joined", np.zeros((0, 2), int)).tolist()}
-    bound = sorted(within | joined)  # type: ignore[arg-type] # pairs of two
+    joined = {
+        (min(i, j), max(i, j)) for i, j in arrays.get("joined", np.zeros((0, 2), int)).tolist()
+    }
+    bound = sorted(within | joined)
     epsilon, scope = number(claim["epsilon"]), claim["scope"]
-    if epsilon <= 0 or not {*joined} <= {*lengths}:  # type: ignore[comparison-overlap] # as above
+    if epsilon <= 0 or not {*joined} <= {*lengths}:
         return "no epsilon, or links of secrets that are not there"
-    found = broken_pair(rows, lengths, epsilon, bound)  # type: ignore[arg-type] # as above
+    found = broken_pair(rows, lengths, epsilon, bound)
     if found:
         return found
     if scope["all_pairs_epsilon"] is not None:
@@ -182,7 +184,7 @@ def _private(
     achieved = said.get("achieved_epsilon") if isinstance(said, dict) else None
     if achieved is not None and broken_pair(rows, lengths, Fraction(achieved), sorted(within)):
         return "the epsilon that was achieved is larger than was told"
-    return _scope(meta, n, bound, within, joined, arrays)  # type: ignore[arg-type] # as above
+    return _scope(meta, n, bound, within, joined, arrays)
 
 
 def _longer(space: dict[str, Any], arrays: dict[str, Any], lengths: dict[Pair, Decimal]) -> str:
@@ -320,12 +322,15 @@ def _best_loss(
             for at in range(k):
                 entries += [(row, a * k + at, 1.0), (row, b * k + at, -factor)]
                 row += 1
-    at, column, value = zip(*entries, strict=True) if entries else ((), (), ())
-    table = csr_array((value, (at, column)), shape=(row, n * k)) if entries else None
+    rows, columns, values = (
+        (list(part) for part in zip(*entries, strict=True)) if entries else ([], [], [])
+    )
+    table = csr_array((values, (rows, columns)), shape=(row, n * k)) if entries else None
     ones = csr_array(
         (np.ones(n * k), (np.repeat(np.arange(n), k), np.arange(n * k))), shape=(n, n * k)
     )
-    solved = linprog(
+    solve: Any = linprog  # the types of its stubs know no sparse tables
+    solved = solve(
         cost.reshape(-1),
         table,
         np.zeros(row) if entries else None,

@@ -343,8 +343,8 @@ def _kept(
                 for at in range(len(parents))
                 if depth[at] == level or (at in leaves and depth[at] < level)
             ]
-            off = abs(sum((x for at in part for x in table[at]), Fraction(0)) - totals[0])
-            if off > max(room, Fraction(11, 10**10) * totals[0] if room else Fraction(0)):
+            lacking = abs(sum((x for at in part for x in table[at]), Fraction(0)) - totals[0])
+            if lacking > max(room, Fraction(11, 10**10) * totals[0] if room else Fraction(0)):
                 return "a level that does not sum to the number of groups"
     return ""
 

@@ -3,8 +3,8 @@
 **An anonymized table is false** when one of these does not hold:
 
 - each combination of the cells of the stated quasi-identifiers, as they are stored, stands in k rows or more: a file
-  that shows a difference between two cells lets an adversary use it (bits of floats, nanoseconds, a missing value beside
-  an empty text, an integer beside a float in another column of the same name);
+  that shows a difference between two cells lets an adversary use it (bits of floats, nanoseconds, a missing value
+  beside an empty text, an integer beside a float in another column of the same name);
 - each class has the stated models of privacy, by their definitions in fractions, whether values with one text are taken
   as one or apart;
 - the bytes are those whose hash the record holds, and nothing was made with a seed.
@@ -103,7 +103,7 @@ def _breaks(model: str, columns: dict[str, list[Any]], classes: list[list[int]])
     counted = [Counter(values[row] for row in rows) for rows in classes]
     if any(isinstance(value, bytes) or value is None or value == "" for value in whole):
         return "" if kind != "distinct" else _few(counted, asked[0], model)
-    broken = {
+    broken: Any = {
         "distinct": lambda c: len(c) < asked[0],
         "entropy": lambda c: _entropy(c) < as_decimal(asked[0]).ln() - Decimal("1e-45"),
         "recursive": lambda c: _recursive(c, asked[0], int(asked[1])),
