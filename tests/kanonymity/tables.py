@@ -63,7 +63,7 @@ def mixed(n: int, seed: int, loss: str = "ncp", *, missing: bool = False) -> Pro
     return Problem.from_columns({"age": age, "job": job, "home": home}, kinds, loss=loss)
 
 
-def anonymize_kept(table: Any, guarantee: KAnonymity, **options: Any) -> Anonymization[Any, Any]:
+def anonymize_kept(table: Any, guarantee: Any, **options: Any) -> Anonymization[Any, Any]:
     """Anonymize a table whose other columns are published as they are, each by its name."""
     if not isinstance(guarantee, KAnonymity):
         return anonymize(table, guarantee, **options)

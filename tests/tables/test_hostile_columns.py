@@ -305,7 +305,7 @@ def test_typed_columns_are_looked_at_too() -> None:
     assert looks["none"] == Look()
 
 
-COLUMNS = {
+COLUMNS: dict[str, Any] = {
     "patient_id": [1000 + i for i in range(12)],
     "name": [f"{FIRST[i]} {LAST[i]}" for i in range(12)],
     "age": [30 + i % 3 for i in range(12)],

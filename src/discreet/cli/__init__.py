@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _open_streams() -> None:
-    """Open what whoever started the process closed: else the next file would take its number, and what is printed."""
+    """Open what the parent process closed: else the next file would take its number, and what is printed."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             nowhere = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - for the whole run

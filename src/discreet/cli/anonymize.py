@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from discreet.core.outcome import Anonymization
+    from discreet.core.progress import Progress
     from discreet.kanonymity.anonymize import AnonymizationDiagnostics
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute
-    from discreet.kanonymity.search.search import SearchStep
     from discreet.tables.roles import Roles
 
 __all__ = [
@@ -71,7 +71,7 @@ Quasi = Annotated[
     list[str],
     typer.Option(
         metavar="A,B,...",
-        help="Quasi-identifiers: columns that somebody may know of a person.",
+        help="Quasi-identifiers: columns that an attacker may know of a person.",
         rich_help_panel=PROMISED,
     ),
 ]
@@ -483,7 +483,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
                 sensitive=roles.sensitive,
                 keep=roles.keep,
                 threads=options.threads,
-                on_step=_progress(quiet=files.quiet),
+                on_progress=_progress(quiet=files.quiet),
                 throw=False,
             )
     except SearchInterrupted as interrupt:
@@ -638,15 +638,8 @@ def _warn_of_kept(
             )
 
 
-def _progress(*, quiet: bool) -> Callable[[SearchStep], None] | None:
-    tell = steps(quiet=quiet)
-    if tell is None:
-        return None
-
-    def show(step: SearchStep) -> None:
-        tell(f"{step.seconds:.1f} s, {step.method}, loss {step.loss:.6g}")
-
-    return show
+def _progress(*, quiet: bool) -> Callable[[Progress], None] | None:
+    return steps(quiet=quiet)
 
 
 def _told(

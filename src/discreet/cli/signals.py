@@ -88,7 +88,7 @@ def _say(stream: TextIO, text: str) -> None:
 
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Hear SIGTERM and SIGHUP as Ctrl-C, but for one that whoever started the process had it ignore, as ``nohup`` does.
+    """Hear SIGTERM and SIGHUP as Ctrl-C, but for one that the parent process had it ignore, as ``nohup`` does.
 
     Only the first counts. A terminal that is closed sends SIGHUP twice, by the system and by the shell, and the second
     must not break off what the first began to remove. Ctrl-C always counts.

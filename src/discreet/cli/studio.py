@@ -36,7 +36,7 @@ def studio(
 
     Choose a file, mark columns, see the risk, choose k, watch the search, see the risk after, download the table and
     its certificate. Or choose a file, say what is public, grant a budget, see what each epsilon costs, and publish
-    counts, charged to a ledger. Nothing leaves this machine. The address holds a secret of this run: whoever has it and
+    counts, charged to a ledger. Nothing leaves this machine. The address holds a secret of this run: who has it and
     sits at this machine sees the pages. What was loaded is deleted when its page is closed, and when this ends, on
     Ctrl-C; a ledger stays.
     """

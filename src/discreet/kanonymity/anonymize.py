@@ -12,6 +12,7 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.jit import clock
 from discreet.core.outcome import Anonymization, Provenance
+from discreet.core.progress import Progress
 from discreet.core.randomness import is_private
 from discreet.kanonymity.candidate import SearchInterrupted, audit
 from discreet.kanonymity.losses import mean_loss
@@ -96,7 +97,7 @@ def anonymize(
     drop: Sequence[str] = (),
     unassigned: str | None = None,
     threads: int = 1,
-    on_step: Callable[[SearchStep], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
     throw: bool = True,
     bits: RandomBits | None = None,
 ) -> Anonymization[Any, AnonymizationDiagnostics]:
@@ -115,7 +116,7 @@ def anonymize(
         they hold these in one format, and else sets of values.
     loss
         Name of the information loss; see :class:`Problem`.
-    method, time_limit, gap, suppress, threads, on_step
+    method, time_limit, gap, suppress, threads
         As for :func:`~discreet.kanonymity.search.search.search`.
     keep_suppressed
         Whether suppressed rows stay, with ``*`` in all quasi-identifiers, where there are k of them or more; fewer are
@@ -126,6 +127,9 @@ def anonymize(
     person
         A column that tells persons apart: each class then has rows of k persons. It is left out of the table that is
         returned, where it would link the rows of a person, and so their classes.
+    on_progress
+        Called after each method with the least loss and the largest lower bound so far. For the curator: they are
+        computed from private rows.
     sensitive, keep
         Columns that are published as they are: attributes that nobody should learn, and others. What is kept is not
         protected. Columns of `models` are sensitive.
@@ -243,7 +247,7 @@ def anonymize(
             suppress=suppress,
             demands=demands,
             threads=threads,
-            on_step=on_step,
+            on_step=_best_so_far(on_progress, bounded=not suppress),
         )
     except SearchInterrupted as interrupt:
         raise SearchInterrupted(interrupt.best and write(interrupt.best)) from None
@@ -280,6 +284,23 @@ def _demands(
         codes = np.unique(cells(table, name), return_inverse=True)[1]
         found.append(Demand(name, model, codes))
     return tuple(found)
+
+
+def _best_so_far(
+    on_progress: Callable[[Progress], None] | None, *, bounded: bool
+) -> Callable[[SearchStep], None] | None:
+    """Tell of the steps of a search as of any computation; with suppressed rows the lower bound is for another one."""
+    if on_progress is None:
+        return None
+    steps: list[SearchStep] = []
+
+    def tell(step: SearchStep) -> None:
+        steps.append(step)
+        lower = max(seen.lower for seen in steps) if bounded else 0.0
+        upper = min(seen.loss for seen in steps)
+        on_progress(Progress(step.seconds, step.method, lower=lower or None, upper=upper))
+
+    return tell
 
 
 def _diagnose(problem: Problem, found: Found, seconds: float) -> AnonymizationDiagnostics:

@@ -25,7 +25,7 @@ from discreet.studio.jobs import Job, sentence
 from discreet.studio.outlines import group_numbers, write_outline
 from discreet.studio.parts import read_form, render, told
 from discreet.studio.reading import DELIMITERS, ENCODINGS, describe, read_upload
-from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, Frontier, sizes_of
+from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, LossBySize, sizes_of
 from discreet.tables.validate import refuse_unwritable
 from discreet.web.gate import HEADERS, Gate
 from discreet.web.guard import Guard, Limits
@@ -329,10 +329,10 @@ def _add_results(app: FastAPI, desks: Desks) -> None:
 def _start(desk: Desk, form: dict[str, str], kind: str) -> None:
     table = _upload(desk).table
     roles = read_roles(form, desk.columns, table)
-    task: Frontier | Anonymize
+    task: LossBySize | Anonymize
     refuse_unwritable(table.drop(roles.dropped).lazy(), roles.names, WRITTEN, "The table")
     if kind == "frontier":
-        task = Frontier(str(desk.folder), roles.attributes)
+        task = LossBySize(str(desk.folder), roles.attributes)
     else:
         k = whole_of(form, "k", "k", least=2)
         if k > table.height:

@@ -92,7 +92,7 @@ def attack_patients(request: AttackRequest) -> Attacked:
 
 
 def attack_counts(request: AttackRequest) -> Attacked:
-    """Attack releases of synthetic counts: averages, levels, and whether somebody was counted."""
+    """Attack releases of synthetic counts: averages, levels, and whether a person was counted."""
     import numpy as np
 
     from discreet.core.guarantee import PureDP
