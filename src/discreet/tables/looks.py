@@ -142,11 +142,12 @@ def look_at(
         return Look()
     hints = _hints(name)
     many = rows > 1 and different >= NEARLY_ALL * rows
-    found = _identifier(cells, hints, values, many=many, different=different, rows=rows)
-    if found is not None:
-        return found
     unique = "nearly every value is different, probably an identifier" if many else ""
     dates = _dates(cells, values, unique)
+    date = dates is not None
+    found = _identifier(cells, hints, date=date, many=many, different=different, rows=rows)
+    if found is not None:
+        return found
     if dates is not None:
         return dates
     if _is_postal(cells, hints) or (_share(cells, _DISEASE.fullmatch) >= _MOST and different > 1):
@@ -184,14 +185,13 @@ def _share(cells: Sequence[str], fits: Callable[[str], object]) -> float:
 def _identifier(
     cells: list[str],
     hints: set[str],
-    values: Sequence[object],
     *,
+    date: bool,
     many: bool,
     different: int,
     rows: int,
 ) -> Look | None:
     """Recognize what identifies people by its form."""
-    date = len(formats_of(values[:_CELLS])) > 0
     for kind, pattern in _SHAPES.items():
         if (
             not date
