@@ -143,7 +143,8 @@ def look_at(
     hints = _hints(name)
     many = rows > 1 and different >= NEARLY_ALL * rows
     unique = "nearly every value is different, probably an identifier" if many else ""
-    dates = _dates(cells, values, unique)
+    single = "nearly every value is different, which singles people out" if many else ""
+    dates = _dates(cells, values, single)
     date = dates is not None
     found = _identifier(cells, hints, date=date, many=many, different=different, rows=rows)
     if found is not None:
@@ -152,7 +153,7 @@ def look_at(
         return dates
     if _is_postal(cells, hints) or (_share(cells, _DISEASE.fullmatch) >= _MOST and different > 1):
         sick = _share(cells, _DISEASE.fullmatch) >= _MOST and "postal" not in hints
-        return Look("sensitive" if sick else "quasi", "prefix", unique)
+        return Look("sensitive" if sick else "quasi", "prefix", single)
     numbers = _share(cells, _NUMBER.fullmatch) == 1.0
     coded = numbers and any(re.match(r"[+-]?0\d", cell) for cell in cells)
     kind = "numeric" if numbers and not coded else "categorical"
