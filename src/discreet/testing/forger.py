@@ -175,6 +175,7 @@ def forge(
     A verifier that believes what a file says of its sum, and an oracle that adds up:
 
     >>> import json, tempfile
+    >>> from pathlib import Path
     >>> from discreet.testing import Catalogue, Format, Verdict, forge
     >>> def write(parts, path, number):
     ...     path.write_text(json.dumps(parts))
