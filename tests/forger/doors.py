@@ -209,7 +209,7 @@ def run_of(number: int) -> tuple[str, list[str]]:
     ]
     name = chance.choice(often)
     line = [*COMMANDS[name]]
-    made = {
+    made: dict[str, Any] = {
         "TABLE": _table,
         "ARRAY": _array,
         "CHANNEL": lambda chance: _bytes("fine.channel", "broken.channel", chance),
@@ -362,7 +362,7 @@ def streams(line: list[str]) -> tuple[int, str, str]:
     """Run a command in this process, and give its status and all that came out on both descriptors."""
     with _caught() as caught:
         status = run(line)
-    return status, *caught
+    return status, caught[0], caught[1]
 
 
 @contextmanager
