@@ -51,6 +51,9 @@ CLOSE = 1e-4
 WIDE = 4.0
 """Largest multiplier of a point, in costs of the class that was grown from it; to restrict them is always valid."""
 
+GUESS = 0.75
+"""Multipliers to begin with, in costs of the class that was grown from a point."""
+
 IGNORED = 0.1
 """Part of the slack, times the mean multiplier, by which a class may be overpaid without being looked for."""
 
@@ -252,7 +255,7 @@ class Dual:
         )
         self.known: set[bytes] = set()
         self._model: LinearModel | None = None
-        self.best = np.zeros(self.points.n)
+        self.best = self.center = np.zeros(self.points.n)
         self.top, self.share = math.inf, 0.5
         self.done = self.points.n == 1 or self.weight == 0
 
@@ -283,7 +286,7 @@ class Dual:
             solved = self._solved(limits)
             if solved is None:
                 return
-            trial = self.share * self.best * (1 + self.separation.slack) + (1 - self.share) * solved
+            trial = self.share * self.center + (1 - self.share) * solved
             searched = self.separation.search(trial, limits)
             if searched is None:
                 return
@@ -291,6 +294,7 @@ class Dual:
             better = value > float(self.counts @ self.best)
             if better:
                 self.best = searched.feasible
+                self.center = self.best * (1 + self.separation.slack)
                 self.lower = max(self.lower, self._proved())
             added = self._add(searched.points, searched.rows, trial)
             if not added and self.share > 0:
@@ -354,6 +358,10 @@ class Dual:
             0.0,
             np.minimum(WIDE * cheap + 0.1 * self.weight / self.problem.m, self.most),
         )
+        self.center = self.best
+        if isinstance(self.separation, Branching):
+            # Nearer to the solution, though some classes are overpaid.
+            self.center = np.minimum(cheap * GUESS, self.ceiling)
         program = LinearProgram(
             -self.counts,
             sparse.csr_array((0, n)),
@@ -412,13 +420,14 @@ class Dual:
     def _add(
         self, points: NDArray[np.int32], rows: NDArray[np.int32], u: NDArray[np.float64]
     ) -> int:
-        """Add classes, the most overpaid first, but few that share a scarce point."""
+        """Add classes, the most overpaid first; where a round is short, few that share a scarce point."""
+        few = isinstance(self.separation, AllBoxes)
         cover = np.zeros(self.points.n + 1, dtype=np.int64)
         scarce = np.append(u > 0, False)
         chosen = []
         for at, members in enumerate(points):
             mine = members[scarce[members]]
-            if cover[mine].min(initial=COVERED) >= COVERED and len(mine):
+            if few and len(mine) and cover[mine].min() >= COVERED:
                 continue
             cover[mine] += 1
             chosen.append(at)

@@ -55,7 +55,7 @@ class LowerBound:
     >>> bound = LowerBound(problem, 2)
     >>> bound.refine(SearchLimits())
     >>> round(bound.value, 6), round(problem.loss_of([0, 0, 1, 1, 1]), 6)
-    (1.55, 1.55)
+    (1.05, 1.55)
     """
 
     def __init__(self, problem: Problem, k: int, *, suppressed: bool = False) -> None:

@@ -383,7 +383,9 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     F: Found,
     upper: NDArray[np.float64],
 ) -> None:
-    """For roots of ranks `begin`, ``begin + step``, ... find classes of which mean u exceeds ``(1 + slack)`` times width.
+    """Find classes whose mean multiplier exceeds ``(1 + slack)`` times their width, by roots.
+
+    The roots are those of ranks `begin`, ``begin + step``, ... below `stop`.
 
     A node of the search has an inner and an outer box; its classes cover the one and lie in the other. Each of their
     rows costs at least what the inner box with it does, so that for some t their mean is at most that of the k largest
