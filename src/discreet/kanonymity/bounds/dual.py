@@ -164,24 +164,10 @@ class Branching:
         roots = int((u > 0).sum())
         least = IGNORED * slack * float(np.maximum(u, 0.0) @ self.counts / self.counts.sum())
 
+        given = (self.points.arrays, self.counts, u, order, k, slack, self.nodes, self.extra, least)
+
         def some(begin: int, stop: int, step: int) -> None:
-            arrays, nodes, extra = self.points.arrays, self.nodes, self.extra
-            branches(
-                arrays,
-                self.counts,
-                u,
-                order,
-                k,
-                slack,
-                nodes,
-                extra,
-                least,
-                begin,
-                stop,
-                step,
-                found,
-                upper,
-            )
+            branches(*given, begin, stop, step, found, upper)
 
         done = 0
         with ThreadPoolExecutor(limits.threads) as pool:
@@ -283,25 +269,33 @@ class Dual:
         rounds = 0
         while not self.done and limits.left > 0 and (timed or rounds < UNTIMED_ROUNDS):
             rounds += 1
-            solved = self._solved(limits)
-            if solved is None:
+            added = self._round(limits)
+            if added is None:
                 return
-            trial = self.share * self.center + (1 - self.share) * solved
-            searched = self.separation.search(trial, limits)
-            if searched is None:
-                return
-            value = float(self.counts @ searched.feasible)
-            better = value > float(self.counts @ self.best)
-            if better:
-                self.best = searched.feasible
-                self.center = self.best * (1 + self.separation.slack)
-                self.lower = max(self.lower, self._proved())
-            added = self._add(searched.points, searched.rows, trial)
             if not added and self.share > 0:
                 # The trial point itself was feasible: look nearer to the program's solution.
                 self.share = max(0.0, self.share - 0.2)
                 continue
+            if added > self.points.n // 20:
+                self.share = min(0.7, self.share + 0.1)
             self.done = not self.separation.refine(float(self.counts @ self.best), self.top, added)
+
+    def _round(self, limits: SearchLimits) -> int | None:
+        """Solve, search a trial point, and give how many classes joined; ``None`` where the time ended it."""
+        solved = self._solved(limits)
+        if solved is None:
+            return None
+        trial = self.share * self.center + (1 - self.share) * solved
+        searched = self.separation.search(trial, limits)
+        if searched is None:
+            return None
+        # A trial point that was scaled by a former slack may be above what suppressed rows allow.
+        feasible = np.minimum(searched.feasible, self.most)
+        if self.counts @ feasible > self.counts @ self.best:
+            self.best = feasible
+            self.center = feasible * (1 + self.separation.slack)
+            self.lower = max(self.lower, self._proved())
+        return self._add(searched.points, searched.rows, trial)
 
     def _proved(self) -> float:
         """Give the sum of the multipliers, less than it by more than all rounding.
