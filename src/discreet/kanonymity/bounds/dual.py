@@ -85,8 +85,10 @@ class Separation(Protocol):
 
     slack: float
 
-    def search(self, u: NDArray[np.float64], limits: SearchLimits) -> Searched | None:
-        """Search multipliers of points; ``None`` where the time ended it."""
+    def search(
+        self, u: NDArray[np.float64], known: NDArray[np.float64], /, limits: SearchLimits
+    ) -> Searched | None:
+        """Search multipliers of points, given some that overpay no class; ``None`` where the time ended it."""
         ...
 
     def refine(self, value: float, top: float, added: int) -> bool:
@@ -109,7 +111,9 @@ class AllBoxes:
         self.sweep = _sweep_of(problem, points, k)
         self.cells = int(self.sweep.start[1])
 
-    def search(self, u: NDArray[np.float64], limits: SearchLimits) -> Searched | None:
+    def search(
+        self, u: NDArray[np.float64], _known: NDArray[np.float64], /, limits: SearchLimits
+    ) -> Searched | None:
         """Look at all boxes."""
         from discreet.kanonymity.kernels.dearest import sweep
 
@@ -154,7 +158,9 @@ class Branching:
         """The present e."""
         return self.slacks[self.at]
 
-    def search(self, u: NDArray[np.float64], limits: SearchLimits) -> Searched | None:
+    def search(
+        self, u: NDArray[np.float64], known: NDArray[np.float64], /, limits: SearchLimits
+    ) -> Searched | None:
         """Search all roots, some at a time."""
         from discreet.kanonymity.kernels.dearest import branches
 
@@ -164,7 +170,20 @@ class Branching:
         roots = int((u > 0).sum())
         least = IGNORED * slack * float(np.maximum(u, 0.0) @ self.counts / self.counts.sum())
 
-        given = (self.points.arrays, self.counts, u, order, k, slack, self.nodes, self.extra, least)
+        # The width of a class is at least the mean of multipliers that overpay none, up to the rounding of both.
+        gain = u - (1 + slack) * known + 2 * rounding(u, k, self.points.arrays.cap)
+        given = (
+            self.points.arrays,
+            self.counts,
+            u,
+            order,
+            k,
+            slack,
+            self.nodes,
+            self.extra,
+            least,
+            gain,
+        )
 
         def some(begin: int, stop: int, step: int) -> None:
             branches(*given, begin, stop, step, found, upper)
@@ -286,7 +305,7 @@ class Dual:
         if solved is None:
             return None
         trial = self.share * self.center + (1 - self.share) * solved
-        searched = self.separation.search(trial, limits)
+        searched = self.separation.search(trial, self.best, limits)
         if searched is None:
             return None
         # A trial point that was scaled by a former slack may be above what suppressed rows allow.
@@ -304,8 +323,7 @@ class Dual:
         than a part ``(k + m + 4) 2^-52`` of the largest multiplier and of all weights; what a repair divides and takes
         off is rounded a few times more. So much is taken off each row.
         """
-        size = float(np.abs(self.best).max(initial=0.0)) + self.weight
-        slack = (self.k + self.problem.m + 16) * 2.0**-50 * size
+        slack = rounding(self.best, self.k, self.points.arrays.cap)
         total = math.fsum((self.counts * (self.best - slack)).tolist())
         return total - 2.0**-50 * abs(total)
 
@@ -471,6 +489,12 @@ class Dual:
                 high = np.where(member, codes, -1).max(axis=1)
                 total += column.span_cost(low, high)
         return total
+
+
+def rounding(u: NDArray[np.float64], k: int, weights: NDArray[np.float64]) -> float:
+    """Bound what rounding adds to the mean multiplier of k rows and takes off the width of their class."""
+    size = float(np.abs(u).max(initial=0.0) + weights.sum())
+    return (k + len(weights) + 16) * 2.0**-50 * size
 
 
 def costly(problem: Problem) -> Problem:

@@ -377,6 +377,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     limit: int,
     extra: int,
     least: float,
+    gain: NDArray[np.float64],
     begin: int,
     stop: int,
     step: int,
@@ -389,12 +390,13 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
 
     A node of the search has an inner and an outer box; its classes cover the one and lie in the other. Each of their
     rows costs at least what the inner box with it does, so that for some t their mean is at most that of the k largest
-    multipliers of rows within t, and their width at least t. ``upper[i]`` becomes an upper bound on the excess of all
+    multipliers of rows within t, and their width at least t. No class exceeds the mean of its rows' `gain` either.
+    ``upper[i]`` becomes an upper bound on the excess of all
     classes with root i, also where a search ends after `limit` nodes, or `extra` nodes after
     its first class; an excess up to `least` is not looked for, and counts.
     """
     n, m = A.codes.shape
-    T = _room(k)
+    T, M = _room(k), _room(k)
     state = np.empty((STACK, 4, m), dtype=np.int64)
     bound, part = np.empty(STACK), np.empty((STACK, 2), dtype=np.int64)
     inner, outer = np.empty((4, m), dtype=np.int64), np.empty((4, m), dtype=np.int64)
@@ -455,6 +457,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
                 for x in range(A.start[a + 1] - A.start[a]):
                     wider[A.start[a] + x] = _with(A, a, box, x)
             furthest = 0.0
+            more_used = more_held = 0
             for t in range(first, last):
                 p = lists[t]
                 cost = 0.0
@@ -468,11 +471,15 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
                     others += rows * u[p]
                 elif others + u[p] - k * times * cost <= k * best:
                     continue
+                if more_held < k or gain[p] > M.u[more_used - 1]:
+                    more_used, more_held = _insert(
+                        M, more_used, more_held, gain[p], p, counts[p], k
+                    )
                 near[size] = cost
                 furthest = max(furthest, cost)
                 lists[free + size] = p
                 size += 1
-            if size == 0:
+            if more_held < k or _sum(M, more_used) / k <= best:
                 continue
             # Rows in the order of their cost, as finely as so many steps tell: within one the least cost counts.
             base = near[0]
@@ -516,7 +523,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
                 if best == least:
                     most_nodes = min(limit, nodes + extra)
                 best = excess
-            value = min(value, bound[waiting])
+            value = min(value, bound[waiting], _sum(M, more_used) / k)
             if not _parted(A, T, used, box, inner, outer):
                 # Nothing sticks out; sets whose bits are shared may still cost more than they seem to.
                 gone = max(gone, value)
