@@ -36,7 +36,7 @@ class Enumerated:
     with_suppression: float
 
     def overpaid(self, u: NDArray[np.float64]) -> float:
-        return max(u[list(rows)].mean() - width for rows, width in self.widths.items())
+        return float(max(u[list(rows)].mean() - width for rows, width in self.widths.items()))
 
 
 def enumerated(problem: Problem, k: int) -> Enumerated:

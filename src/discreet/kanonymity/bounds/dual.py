@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -80,22 +80,6 @@ class Searched:
     rows: NDArray[np.int32]
 
 
-class Separation(Protocol):
-    """Searches for overpaid classes."""
-
-    slack: float
-
-    def search(
-        self, u: NDArray[np.float64], known: NDArray[np.float64], /, limits: SearchLimits
-    ) -> Searched | None:
-        """Search multipliers of points, given some that overpay no class; ``None`` where the time ended it."""
-        ...
-
-    def refine(self, value: float, top: float, added: int) -> bool:
-        """Take note of a round; whether another is worthwhile."""
-        ...
-
-
 @final
 class AllBoxes:
     """Few values: every box is looked at, the product of the cells of all columns but one, which is swept.
@@ -114,7 +98,7 @@ class AllBoxes:
     def search(
         self, u: NDArray[np.float64], _known: NDArray[np.float64], /, limits: SearchLimits
     ) -> Searched | None:
-        """Look at all boxes."""
+        """Search multipliers of points; ``None`` where the time ended it."""
         from discreet.kanonymity.kernels.dearest import sweep
 
         found = _room(len(u), self.k)
@@ -161,7 +145,7 @@ class Branching:
     def search(
         self, u: NDArray[np.float64], known: NDArray[np.float64], /, limits: SearchLimits
     ) -> Searched | None:
-        """Search all roots, some at a time."""
+        """Search multipliers of points, given some that overpay no class; ``None`` where the time ended it."""
         from discreet.kanonymity.kernels.dearest import branches
 
         n, k, slack = len(u), self.k, self.slack
@@ -209,7 +193,8 @@ class Branching:
         paid, heavy = (np.append(0.0, np.cumsum(part)) for part in (weight * worst, weight))
         rest = paid[ahead] - value * heavy[ahead]
         least = float(value[np.argmin(value * weight.sum() + self.k * rest)])
-        return (u - least - self.k * np.maximum(0.0, upper - least)) / (1.0 + self.slack)
+        repaired: NDArray[np.float64] = u - least - self.k * np.maximum(0.0, upper - least)
+        return repaired / (1.0 + self.slack)
 
     def refine(self, value: float, top: float, added: int) -> bool:
         """Look closer as fewer classes are found, and lower the slack as the bound comes near the program's value."""
@@ -253,7 +238,7 @@ class Dual:
         self.counts = np.diff(self.points.first).astype(np.float64)
         self.weight = self.problem.suppressed_cost
         self.most = self.weight * (1 if suppressed else k)
-        self.separation: Separation = (
+        self.separation: AllBoxes | Branching = (
             AllBoxes(self.problem, self.points, k)
             if boxes_of(self.problem, self.points) <= MOST_BOXES
             else Branching(self.points, k, (0.2, 0.1, 0.05, 0.02, 0.01))

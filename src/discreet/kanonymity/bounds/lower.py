@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.bounds.dual import MOST_POINTS, Dual
+from discreet.kanonymity.bounds.dual import MOST_POINTS, Branching, Dual
 from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import SearchLimits, require_feasible
 from discreet.kanonymity.problem import Taxonomy
@@ -76,6 +76,14 @@ class LowerBound:
                 return (dual,)
         shared = Shared(problem, k, BINS)
         return shared, _Nearest(problem, k, shared)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the bound rises by branching, which takes minutes where others take seconds."""
+        return any(
+            isinstance(stage, Dual) and isinstance(stage.separation, Branching)
+            for stage in self.stages
+        )
 
     def refine(self, limits: SearchLimits, labels: NDArray[np.int32] | None = None) -> None:
         """Raise the bound until the time is over or nothing more is known to do.

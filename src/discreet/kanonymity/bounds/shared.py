@@ -111,7 +111,12 @@ def _lattice(covers: list[Cover], scale: float) -> Lattice:
 
     sizes = [len(cover.costs) for cover in covers]
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    child, following, member, inside, cost, least = [], [], [], [], [], []
+    child: list[int] = []
+    following: list[int] = []
+    member: list[int] = []
+    inside: list[NDArray[np.bool_]] = []
+    cost: list[NDArray[np.int64]] = []
+    least: list[NDArray[np.int64]] = []
     for at, cover in zip(start.tolist(), covers, strict=False):
         below = [-1] * len(cover.costs)
         after = [-1] * len(cover.costs)

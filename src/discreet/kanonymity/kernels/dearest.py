@@ -320,7 +320,7 @@ def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
     On return `outer` has those that do not reach so far, and `inner` those that do.
     """
-    most, where, side, far = 0.0, -1, 0, np.int64(0)
+    most, where, side, far = 0.0, -1, 0, 0
     for a in range(len(A.kind)):
         base = _inner_cost(A, a, box)
         if A.kind[a] == 2:
@@ -328,12 +328,12 @@ def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                 x = A.codes[T.point[t], a]
                 more = _with(A, a, box, x) - base
                 if more > most:
-                    most, where, side, far = more, a, 2, np.int64(x % FOLDED)
+                    most, where, side, far = more, a, 2, int(x % FOLDED)
             continue
-        lo, hi = box[0, a], box[1, a]
+        lo, hi = int(box[0, a]), int(box[1, a])
         for t in range(used):
-            x = np.int64(A.codes[T.point[t], a])
-            lo, hi = min(lo, x), max(hi, x)
+            lo = min(lo, int(A.codes[T.point[t], a]))
+            hi = max(hi, int(A.codes[T.point[t], a]))
         if hi > box[1, a]:
             more = span(A, a, box[0, a], hi) - base
             if more > most:
