@@ -33,7 +33,7 @@ PAIR = 0.5e-9
 GROWTH = 10.0
 """Seconds that this may take, and at most a fifth of the time that is left."""
 
-BOUND_SHARE, SLOW_SHARE = 0.25, 0.1
+BOUND_SHARE, SLOW_SHARE = 0.4, 0.1
 """Part of the time that may go into the lower bound, and where it rises slowly or a method that proves one follows."""
 
 START_PART = 0.4
