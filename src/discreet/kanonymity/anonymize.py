@@ -88,6 +88,7 @@ def anonymize(
     keep_suppressed: bool = False,
     models: Mapping[str, Sequence[PrivacyModel]] | None = None,
     person: str | None = None,
+    effort: str | None = None,
     threads: int = 1,
     on_step: Callable[[SearchStep], None] | None = None,
     throw: bool = True,
@@ -106,7 +107,7 @@ def anonymize(
         are numeric where they hold numbers, and else sets of values.
     loss
         Name of the information loss; see :class:`Problem`.
-    method, time_limit, gap, suppress, threads, on_step
+    method, time_limit, gap, suppress, effort, threads, on_step
         As for :func:`~discreet.kanonymity.search.search.search`.
     keep_suppressed
         Whether suppressed rows stay, with ``*`` in all quasi-identifiers, where there are k of them or more; fewer are
@@ -209,6 +210,7 @@ def anonymize(
             gap=gap,
             suppress=suppress,
             demands=demands,
+            effort=effort,
             threads=threads,
             on_step=on_step,
         )
