@@ -1,7 +1,7 @@
 r"""True counts from noisy ones: by the average of repeated releases, and by levels that add up.
 
-Noise protects one release. Whoever sees n of them, each with fresh noise, sees noise of variance
-:math:`\sigma^2 / n`; that is why releases cost their epsilon each time. And whoever sees noisy counts of regions and
+Noise protects one release. Anyone who sees n of them, each with fresh noise, sees noise of variance
+:math:`\sigma^2 / n`; that is why releases cost their epsilon each time. And anyone who sees noisy counts of regions and
 of their parts knows that the true ones add up: least squares on the tree uses that, costs no privacy, and is what a
 release that was made consistent has done already.
 """
@@ -76,9 +76,12 @@ def attack_repeated_counts(
 
     Examples
     --------
+    >>> import random
     >>> from discreet.core.randomness import discrete_laplaces
     >>> truth = np.arange(50)
-    >>> found = attack_repeated_counts(lambda bits: truth + discrete_laplaces(2, 50, bits), truth, trials=4)
+    >>> found = attack_repeated_counts(
+    ...     lambda bits: truth + discrete_laplaces(2, 50, bits), truth, trials=4, bits=random.Random(1)
+    ... )
     >>> found[0].attacker.value < found[1].attacker.value < found[2].attacker.value
     True
     """

@@ -105,6 +105,8 @@ class TopDown:
         words, ends = _dealt(words, layout, top, self.demands, k)
         wanted, rules = wanted_of(self.demands), rules_for(self.effort, k, problem.n)
         bound = np.zeros(problem.n, dtype=np.uint8)
+        # A part is a class until it is split.
+        bound[ends[:-1]] = 1
         stop = Event()
 
         def one(begin: int, end: int) -> None:
@@ -128,8 +130,11 @@ class TopDown:
                 wait(solving)
             except KeyboardInterrupt:
                 stop.set()
-            for part in solving:
+        for part in solving:
+            try:
                 part.result()
+            except KeyboardInterrupt:
+                stop.set()
         found = CandidateClasses("top-down", classes_of_rows(words, bound), note=NOTE)
         if stop.is_set():
             raise SearchInterrupted(found)
