@@ -75,7 +75,7 @@ def plain_loss(problem: Problem, labels: NDArray[np.int32]) -> float:
             codes = set(problem.codes[rows, a].tolist())
             weight = column.attribute.weight
             if isinstance(column.attribute, Categorical):
-                share = (len(codes) - 1) / (len(column.domain) - 1)
+                share = (len(codes) - 1) / max(1, len(column.domain) - 1)
             elif isinstance(column.attribute, Numeric):
                 values = [column.domain[code] for code in codes]
                 known = [float(str(v)) for v in column.domain if v is not None]
@@ -83,12 +83,12 @@ def plain_loss(problem: Problem, labels: NDArray[np.int32]) -> float:
                     share = float(len(values) > 1)
                 else:
                     here = [float(str(v)) for v in values]
-                    share = (max(here) - min(here)) / (max(known) - min(known))
+                    share = (max(here) - min(here)) / max(1e-9, max(known) - min(known))
             else:
                 tree = column.attribute.tree
                 node = column.node(min(codes), max(codes))
                 at = [i for i, label in enumerate(tree.labels) if label == node]
-                share = (int(tree.leaf_counts[at[0]]) - 1) / (len(column.domain) - 1)
+                share = (int(tree.leaf_counts[at[0]]) - 1) / max(1, len(column.domain) - 1)
             total += len(rows) * weight * share
     return total
 
