@@ -34,6 +34,7 @@ from discreet.kanonymity.packed import layout_of, pack, rows_of
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem, Taxonomy
 from discreet.kanonymity.search import top as first
 from discreet.kanonymity.search.search import search
+from discreet.kanonymity.search.suppress import leave_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -325,3 +326,28 @@ def test_a_part_is_split_in_place_whatever_its_rows_are_called() -> None:
     assert sorted(rows_of(words).tolist()) == list(range(7, 127))
     assert np.diff([*np.flatnonzero(bound), 120]).min() >= 4
     assert columns_as_arrays(problem.columns).codes.shape == (0, 3)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(6, 80), st.integers(2, 4), st.integers(0, 20), st.integers(0, 9))
+def test_rows_are_left_out_only_where_that_gains(n: int, k: int, most: int, seed: int) -> None:
+    problem = stated(n, seed)
+    whole = TopDown().solve(problem, k, SearchLimits()).labels
+    some = TopDown().solve(problem, k, SearchLimits(suppress=most)).labels
+    assert int((some < 0).sum()) <= most
+    assert min(sizes_of(some[some >= 0]).values()) >= k
+    assert problem.loss_of(some) <= problem.loss_of(whole) + 1e-9
+    assert np.array_equal(some[some >= 0], whole[some >= 0])
+
+
+def test_an_outlier_is_left_out_of_each_kind_of_column() -> None:
+    rare: dict[str, tuple[Attribute, list[Any]]] = {
+        "age": (Numeric("age"), [20, 21] * 10 + [90]),
+        "job": (Categorical("job"), ["u"] * 20 + ["v"]),
+        "place": (Taxonomy("place", PLACES), ["1", "2"] * 10 + ["6"]),
+    }
+    for name, (kind, values) in rare.items():
+        problem = Problem.from_columns({name: values}, [kind])
+        labels = leave_out(problem, np.zeros(21, np.int32), 5, 3)
+        assert np.flatnonzero(labels < 0).tolist() == [20]
+        assert leave_out(problem, np.zeros(21, np.int32), 21, 3).min() == 0

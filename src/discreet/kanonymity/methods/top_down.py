@@ -21,6 +21,7 @@ from discreet.kanonymity.candidate import (
 )
 from discreet.kanonymity.demand import Demand, failing_classes, require_whole, wanted_of
 from discreet.kanonymity.packed import layout_of, pack, rows_of
+from discreet.kanonymity.search.suppress import leave_out
 from discreet.kanonymity.search.top import Top, first_splits, join_small, sampled
 
 if TYPE_CHECKING:
@@ -135,7 +136,10 @@ class TopDown:
                 part.result()
             except KeyboardInterrupt:
                 stop.set()
-        found = CandidateClasses("top-down", classes_of_rows(words, bound), note=NOTE)
+        labels = classes_of_rows(words, bound)
+        if limits.suppress:
+            labels = leave_out(problem, labels, k, limits.suppress)
+        found = CandidateClasses("top-down", labels, note=NOTE)
         if stop.is_set():
             raise SearchInterrupted(found)
         return found
