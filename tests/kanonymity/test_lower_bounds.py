@@ -18,7 +18,7 @@ from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.search.search import search
-from tables import fars, mixed, numeric
+from kanonymity.tables import fars, mixed, numeric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
