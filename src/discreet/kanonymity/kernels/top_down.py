@@ -84,7 +84,7 @@ def _greedy(
             _close(bound, begin, end)
             total += cost
             if total > limit:
-                return total
+                return float(total)
         for q in range(groups):
             stack[n, 0], stack[n, 1] = R.ends[q], R.ends[q + 1]
             n += 1
