@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.metricdp.bounds.closure import close_columns, in_threads
+
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -48,7 +50,13 @@ _WIDTH = 64
 
 
 def mend(
-    matrix: NDArray[np.float64], edges: Adjacency, nats: NDArray[np.float64], delta: float
+    matrix: NDArray[np.float64],
+    edges: Adjacency,
+    nats: NDArray[np.float64],
+    delta: float,
+    *,
+    threads: int = 1,
+    late: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.float64]:
     """Make rows sum to 1 and columns keep ratios, but for a part of about ``delta`` of the nats.
 
@@ -60,14 +68,16 @@ def mend(
         The constraints and their lengths.
     delta
         Part of the nats that is left for the rows' sums to differ by.
+    threads
+        What columns are divided among; the result does not depend on it.
+    late
+        Looked at after each round: whether no other is to begin. Sums may then differ by more.
 
     Returns
     -------
     ndarray
         Of the same shape.
     """
-    from discreet.metricdp.kernels.columns import raise_columns
-
     n = edges.n
     i, j = edges.pairs.T
     order = np.argsort(np.concatenate([i, j]), kind="stable")
@@ -78,17 +88,17 @@ def mend(
     table: NDArray[np.float64] = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
     for number in range(_ABOVE + _MIDDLE):
         above = table.copy()
-        raise_columns(above, start, ends, factor, _WIDTH)
+        close_columns(above, start, ends, factor, threads)
         if number < _ABOVE:
             table = above
         else:
             below = 1.0 / table
-            raise_columns(below, start, ends, factor, _WIDTH)
+            close_columns(below, start, ends, factor, threads)
             table = np.sqrt(above / below)
         sums = table.sum(axis=1)
         logs = np.log(sums)
         table /= sums[:, None]
-        if (np.abs(logs[i] - logs[j]) <= 0.9 * delta * nats).all():
+        if (np.abs(logs[i] - logs[j]) <= 0.9 * delta * nats).all() or late():
             break
     return table
 
@@ -97,7 +107,9 @@ def mend_all(
     matrix: NDArray[np.float64],
     nats: NDArray[np.float64],
     delta: float,
-    pool: ThreadPoolExecutor | None = None,
+    *,
+    threads: int = 1,
+    late: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.float64]:
     """Do the same for all pairs of secrets.
 
@@ -109,8 +121,8 @@ def mend_all(
         ``(n, n)`` lengths of all pairs, closed under the triangle inequality.
     delta
         As for :func:`mend`.
-    pool
-        What closes columns side by side.
+    threads, late
+        As for :func:`mend`.
 
     Returns
     -------
@@ -127,7 +139,8 @@ def mend_all(
     above = np.empty_like(table)
     factor = np.exp(-(1 - delta) * nats)
 
-    def close(first: int) -> None:
+    def close(piece: int) -> None:
+        first = _WIDTH * piece
         last = min(first + _WIDTH, table.shape[1])
         raise_over_all(first, last, table, factor, above, _WIDTH)
 
@@ -135,10 +148,10 @@ def mend_all(
         if number >= _PATIENT:
             delta = min(2 * delta, 0.5)
             factor = np.exp(-(1 - delta) * nats)
-        list((map if pool is None else pool.map)(close, range(0, table.shape[1], _WIDTH)))
+        in_threads(close, -(-table.shape[1] // _WIDTH), threads)
         sums = above.sum(axis=1)
         logs = np.log(sums)
-        if (np.abs(logs[:, None] - logs) <= 0.9 * delta * nats).all():
+        if (np.abs(logs[:, None] - logs) <= 0.9 * delta * nats).all() or late():
             break
         table = above / sums[:, None] ** _BEYOND
     result: NDArray[np.float64] = above / sums[:, None]
