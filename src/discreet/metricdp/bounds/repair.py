@@ -59,6 +59,9 @@ _PIVOTS, _COLUMNS = 64, 512
 _FLOOR = {1: 2.0**-70, 2: 2.0**-132}
 """Least positive entry that is kept, for one limb and for two: below what the rounding can tell from zero."""
 
+_DUPLICATE = 1e-6
+"""Nats to the nearest secret, beside the largest of these, up to which it is a near duplicate."""
+
 _UNUSED = 2.0**-60
 """A column whose entries are all below this is not used at all."""
 
@@ -290,6 +293,8 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     for side in binding.pairs.T:
         np.minimum.at(nearest, side, np.where(nats > 0, nats, np.inf))
     positive = nearest[np.isfinite(nearest)]
+    # Near duplicates, even most of the secrets, do not say how far apart the others are.
+    positive = positive[positive > _DUPLICATE * positive.max(initial=0.0)]
     scale = float(np.median(positive)) if positive.size else 1.0
     every = None
     if n >= _ALL_PAIRS and 2 * len(nats) == n * (n - 1):

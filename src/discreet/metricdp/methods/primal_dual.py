@@ -49,10 +49,11 @@ _SAFE = 0.97
 """Part of the gap to reach before anything is handed in as enough: rounding takes the rest."""
 
 _NEAR = 0.85
-"""Part of the gap, by an iterate that was not mended, from which on mending it is worth the time."""
+"""Part of the gap, by an iterate that was not mended, from which on mending it may be worth the time."""
 
-_AGAIN = 1.1
-"""How many times the steps of the last time before an iterate is mended again."""
+_AGAIN, _IN_HOPE = 1.1, 1.3
+"""How many times the steps of the last time before an iterate is mended again: where mending as much as it added then
+is expected to be enough, and where it has to add less."""
 
 _RESERVE = 1.5
 """How much longer than the last time it may take to mend, list, bound, repair and verify."""
@@ -201,8 +202,10 @@ class _Run:
         self.state = Iterate(near.cost, scaling, near.edges, self.nats, limits.threads)
         self.best = Mixture(near.cost, self.state)
         self.reserve = _HANDING_IN * self.state.L.size
-        self.mended, self.offered = 0.0, 0.0
+        self.mended = self.offered = 0
         self.gap = self.upper = math.inf
+        # What mending adds to the loss, as a factor; known from the last time.
+        self.excess = 1.0
         self.ready: NDArray[np.float64] | None = None
         self.pool: ThreadPoolExecutor | None = None
 
@@ -225,7 +228,7 @@ class _Run:
 
     def _check(self, *, last: bool, first: bool) -> Candidate | None:
         """Evaluate bound and loss roughly; hand in what looks enough, or was waited for long enough."""
-        state, gap, listens = self.state, self.limits.gap, self.limits.offer
+        state, listens = self.state, self.limits.offer
         self.best.learn(self.pool)
         matrix = state.matrix()
         state.lower_weight(self.pool)
@@ -237,12 +240,16 @@ class _Run:
             return self._hand_in()
         loss = float(((self.near.cost * matrix).sum(axis=1) / sums).sum())
         # Before it is mended it breaks constraints and loses too little.
-        close = max(loss, state.level()) - self.best.lower <= _NEAR * gap * abs(loss)
+        guess = max(loss, state.level())
+        since = state.count / max(self.mended, 1)
+        close = self._enough(guess * self.excess) and since >= _AGAIN
+        near = guess - self.best.lower <= _NEAR * self.limits.gap * guess
+        close |= near and since >= _IN_HOPE
         waited = listens is not None and state.count >= _PATIENCE * self.offered
-        if not (last or first or waited or (close and state.count >= _AGAIN * self.mended)):
+        if not (last or first or waited or close):
             return None
         start = clock()
-        self._mend(matrix)
+        self.excess = self._mend(matrix) / guess if guess > 0 else 1.0
         self.mended = state.count
         if not (last or first or waited or self._enough(self.upper)):
             return None
@@ -253,8 +260,8 @@ class _Run:
     def _enough(self, upper: float) -> bool:
         return upper - self.best.lower <= _SAFE * self.limits.gap * upper
 
-    def _mend(self, matrix: NDArray[np.float64]) -> None:
-        """Mend an iterate, and keep it if it loses less once its reports are renamed."""
+    def _mend(self, matrix: NDArray[np.float64]) -> float:
+        """Mend an iterate; say what it loses once its reports are renamed, and keep it if that is less."""
         gap, cost, threads = self.limits.gap, self.near.cost, self.limits.threads
         begun = clock()
 
@@ -272,6 +279,7 @@ class _Run:
         upper = float((cost.T @ table).min(axis=0).sum())
         if upper < self.upper or self.ready is None:
             self.upper, self.ready = upper, table
+        return upper
 
     def _hand_in(self) -> Candidate | None:
         """Hand in the best channel and the best prices; say what to return if that ends it."""

@@ -392,13 +392,14 @@ class Iterate:
         """List multipliers above ``least``, costs in their own unit; secrets and reports get the names given."""
         from discreet.metricdp.kernels.primal_dual import list_prices
 
-        starts = np.zeros(len(self.sums) + 1, dtype=np.int64)
-        columns = tuple(np.empty(0, dtype=np.int32) for _ in range(3))
-        prices = np.empty(0)
+        chunks = len(self.sums)
+        starts, counts = np.zeros(chunks + 1, dtype=np.int64), np.zeros(chunks, dtype=np.int64)
+        report, source, target = (np.empty(0, dtype=np.int32) for _ in range(3))
+        price = np.empty(0)
 
         def fill(c: int) -> None:
             room = slice(starts[c], starts[c + 1])
-            found = list_prices(
+            counts[c] = list_prices(
                 self.cuts[c],
                 self.cuts[c + 1],
                 L,
@@ -409,17 +410,16 @@ class Iterate:
                 self.scaling.unit,
                 secrets,
                 reports,
-                *(column[room] for column in columns),
-                prices[room],
+                report[room],
+                source[room],
+                target[room],
+                price[room],
             )
-            if not len(prices):
-                counts[c] = found
 
-        counts = np.zeros(len(self.sums), dtype=np.int64)
+        # Without room they are only counted.
         self._each(pool, fill)
         starts[1:] = np.cumsum(counts)
-        columns = tuple(np.empty(starts[-1], dtype=np.int32) for _ in range(3))
-        prices = np.empty(starts[-1])
-        if len(prices):
-            self._each(pool, fill)
-        return Multipliers(*columns, prices)
+        report, source, target = (np.empty(starts[-1], dtype=np.int32) for _ in range(3))
+        price = np.empty(starts[-1])
+        self._each(pool, fill)
+        return Multipliers(report, source, target, price)

@@ -96,7 +96,8 @@ class Ordered:
         place = np.empty(len(secrets), dtype=np.int64)
         place[secrets] = np.arange(len(secrets))
         reports = np.argsort(place[home], kind="stable")
-        graph = Adjacency(edges.n, place[edges.pairs], edges.lengths, edges.scale_bits)
+        ends = place[edges.pairs].astype(np.int32)
+        graph = Adjacency(edges.n, ends, edges.lengths, edges.scale_bits)
         return Ordered(secrets, reports, cost[np.ix_(secrets, reports)], graph, place)
 
     def undone(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
