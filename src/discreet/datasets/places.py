@@ -138,7 +138,7 @@ def made_places(
         raise InvalidProblemError("n", f"at least {_FEWEST} secrets", n)
     rng = np.random.default_rng(seed)
     space, points = _space(family, n, rng)
-    lengths = space.distances * 2.0**-space.scale_bits
+    lengths: NDArray[np.float64] = np.asarray(space.distances * 2.0**-space.scale_bits)
     reports = None
     if n_reports is not None:
         if not 1 <= n_reports <= space.n:

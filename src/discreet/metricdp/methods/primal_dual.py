@@ -65,8 +65,10 @@ points, November 2026."""
 _LEAST = 1e-6
 """What all prices that are left out may sum to for each report, in units of what a typical secret costs."""
 
-_LEFT_OUT = 1e-4
-"""What each of them may be, times the gap if that is known and at most 0.1: a bracket has few of them."""
+_LEFT_OUT = 1e-2
+"""What each of them may be, times the gap if that is known and at most 0.1: 400 random points, 1.8 million multipliers,
+had 913,000 prices above 0, 806,000 above 1e-5, and 665,000 above 1e-4, with bounds that rose by 1.4e-5, November 2026.
+"""
 
 _DENSE = 18
 """Constraints a secret beyond which a spanner stands for them."""
