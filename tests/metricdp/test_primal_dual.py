@@ -216,6 +216,7 @@ def test_compiled_or_not_the_steps_are_the_same(monkeypatch: pytest.MonkeyPatch)
 def test_threads_change_nothing(radius: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bit for bit, along edges and over all pairs: sums are of the same pieces whatever the threads are."""
     monkeypatch.setattr(method, "_DENSE", 4)
+    monkeypatch.setattr(iterate, "_ALONE", 0)
     loss = np.hstack([Problem(GRID, utility_loss="euclidean").loss + 0.1 * i for i in range(4)])
     part = part_of(Problem(GRID, utility_loss=loss, prior=SKEWED), "0.5", radius)
     one, two = (

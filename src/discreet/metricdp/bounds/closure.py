@@ -16,6 +16,9 @@ __all__ = ["close_columns", "in_threads"]
 _STRIP, _STRIPS = 8, 4
 """Columns that are copied together, and strips that a thread takes at a time."""
 
+_ALL = 1 << 40
+"""More sweeps than a closure can take."""
+
 
 def in_threads(work: Callable[[int], object], pieces: int, threads: int) -> None:
     """Do pieces of work that release the interpreter's lock, each once; this thread is one of them.
@@ -61,6 +64,7 @@ def close_columns(
     ends: NDArray[np.int32],
     factor: NDArray[np.float64],
     threads: int = 1,
+    most: int = _ALL,
 ) -> None:
     """Raise each column, in place, to the least one above it with ``z_i >= factor_ij z_j`` on every edge.
 
@@ -72,6 +76,8 @@ def close_columns(
         The edges at secret i are those from ``start[i]`` to ``start[i + 1]``, with their other ends and factors.
     threads
         Among how many threads columns are divided; the result does not depend on it.
+    most
+        Sweeps over the edges after which columns are left as they are; by default as many as it takes.
     """
     from discreet.metricdp.kernels.closure import raise_columns
 
@@ -79,6 +85,6 @@ def close_columns(
 
     def close(piece: int) -> None:
         first = _STRIPS * piece
-        raise_columns(first, min(first + _STRIPS, strips), table, start, ends, factor)
+        raise_columns(first, min(first + _STRIPS, strips), table, start, ends, factor, most)
 
     in_threads(close, -(-strips // _STRIPS), threads)

@@ -22,8 +22,11 @@ def raise_columns(  # noqa: PLR0917 - a compiled kernel takes its arrays one by 
     start: NDArray[np.int64],
     ends: NDArray[np.int32],
     factor: NDArray[np.float64],
+    most: int,
 ) -> None:
     """Raise columns, in place, to the least ones above them with ``z_i >= factor_ij z_j`` on every edge.
+
+    After ``most`` sweeps they are left as they are.
 
     Columns are those of the strips of eight from ``first`` to ``last``; each strip is copied into the cache. Labels are
     corrected in alternating sweeps over the rows until nothing changes; an edge is looked at again only if its other
@@ -44,7 +47,7 @@ def raise_columns(  # noqa: PLR0917 - a compiled kernel takes its arrays one by 
         touched[:] = 0
         sweep = 0
         changed = 1
-        while changed:
+        while changed and sweep < most:
             changed = 0
             for step in range(n):
                 i = step if sweep % 2 == 0 else n - 1 - step

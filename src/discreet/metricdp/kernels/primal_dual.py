@@ -77,12 +77,12 @@ def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
 
 @kernel
-def anchor(table: NDArray[np.float32], before: NDArray[np.float32]) -> float:
+def anchor(table: NDArray[np.float32], before: NDArray[np.float32], least: float) -> float:
     """Make the point the new anchor, negative entries clipped; return the squared distance from the old one.
 
-    What is so small that its products would leave the normal floats, which take a hundred times as long, becomes zero.
+    What is below ``least`` becomes zero: where squares and products leave the normal floats, they take a hundred times
+    as long.
     """
-    least = np.float32(1e-32)
     total = 0.0
     for b in range(len(table)):
         new, old = table[b], before[b]
@@ -104,9 +104,10 @@ def anchor_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by 
     ends: NDArray[np.int32],
     shrink: NDArray[np.float32],
     G: NDArray[np.float32],
+    least: float,
 ) -> float:
     """Make the multipliers the new anchor, as :func:`anchor`, and add up anew what they do to reduced costs."""
-    total = anchor(L, L0)
+    total = anchor(L, L0, least)
     G[:] = np.float32(0.0)
     for b in range(len(L)):
         prices, r, g = L[b], R[b], G[b]

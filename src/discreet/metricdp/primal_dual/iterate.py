@@ -66,6 +66,11 @@ _POWER_ROUNDS, _TRIED = 20, 32
 _SUFFICIENT, _NECESSARY, _ARTIFICIAL = 0.2, 0.8, 0.36
 """When the anchor moves: the usual factors of restarted first-order methods for linear programs."""
 
+_LEAST_PRICE, _LEAST_ENTRY = 1e-12, 1e-18
+"""Multipliers, in units of what a row costs, and variables that become zero where the anchor moves. With 1e-32 for both
+a step of 225 random points took 0.5 ms at first, and 1.4 after 1,000 steps, when 8 % of the multipliers had squares
+below the normal floats; November 2026."""
+
 _LINE = 64
 """Bytes of a line of the cache, at which rows of 16 floats start."""
 
@@ -341,7 +346,8 @@ class Iterate:
             X, X0, L, L0, R, G = (
                 self._of(t, c) for t in (self.X, self.X0, self.L, self.L0, self.R, self.G)
             )
-            moved[c] = anchor(X, X0), anchor_prices(L, L0, R, self.ends, self._shrink, G)
+            prices = anchor_prices(L, L0, R, self.ends, self._shrink, G, _LEAST_PRICE)
+            moved[c] = anchor(X, X0, _LEAST_ENTRY), prices
 
         self._each(pool, move)
         dx, dl = moved.sum(axis=0).tolist()

@@ -35,6 +35,9 @@ __all__ = ["mend", "mend_all"]
 _ABOVE, _MIDDLE = 20, 80
 """Rounds of U, and most rounds of the geometric mean."""
 
+_SWEEPS = 2
+"""Sweeps over the edges in a round, there and back, before sums fit."""
+
 _PATIENT, _MOST = 16, 24
 """Rounds of U over all pairs after which twice as much is left for the sums each time, and most rounds."""
 
@@ -86,20 +89,26 @@ def mend(
     ends = np.concatenate([j, i])[order]
     factor = np.exp(-(1 - delta) * np.concatenate([nats, nats])[order])
     table: NDArray[np.float64] = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
+    exact = False
     for number in range(_ABOVE + _MIDDLE):
+        # Until sums fit, what a few sweeps leave open is closed by the next rounds.
+        exact |= number == _ABOVE + _MIDDLE - 1
+        sweeps = {} if exact else {"most": _SWEEPS}
         above = table.copy()
-        close_columns(above, start, ends, factor, threads)
+        close_columns(above, start, ends, factor, threads, **sweeps)
         if number < _ABOVE:
             table = above
         else:
             below = 1.0 / table
-            close_columns(below, start, ends, factor, threads)
+            close_columns(below, start, ends, factor, threads, **sweeps)
             table = np.sqrt(above / below)
         sums = table.sum(axis=1)
         logs = np.log(sums)
         table /= sums[:, None]
-        if (np.abs(logs[i] - logs[j]) <= 0.9 * delta * nats).all() or late():
+        fit = bool((np.abs(logs[i] - logs[j]) <= 0.9 * delta * nats).all())
+        if (fit and exact) or late():
             break
+        exact = fit
     return table
 
 
