@@ -287,5 +287,5 @@ def test_a_closure_is_the_least_majorant(columns: int, threads: int) -> None:
     paths = graph.shortest_paths() * 2.0**-graph.scale_bits
     expected = (np.exp(-paths)[:, :, None] * closed[None]).max(axis=1)
     factors = np.exp(-np.tile(nats, 2))[order]
-    close_columns(closed, start, np.concatenate([j, i])[order], factors, threads)
+    close_columns(closed, start, np.concatenate([j, i])[order], factors, threads=threads)
     assert np.abs(closed / expected - 1).max() < 1e-13

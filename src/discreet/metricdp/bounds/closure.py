@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["close_columns", "in_threads"]
+__all__ = ["ALL_SWEEPS", "close_columns", "in_threads"]
 
 _STRIP, _STRIPS = 8, 4
 """Columns that are copied together, and strips that a thread takes at a time."""
 
-_ALL = 1 << 40
+ALL_SWEEPS = 1 << 40
 """More sweeps than a closure can take."""
 
 
@@ -63,8 +63,9 @@ def close_columns(
     start: NDArray[np.int64],
     ends: NDArray[np.int32],
     factor: NDArray[np.float64],
+    *,
     threads: int = 1,
-    most: int = _ALL,
+    most: int = ALL_SWEEPS,
 ) -> None:
     """Raise each column, in place, to the least one above it with ``z_i >= factor_ij z_j`` on every edge.
 

@@ -369,7 +369,7 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
         number += 1
         closed = _floored(closed, frame)
         if every is None:
-            close_columns(closed, frame.start, frame.ends, factor, frame.threads)
+            close_columns(closed, frame.start, frame.ends, factor, threads=frame.threads)
         else:
             source, closed = closed, np.empty_like(closed)
             _over_all(source, every, closed, frame.threads)

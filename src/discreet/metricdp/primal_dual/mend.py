@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.metricdp.bounds.closure import close_columns, in_threads
+from discreet.metricdp.bounds.closure import ALL_SWEEPS, close_columns, in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,14 +93,14 @@ def mend(
     for number in range(_ABOVE + _MIDDLE):
         # Until sums fit, what a few sweeps leave open is closed by the next rounds.
         exact |= number == _ABOVE + _MIDDLE - 1
-        sweeps = {} if exact else {"most": _SWEEPS}
+        most = ALL_SWEEPS if exact else _SWEEPS
         above = table.copy()
-        close_columns(above, start, ends, factor, threads, **sweeps)
+        close_columns(above, start, ends, factor, threads=threads, most=most)
         if number < _ABOVE:
             table = above
         else:
             below = 1.0 / table
-            close_columns(below, start, ends, factor, threads, **sweeps)
+            close_columns(below, start, ends, factor, threads=threads, most=most)
             table = np.sqrt(above / below)
         sums = table.sum(axis=1)
         logs = np.log(sums)
