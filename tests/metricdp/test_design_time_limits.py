@@ -28,6 +28,7 @@ from discreet.metricdp import interior as _interior
 from discreet.metricdp import search as _search
 from discreet.metricdp.bounds import repair as closing
 from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.bounds.closure import close_columns
 from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.methods import primal_dual as steps
 from discreet.metricdp.methods.kernel import Kernel
@@ -169,8 +170,8 @@ def test_whatever_the_limit_there_is_a_bound_and_no_more_loss_than_need_be(
     monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
     monkeypatch.setattr(_search, "verify_channel", wall.takes(0.2, verify_channel))
     monkeypatch.setattr(Iterate, "advance", wall.takes(each, Iterate.advance))
-    monkeypatch.setattr(closing, "close_columns", wall.takes(each, closing.close_columns))
-    monkeypatch.setattr(mending, "close_columns", wall.takes(each, mending.close_columns))
+    for module in (closing, mending):
+        monkeypatch.setattr(module, "close_columns", wall.takes(each, close_columns))
     begun = clock()
     guarantee = MetricDP("0.3", "km")
     made = design(SKEWED, guarantee, gap=0.0, time_limit=limit, throw=False)

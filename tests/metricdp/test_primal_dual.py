@@ -484,7 +484,7 @@ def test_of_two_directions_one_keeps_a_price_and_no_bracket_falls() -> None:
     L = rng.uniform(-0.2, 1, (3, 8, 16)).astype(np.float32)
     S = rng.uniform(0.5, 1, (3, n, 16)).astype(np.float32)
     table = np.zeros((n, n_reports))
-    R = 1 / S
+    R = np.asarray(1 / S, dtype=np.float32)
     for first in range(3):
         _kernels.flows(first, first + 1, L, R, ends, shrink, table)
     plain, listed = np.zeros((2, n, 48))
@@ -496,7 +496,20 @@ def test_of_two_directions_one_keeps_a_price_and_no_bracket_falls() -> None:
     columns, prices = np.empty((3, 256), dtype=np.int32), np.empty(256)
     secrets, reports = np.array([2, 0, 3, 1]), np.arange(n_reports)[::-1].copy()
     count = _kernels.list_prices(
-        0, 3, L, R, ends, shrink, 0.0, 2.0, secrets, reports, *columns, prices
+        0,
+        3,
+        L,
+        R,
+        ends,
+        shrink,
+        0.0,
+        2.0,
+        secrets,
+        reports,
+        columns[0],
+        columns[1],
+        columns[2],
+        prices,
     )
     assert 0 < count <= 256
     columns[0] = n_reports - 1 - columns[0]
