@@ -28,7 +28,7 @@ from run import machine
 
 from discreet.core.errors import DiscreetError
 from discreet.core.guarantee import MetricDP
-from discreet.datasets.places import FAMILIES, Places, made_places
+from discreet.datasets.places import FAMILIES, MadePlaces, made_places
 from discreet.metricdp import PrimalDual, Problem, design, verify
 from discreet.metricdp.part import WholeProblem
 
@@ -62,7 +62,7 @@ def stated(family: str, n: int, nats: float, seed: int, variant: str) -> tuple[P
     """Make the problem and the guarantee."""
     options = dict(VARIANTS[variant])
     pairs, quarter = options.pop("pairs", False), options.pop("quarter", False)
-    places: Places = made_places(
+    places: MadePlaces = made_places(
         family,
         n,
         seed=seed,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-__all__ = ["FAMILIES", "LOSSES", "PRIORS", "Places", "made_places"]
+__all__ = ["FAMILIES", "LOSSES", "PRIORS", "MadePlaces", "made_places"]
 
 FAMILIES = (
     "grid",
@@ -54,7 +54,7 @@ _FEWEST = 30
 
 @final
 @dataclass(frozen=True, eq=False)
-class Places:
+class MadePlaces:
     """A synthetic instance of metric privacy, all of it public.
 
     Parameters
@@ -93,7 +93,7 @@ def made_places(
     prior: str = "skewed",
     loss: str = "distance",
     n_reports: int | None = None,
-) -> Places:
+) -> MadePlaces:
     """Draw an instance.
 
     Parameters
@@ -113,7 +113,7 @@ def made_places(
 
     Returns
     -------
-    Places
+    MadePlaces
         Coordinates are of about unit density.
 
     Raises
@@ -150,7 +150,7 @@ def made_places(
     ranked = np.sort(np.where(lengths > 1e-3 * np.median(lengths), lengths, np.inf), axis=1)
     spacing = float(np.median(ranked[:, 0]))
     radius = float(np.median(ranked[:, min(_NEIGHBORS, space.n - 1) - 1])) * (1 + 1e-6)
-    return Places(family, space, _prior(prior, points, rng), table, reports, radius, spacing)
+    return MadePlaces(family, space, _prior(prior, points, rng), table, reports, radius, spacing)
 
 
 def _space(family: str, n: int, rng: Generator) -> tuple[MetricSpace, NDArray[np.float64]]:
