@@ -59,8 +59,8 @@ _RESERVE = 1.5
 """How much longer than the last time it may take to mend, list, bound, repair and verify."""
 
 _WORTH, _BOUNDING = 1.5, 0.35
-"""How many times the steps of the last time make mending again worth it where there is no time for more; and part of the
-reserve that prices alone take: 500 random points, 0.25 of 1.1 CPU seconds, November 2026."""
+"""How many times the steps of the last time make mending again worth it where there is no time for more; and which part
+of the reserve prices alone take: 500 random points, 0.25 of 1.1 CPU seconds, November 2026."""
 
 _HANDING_IN = 2.5e-7
 """Seconds for each multiplier that all this takes together, before it was measured: 3 s for 11.7 million, 1,000 random
