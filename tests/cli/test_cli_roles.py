@@ -171,11 +171,12 @@ def test_zeros_in_front_survive_in_python() -> None:
         "patients.csv",
         KAnonymity(5, ("zip",)),
         attributes=[Prefixes("zip")],
-        drop=["patient_id", "name"],
+        drop=["patient_id"],
         sensitive=["disease"],
-        keep=["birthdate", "gender"],
+        keep=["birthdate", "gender", "name"],
     )
     assert any(cell.startswith("0") for cell in made.table["zip"])
+    assert made.diagnostics.singled_out["name"] > 100
     lost = pl.DataFrame({"zip": [2139, 10001] * 5})
     with pytest.raises(ValueError, match="numbers lose their zeros in front"):
         anonymize(lost, KAnonymity(5, ("zip",)), attributes=[Prefixes("zip")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -62,6 +63,9 @@ class AnonymizationDiagnostics:
         Wall-clock time of what came after it: the cells were written, and verified.
     by_column
         Mean loss of a cell of each quasi-identifier, as a share of its weight; a suppressed row loses all.
+    singled_out
+        For each column that is published as it is, how many rows are the only one with their value: who knows such a
+        value of a person knows the row.
     """
 
     information_loss: float
@@ -77,6 +81,7 @@ class AnonymizationDiagnostics:
     steps: tuple[SearchStep, ...]
     seconds_after: float = 0.0
     by_column: Mapping[str, float] = field(default_factory=dict)
+    singled_out: Mapping[str, int] = field(default_factory=dict)
 
 
 def anonymize(
@@ -185,13 +190,14 @@ def anonymize(
     """
     from discreet.kanonymity.cells import publish, read_problem
     from discreet.kanonymity.verify import verify
-    from discreet.tables.frames import left_out, names_of, opened, without
+    from discreet.tables.frames import left_out, names_of, opened, singled_out, without
     from discreet.tables.roles import Given, assign_roles, look_of
 
     claim: object = guarantee
     if not isinstance(claim, KAnonymity):
         raise InvalidProblemError("guarantee", "a KAnonymity", type(guarantee).__name__)
     method = METHODS.resolve(method, optional=True)
+    from_file = isinstance(table, str | Path)
     table = opened(table, "table")
     given = Given(
         guarantee.quasi_identifiers,
@@ -204,6 +210,9 @@ def anonymize(
     whole = table
     roles = assign_roles(names_of(whole), given, lambda name: look_of(whole, name))
     table = left_out(table, roles.drop)
+    if from_file:
+        attributes = _numbers_of(table, guarantee.quasi_identifiers, attributes)
+    alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
     problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
     demands = _demands(table, guarantee, models or {}, person)
     parameters = {
@@ -235,7 +244,7 @@ def anonymize(
             certificate,
             # What was tried depends on the rows, and so stands with the diagnostics.
             Provenance("anonymize", parameters, seeded=not is_private(bits)),
-            _diagnose(problem, found, clock() - began),
+            _diagnose(problem, found, clock() - began, alone),
         )
 
     try:
@@ -257,6 +266,33 @@ def anonymize(
     if throw and gap is not None and found.gap > gap:
         raise LimitReachedError("the gap that was asked for was not reached", made)
     return made
+
+
+def _numbers_of(
+    table: Any,  # noqa: ANN401 - a frame of Polars
+    names: Sequence[str],
+    attributes: Mapping[str, Attribute] | Sequence[Attribute] | None,
+) -> list[Attribute]:
+    """Add that columns of a file hold numbers, where all their cells do and none has a zero in front."""
+    from discreet.kanonymity.problem import Numeric
+    from discreet.tables.columns import holds_numbers
+
+    given: Any = attributes or ()
+    stated: list[Attribute] = list(given.values() if hasattr(given, "values") else given)
+    known = {attribute.name for attribute in stated}
+    dates = {name for name in names if _is_dates(table, name)}
+    return stated + [
+        Numeric(name)
+        for name in names
+        if name not in known and name not in dates and holds_numbers(table[name])
+    ]
+
+
+def _is_dates(table: Any, name: str) -> bool:  # noqa: ANN401 - as above
+    """Say whether a column looks like dates: a run of eight digits may be one."""
+    from discreet.tables.roles import look_of
+
+    return look_of(table, name).kind == "dates"
 
 
 def _union(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
@@ -305,7 +341,9 @@ def _best_so_far(
     return tell
 
 
-def _diagnose(problem: Problem, found: Found, seconds: float) -> AnonymizationDiagnostics:
+def _diagnose(
+    problem: Problem, found: Found, seconds: float, alone: Mapping[str, int]
+) -> AnonymizationDiagnostics:
     sizes = np.bincount(found.labels[found.labels >= 0])
     return AnonymizationDiagnostics(
         information_loss=found.loss,
@@ -321,6 +359,7 @@ def _diagnose(problem: Problem, found: Found, seconds: float) -> AnonymizationDi
         steps=found.steps,
         seconds_after=seconds,
         by_column=_by_column(problem, found),
+        singled_out=alone,
     )
 
 
