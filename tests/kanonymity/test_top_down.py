@@ -257,7 +257,7 @@ def test_parts_by_a_sample_are_joined_where_they_are_too_small(
     # At k = 100 most parts have too few rows.
     joined = TopDown(top=tree).solve(problem, 100, SearchLimits())
     assert min(sizes_of(joined.labels).values()) >= 100
-    rare = Demand("ill", DistinctDiversity(2), np.arange(900) < 4)
+    rare = Demand("ill", DistinctDiversity(2), (np.arange(900) < 4).astype(np.int64))
     held = TopDown(demands=(rare,), top=tree).solve(problem, 5, SearchLimits()).labels
     assert all(len(set((np.flatnonzero(held == c) < 4).tolist())) == 2 for c in set(held.tolist()))
 

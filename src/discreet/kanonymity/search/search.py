@@ -42,6 +42,9 @@ GROWTH = 10.0
 BOUND_SHARE, BOUND = 0.1, 30.0
 """Part of the time that may go into the bound from near rows, and seconds where there is no limit."""
 
+FAST_BOUND = 5.0
+"""The same where effort is fast."""
+
 START_PART = 0.4
 """Part of the time for the partition to begin with, at most."""
 
@@ -210,7 +213,8 @@ def search(
     limits = SearchLimits(deadline, gap or 0.0, threads, int(suppress * problem.n))
     chosen_effort = effort or ("strong" if problem.n <= MOST_UNTIMED else "fast")
     run = _Run(problem, k, limits, on_step, demands=tuple(demands), effort=chosen_effort)
-    share = BOUND if time_limit is None else BOUND_SHARE * time_limit
+    untimed = FAST_BOUND if chosen_effort == "fast" else BOUND
+    share = untimed if time_limit is None else BOUND_SHARE * time_limit
     try:
         run.all(chosen, share)
     except KeyboardInterrupt as interrupt:
