@@ -26,13 +26,10 @@ if TYPE_CHECKING:
 __all__ = [
     "DEPTH",
     "GROUP",
-    "Room",
     "Rules",
-    "deal_rows",
-    "label_runs",
+    "SplitRoom",
     "rank_splits",
     "room_for_rows",
-    "route_rows",
     "split_node",
 ]
 
@@ -76,8 +73,8 @@ class Scratch(NamedTuple):
     members: NDArray[np.int64]
 
 
-class Room(NamedTuple):
-    """Room of one thread: ``numbers[0]`` nodes are on the stack; the others are for greedy runs and trees."""
+class SplitRoom(NamedTuple):
+    """SplitRoom of one thread: ``numbers[0]`` nodes are on the stack; the others are for greedy runs and trees."""
 
     scratch: Scratch
     stack: NDArray[np.int64]
@@ -91,7 +88,7 @@ class Room(NamedTuple):
     numbers: NDArray[np.int64]
 
 
-def room_for_rows(A: Arrays, L: Layout, W: Wanted, most: int, rules: Rules) -> Room:
+def room_for_rows(A: Arrays, L: Layout, W: Wanted, most: int, rules: Rules) -> SplitRoom:
     """Make room for nodes of at most so many rows, none on the stack yet."""
     m = len(A.kind)
     size = max(m, int(np.diff(A.start).max(initial=1))) + 4
@@ -107,7 +104,7 @@ def room_for_rows(A: Arrays, L: Layout, W: Wanted, most: int, rules: Rules) -> R
         np.zeros(1),
         np.empty(most if len(W.kind) else 1, np.int64),
     )
-    return Room(
+    return SplitRoom(
         scratch,
         np.empty((nodes, 2), np.int64),
         np.empty((min(most, max(rules.ahead_rows, 1)) // max(rules.k, 1) + 4, 2), np.int64),
@@ -584,46 +581,3 @@ def split_node(
         # The most frequent child lies next to them.
         ends[1] = lo + k
     return others + t
-
-
-@kernel
-def label_runs(
-    P: NDArray[np.int64], bound: NDArray[np.uint8], labels: NDArray[np.int32], first: int
-) -> int:
-    """Number the classes in the order of their runs, from `first` on; give the next number."""
-    label = first - 1
-    for r in range(len(P)):
-        label += bound[r]
-        labels[P[r, 0] >> 32] = label
-    return label + 1
-
-
-@kernel
-def route_rows(
-    L: Layout,
-    P: NDArray[np.int64],
-    column: NDArray[np.int64],
-    first: NDArray[np.int64],
-    after: NDArray[np.int32],
-    part: NDArray[np.int32],
-) -> None:
-    """Find the part of each row by a tree of tests of its codes."""
-    for r in range(len(P)):
-        i = 0
-        while column[i] >= 0:
-            a = column[i]
-            i = after[first[i] + ((P[r, L.word[a]] >> L.shift[a]) & L.mask[a])]
-        part[r] = first[i]
-
-
-@kernel
-def deal_rows(
-    P: NDArray[np.int64], part: NDArray[np.int32], at: NDArray[np.int64], to: NDArray[np.int64]
-) -> None:
-    """Sort rows stably by their part; rows of part q go to ``at[q]`` and after, which is counted up."""
-    words = P.shape[1]
-    for r in range(len(P)):
-        place = at[part[r]]
-        at[part[r]] = place + 1
-        for w in range(words):
-            to[place, w] = P[r, w]

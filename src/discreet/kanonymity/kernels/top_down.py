@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
     from discreet.kanonymity.demand import Wanted
-    from discreet.kanonymity.kernels.splitting import Room, Rules
+    from discreet.kanonymity.kernels.splitting import Rules, SplitRoom
     from discreet.kanonymity.packed import Layout
 
 __all__ = ["split_nodes"]
@@ -43,7 +43,7 @@ def _take(
     at: int,
     n: int,
     k: int,
-    R: Room,
+    R: SplitRoom,
     ends: NDArray[np.int64],
 ) -> int:
     """Split a node by the first of the splits listed that holds what is asked; give the number of groups, or 0."""
@@ -67,7 +67,7 @@ def _greedy(
     lo: int,
     hi: int,
     k: int,
-    R: Room,
+    R: SplitRoom,
     limit: float,
 ) -> float:
     """Take the best split of each node until there is none; give what that costs, or anything above the limit."""
@@ -88,7 +88,7 @@ def _greedy(
         for q in range(groups):
             stack[n, 0], stack[n, 1] = R.ends[q], R.ends[q + 1]
             n += 1
-    return total
+    return float(total)
 
 
 @kernel
@@ -102,7 +102,7 @@ def _tree(
     lo: int,
     hi: int,
     U: Rules,
-    R: Room,
+    R: SplitRoom,
 ) -> float:
     """Search all trees of the best splits of each node, each broken off once it costs as much as one found before.
 
@@ -194,7 +194,7 @@ def _ahead(
     hi: int,
     ranked: int,
     U: Rules,
-    R: Room,
+    R: SplitRoom,
 ) -> int:
     """Try the best splits of a node, each with a greedy run; divide it by the best, and give the number of groups."""
     best, at, tried, ahead = NOTHING, -1, 0, len(R.scratch.ranked) - 2
@@ -255,7 +255,7 @@ def split_nodes(
     buf: NDArray[np.int64],
     bound: NDArray[np.uint8],
     U: Rules,
-    R: Room,
+    R: SplitRoom,
     most: int,
 ) -> None:
     """Split the nodes on the stack, and those that come of them, until none is left or so many rows were looked at.

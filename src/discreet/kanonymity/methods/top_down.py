@@ -189,7 +189,7 @@ def split_part(  # noqa: PLR0917 - the parts of one piece of work
 
 def classes_of_rows(words: NDArray[np.int64], bound: NDArray[np.uint8]) -> NDArray[np.int32]:
     """Give the class of each row, in the order of their numbers."""
-    from discreet.kanonymity.kernels.splitting import label_runs
+    from discreet.kanonymity.kernels.dealing import label_runs
 
     labels = np.empty(len(words), dtype=np.int32)
     label_runs(words, bound, labels, 0)
@@ -204,7 +204,7 @@ def _dealt(
     k: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sort rows by their part, and give where parts begin and end: each with k rows that hold what is asked."""
-    from discreet.kanonymity.kernels.splitting import deal_rows
+    from discreet.kanonymity.kernels.dealing import deal_rows
 
     if top.parts == 1:
         return words, np.array([0, len(words)])

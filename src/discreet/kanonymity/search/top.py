@@ -62,7 +62,7 @@ class Top:
 
     def route(self, words: NDArray[np.int64], layout: Layout) -> NDArray[np.int32]:
         """Give the part of each packed row."""
-        from discreet.kanonymity.kernels.splitting import route_rows
+        from discreet.kanonymity.kernels.dealing import route_rows
 
         found = np.empty(len(words), dtype=np.int32)
         route_rows(layout, words, self.column, self.first, self.after, found)
