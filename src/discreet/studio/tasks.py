@@ -109,6 +109,8 @@ class Anonymize:
         Columns whose diversity is told.
     dropped
         Columns that are left out of the result.
+    kept
+        Columns that are published as they are.
     k
         Least size of an equivalence class.
     models
@@ -125,6 +127,7 @@ class Anonymize:
     attributes: tuple[Attribute, ...]
     sensitive: tuple[str, ...]
     dropped: tuple[str, ...]
+    kept: tuple[str, ...]
     k: int
     models: Mapping[str, Sequence[PrivacyModel]]
     require: tuple[str, ...]
@@ -160,6 +163,8 @@ class Anonymize:
                 suppress=self.suppress,
                 models=self.models,
                 on_progress=on_progress,
+                sensitive=self.sensitive,
+                keep=(mark, *self.kept),
                 throw=False,
             )
         except SearchInterrupted as interrupt:

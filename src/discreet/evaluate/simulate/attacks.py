@@ -66,7 +66,13 @@ def attack_patients(request: AttackRequest) -> Attacked:
     def publish(rows: Any, promise: KAnonymity) -> Any:  # noqa: ANN401 - a frame
         kinds = [one for one in attributes if one.name in promise.quasi_identifiers]
         return anonymize(
-            rows, promise, attributes=kinds, method=method, time_limit=1.0, throw=False
+            rows,
+            promise,
+            attributes=kinds,
+            method=method,
+            unassigned="keep",
+            time_limit=1.0,
+            throw=False,
         ).table
 
     files = {"original": people, "others": others}
