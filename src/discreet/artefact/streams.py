@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.candidate import Method
     from discreet.kanonymity.problem import Attribute
     from discreet.tables.looks import Look
-    from discreet.tables.roles import Roles
+    from discreet.tables.roles import AssignedRoles
 
 __all__ = ["FileDiagnostics", "anonymize_file", "audit_file", "file_roles"]
 
@@ -225,7 +225,7 @@ def anonymize_file(
 
 def file_roles(
     table: pl.LazyFrame, given: Given, *, options: bool = False, show: bool | None = None
-) -> Roles:
+) -> AssignedRoles:
     """Decide on the roles of the columns of a file that need not fit into memory.
 
     A column is looked at by its first rows, and by how many different values it has in all.

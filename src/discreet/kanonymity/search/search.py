@@ -11,7 +11,7 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_floor
 from discreet.core.jit import clock
-from discreet.kanonymity.bound import nearest_bound
+from discreet.kanonymity.bounds.lower import LowerBound
 from discreet.kanonymity.candidate import SearchInterrupted, SearchLimits, audit, require_feasible
 from discreet.kanonymity.demand import failing_classes, require_whole
 from discreet.kanonymity.methods import METHODS
@@ -33,8 +33,8 @@ PAIR = 0.5e-9
 GROWTH = 10.0
 """Seconds that this may take, and at most a fifth of the time that is left."""
 
-BOUND_SHARE, BOUND = 0.1, 30.0
-"""Part of the time that may go into the bound from near rows, and seconds where there is no limit."""
+BOUND_SHARE, SLOW_SHARE = 0.4, 0.1
+"""Part of the time that may go into the lower bound, and where it rises slowly or a method that proves one follows."""
 
 START_PART = 0.4
 """Part of the time for the partition to begin with, at most."""
@@ -197,9 +197,8 @@ def search(
     deadline = SearchLimits.within(time_limit).deadline
     limits = SearchLimits(deadline, gap or 0.0, threads, int(suppress * problem.n))
     run = _Run(problem, k, limits, on_step, tuple(demands))
-    share = BOUND if time_limit is None else BOUND_SHARE * time_limit
     try:
-        run.all(chosen, share)
+        run.all(chosen)
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, SearchInterrupted) and interrupt.best is not None:
             run.learn(interrupt.best)
@@ -263,15 +262,18 @@ class _Run:
         self.began = clock()
         self.best: CandidateClasses | None = None
         self.loss, self.lower = np.inf, 0.0
+        self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0)
         self.steps: list[SearchStep] = []
         self.notes: list[str] = []
 
-    def bound(self, seconds: float) -> None:
-        """Prove what no partition loses less than, within some seconds and the time that is left."""
-        within = replace(
-            SearchLimits.within(min(seconds, self.limits.left)), threads=self.limits.threads
-        )
-        self.lower = max(self.lower, nearest_bound(self.problem, self.k, within))
+    def bound(self, share: float) -> None:
+        """Raise the lower bound for a part of the time that is left; without a limit, as far as it goes by itself."""
+        limits = SearchLimits.within(share * self.limits.left)
+        labels = None if self.best is None or self.demands else self.best.labels
+        try:
+            self.bounds.refine(replace(limits, threads=self.limits.threads), labels)
+        finally:
+            self.lower = max(self.lower, self.bounds.value)
 
     @property
     def done(self) -> bool:
@@ -281,23 +283,26 @@ class _Run:
         reached = self.loss - self.lower <= max(self.limits.gap, OPTIMAL) * self.loss
         return reached or self.limits.left <= 0
 
-    def all(self, method: Method | None, seconds: float) -> None:
-        """Run one method, or several, and spend some seconds on a bound."""
+    def all(self, method: Method | None) -> None:
+        """Run one method, or several, and raise the bound in a part of the time, and in what is left in the end."""
+        proves = self.k <= PROVABLE and self.problem.n <= MOST_PROVED
+        share = SLOW_SHARE if proves or self.bounds.is_slow else BOUND_SHARE
         if self.demands or method is not None:
-            self.bound(seconds)
+            self.bound(share)
         if self.demands:
             self.hold(method)
-            return
-        if method is not None:
+        elif method is not None:
             self.take(method)
-            return
-        for one in _by_cost(self.problem, self.k, self.limits):
-            if self.done:
-                return
-            self.take(one)
-            if len(self.steps) == 1:
-                # Once there is something that Ctrl-C can leave.
-                self.bound(seconds)
+        else:
+            for one in _by_cost(self.problem, self.k, self.limits):
+                if self.done:
+                    return
+                self.take(one)
+                if len(self.steps) == 1:
+                    # Once there is something that Ctrl-C can leave.
+                    self.bound(share)
+        if not self.done and self.limits.left < np.inf:
+            self.bound(1.0)
 
     def take(self, method: Method) -> None:
         """Run a method and learn what it found."""
