@@ -104,7 +104,7 @@ class Moved:
     absolute, squared
         The largest sum of changes, and the largest sum of their squares: what Laplace and Gaussian noise need.
     pair
-        The neighbors with the first.
+        The neighbors that reach `absolute`.
     pairs
         How many pairs were compared.
     """
