@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # One worker a core; a single worker on one core.
 WORKERS ?= auto
 
-.PHONY: help demo test lint types unit coverage wheel test-slow test-mutants test-browser docs bench clean
+.PHONY: help demo test lint types unit coverage wheel wheel-twice lock test-slow test-mutants test-browser docs bench clean
 help:
 	@echo "make demo          design a mechanism for an embedded city and write demo/index.html"
 	@echo "make test          lint, types, tests, examples, coverage of the trusted base, the wheel"
@@ -13,12 +13,15 @@ help:
 	@echo "make test-mutants  break copies of the library on purpose: a test must notice each time"
 	@echo "make test-browser  look at the documentation, the reports and the studio in headless Chromium"
 	@echo "make docs          build the documentation into docs/_build"
+	@echo "make wheel-twice   build the wheels twice and compare their digests"
 	@echo "make bench         the benchmarks, printed with the machine"
 
-$(VENV)/.made: pyproject.toml reproduction/pyproject.toml constraints.txt
+# What is installed is what the lock names, file by file; the project comes last and brings nothing along.
+$(VENV)/.made: pyproject.toml reproduction/pyproject.toml constraints.txt requirements.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[all]" -e ./reproduction --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e ./reproduction
 	@touch $@
 
 demo: $(VENV)/.made
@@ -42,6 +45,15 @@ coverage: $(VENV)/.made
 
 wheel: $(VENV)/.made
 	$(BIN)/python tests/meta/wheel_gate.py
+
+# Two builds in two folders have one digest.
+wheel-twice: $(VENV)/.made
+	$(BIN)/python tests/meta/wheel_twice.py
+
+# After a change of dependencies; needs `uv` on the path.
+lock:
+	uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-annotate \
+		-c constraints.txt pyproject.toml --all-extras --group dev -o requirements.lock
 
 test-slow: $(VENV)/.made
 	$(BIN)/pytest -q -n $(WORKERS) -m "slow or statistical"

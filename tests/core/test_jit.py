@@ -138,6 +138,17 @@ def test_a_disk_that_takes_nothing_costs_a_compilation_and_not_the_run(tmp_path:
     assert cache.load("X") is None
 
 
+def test_a_compiler_without_these_parts_is_left_as_it_is(tmp_path: Path) -> None:
+    locator = SimpleNamespace(get_source_stamp=lambda: "stamp")
+    impl = SimpleNamespace(filename_base="kernel-1", locator=locator)
+    cache = SimpleNamespace(cache_path=str(tmp_path), _impl=impl, _cache_file=None)
+    jit._separate(SimpleNamespace(_cache=cache))
+    assert isinstance(cache._cache_file, Compiled)
+    other = SimpleNamespace(_cache=SimpleNamespace(cache_path=str(tmp_path)))
+    jit._separate(other)
+    assert vars(other._cache) == {"cache_path": str(tmp_path)}
+
+
 @pytest.mark.jit
 def test_kernels_are_kept_in_files_of_their_own() -> None:
     from discreet.kanonymity.kernels import pricing

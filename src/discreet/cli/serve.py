@@ -20,8 +20,8 @@ from discreet.core.guarantee import MetricDP
 from discreet.tables.reading import read_table
 
 if TYPE_CHECKING:
+    from discreet.core.progress import Progress
     from discreet.lrgeo import Mechanism, Region
-    from discreet.lrgeo.design import DesignStep
     from discreet.service import PaperServer
 
 __all__ = ["need_service", "register", "serve"]
@@ -326,7 +326,7 @@ class _Work:
 
         try:
             made = design(
-                self.region, self.guarantee, time_limit=self.time_limit, on_iteration=self.report
+                self.region, self.guarantee, time_limit=self.time_limit, on_progress=self.report
             )
             found = Mechanism.from_design(made, self.region)
             if self.output is not None:
@@ -339,10 +339,10 @@ class _Work:
             warn(f"ready: {found.guarantee}, sha256 {found.digest}", quiet=self.quiet)
             self.future.set_result(found)
 
-    def report(self, step: DesignStep) -> None:
+    def report(self, step: Progress) -> None:
         """Say where the design stands."""
         loss = "" if step.upper is None else f", loss {step.upper:.6g} {self.region.unit}"
-        warn(f"{step.elapsed:.1f} s, {step.method}{loss}", quiet=self.quiet)
+        warn(f"{step.elapsed:.1f} s, {step.stage}{loss}", quiet=self.quiet)
 
 
 def register(app: typer.Typer) -> None:

@@ -12,7 +12,7 @@ from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.outcome import Provenance, PublicInput, Release
 from discreet.hierarchy.diagnose import diagnose
 from discreet.hierarchy.measure import level_shares, measure, node_scales, scales_by_level
-from discreet.hierarchy.methods import method_name, method_named, reason
+from discreet.hierarchy.methods import DEFAULT, METHODS, reason
 from discreet.hierarchy.problem import Frame, GroupSizes
 from discreet.hierarchy.result import RegionCounts
 from discreet.hierarchy.survival import check_needs
@@ -91,7 +91,7 @@ class Plan:
         without = reason(self.method)
         if without:
             raise InvalidProblemError(
-                "method", "one with a guarantee", f"{method_name(self.method)}: {without}"
+                "method", "one with a guarantee", f"{METHODS.name_of(self.method)}: {without}"
             )
         # Noise that the method cannot have, before anything is charged for it.
         level_parts(
@@ -103,7 +103,7 @@ class Plan:
         )
 
     def __repr__(self) -> str:
-        name, regions = method_name(self.method), self.frame.tree.n
+        name, regions = METHODS.name_of(self.method), self.frame.tree.n
         return f"Plan({name}, {regions} regions, {self.cost}, {self.guarantee.neighbors})"
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ class Plan:
             f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, sizes {frame.first_size} to "
         )
         lines = [
-            ("method", f"{method_name(self.method)}, {self.why}"),
+            ("method", f"{METHODS.name_of(self.method)}, {self.why}"),
             ("guarantee", str(self.guarantee)),
             ("cost", f"{self.cost}, charged again by each release"),
             ("counts", f"{counted}{frame.max_size}, {frame.units} units"),
@@ -399,7 +399,7 @@ def plan(
     assumed public  regions: 3 regions on 2 levels
     assumed public  max_size, max_quantity: sizes up to 3, a person adds at most 1
     """
-    chosen = method_named(method)
+    chosen: Method = METHODS.resolve(DEFAULT if method is None else method)
     why = "the default, whatever the data" if method is None else "chosen by the caller"
     public, named, declared = None, None, False
     if isinstance(regions, Frame):
@@ -474,7 +474,9 @@ def level_parts(
     InvalidProblemError
         For a guarantee of another kind, parts that do not add up, or facts with which the method cannot work.
     """
-    chosen = method_named(method)
+    chosen: Method = METHODS.resolve(
+        DEFAULT if method is None else method, accept_no_guarantee=True
+    )
     _check_guarantee(guarantee)
     shares = _shares(frame, chosen, levels)
     needs = getattr(chosen, "needs", ())
@@ -539,7 +541,7 @@ def provenance_of(
     own: dict[str, Any] = asdict(method)  # type: ignore[call-overload] # methods are dataclasses
     promises = getattr(method, "promises", PROMISES)
     return Provenance(
-        method_name(method),
+        METHODS.name_of(method),
         {**measured.parameters(), "method": own, "promises": list(promises)},
         (*measured.frame.assumed_public(), *declared),
         seeded=measured.seeded,

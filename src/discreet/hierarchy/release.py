@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Release, Unproven
 from discreet.hierarchy.measure import measure
-from discreet.hierarchy.methods import method_named, reason
+from discreet.hierarchy.methods import METHODS, reason
 from discreet.hierarchy.plan import level_parts, plan, provenance_of, solved
 from discreet.hierarchy.problem import GroupSizes
 
@@ -158,7 +158,7 @@ def reproduce(
     Unproven
         The counts, and the reason why there is no guarantee.
     """
-    chosen = method_named(method)
+    chosen: Method = METHODS.resolve(method, accept_no_guarantee=True)
     shares = level_parts(
         data.frame, guarantee, method=chosen, levels=levels, leaves_inherit=leaves_inherit
     )

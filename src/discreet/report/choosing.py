@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,8 +138,7 @@ def values(
     tuple of float
         In units of ``2^-scale_bits``.
     """
-    module, made = METHODS[name].split(":")
-    method = getattr(importlib.import_module(module), made)()
+    method = METHODS[name].make()
     means = []
     for epsilon in EPSILONS:
         guarantee = (

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Provenance, PublicInput, Release, Unproven
 from discreet.core.randomness import as_bits, is_private
+from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
 from discreet.submodular.problem import ChoiceFacts, Selection
 from discreet.submodular.stating import (
     choose_method,
     facts_of,
     read_candidates,
-    read_method,
     state_choice,
 )
 from discreet.submodular.verify import verify_selection
@@ -102,7 +102,7 @@ def plan(
         expected = "the public facts of an objective, such as FacilityLocation.spec()"
         raise InvalidProblemError("objective", expected, got)
     statement = facts_of(spec, size, matroid, guarantee)
-    chosen = read_method(method)
+    chosen: Method | None = METHODS.resolve(method, optional=True)
     why = "The method was given."
     if chosen is None:
         chosen, why = choose_method(statement, matroid, guarantee)
@@ -406,7 +406,7 @@ def release(
 def reproduce(
     objective: Objective,
     matroid: Matroid,
-    method: Any,  # noqa: ANN401 - a method with a reason, of which there are several kinds
+    method: Any,  # noqa: ANN401 - a name, or a method with a reason, of which there are several kinds
     *,
     bits: UniformSource | None = None,
 ) -> Unproven[Selection]:
@@ -417,7 +417,8 @@ def reproduce(
     objective, matroid
         As in :func:`release`.
     method
-        A method that says what is wrong with it, such as ``Algorithm2()`` or ``Greedy()``.
+        A method that says what is wrong with it, such as ``Algorithm2()``, or a name of
+        :data:`discreet.submodular.methods.WITHOUT_GUARANTEE`.
     bits
         Source of chance.
 
@@ -440,21 +441,22 @@ def reproduce(
     >>> made.result.elements, made.guarantee
     ((1,), None)
     """
-    ask = getattr(method, "unproven", None)
-    reason = ask(matroid) if callable(ask) else None
+    chosen: Any = WITHOUT_GUARANTEE.resolve(method, accept_no_guarantee=True)
+    ask = getattr(chosen, "unproven", None)
+    reason = None if ask is None else ask(matroid)
     if reason is None:
         raise InvalidProblemError(
-            "method", "one without a guarantee; release runs the others", _name(method)
+            "method", "one without a guarantee; release runs the others", METHODS.name_of(chosen)
         )
     statement = state_choice(objective, matroid, None)
-    draws = method.literal_plan(statement, matroid)
-    selection = _choose(objective, matroid, method, draws, statement=statement, bits=bits)
+    draws = chosen.literal_plan(statement, matroid)
+    selection = _choose(objective, matroid, chosen, draws, statement=statement, bits=bits)
     spec = ObjectiveSpec.of(objective)
     public = (
         *spec.assumed_public(objective.n_elements),
         PublicInput("matroid", matroid.digest, repr(matroid)),
     )
-    provenance = _provenance(spec, method, draws, public=public, bits=bits)
+    provenance = _provenance(spec, chosen, draws, public=public, bits=bits)
     return Unproven(replace(selection, matroid=matroid), reason, provenance)
 
 
@@ -539,7 +541,3 @@ def _provenance(
         "decomposable": spec.decomposable,
     }
     return Provenance(method.name, parameters, public, trace, seeded=not is_private(bits))
-
-
-def _name(method: object) -> str:
-    return str(getattr(method, "name", type(method).__name__))

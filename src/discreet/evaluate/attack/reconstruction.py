@@ -76,9 +76,12 @@ def attack_repeated_counts(
 
     Examples
     --------
+    >>> import random
     >>> from discreet.core.randomness import discrete_laplaces
     >>> truth = np.arange(50)
-    >>> found = attack_repeated_counts(lambda bits: truth + discrete_laplaces(2, 50, bits), truth, trials=4)
+    >>> found = attack_repeated_counts(
+    ...     lambda bits: truth + discrete_laplaces(2, 50, bits), truth, trials=4, bits=random.Random(1)
+    ... )
     >>> found[0].attacker.value < found[1].attacker.value < found[2].attacker.value
     True
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.lazy import registered
 from discreet.evaluate.attack.finding import Attacked
 
 if TYPE_CHECKING:
@@ -96,10 +95,10 @@ def attack_counts(request: AttackRequest) -> Attacked:
     from discreet.evaluate.attack.reconstruction import attack_levels, attack_repeated_counts
     from discreet.hierarchy import GroupSizes, release, reproduce
     from discreet.hierarchy.measure import measure, truth
-    from discreet.hierarchy.methods import DEFAULT, method_named
+    from discreet.hierarchy.methods import DEFAULT, METHODS
 
     request.only(("method", "epsilon"))
-    method = method_named(request.method or DEFAULT)
+    method = METHODS.resolve(request.method or DEFAULT, field="--method", accept_no_guarantee=True)
     claim = PureDP(request.need("epsilon"), "add-remove-person")
     run = reproduce if getattr(method, "unproven", "") else release
     made = made_census(states=2, counties=6, groups=600, max_size=10, outliers=2, seed=1)
@@ -166,7 +165,7 @@ def attack_choices(request: AttackRequest) -> Attacked:
 
     request.only(("method", "epsilon"))
     name = request.method or "subsampled"
-    method = registered(METHODS, name, "--method")()
+    method = METHODS.resolve(name, field="--method")
     claim = PureDP(request.need("epsilon"), "add-remove-one")
     reach = np.zeros((12, 4), dtype=np.bool_)
     # The first two elements are tied but for the record in question.
