@@ -502,9 +502,7 @@ def judge_tables(path: str, *, optimality: bool) -> tuple[Certificate, dict[str,
     return Certificate((*checks, _seeded(kept.provenance.seeded))), found
 
 
-def judge_table_measurements(
-    path: str, *, optimality: bool
-) -> tuple[Certificate, dict[str, Any]]:
+def judge_table_measurements(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
     """Verify kept marginals: the arithmetic of their guarantee, and values that nothing protects.
 
     Parameters and results are those of :func:`judge_counts`.

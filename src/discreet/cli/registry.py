@@ -83,6 +83,8 @@ FILE_ATTACKS: dict[str, str] = {
     "measurements": "discreet.cli.attack:refuse_release",
     "mechanism": "discreet.cli.attack:attack_placed_file",
     "region-counts": "discreet.cli.attack:refuse_release",
+    "region-tables": "discreet.cli.attack:refuse_release",
+    "table-measurements": "discreet.cli.attack:refuse_release",
 }
 
 FRONTIERS: dict[str, str] = {

@@ -109,7 +109,7 @@ def solve(task: Siblings, basis: Coefficients, *, rounds: int, tol: float = 0.01
 
     kind = basis.dtype
     targets, precision = task.targets.astype(kind), task.precision.astype(kind)
-    step = kind(np.median(task.precision[:, basis.subset].mean(axis=0)))
+    step = float(kind(np.median(task.precision[:, basis.subset].mean(axis=0))))
     parent, fixed = _sums(task, basis)
     # Nothing is below a parent that has nothing.
     free = task.free if task.parent is None else task.free & (task.parent > 0)
@@ -124,7 +124,7 @@ def solve(task: Siblings, basis: Coefficients, *, rounds: int, tol: float = 0.01
         residual = float(kernels.clip(basis.backward(moved), kept, dual, free, wanted))
         if count % _CHECKED == 0 and residual < tol:
             break
-    return Solved(kept.astype(np.float64), -float(step) * dual.astype(np.float64), residual)
+    return Solved(kept.astype(np.float64), -step * dual.astype(np.float64), residual)
 
 
 def _sums(task: Siblings, basis: Coefficients) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

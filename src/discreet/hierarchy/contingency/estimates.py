@@ -55,12 +55,12 @@ class Coefficients:
     def __init__(self, domain: Domain, dtype: type[np.floating] = np.float64) -> None:
         self.domain, self.dtype = domain, dtype
         self.blocks: list[NDArray[np.floating]] = []
-        block = np.ones((1, 1))
+        block: NDArray[np.float64] = np.ones((1, 1))
         for size in domain.shape:
             if len(block) * size > _LARGEST_BLOCK and len(block) > 1:
                 self.blocks.append(block.astype(dtype))
                 block = np.ones((1, 1))
-            block = np.kron(block, _helmert(size))
+            block = np.asarray(np.kron(block, _helmert(size)), dtype=np.float64)
         self.blocks.append(block.astype(dtype))
         self.subset = _subset_of_coefficients(domain)
 

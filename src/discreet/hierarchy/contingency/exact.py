@@ -18,23 +18,28 @@ The root has :math:`\alpha = 1, B = 0`. Every coefficient of a region's own mean
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import PureDP
+from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales
 from discreet.hierarchy.contingency.weights import interactions, sum_below, table_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.hierarchy.contingency.measure import MeasuredTables
-    from discreet.hierarchy.contingency.problem import Domain, Marginal
+    from discreet.core.guarantee import ZeroConcentratedDP
+    from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
     from discreet.hierarchy.contingency.weights import TableWeights
+    from discreet.hierarchy.measure import Noise
 
-__all__ = ["ExactFit", "centered"]
+__all__ = ["ExactFit", "ExpectedError", "centered", "expected_errors"]
 
 _MOST_NUMBERS = 1 << 22
 """Numbers of one exact fit, at most: a big integer for each takes some hundred bytes."""
@@ -65,6 +70,7 @@ def centered(tables: NDArray[Any], domain: Domain, marginal: Marginal) -> NDArra
     return found
 
 
+@final
 class ExactFit:
     """The estimate of one marginal for all regions, in integers.
 
@@ -77,11 +83,6 @@ class ExactFit:
     exact
         Whether to take the best weights themselves, not rounded to ``2^-40``.
 
-    Raises
-    ------
-    InvalidProblemError
-        For more numbers than an exact fit is good for; see :func:`discreet.hierarchy.contingency.estimates.estimate`.
-
     Complexity
     ----------
     O(n) operations on big integers for each entry of each interaction.
@@ -92,12 +93,6 @@ class ExactFit:
     ) -> None:
         frame = measured.frame
         subsets = interactions(frame.domain, marginal)
-        numbers = frame.tree.n * sum(frame.domain.size_of(subset) for subset in subsets)
-        if numbers > _MOST_NUMBERS:
-            expected = (
-                f"at most {_MOST_NUMBERS:,} numbers for an exact answer; estimates have no limit"
-            )
-            raise InvalidProblemError("by", expected, f"{numbers:,}")
         self.measured, self.marginal = measured, marginal
         self.weights: TableWeights = table_weights(measured, subsets, exact=exact)
         self.scale = self.weights.unit ** (1 + 2 * frame.tree.depth) * frame.domain.size_of(
@@ -124,7 +119,20 @@ class ExactFit:
         -------
         ndarray
             ``(len(nodes), questions)`` of :class:`~fractions.Fraction`.
+
+        Raises
+        ------
+        InvalidProblemError
+            For more numbers than an exact fit is good for; see
+            :func:`discreet.hierarchy.contingency.estimates.estimate`.
         """
+        frame = self.measured.frame
+        numbers = frame.tree.n * sum(frame.domain.size_of(subset) for subset in self.subsets)
+        if numbers > _MOST_NUMBERS:
+            expected = (
+                f"at most {_MOST_NUMBERS:,} numbers for an exact answer; estimates have no limit"
+            )
+            raise InvalidProblemError("by", expected, f"{numbers:,}")
         if self._values is None:
             self._values = [self._solve(at) for at in range(len(self.subsets))]
         domain = self.measured.frame.domain
@@ -330,3 +338,65 @@ class ExactFit:
                 if part and not (node == 0 and self._exact_total(at)):
                     found += part**2 * base[strata[node]] * norms[at][0]
         return found
+
+
+@final
+@dataclass(frozen=True)
+class ExpectedError:
+    """How noisy the entries of a marginal of a level are, before anything is made whole.
+
+    Parameters
+    ----------
+    level
+        The level; the root's is 1.
+    marginal
+        Name of the marginal.
+    alone
+        Standard deviation of one measured entry; ``None`` where the marginal is not measured there.
+    together
+        Standard deviation of the unbiased estimate of an entry from all measurements: the root mean square over the
+        regions of the level.
+    """
+
+    level: int
+    marginal: str
+    alone: float | None
+    together: float
+
+
+def expected_errors(
+    frame: TableFrame, guarantee: PureDP | ZeroConcentratedDP
+) -> tuple[ExpectedError, ...]:
+    """Say how noisy each marginal of each level will be; a public fact, known before a record is read.
+
+    Examples
+    --------
+    >>> from discreet import PureDP, Tree
+    >>> from discreet.hierarchy.contingency import Domain, TableFrame
+    >>> frame = TableFrame(
+    ...     Tree.from_paths([("GA",), ("NY",)]), Domain.read({"sex": ["F", "M"]}), {(0,): (Fraction(1, 2),) * 2}
+    ... )
+    >>> [one] = expected_errors(frame, PureDP(1, neighbors="add-remove-person"))[:1]
+    >>> one.marginal, round(one.alone, 3), round(one.together, 3)
+    ('sex', 2.799, 2.286)
+    """
+    domain, tree = frame.domain, frame.tree
+    noise: Noise = "laplace" if isinstance(guarantee, PureDP) else "gaussian"
+    nothing = {q: np.zeros((tree.n, domain.size_of(q)), dtype=np.int64) for q in frame.marginals}
+    measured = MeasuredTables(frame, nothing, marginal_scales(frame, guarantee), noise, guarantee)
+    found = []
+    for q in frame.marginals:
+        fit = ExactFit(measured, q)
+        # By symmetry every entry of a marginal has the same variance; the first one stands for all.
+        question = np.zeros((1, domain.size_of(q)), dtype=object)
+        question[0, 0] = 1
+        spread = fit.variances(question, np.arange(tree.n))[:, 0].astype(np.float64)
+        for level in range(tree.depth + 1):
+            nodes = slice(int(tree.level_start[level]), int(tree.level_start[level + 1]))
+            own = [measured.variance(q, one) for one in set(frame.strata[nodes].tolist())]
+            known = [math.sqrt(one) for one in own if one is not None]
+            together = math.sqrt(float(spread[nodes].mean()))
+            found.append(
+                ExpectedError(level + 1, domain.name(q), max(known, default=None), together)
+            )
+    return tuple(sorted(found, key=lambda one: one.level))

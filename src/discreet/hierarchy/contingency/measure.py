@@ -85,7 +85,7 @@ def moved_by_person(
         raise InvalidProblemError("neighbors", f"one of {', '.join(RELATIONS)}", repr(neighbors))
     if norm not in (1, 2):
         raise InvalidProblemError("norm", "1 or 2", norm)
-    added = max_rows**norm
+    added = max_rows if norm == 1 else max_rows * max_rows
     if neighbors == "add-remove-person":
         return added
     if single:

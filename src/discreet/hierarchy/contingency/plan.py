@@ -12,7 +12,9 @@ from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.outcome import Provenance, Release
+from discreet.core.progress import Reporter
 from discreet.core.tree import Tree
+from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.contingency.measure import marginal_scales, measure
 from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
 from discreet.hierarchy.contingency.records import RecordColumns, count_cells
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from discreet.core.budget import Budget
     from discreet.core.exact import Exact
     from discreet.core.outcome import PublicInput
+    from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
+    from discreet.hierarchy.contingency.exact import ExpectedError
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal
     from discreet.hierarchy.contingency.result import RegionTables
@@ -133,6 +137,10 @@ class TablesPlan:
                 found.append(f"{named}: {law} {words}, {frame.shares[q][level]} of the budget")
         return tuple(found)
 
+    def expected_errors(self) -> tuple[ExpectedError, ...]:
+        """Say how noisy each marginal of each level will be, alone and by all measurements together."""
+        return expected_errors(self.frame, self.guarantee)
+
     def with_guarantee(self, guarantee: DPForPersons) -> TablesPlan:
         """Plan the same release for another guarantee."""
         return replace(self, guarantee=guarantee)
@@ -165,7 +173,7 @@ class TablesPlan:
         bits: UniformSource | None = None,
         keep_measurements: bool = False,
         threads: int = 1,
-        on_progress: Callable[[str], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
     ) -> Release[RegionTables]:
         """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
 
@@ -182,7 +190,7 @@ class TablesPlan:
         threads
             Among how many threads whole tables are made.
         on_progress
-            Called with a few words about each step; they depend on the noisy values alone.
+            Called with each step; what it is told depends on the noisy values alone.
 
         Returns
         -------
@@ -220,8 +228,7 @@ class TablesPlan:
         if budget is not None and dataset:
             budget.reserve(dataset, self.guarantee)
         with charged_after(charged=budget is not None):
-            if on_progress is not None:
-                on_progress("reading the table")
+            Reporter(on_progress)("reading the table")
             measured = measure(self._count(source), self.guarantee, bits=bits)
             result = self.method.solve(measured, threads=threads, on_progress=on_progress)
             if keep_measurements:

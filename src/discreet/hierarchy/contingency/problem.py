@@ -62,9 +62,10 @@ class Attribute:
 
     def __post_init__(self) -> None:
         given: Any = self.categories
-        if not isinstance(self.name, str) or not self.name or set(self.name) & set(":;,="):
+        name: Any = self.name
+        if not isinstance(name, str) or not name or set(name) & set(":;,="):
             expected = "a name without any of : ; , ="
-            raise InvalidProblemError("domain", expected, repr(self.name))
+            raise InvalidProblemError("domain", expected, repr(name))
         if self.name in RESERVED:
             raise InvalidProblemError("domain", f"a name other than {self.name}", repr(self.name))
         if isinstance(given, str) or not all(isinstance(one, str) for one in given):
@@ -188,20 +189,22 @@ class Domain:
         >>> Domain.read({"sex": ["F", "M"], "age": [1, 2, 3]}, by=["age"])
         Domain(age 3, 3 cells)
         """
-        if not isinstance(listed, Mapping):
+        lists: Any = listed
+        if not isinstance(lists, Mapping):
             expected = "lists of categories by attribute"
-            raise InvalidProblemError("domain", expected, type(listed).__name__)
-        names = list(listed) if by is None else list(by)
+            raise InvalidProblemError("domain", expected, type(lists).__name__)
+        names = list(lists) if by is None else list(by)
         attributes = []
         for name in names:
-            if name not in listed:
-                raise unknown_name("by", name, sorted(map(str, listed)))
-            given = listed[name]
+            if name not in lists:
+                raise unknown_name("by", name, sorted(map(str, lists)))
+            given = lists[name]
             if isinstance(given, str) or not isinstance(given, Sequence):
                 raise InvalidProblemError("domain", f"a list of texts for {name}", repr(given))
             texts = [str(one) if type(one) is int else one for one in given]
             attributes.append(Attribute(name, tuple(texts)))
-        return cls(tuple(attributes), tuple(zeros))
+        ruled: Any = tuple(zeros)
+        return cls(tuple(attributes), ruled)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -323,20 +326,27 @@ class Domain:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as :meth:`from_dict` reads them."""
+        """Plain values, as :meth:`from_dict` reads them; attributes as pairs, whose order no JSON file loses."""
         return {
-            "attributes": {one.name: list(one.categories) for one in self.attributes},
+            "attributes": [[one.name, list(one.categories)] for one in self.attributes],
             "zeros": [{name: list(listed) for name, listed in one.items()} for one in self.zeros],
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], by: Sequence[str] | None = None) -> Domain:
         """Read what :meth:`to_dict` wrote, or categories by attribute alone."""
-        if isinstance(data, Mapping) and isinstance(data.get("attributes"), Mapping):
+        given: Any = data
+        stated: Any = given.get("attributes") if isinstance(given, Mapping) else None
+        zeros = given.get("zeros", ()) if isinstance(given, Mapping) else ()
+        pairs = isinstance(stated, list) and all(
+            isinstance(one, list | tuple) and len(one) == 2 for one in stated
+        )
+        # Beside zeros, "attributes" can be no attribute of this name.
+        if isinstance(stated, Mapping) or (pairs and "zeros" in data):
             unknown = set(data) - {"attributes", "zeros"}
             if unknown:
                 raise unknown_name("domain", str(min(unknown)), ["attributes", "zeros"])
-            return cls.read(data["attributes"], by, zeros=tuple(data.get("zeros", ())))
+            return cls.read(dict(stated), by, zeros=tuple(zeros))
         return cls.read(data, by)
 
 

@@ -9,7 +9,6 @@ state and its neighbors, each with its best weight. What is answered is that est
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
@@ -20,8 +19,6 @@ from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_fraction
 from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.intervals import half_width
-from discreet.hierarchy.noise_sum import Term
-from discreet.hierarchy.noise_sum import half_width as exact_half_width
 from discreet.hierarchy.result import BACKENDS, region_names
 
 if TYPE_CHECKING:
@@ -35,8 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TableAnswers", "query"]
 
-BOUND = "all measurements; Chernoff bound of their noise"
-LAW = "one measured table; exact law of its noise"
+BOUND = "Chernoff's bound of the noise of all measurements, rounded up"
 
 _MOST_WEIGHT = 10**6
 """Largest weight of a category or region in a question."""
@@ -68,8 +64,8 @@ class TableAnswers:
         ``(regions, columns)`` of :class:`~fractions.Fraction`: at least the variance of each answer's noise.
     interval
         That probability, over the noise.
-    arguments
-        ``(regions, columns)`` of text: by which argument the interval covers.
+    argument
+        Why the intervals cover.
     """
 
     frame: TableFrame
@@ -82,7 +78,7 @@ class TableAnswers:
     high: NDArray[Any]
     variances: NDArray[Any]
     interval: Fraction
-    arguments: NDArray[Any]
+    argument: str = BOUND
 
     def __repr__(self) -> str:
         return (
@@ -164,9 +160,8 @@ def query(
     Notes
     -----
     Each answer is the exact value of the estimate for weights that are multiples of ``2^-40`` and follow from public
-    facts alone. Where the entries themselves were measured in the region and the exact law of that noise gives a
-    shorter interval than the bound does for all measurements together, that table alone is answered from; which of the
-    two is taken depends on public facts too. Intervals hold each by itself, not all at once, and are not cut at 0.
+    facts alone: answers add up over regions and categories. Intervals hold each by itself, not all at once, and are
+    not cut at 0.
 
     Examples
     --------
@@ -196,26 +191,16 @@ def query(
     nodes = _nodes(frame, level, regions)
     values = fit.answers(cells, nodes)
     variances = fit.variances(cells, nodes)
-    strata = frame.strata[nodes]
-    low, high, arguments = (np.empty(values.shape, dtype=object) for _ in range(3))
+    low, high = (np.empty(values.shape, dtype=object) for _ in range(2))
     widths: dict[tuple[Fraction, int], Fraction] = {}
-    steepest = [_steepest(fit, row) for row in cells]
     for column, question in enumerate(cells):
-        own = [_law(measured, marginal, question, int(one), chance) for one in np.unique(strata)]
-        laws = dict(zip(np.unique(strata).tolist(), own, strict=True))
-        for row, node in enumerate(nodes.tolist()):
-            key = (variances[row, column], column if steepest[column] else -1)
+        steepest = _steepest(fit, question)
+        for row in range(len(nodes)):
+            # For Gaussian noise the variance is all that counts.
+            key = (variances[row, column], column if steepest else -1)
             if key not in widths:
-                widths[key] = half_width(key[0], chance, steepest[column])
-            half, argument = widths[key], BOUND
-            law = laws[int(strata[row])]
-            if law is not None and law[0] < half:
-                half, argument = Fraction(law[0]), LAW
-                noisy = measured.values[marginal][node].astype(object)
-                values[row, column] = Fraction(int(noisy @ question))
-                variances[row, column] = law[1]
-            low[row, column], high[row, column] = _ends(values[row, column], half)
-            arguments[row, column] = argument
+                widths[key] = half_width(key[0], chance, steepest)
+            low[row, column], high[row, column] = _ends(values[row, column], widths[key])
     labels = region_names(frame.tree)
     return TableAnswers(
         frame,
@@ -228,7 +213,6 @@ def query(
         high,
         variances,
         chance,
-        arguments,
     )
 
 
@@ -322,6 +306,7 @@ def _combined(
     if level is not None or regions is not None:
         raise InvalidProblemError("level, regions", "none beside combine", "one")
     found: dict[int, int] = {}
+    weight: Any
     for path, weight in combine.items():
         whole = isinstance(weight, int | np.integer) and not isinstance(weight, bool)
         if not whole or abs(weight) > _MOST_WEIGHT:
@@ -357,10 +342,7 @@ def _combination(
         low[0, column], high[0, column] = _ends(values[0, column], half)
     names = region_names(frame.tree)
     told = " + ".join(f"{weight} x {names[node]}" for node, weight in regions.items())
-    arguments = np.full(values.shape, BOUND, dtype=object)
-    return TableAnswers(
-        frame, (told,), (0,), *labels, values, low, high, variances, chance, arguments
-    )
+    return TableAnswers(frame, (told,), (0,), *labels, values, low, high, variances, chance)
 
 
 def _steepest(fit: ExactFit, question: NDArray[Any]) -> list[tuple[Fraction, Fraction]]:
@@ -381,24 +363,6 @@ def _steepest(fit: ExactFit, question: NDArray[Any]) -> list[tuple[Fraction, Fra
             )
             found.append((scale, top))
     return found
-
-
-def _law(
-    measured: MeasuredTables,
-    marginal: Marginal,
-    question: NDArray[Any],
-    stratum: int,
-    chance: Fraction,
-) -> tuple[int, Fraction] | None:
-    """Give the half-width by the exact law of a region's own table of these entries, and the variance of that noise."""
-    scale = measured.scales.get(marginal, (None,) * (stratum + 1))[stratum]
-    variance = measured.variance(marginal, stratum) if marginal in measured.scales else None
-    if scale is None or variance is None:
-        return None
-    factors = Counter(abs(int(one)) for one in question if one)
-    terms = {Term(factor, scale): many for factor, many in factors.items()}
-    spread = sum((many * factor**2 for factor, many in factors.items()), 0) * variance
-    return exact_half_width(terms, measured.noise, chance), spread
 
 
 def _ends(value: Fraction, half: Fraction) -> tuple[int, int]:

@@ -149,7 +149,7 @@ def table_weights(
 def _tree_weights(
     measured: MeasuredTables,
     precision: NDArray[Any],
-    kind: Any,
+    kind: Any,  # noqa: ANN401 - a type of numbers for NumPy
     number: Any,  # noqa: ANN401 - float or Fraction
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     tree = measured.frame.tree

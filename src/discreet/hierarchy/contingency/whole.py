@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.core.progress import Reporter
 from discreet.core.spaces.inputs import positive_count
 from discreet.hierarchy.contingency.descent import Siblings, proved, solve
 from discreet.hierarchy.contingency.estimates import upward
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.core.progress import Progress
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import TableFrame
 
@@ -66,7 +68,7 @@ class Descent:
         measured: MeasuredTables,
         *,
         threads: int = 1,
-        on_progress: Callable[[str], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
     ) -> RegionTables:
         """Make whole tables; see :func:`whole`."""
         return whole(measured, rounds=self.rounds, threads=threads, on_progress=on_progress)
@@ -77,7 +79,7 @@ def whole(
     *,
     rounds: int = _ROUNDS,
     threads: int = 1,
-    on_progress: Callable[[str], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> RegionTables:
     """Make non-negative whole tables of all regions, and prove how near to the best each level is.
 
@@ -90,7 +92,7 @@ def whole(
     threads
         Among how many threads parents are dealt out; the result does not depend on it.
     on_progress
-        Called with a few words about each level; they depend on the noisy values alone.
+        Called with each level; what it is told depends on the noisy values alone.
 
     Returns
     -------
@@ -110,6 +112,8 @@ def whole(
     positive_count(rounds, "rounds")
     frame = measured.frame
     domain, tree = frame.domain, frame.tree
+    report = Reporter(on_progress)
+    report("estimates")
     made = upward(measured)
     basis, means, precision = made.basis, made.means, made.weights.precision
     out = np.zeros((tree.n, domain.size), dtype=np.int64)
@@ -129,8 +133,7 @@ def whole(
         return proved(task, found, out[rows], basis)
 
     for level in range(tree.depth):
-        if on_progress is not None:
-            on_progress(f"whole tables of level {level + 2} of {tree.depth + 1}")
+        report("whole tables by level", done=level + 1, total=tree.depth + 1)
         nodes = [
             node
             for node in range(int(tree.level_start[level]), int(tree.level_start[level + 1]))
