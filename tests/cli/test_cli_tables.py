@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,17 @@ import polars as pl
 import pytest
 
 from cli.commands import Said, say
-from discreet.artefact import load_table_measurements, load_tables, sidecar_of
+from discreet import InvalidProblemError
+from discreet.artefact import (
+    load_table_measurements,
+    load_tables,
+    save_table_measurements,
+    save_tables,
+    sidecar_of,
+)
+from discreet.artefact.judging import judge
 from discreet.core.guarantee import ZeroConcentratedDP
+from discreet.hierarchy.contingency import plan
 from discreet.hierarchy.contingency import query as ask_library
 from discreet.ledger import Ledger
 
@@ -90,7 +100,7 @@ def test_what_is_written_is_what_the_library_reads(ask: Callable[..., Said]) -> 
 
 
 def test_a_ledger_is_charged_before_records_are_read(ask: Callable[..., Said]) -> None:
-    Ledger("l.db").open_account("census", ZeroConcentratedDP("3/2", "add-remove-person"))
+    Ledger.create("l.db", "census", ZeroConcentratedDP("3/2", "add-remove-person"))
     with_ledger = f"{BASE} --ledger l.db --dataset census -o tables.csv --json"
     assert ask(with_ledger).data["left"] == ["1/2"]
     assert ask(with_ledger).status == 5
@@ -106,7 +116,7 @@ def test_a_ledger_is_charged_before_records_are_read(ask: Callable[..., Said]) -
     said = ask(with_ledger.replace("--rho 1", "--rho 1/4"))
     assert said.status == 2
     assert "secret" not in said.err + said.out
-    assert "The budget stays charged" in said.out
+    assert "The budget stays charged" in said.err
     assert str(Ledger("l.db").account("census").left[0]) == "1/4"
 
 
@@ -133,7 +143,7 @@ def test_a_ledger_is_charged_before_records_are_read(ask: Callable[..., Said]) -
 def test_bad_options_are_refused_before_the_charge(
     ask: Callable[..., Said], more: str, said: str
 ) -> None:
-    Ledger("l.db").open_account("census", ZeroConcentratedDP(5, "add-remove-person"))
+    Ledger.create("l.db", "census", ZeroConcentratedDP(5, "add-remove-person"))
     refused = ask(f"{BASE} -o t.csv --ledger l.db --dataset census", *more.split())
     assert refused.status == 2
     assert said in refused.err
@@ -156,6 +166,47 @@ def test_questions_go_to_the_right_measurements(ask: Callable[..., Said]) -> Non
     assert "--where" in ask("query kept.parquet --level 1 --where sex").err
     assert "--region" in ask("query kept.parquet --region TX").err
     assert "MEASUREMENTS" in ask("query none.parquet --level 1 --by sex").err
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Publish once; each test works on a copy."""
+    folder = tmp_path_factory.mktemp("published")
+    people = pl.DataFrame(ROWS, schema=["state", "county", "sex", "age_band"], orient="row")
+    listed = [("GA", "Fulton"), ("GA", "Cobb"), ("NY", "Kings"), ("DC",)]
+    made = plan(
+        listed,
+        ZeroConcentratedDP(1, "add-remove-person"),
+        columns=["state", "county"],
+        domain=DOMAIN,
+        marginals=["total", "sex", "age_band", "sex:age_band"],
+    )
+    save_tables(made.release(people), folder / "tables.parquet")
+    uneven = plan(
+        listed,
+        ZeroConcentratedDP(1, "add-remove-person"),
+        columns=["state", "county"],
+        domain=DOMAIN,
+        marginals=[["total"], ["sex"], ["cells"]],
+    )
+    kept = uneven.release(people, keep_measurements=True).result.measurements
+    assert kept is not None
+    save_table_measurements(kept, folder / "kept.parquet")
+    return folder
+
+
+@pytest.fixture
+def copied(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a copy of what was published."""
+    for path in published.iterdir():
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def failed(path: str) -> list[str]:
+    """Name the checks that fail."""
+    return [check.name for check in judge(path)[0].checks if not check.passed]
 
 
 def altered(change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
@@ -186,19 +237,19 @@ def more_in(marginal: str, region: str, by: int) -> Callable[[pl.DataFrame], pl.
     ],
 )
 def test_tables_that_disagree_are_rejected(
-    ask: Callable[..., Said], change: Callable[[pl.DataFrame], pl.DataFrame], check: str
+    copied: Path, change: Callable[[pl.DataFrame], pl.DataFrame], check: str
 ) -> None:
-    ask(f"{BASE} -o tables.parquet -q")
+    assert failed("tables.parquet") == []
     altered(change)
-    said = ask("verify tables.parquet --json")
-    assert said.status == 1
-    assert check in [one["name"] for one in said.data["checks"] if not one["passed"]]
+    assert check in failed("tables.parquet")
+    assert copied.is_dir()
 
 
-def test_rows_in_another_order_or_place_are_refused(ask: Callable[..., Said]) -> None:
-    ask(f"{BASE} -o tables.parquet -q")
+def test_rows_in_another_order_or_place_are_refused(copied: Path) -> None:
+    assert copied.is_dir()
     altered(lambda table: table.reverse())
-    assert "in the order of the frame" in ask("verify tables.parquet").err
+    with pytest.raises(InvalidProblemError, match="in the order of the frame"):
+        judge("tables.parquet")
 
 
 @pytest.mark.parametrize(
@@ -216,9 +267,9 @@ def test_rows_in_another_order_or_place_are_refused(ask: Callable[..., Said]) ->
     ],
 )
 def test_records_that_disagree_are_rejected(
-    ask: Callable[..., Said], path: tuple[str, ...], value: object, status: int
+    copied: Path, path: tuple[str, ...], value: object, status: int
 ) -> None:
-    ask(f"{BASE} -o tables.parquet -q")
+    assert copied.is_dir()
     record = sidecar_of("tables.parquet")
     stated = json.loads(record.read_text(encoding="utf-8"))
     inner = stated
@@ -227,18 +278,20 @@ def test_records_that_disagree_are_rejected(
     assert inner[path[-1]] != value
     inner[path[-1]] = value
     record.write_text(json.dumps(stated), encoding="utf-8")
-    assert ask("verify tables.parquet").status == status
+    if status == 1:
+        assert failed("tables.parquet")
+        return
+    with pytest.raises(InvalidProblemError, match="path: expected a whole discreet artefact"):
+        judge("tables.parquet")
 
 
-def test_values_where_nothing_was_measured_are_rejected(ask: Callable[..., Said]) -> None:
-    line = BASE.replace("total,sex,age_band,sex:age_band", "total;sex;cells")
-    ask(f"{line} --measurements tables.parquet -q")
-    assert ask("verify tables.parquet").status == 0
+def test_values_where_nothing_was_measured_are_rejected(copied: Path) -> None:
+    assert failed("kept.parquet") == []
+    shutil.move("kept.parquet", "tables.parquet")
+    shutil.move(sidecar_of("kept.parquet"), sidecar_of("tables.parquet"))
     noisy = pl.read_parquet("tables.parquet").rename({"noisy": "count"})
-    assert noisy.filter((pl.col("marginal") == "sex") & (pl.col("level") == 1))[
-        "count"
-    ].to_list() == [0, 0]
+    here = (pl.col("marginal") == "sex") & (pl.col("level") == 1)
+    assert noisy.filter(here)["count"].to_list() == [0, 0]
     altered(lambda _: more_in("sex", "all", 60)(noisy).rename({"count": "noisy"}))
-    said = ask("verify tables.parquet --json")
-    failed = [one["name"] for one in said.data["checks"] if not one["passed"]]
-    assert (said.status, failed) == (1, ["values where nothing was measured"])
+    assert failed("tables.parquet") == ["values where nothing was measured"]
+    assert copied.is_dir()
