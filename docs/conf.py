@@ -1,4 +1,4 @@
-"""How the documentation is built: Markdown by MyST, the reference from the docstrings, warnings as errors."""
+"""How the documentation is built: Markdown and notebooks by MyST-NB, the reference from docstrings, no warnings."""
 
 from __future__ import annotations
 
@@ -22,14 +22,22 @@ release = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf
 version = release
 
 extensions = [
+    "api_pages",
     "drawn",
     "mathml",
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinxcontrib.bibtex",
 ]
 exclude_patterns = ["_build"]
+
+# The tutorials are notebooks. Each build runs them, and an error in one fails it.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_execution_show_tb = True
+nb_merge_streams = True
 html_theme = "furo"
 html_title = project
 html_static_path = ["_static"]
@@ -54,30 +62,6 @@ napoleon_google_docstring = False
 # Types stand in the signature; once is enough.
 napoleon_attr_annotations = False
 napoleon_custom_sections = [("Guarantee", "notes_style"), ("Complexity", "notes_style")]
-
-
-def write_reference() -> None:
-    """Write one page for each package, from the modules that there are; git does not see them."""
-    pages = HERE / "reference" / "generated"
-    pages.mkdir(parents=True, exist_ok=True)
-    for old in pages.glob("*.md"):
-        old.unlink()
-    root = SOURCE / "discreet"
-    for package in sorted({path.parent for path in root.rglob("*.py")} - {root}):
-        name = ".".join(package.relative_to(SOURCE).parts)
-        text = f"# {name}\n\n"
-        if (package / "__init__.py").is_file():
-            # What a package exports is described once, where it is defined.
-            text += directive(name, members=False)
-        for path in sorted(package.glob("[!_]*.py")):
-            text += f"## {name}.{path.stem}\n\n" + directive(f"{name}.{path.stem}", members=True)
-        (pages / f"{name}.md").write_text(text, encoding="utf-8")
-
-
-def directive(module: str, *, members: bool) -> str:
-    """Write the directive that describes a module."""
-    options = "   :members:\n   :show-inheritance:\n" if members else ""
-    return f"```{{eval-rst}}\n.. automodule:: {module}\n{options}```\n\n"
 
 
 CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2}[a-z]?)\]_")
@@ -107,9 +91,22 @@ def prefer_the_same_package() -> None:
     domain.find_obj = find_near
 
 
+def keep_the_sidebar_short(
+    _app: object, _page: str, _template: str, context: dict[str, Any], _tree: object
+) -> None:
+    """Show the pages of the five sections in the sidebar, and not the pages below them: each of these has a list."""
+    toctree = context.get("toctree")
+    if toctree is not None:
+        context["toctree"] = lambda **options: toctree(**{**options, "maxdepth": 1})
+
+
 def setup(app: Any) -> None:  # noqa: ANN401 - Sphinx is needed to build the pages, not to check this file
     """Register the hooks with Sphinx."""
-    write_reference()
+    from api_pages import write_reference
+
+    write_reference(SOURCE, HERE / "reference")
     prefer_the_same_package()
     # Before napoleon, which has the default priority of 500.
     app.connect("autodoc-process-docstring", translate, priority=400)
+    # Before the theme, which reads it.
+    app.connect("html-page-context", keep_the_sidebar_short, priority=400)

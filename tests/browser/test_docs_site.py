@@ -25,14 +25,15 @@ pytestmark = pytest.mark.browser
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = (
     "index",
-    "tutorial/first-mechanism",
+    "start/first-mechanism",
     "how-to/plots",
     "how-to/patient-table",
     "how-to/choose-parameters",
     "theory/metricdp/bound",
     "reproduction/metricdp",
-    "reference/index",
-    "reference/generated/discreet.metricdp",
+    "concepts/concepts",
+    "reference/generated/index",
+    "reference/generated/discreet.metricdp.design",
 )
 
 

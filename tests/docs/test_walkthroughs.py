@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 DOCS = ROOT / "docs"
 PAGES = (
-    "tutorial/first-mechanism.md",
+    "start/first-mechanism.md",
     "how-to/location-service.md",
     "how-to/sanitize-a-sentence.md",
     "how-to/census-counts.md",
