@@ -1,8 +1,8 @@
 """Tables of attributes by region: a synthetic census of 2,016 cells on 1 + 50 + 3,000 regions.
 
 ``python benchmarks/hierarchy_tables.py [--rho 1] [--seed 1] [--counties 3000] [--beside] [--threads 2]`` prints one
-JSON line a method: mean L1 error a region by marginal and level, seconds, and memory. ``--beside`` adds the way with the
-whole budget on cells and each cell a tree of its own. Noise is seeded: only for this.
+JSON line a method: mean L1 error a region by marginal and level, seconds, and memory. ``--beside`` adds the
+whole budget on cells, each cell a tree of its own. Noise is seeded: only for this.
 """
 
 from __future__ import annotations

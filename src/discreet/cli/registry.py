@@ -65,6 +65,7 @@ AUDITS: dict[str, str] = {
     "lrgeo": "discreet.cli.audit:audit_location",
     "metricdp": "discreet.evaluate.audit.metricdp:audit_designs",
     "submodular": "discreet.evaluate.audit.submodular:audit_choices",
+    "tables": "discreet.evaluate.audit.tables:audit_tables",
 }
 
 ATTACKS: dict[str, str] = {

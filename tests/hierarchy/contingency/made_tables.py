@@ -16,9 +16,11 @@ from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFram
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.core.guarantee import Neighbors
     from discreet.hierarchy.contingency.measure import MeasuredTables
 
-ADDED, REPLACED = "add-remove-person", "replace-person"
+ADDED: Neighbors = "add-remove-person"
+REPLACED: Neighbors = "replace-person"
 RAGGED = Tree.from_paths([("GA", "a"), ("GA", "b"), ("NY", "c"), ("DC",)])
 PAIR = Tree.from_paths([("GA",), ("NY",)])
 SEX_AGE = Domain.read({"sex": ["F", "M"], "age": ["0-17", "18-64", "65+"]})

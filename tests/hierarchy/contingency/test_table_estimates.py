@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -98,7 +99,8 @@ def test_weights_are_whole_and_add_up_exactly() -> None:
         if children:
             assert (weights.beta[list(children)].sum(axis=0) == weights.unit).all()
     strata = np.unique(measured.frame.strata)
-    assert (sum(table[strata] for table in weights.own.values()) == weights.unit).all()
+    parts = np.stack([table[strata] for table in weights.own.values()])
+    assert (parts.sum(axis=0) == weights.unit).all()
     assert (weights.theta >= 0).all()
     assert (weights.theta <= weights.unit).all()
 
@@ -194,4 +196,4 @@ def test_expected_errors_are_those_of_answers() -> None:
 
 
 def marginal_deviation(kept: Any) -> float:
-    return float(kept.variance((), 3)) ** 0.5
+    return math.sqrt(float(kept.variance((), 3)))

@@ -177,7 +177,6 @@ def test_any_kind_of_frame_gives_the_same_counts(tmp_path: Any) -> None:
     sources = [
         PEOPLE,
         PEOPLE.lazy(),
-        PEOPLE.to_pandas(),
         PEOPLE.to_arrow(),
         str(path),
         tmp_path / "people.csv",
@@ -224,6 +223,7 @@ def test_plans_travel() -> None:
 
 def test_counts_that_do_not_fit_are_refused_without_values() -> None:
     frame = frame_of(PAIR, SEX_AGE, [(0, 1)])
+    given: Any
     for given, said in (
         (np.zeros((2, 5), dtype=int), "shape"),
         (np.zeros((2, 6)), "integers"),
@@ -252,7 +252,7 @@ def test_shares_of_a_frame_add_up() -> None:
         ({(0, 1): (Fraction(3, 2), -half)}, "none below 0"),
         ({(0,): (half, half)}, "leaves without cells"),
     ):
-        given: Any = shares
+        parts: Any = shares
         with pytest.raises(InvalidProblemError, match=said):
-            TableFrame(PAIR, SEX_AGE, given)
+            TableFrame(PAIR, SEX_AGE, parts)
     assert Domain.from_dict(SEX_AGE.to_dict() | {"zeros": []}).shape == (2, 3)

@@ -84,7 +84,9 @@ def siblings(
     m = generator.normal(1, 2, (children, cells))
     precision = generator.uniform(0.2, 3, (children, 4))
     parent = generator.integers(0, 4, cells)
-    task = Siblings(basis.forward(m), precision, parent, None, domain.possible)
+    task = Siblings(
+        np.asarray(basis.forward(m), dtype=np.float64), precision, parent, None, domain.possible
+    )
     return task, basis, m
 
 
@@ -223,8 +225,9 @@ def test_results_of_another_shape_are_refused() -> None:
     frame = frame_of(RAGGED, SEX_AGE, CHAIN)
     with pytest.raises(InvalidProblemError, match="cells"):
         RegionTables(frame, np.zeros((7, 5), dtype=np.int64))
+    floats: Any = np.zeros((7, 6))
     with pytest.raises(InvalidProblemError, match="cells"):
-        RegionTables(frame, np.zeros((7, 6)))
+        RegionTables(frame, floats)
     wrong: Any = "arrow"
     with pytest.raises(InvalidProblemError, match="backend"):
         RegionTables(frame, np.zeros((7, 6), dtype=np.int64)).to_frame(wrong)

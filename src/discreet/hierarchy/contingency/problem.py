@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, unknown_name
+from discreet.core.exact import to_fraction
 from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.spaces.inputs import positive_count
 
@@ -398,7 +399,7 @@ class TableFrame:
         levels, domain = self.tree.depth + 1, self.domain
         read: dict[Marginal, tuple[Fraction, ...]] = {}
         for marginal, parts in self.shares.items():
-            given = tuple(Fraction(part) for part in parts)
+            given = tuple(to_fraction(part, "shares") for part in parts)
             if len(given) != levels:
                 raise InvalidProblemError("shares", f"one for each of {levels} levels", len(given))
             if min(given) < 0:

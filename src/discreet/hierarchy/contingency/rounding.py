@@ -4,7 +4,7 @@ The sums over the children of a cell are given. Where the marginals that matter 
 by age, cells, their entries are sums of a laminar family, and the two families together are the rows of a network
 matrix: it is totally unimodular, so that *every entry of every marginal* of the chain can be its floor or its ceiling
 at once. Such tables are a flow, and are found as one. Marginals that are not nested make a third family; controlled
-rounding in three ways is NP-hard and not always possible [IJ94]_, so that cells then take their floors and ceilings
+rounding in three ways is NP-hard and not always possible [KGA93]_, so that cells then take their floors and ceilings
 greedily, by what each child still lacks in its marginals: always possible, without a bound for the marginals.
 """
 

@@ -12,8 +12,8 @@ tree into one fit for each :math:`S` with the scalar weights :math:`\lambda_{rS}
 **Up** :math:`m_r = \theta_r z_r + (1 - \theta_r) \sum_c m_c`; **down** :math:`x_c = m_c + \beta_c (x_r - \sum_d
 m_d)`. Any weights with :math:`\sum_q \omega_{qS} = 1` and :math:`\sum_c \beta_c = 1` leave the estimate unbiased and
 the regions consistent. So the best ones are rounded to multiples of :math:`2^{-40}` that add up exactly, and variances
-are computed for these. The interaction subspaces are those of ResidualPlanner [XHZ23]_, the two passes those of
-[HRMS10]_ and of the Census Bureau's generalized least squares [Kif24]_.
+are computed for these. The interaction subspaces are those of ResidualPlanner [XHZK23]_, the two passes those of
+[HRMS10]_ and of the Census Bureau's generalized least squares [CZ24]_.
 """
 
 from __future__ import annotations
