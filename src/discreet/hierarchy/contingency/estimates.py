@@ -9,7 +9,7 @@ of it, times :math:`\sqrt{c_q}`; no system is solved. The weights are those of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -140,8 +140,20 @@ class Upward:
     means: NDArray[np.float64]
 
 
-def upward(measured: MeasuredTables) -> Upward:
+def upward(measured: MeasuredTables, *, look_below: bool = True) -> Upward:
     """Make the estimate of each region from its subtree: the mean of its marginals, then the pass up.
+
+    Parameters
+    ----------
+    measured
+        Noisy marginals.
+    look_below
+        Whether a region's estimate uses the measurements of the regions below it.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without `look_below`, where a level does not measure its cells.
 
     Complexity
     ----------
@@ -155,6 +167,12 @@ def upward(measured: MeasuredTables) -> Upward:
     from discreet.hierarchy.contingency.kernels import passes
 
     tree = frame.tree
+    if not look_below:
+        if not theta.all():
+            levels = "the cells on every level, where levels below are not looked at"
+            raise InvalidProblemError("marginals", levels, "none on some")
+        own = weights.precision * weights.theta / weights.unit
+        return Upward(basis, replace(weights, precision=own), means)
     if frame.total is not None:
         # As in exact answers: the public total is all that is believed of the root's.
         means[0, 0] = frame.total / math.sqrt(frame.domain.size)

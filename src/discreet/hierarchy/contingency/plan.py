@@ -19,7 +19,7 @@ from discreet.hierarchy.contingency.measure import marginal_scales, measure
 from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
 from discreet.hierarchy.contingency.records import RecordColumns, count_cells
 from discreet.hierarchy.contingency.verify import verify
-from discreet.hierarchy.contingency.whole import Descent
+from discreet.hierarchy.contingency.whole import Descent, method_name
 from discreet.hierarchy.plan import charged_after
 from discreet.hierarchy.records import check_columns, read_public
 from discreet.hierarchy.refusals import check_shape
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal
     from discreet.hierarchy.contingency.result import RegionTables
+    from discreet.hierarchy.contingency.whole import TableMethod
 
     DPForPersons = PureDP | ZeroConcentratedDP
     Shares = Mapping[str, Exact] | Sequence[Exact]
@@ -73,7 +74,7 @@ class TablesPlan:
 
     frame: TableFrame
     guarantee: DPForPersons
-    method: Descent
+    method: TableMethod
     columns: RecordColumns | None = None
 
     def __post_init__(self) -> None:
@@ -249,8 +250,11 @@ class TablesPlan:
 
     def _provenance(self, measured: MeasuredTables, result: RegionTables) -> Provenance:
         gaps = [{"level": g.level, "lower": g.lower, "upper": g.upper} for g in result.gaps]
-        parameters = {**measured.parameters(), "method": asdict(self.method), "gaps": gaps}
-        return Provenance("descent", parameters, self.assumed_public, seeded=measured.seeded)
+        own: dict[str, Any] = asdict(self.method)  # type: ignore[call-overload] # methods are dataclasses
+        parameters = {**measured.parameters(), "method": own, "gaps": gaps}
+        return Provenance(
+            method_name(self.method), parameters, self.assumed_public, seeded=measured.seeded
+        )
 
 
 def plan(
@@ -267,7 +271,7 @@ def plan(
     max_rows: int = 1,
     total: int | None = None,
     root: Hashable = "all",
-    method: Descent | None = None,
+    method: TableMethod | None = None,
 ) -> TablesPlan:
     """Decide once all that public inputs can decide about a release of tables of attributes by region.
 
@@ -304,7 +308,7 @@ def plan(
     root
         Name of the region that holds all.
     method
-        How whole tables are made.
+        How whole tables are made: :class:`~discreet.hierarchy.contingency.whole.Descent` by default.
 
     Returns
     -------

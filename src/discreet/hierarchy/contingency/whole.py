@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
@@ -38,11 +38,37 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import TableFrame
 
-__all__ = ["Descent", "whole"]
+__all__ = ["Descent", "TableMethod", "method_name", "whole"]
 
 _ROOT_ROUNDS = 500
 _ROUNDS = 60
 """Rounds below the root. At 1 + 50 + 3,000 regions x 2,016 cells more change the bound by less than the rounding."""
+
+
+class TableMethod(Protocol):
+    """What a method is: frozen parameters, and post-processing of noisy marginals into whole tables."""
+
+    def solve(
+        self,
+        measured: MeasuredTables,
+        *,
+        threads: int = 1,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> RegionTables:
+        """Make whole tables from noisy values and public facts alone."""
+        ...
+
+
+def method_name(method: TableMethod) -> str:
+    """Name a method.
+
+    Examples
+    --------
+    >>> method_name(Descent())
+    'descent'
+    """
+    names = {"Descent": "descent", "TopDownPasses": "top-down-passes"}
+    return names.get(type(method).__name__, type(method).__name__)
 
 
 @final
@@ -79,6 +105,7 @@ def whole(
     *,
     rounds: int = _ROUNDS,
     threads: int = 1,
+    look_below: bool = True,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> RegionTables:
     """Make non-negative whole tables of all regions, and prove how near to the best each level is.
@@ -91,6 +118,8 @@ def whole(
         Rounds of the search for each parent, at most.
     threads
         Among how many threads parents are dealt out; the result does not depend on it.
+    look_below
+        Whether a region's estimate uses the measurements of the regions below it; TopDown's does not.
     on_progress
         Called with each level; what it is told depends on the noisy values alone.
 
@@ -114,7 +143,7 @@ def whole(
     domain, tree = frame.domain, frame.tree
     report = Reporter(on_progress)
     report("estimates")
-    made = upward(measured)
+    made = upward(measured, look_below=look_below)
     basis, means, precision = made.basis, made.means, made.weights.precision
     out = np.zeros((tree.n, domain.size), dtype=np.int64)
     chain, _ = chain_of(list(frame.marginals), domain)
