@@ -577,7 +577,10 @@ def _describe(
     if left is not None:
         rows.append(("budget left", ", ".join(left)))
     text = facts(rows)
-    return data, text if certificate is None else f"{text}\n\n{certificate}"
+    return (
+        data,
+        text if certificate is None else f"{text}\n\n{certificate.sentence}\n\n{certificate}",
+    )
 
 
 def register(app: typer.Typer) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.files import check_outputs, write_page
+from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit
 from discreet.core.errors import InvalidProblemError
@@ -69,7 +69,9 @@ def query(
     ] = "0.95",
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE.csv", help="Write the answers there."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the answers there: .csv or .parquet."
+        ),
     ] = None,
     report: Report = None,
     as_json: Json = False,
@@ -82,6 +84,7 @@ def query(
     from discreet import hierarchy
 
     check_outputs({"--output": output, "--report": report}, measurements)
+    check_table_names({"--output": output})
     if _kind(measurements) == "table-measurements":
         if sizes != "all" or people:
             expected = "--by and --where with measurements of attributes"
@@ -107,11 +110,12 @@ def query(
     regions = [parse_path(one, kept.frame) for one in region or ()] or None
     answers = hierarchy.query(kept, level=level, regions=regions, sizes=weights, interval=interval)
     table = answers.to_frame("polars")
-    text = bytes_of(table, ".csv").decode()
-    if output is not None:
+    if output is None:
+        text = bytes_of(table, ".csv").decode()
+    else:
         from discreet.artefact.placing import replace_file
 
-        replace_file(Path(output), text.encode())
+        replace_file(Path(output), bytes_of(table, Path(output).suffix))
         text = f"wrote {output}"
     if report is not None:
         from discreet.report import make_chapter
@@ -157,11 +161,12 @@ def _query_tables(  # noqa: PLR0917 - the options, one by one
         kept, by=names, where=parse_where(where), level=level, regions=paths, interval=interval
     )
     table = answers.to_frame("polars")
-    text = bytes_of(table, ".csv").decode()
-    if output is not None:
+    if output is None:
+        text = bytes_of(table, ".csv").decode()
+    else:
         from discreet.artefact.placing import replace_file
 
-        replace_file(Path(output), text.encode())
+        replace_file(Path(output), bytes_of(table, Path(output).suffix))
         text = f"wrote {output}"
     if report is not None:
         from discreet.report import make_chapter

@@ -10,6 +10,7 @@ from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.outcome import Provenance, PublicInput, Release
+from discreet.core.progress import Reporter
 from discreet.hierarchy.diagnose import diagnose
 from discreet.hierarchy.measure import level_shares, measure, node_scales, scales_by_level
 from discreet.hierarchy.methods import DEFAULT, METHODS, reason
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from discreet.core.budget import Budget
     from discreet.core.exact import Exact
+    from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
     from discreet.hierarchy.diagnose import Diagnosis
     from discreet.hierarchy.measure import Measured
@@ -201,7 +203,7 @@ class Plan:
         dataset: str | None = None,
         bits: UniformSource | None = None,
         keep_measurements: bool = False,
-        on_progress: Callable[[str], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
     ) -> Release[RegionCounts]:
         """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
 
@@ -217,7 +219,7 @@ class Plan:
         keep_measurements
             Whether the result carries the noisy counts. They are covered by the same guarantee and cost nothing more.
         on_progress
-            Called with a few words about each step; they depend on the noisy counts alone.
+            Called after each stage, without times; what is told depends on the noisy counts alone.
 
         Returns
         -------
@@ -260,8 +262,8 @@ class Plan:
         if budget is not None and dataset:
             budget.reserve(dataset, self.guarantee)
         with charged_after(charged=budget is not None):
-            if on_progress is not None:
-                on_progress("reading the table")
+            report = Reporter(on_progress, clock=None)
+            report("reading the table")
             measured = measure(
                 self._count(source),
                 self.method.kind,
@@ -270,7 +272,7 @@ class Plan:
                 leaves_inherit=self.leaves_inherit,
                 bits=bits,
             )
-            result = solved(self.method, measured, keep_measurements, on_progress)
+            result = solved(self.method, measured, keep_measurements, report)
             provenance = provenance_of(self.method, measured, self.declared)
             made = Release(result, self.guarantee, Certificate(()), provenance)
             made = replace(made, certificate=verify(made))
@@ -505,10 +507,10 @@ def solved(
     method: Method,
     measured: Measured,
     keep: bool,  # noqa: FBT001 - an internal step
-    on_progress: Callable[[str], None] | None,
+    report: Reporter,
 ) -> RegionCounts:
     """Post-process a measurement into counts, and keep it with them where it is wanted."""
-    counts = method.solve(measured, on_progress=on_progress)
+    counts = method.solve(measured, on_progress=report)
     return RegionCounts(measured.frame, counts, measured if keep else None)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Provenance, PublicInput, Release, Unproven
+from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits, is_private
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from discreet.core.budget import Budget
     from discreet.core.guarantee import DPGuarantee
+    from discreet.core.progress import Progress
     from discreet.core.randomness.bits import UniformSource
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.method import DrawPlan, Method
@@ -180,7 +182,7 @@ class Plan:
         budget: Budget | None = None,
         dataset: str | None = None,
         bits: UniformSource | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
         watch: Callable[[Objective], Objective] | None = None,
     ) -> Release[Selection]:
         """Check the source, charge the budget, and only then read the records and choose.
@@ -198,7 +200,7 @@ class Plan:
         bits
             Source of chance; the operating system's by default. With another one the release says that it was seeded.
         on_progress
-            Called after each draw with its number and the number of draws, both public.
+            Called after each draw with its number and the number of draws, both public; no time is told.
         watch
             **Private**, for the curator: given the objective once its records are read, returns the one to use, which
             has to be the same function. :class:`~discreet.submodular.objectives.combine.CountedObjective` counts its
@@ -332,7 +334,7 @@ def release(
     bits: UniformSource | None = None,
     budget: Budget | None = None,
     dataset: str | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Release[Selection]:
     r"""Choose a base of a matroid that is worth much to private records, differentially privately.
 
@@ -354,8 +356,8 @@ def release(
     budget, dataset
         A ledger, and the dataset to charge in it; charged before the records are read, and once for each call.
     on_progress
-        Called after each draw with its number and the number of draws, both public. When it is called depends on the
-        records.
+        Called after each draw with its number and the number of draws, both public; no time is told. When it is
+        called depends on the records.
 
     Returns
     -------
@@ -511,11 +513,12 @@ def _choose(
     *,
     statement: ChoiceFacts,
     bits: UniformSource | None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Selection:
+    report = Reporter(on_progress, clock=None)
+
     def on_draw(number: int) -> None:
-        if on_progress is not None:
-            on_progress(number, draws.draws)
+        report("draws", done=number, total=draws.draws)
 
     chosen = method.choose(objective, matroid, draws, as_bits(bits), on_draw)
     return Selection(

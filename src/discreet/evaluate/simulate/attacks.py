@@ -66,7 +66,13 @@ def attack_patients(request: AttackRequest) -> Attacked:
     def publish(rows: Any, promise: KAnonymity) -> Any:  # noqa: ANN401 - a frame
         kinds = [one for one in attributes if one.name in promise.quasi_identifiers]
         return anonymize(
-            rows, promise, attributes=kinds, method=method, time_limit=1.0, throw=False
+            rows,
+            promise,
+            attributes=kinds,
+            method=method,
+            unassigned="keep",
+            time_limit=1.0,
+            throw=False,
         ).table
 
     files = {"original": people, "others": others}
@@ -86,7 +92,7 @@ def attack_patients(request: AttackRequest) -> Attacked:
 
 
 def attack_counts(request: AttackRequest) -> Attacked:
-    """Attack releases of synthetic counts: averages, levels, and whether somebody was counted."""
+    """Attack releases of synthetic counts: averages, levels, and whether a person was counted."""
     import numpy as np
 
     from discreet.core.guarantee import PureDP

@@ -78,6 +78,7 @@ def tables_lost(method: str, k: Fraction) -> Measure:
         KAnonymity(int(k), ("age", "sex", "zip")),
         attributes=kinds,
         method=chosen,
+        sensitive=["disease"],
         time_limit=2.0,
         throw=False,
     )

@@ -229,7 +229,7 @@ class TablesPlan:
         if budget is not None and dataset:
             budget.reserve(dataset, self.guarantee)
         with charged_after(charged=budget is not None):
-            Reporter(on_progress)("reading the table")
+            Reporter(on_progress, clock=None)("reading the table")
             measured = measure(self._count(source), self.guarantee, bits=bits)
             result = self.method.solve(measured, threads=threads, on_progress=on_progress)
             if keep_measurements:

@@ -141,7 +141,7 @@ def whole(
     positive_count(rounds, "rounds")
     frame = measured.frame
     domain, tree = frame.domain, frame.tree
-    report = Reporter(on_progress)
+    report = Reporter(on_progress, clock=None)
     report("estimates")
     made = upward(measured, look_below=look_below)
     basis, means, precision = made.basis, made.means, made.weights.precision
