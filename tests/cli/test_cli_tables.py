@@ -124,20 +124,38 @@ def test_a_ledger_is_charged_before_records_are_read(ask: Callable[..., Said]) -
     ("more", "said"),
     [
         ("--unit household", "--unit: expected none with --by"),
-        ("--max-size 3", "--max-size: expected none with --by"),
-        ("--method m-c-dp", "--method: expected none with --by"),
+        pytest.param("--max-size 3", "--max-size: expected none with --by", marks=pytest.mark.slow),
+        pytest.param(
+            "--method m-c-dp", "--method: expected none with --by", marks=pytest.mark.slow
+        ),
         ("--noise laplace", "--noise: expected gaussian with --rho"),
-        ("--shares 1/2,1/2", "shares: expected 4 numbers"),
+        pytest.param("--shares 1/2,1/2", "shares: expected 4 numbers", marks=pytest.mark.slow),
         ("--shares 1/4,1/4,1/4,1/3", "shares: expected nonnegative numbers with the sum 1"),
         ("--marginals total,height", "marginals: expected one of age_band, sex, got 'height'"),
-        ("--marginals total;sex", "marginals: expected one list for each of 3 levels"),
+        pytest.param(
+            "--marginals total;sex",
+            "marginals: expected one list for each of 3 levels",
+            marks=pytest.mark.slow,
+        ),
         ("--marginals total,sex", "marginals: expected a part of the lowest level for the cells"),
         ("--exact-total 80", "--exact-total: expected none: an exact total"),
         ("--domain no.json", "--domain: expected a file that can be read"),
-        ("--by sex,weight", "by: expected one of age_band, sex, got 'weight'"),
-        ("--levels 1,1,1", "levels: expected nonnegative numbers with the sum 1"),
+        pytest.param(
+            "--by sex,weight",
+            "by: expected one of age_band, sex, got 'weight'",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "--levels 1,1,1",
+            "levels: expected nonnegative numbers with the sum 1",
+            marks=pytest.mark.slow,
+        ),
         ("-o people.parquet", "--output: expected a file of its own"),
-        ("-o domain.json.csv --measurements domain.json", "--measurements: expected a file"),
+        pytest.param(
+            "-o domain.json.csv --measurements domain.json",
+            "--measurements: expected a file",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_bad_options_are_refused_before_the_charge(

@@ -26,7 +26,7 @@ from discreet.core.exact import log_ceil
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["half_width", "whole_root"]
+__all__ = ["excess", "half_width", "whole_root"]
 
 _SAFE = 1 + 1e-9
 """Some floating operations are done with relative errors below this by far."""
@@ -87,12 +87,12 @@ def half_width(
     best = math.inf
     for step in range(1, 200):
         t = min(ideal, limit) * step / 200
-        worst = max(_excess(b, t * top) for b, top in kinds)
+        worst = max(excess(b, t * top) for b, top in kinds)
         best = min(best, (level + worst * v * t * t / 2) / t)
     return Fraction(best * _SAFE)
 
 
-def _excess(b: float, turn: float) -> float:
+def excess(b: float, turn: float) -> float:
     """Divide the log-moment of a discrete Laplace noise by that of a Gaussian one of its variance, rounded up."""
     # 1 - q from below: kappa and the variance, which is kappa, from above. expm1 keeps its digits for large scales.
     gone = -math.expm1(-1 / b)

@@ -19,6 +19,7 @@ from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_fraction
 from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.intervals import half_width
+from discreet.hierarchy.contingency.widths import Widths
 from discreet.hierarchy.result import BACKENDS, region_names
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TableAnswers", "query"]
 
-BOUND = "Chernoff's bound of the noise of all measurements, rounded up"
+BOUND = (
+    "Chernoff's bound of the noise of all measurements or, where it is shorter, the exact law of the noise of the "
+    "region itself with that bound for the rest; rounded up"
+)
 
 _MOST_WEIGHT = 10**6
 """Largest weight of a category or region in a question."""
@@ -192,15 +196,12 @@ def query(
     values = fit.answers(cells, nodes)
     variances = fit.variances(cells, nodes)
     low, high = (np.empty(values.shape, dtype=object) for _ in range(2))
-    widths: dict[tuple[Fraction, int], Fraction] = {}
+    widths = Widths(fit, chance)
     for column, question in enumerate(cells):
         steepest = _steepest(fit, question)
-        for row in range(len(nodes)):
-            # For Gaussian noise the variance is all that counts.
-            key = (variances[row, column], column if steepest else -1)
-            if key not in widths:
-                widths[key] = half_width(key[0], chance, steepest)
-            low[row, column], high[row, column] = _ends(values[row, column], widths[key])
+        for row, node in enumerate(nodes.tolist()):
+            half = widths.of(question, node, variances[row, column], steepest)
+            low[row, column], high[row, column] = _ends(values[row, column], half)
     labels = region_names(frame.tree)
     return TableAnswers(
         frame,
