@@ -72,7 +72,7 @@ MEANINGS: dict[str, str] = {
     # Tables of attributes by region.
     "sums over regions that do not hold": "Cells of a region that are not the sum over the regions below it.",
     "marginals that do not hold": "Published entries, such as totals, that are not the sum of their cells.",
-    "records in structural zeros": "Cells that are declared to be impossible, and in which somebody is counted.",
+    "records in structural zeros": "Cells that are declared to be impossible, and that hold a record.",
     "difference from the public total": "By how much all records are more or fewer than the number that is public.",
     "lowest regions whose cells have no noise": "Levels whose lowest regions were not measured cell by cell: what "
     "stands there would follow from nothing.",

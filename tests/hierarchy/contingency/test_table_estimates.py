@@ -12,7 +12,7 @@ import pytest
 
 from discreet import PureDP, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
-from discreet.hierarchy.contingency.estimates import Coefficients, estimate
+from discreet.hierarchy.contingency.estimates import InteractionBasis, estimate
 from discreet.hierarchy.contingency.exact import ExactFit, expected_errors
 from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
@@ -169,7 +169,7 @@ def test_a_public_total_is_met_exactly() -> None:
 
 
 def test_the_change_of_basis_is_orthonormal() -> None:
-    basis = Coefficients(
+    basis = InteractionBasis(
         Domain.read({"a": ["1", "2", "3"], "b": list("abcdefghi"), "c": list("xyzuvwrs")})
     )
     assert len(basis.blocks) == 2

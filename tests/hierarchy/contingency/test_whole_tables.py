@@ -13,7 +13,7 @@ from discreet import InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
 from discreet.core.errors import SolverError
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy.contingency.descent import Siblings, Solved, proved, solve
-from discreet.hierarchy.contingency.estimates import Coefficients
+from discreet.hierarchy.contingency.estimates import InteractionBasis
 from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
 from discreet.hierarchy.contingency.result import RegionTables
@@ -76,11 +76,11 @@ def test_a_public_total_is_kept() -> None:
 
 def siblings(
     seed: int, children: int = 2, cells: int = 4
-) -> tuple[Siblings, Coefficients, np.ndarray[Any, Any]]:
+) -> tuple[Siblings, InteractionBasis, np.ndarray[Any, Any]]:
     """Make a tiny problem: targets of either sign, precisions by interaction, a small parent."""
     generator = np.random.default_rng(seed)
     domain = Domain.read({"a": ["1", "2"], "b": ["1", "2"]})
-    basis = Coefficients(domain)
+    basis = InteractionBasis(domain)
     m = generator.normal(1, 2, (children, cells))
     precision = generator.uniform(0.2, 3, (children, 4))
     parent = generator.integers(0, 4, cells)
@@ -90,7 +90,7 @@ def siblings(
     return task, basis, m
 
 
-def cost(task: Siblings, basis: Coefficients, tables: np.ndarray[Any, Any]) -> float:
+def cost(task: Siblings, basis: InteractionBasis, tables: np.ndarray[Any, Any]) -> float:
     """Compute the objective from its definition, by projectors."""
     off = basis.forward(tables.astype(np.float64)) - task.targets
     return float((task.precision[:, basis.subset] * off**2).sum() / 2)

@@ -29,7 +29,7 @@ from discreet.core.errors import SolverError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.hierarchy.contingency.estimates import Coefficients
+    from discreet.hierarchy.contingency.estimates import InteractionBasis
 
 __all__ = ["Siblings", "Solved", "proved", "solve"]
 
@@ -87,7 +87,7 @@ class Solved:
     residual: float
 
 
-def solve(task: Siblings, basis: Coefficients, *, rounds: int, tol: float = 0.01) -> Solved:
+def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 0.01) -> Solved:
     """Run the alternating direction method of multipliers.
 
     Parameters
@@ -127,7 +127,7 @@ def solve(task: Siblings, basis: Coefficients, *, rounds: int, tol: float = 0.01
     return Solved(kept.astype(np.float64), -step * dual.astype(np.float64), residual)
 
 
-def _sums(task: Siblings, basis: Coefficients) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _sums(task: Siblings, basis: InteractionBasis) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Give the sums of coefficients that are fixed, and which are."""
     size = task.targets.shape[1]
     if task.parent is not None:
@@ -141,7 +141,7 @@ def _sums(task: Siblings, basis: Coefficients) -> tuple[NDArray[np.float64], NDA
 
 
 def proved(
-    task: Siblings, solved: Solved, tables: NDArray[np.int64], basis: Coefficients
+    task: Siblings, solved: Solved, tables: NDArray[np.int64], basis: InteractionBasis
 ) -> tuple[float, float, float]:
     """Bound the objective of whole tables and their distance from the best, outwards.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
     from discreet.hierarchy.contingency.weights import TableWeights
 
-__all__ = ["Coefficients", "Upward", "estimate", "upward"]
+__all__ = ["InteractionBasis", "Upward", "estimate", "upward"]
 
 _LARGEST_BLOCK = 64
 """Attributes beside one another are transformed together up to so many categories: fewer and larger products."""
@@ -34,7 +34,7 @@ _CHUNK = 1 << 20
 
 
 @final
-class Coefficients:
+class InteractionBasis:
     """The orthonormal change of basis of a domain, and which interaction each coefficient belongs to.
 
     Parameters
@@ -47,7 +47,7 @@ class Coefficients:
     Examples
     --------
     >>> from discreet.hierarchy.contingency.problem import Domain
-    >>> basis = Coefficients(Domain.read({"sex": ["F", "M"], "age": ["0-17", "18+"]}))
+    >>> basis = InteractionBasis(Domain.read({"sex": ["F", "M"], "age": ["0-17", "18+"]}))
     >>> basis.forward(np.array([[1.0, 1, 1, 1]])).round(9).tolist(), basis.subset.tolist()
     ([[2.0, 0.0, 0.0, 0.0]], [0, 2, 1, 3])
     """
@@ -135,7 +135,7 @@ class Upward:
         ``(n_nodes, n_cells)`` coefficients of the upward values.
     """
 
-    basis: Coefficients
+    basis: InteractionBasis
     weights: TableWeights
     means: NDArray[np.float64]
 
@@ -161,7 +161,7 @@ def upward(measured: MeasuredTables, *, look_below: bool = True) -> Upward:
     """
     frame = measured.frame
     weights = table_weights(measured)
-    basis = Coefficients(frame.domain)
+    basis = InteractionBasis(frame.domain)
     means = _own_means(measured, weights, basis)
     theta = (weights.theta / weights.unit).T.copy()
     from discreet.hierarchy.contingency.kernels import passes
@@ -221,7 +221,7 @@ def estimate(measured: MeasuredTables) -> NDArray[np.float64]:
 
 
 def _own_means(
-    measured: MeasuredTables, weights: TableWeights, basis: Coefficients
+    measured: MeasuredTables, weights: TableWeights, basis: InteractionBasis
 ) -> NDArray[np.float64]:
     """Make the weighted mean of the marginals of each region, as coefficients."""
     frame = measured.frame

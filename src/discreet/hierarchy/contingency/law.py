@@ -90,7 +90,7 @@ def half_width_by_law(
     deviation = math.sqrt(sum(a * a * n * v for a, n, _, v in groups) + rest)
     step = 2 * _REACH * deviation / _GRID
     transform = np.ones(_GRID // 2 + 1)
-    # Coefficients that are off by 1e-7 move the sum by a millionth of a deviation but for a chance of e^-50.
+    # InteractionBasis that are off by 1e-7 move the sum by a millionth of a deviation but for a chance of e^-50.
     error, rounded, moved = 1e-20, 0.0, deviation * 1e-6
     growth = 14 * _UNIT * math.log2(_GRID) * math.sqrt(_GRID)
     for coefficient, count, scale, variance in groups:
