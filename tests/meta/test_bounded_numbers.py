@@ -25,7 +25,6 @@ NUMBERS = {
         "theta[node]",
         "weights.own[q][stratum].tolist()[at]",
     },
-    "hierarchy/contingency/intervals.py": {"best * _SAFE"},
     "hierarchy/contingency/measure.py": {"float_ceil(2 * q / (1 - q) ** 2)"},
     "hierarchy/contingency/query.py": {"part"},
     "hierarchy/contingency/widths.py": {"found", "parts[at]"},

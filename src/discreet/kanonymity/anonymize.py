@@ -96,6 +96,7 @@ def anonymize(
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     unassigned: str | None = None,
+    effort: str | None = None,
     threads: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
     throw: bool = True,
@@ -116,7 +117,7 @@ def anonymize(
         they hold these in one format, and else sets of values.
     loss
         Name of the information loss; see :class:`Problem`.
-    method, time_limit, gap, suppress, threads
+    method, time_limit, gap, suppress, effort, threads
         As for :func:`~discreet.kanonymity.search.search.search`.
     keep_suppressed
         Whether suppressed rows stay, with ``*`` in all quasi-identifiers, where there are k of them or more; fewer are
@@ -246,6 +247,7 @@ def anonymize(
             gap=gap,
             suppress=suppress,
             demands=demands,
+            effort=effort,
             threads=threads,
             on_step=_best_so_far(on_progress, bounded=not suppress),
         )

@@ -140,6 +140,7 @@ DEMANDS = {
     "alpha": ("Largest share of one value in a class", "a share above 0 and up to 1", "1/2"),
     "entropy": ("Entropy l-diversity", "a number above 1", "2.5"),
     "recursive": ("Recursive (c, l)-diversity", "c and l, with a comma between them", "3,2"),
+    "closeness": ("Farthest from the whole table (t)", "a share from 0 to 1", "0.3"),
 }
 """What classes may have to hold in a sensitive column: its title, what is expected, and an example."""
 

@@ -175,13 +175,14 @@ def forge(
     A verifier that believes what a file says of its sum, and an oracle that adds up:
 
     >>> import json, tempfile
+    >>> from pathlib import Path
     >>> from discreet.testing import Catalogue, Format, Verdict, forge
     >>> def write(parts, path, number):
     ...     path.write_text(json.dumps(parts))
     >>> def trusting(path):
     ...     stated = json.loads(path.read_text())
-    ...     known = isinstance(stated, dict) and {*stated} == {"parts", "sum"}
-    ...     whole = known and all(type(x) is int for x in [*(stated["parts"] or "x"), stated["sum"]])
+    ...     known = isinstance(stated, dict) and {*stated} == {"parts", "sum"} and isinstance(stated["parts"], list)
+    ...     whole = known and all(type(x) is int for x in [*stated["parts"], stated["sum"]])
     ...     return Verdict("accepted" if whole and stated["sum"] > 0 else "refused")
     >>> def adds_up(path, said):
     ...     stated = json.loads(path.read_text())
