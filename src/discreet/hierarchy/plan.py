@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
@@ -312,6 +313,9 @@ class Plan:
         )
 
 
+@explained(
+    "plan(regions, dc.PureDP(1, neighbors='add-remove-person'), columns=('state', 'county'), max_size=100)"
+)
 def plan(
     regions: Any,  # noqa: ANN401 - a tree, paths of labels, a path or any frame; or the public facts
     guarantee: DPForPersons,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import KAnonymity
@@ -75,6 +76,7 @@ class AnonymizationDiagnostics:
     seconds_after: float = 0.0
 
 
+@explained('anonymize(table, dc.KAnonymity(5, ("age", "zip")))')
 def anonymize(
     table: Any,  # noqa: ANN401 - a dataframe of any library
     guarantee: KAnonymity,

@@ -19,6 +19,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP, Scope
@@ -32,6 +33,7 @@ from discreet.lrgeo.candidates import (
     tails,
 )
 from discreet.lrgeo.mechanism import CertifiedChannel
+from discreet.lrgeo.places.region import Region
 from discreet.lrgeo.problem import travel_loss
 from discreet.lrgeo.verify import verify
 from discreet.metricdp import Problem
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.core.certificate import Certificate
-    from discreet.lrgeo.places.region import Region
 
 __all__ = ["METHODS", "DesignStep", "RegionDesign", "design"]
 
@@ -116,6 +117,7 @@ class RegionDesign(CertifiedChannel):
         return f"RegionDesign({self.region.K} places{loss}{bound}, certified)"
 
 
+@explained("design(region, dc.MetricDP(1, unit='km'))")
 def design(
     region: Region,
     guarantee: MetricDP,
@@ -292,6 +294,10 @@ def _check(
     stated: Any = guarantee
     if not isinstance(stated, MetricDP):
         raise InvalidProblemError("guarantee", "a MetricDP", type(stated).__name__)
+    place: Any = region
+    if not isinstance(place, Region):
+        expected = "a Region, made by Region.from_osmnx, from_roads or from_grid"
+        raise InvalidProblemError("region", expected, type(place).__name__)
     if guarantee.unit != region.unit:
         raise InvalidProblemError(
             "guarantee", f"epsilon per {region.unit}", f"per {guarantee.unit}"

@@ -12,6 +12,7 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Provenance, PublicInput, Release, Unproven
 from discreet.core.randomness import as_bits, is_private
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 
+@explained("plan(candidates, matroid, dc.PureDP(1, neighbors='add-remove-one'), objective=spec)")
 def plan(
     candidates: int | Sequence[Any],
     matroid: Matroid,
@@ -323,6 +325,7 @@ def _short(guarantee: DPGuarantee) -> str:
     return str(guarantee).partition("):")[0] + ")"
 
 
+@explained("release(objective, matroid, dc.PureDP(1, neighbors='add-remove-one'))")
 def release(
     objective: Objective,
     matroid: Matroid,

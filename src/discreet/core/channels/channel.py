@@ -199,6 +199,12 @@ class Channel:
         InvalidProblemError
             When there is no such secret.
         """
+        if not isinstance(secret, int | np.integer) or isinstance(secret, bool):
+            expected = (
+                f"the number of one secret, from 0 to {self.n_secrets - 1}; report_many takes several, and a region's "
+                "snap gives that of a place"
+            )
+            raise InvalidProblemError("secret", expected, type(secret).__name__)
         if not 0 <= secret < self.n_secrets:
             raise InvalidProblemError(
                 "secret", f"an index from 0 to {self.n_secrets - 1}", "one outside"
