@@ -39,7 +39,7 @@ CORNERS = {1: {"y": 41.89, "x": 12.47}, 2: {"y": 41.90, "x": 12.47}, 3: {"y": 41
 
 def square() -> Graph:
     """Make three corners: one street both ways, two one-way."""
-    streets = [
+    streets: list[tuple[int, int, dict[str, Any]]] = [
         (1, 2, {"length": 1112.0, "oneway": False}),
         (2, 1, {"length": 1112.0, "oneway": False, "reversed": True}),
         (2, 3, {"length": 828.0, "oneway": True}),

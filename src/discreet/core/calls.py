@@ -79,7 +79,7 @@ def explained_record(example: str) -> Callable[[type[T]], type[T]]:
     """
 
     def decorate(record: type[T]) -> type[T]:
-        record.__init__ = explained(example)(record.__init__)  # type: ignore[misc]
+        record.__init__ = explained(example)(record.__init__)  # type: ignore[method-assign]
         return record
 
     return decorate

@@ -11,6 +11,7 @@ from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.outcome import Provenance, PublicInput, Release
+from discreet.core.views import plan_view
 from discreet.hierarchy.diagnose import diagnose
 from discreet.hierarchy.measure import level_shares, measure, node_scales, scales_by_level
 from discreet.hierarchy.methods import method_name, method_named, reason
@@ -106,6 +107,9 @@ class Plan:
     def __repr__(self) -> str:
         name, regions = method_name(self.method), self.frame.tree.n
         return f"Plan({name}, {regions} regions, {self.cost}, {self.guarantee.neighbors})"
+
+    def _repr_html_(self) -> str:
+        return plan_view(self.guarantee, str(self))
 
     def __str__(self) -> str:
         """Say what a release does, what it costs and what it takes to be public, a line each."""

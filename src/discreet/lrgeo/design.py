@@ -24,6 +24,7 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.outcome import Provenance, PublicInput
+from discreet.core.views import most_central, row_on_map, view
 from discreet.lrgeo.candidates import (
     Made,
     balls,
@@ -115,6 +116,20 @@ class RegionDesign(CertifiedChannel):
         loss = "" if self.upper is None else f", loss {text_ceil(self.upper, 4)} {self.region.unit}"
         bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
         return f"RegionDesign({self.region.K} places{loss}{bound}, certified)"
+
+    def _repr_html_(self) -> str:
+        loss = "not computed" if self.upper is None else text_ceil(self.upper, 4)
+        bound = "none" if self.lower is None else text_floor(self.lower, 4)
+        middle = most_central(self.region.points)
+        row = self.channel.row(middle)
+        return view(
+            self.guarantee,
+            (
+                f"{self.region.K} places; expected loss {loss} {self.region.unit}, lower bound {bound}",
+            ),
+            picture=row_on_map(self.region.points, "euclidean", middle, row / row.sum()),
+            certificate=self.certificate,
+        )
 
 
 @explained("design(region, dc.MetricDP(1, unit='km'))")

@@ -9,13 +9,13 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Provenance, PublicInput, Release, Unproven
 from discreet.core.randomness import as_bits, is_private
+from discreet.core.views import plan_view
 from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
 from discreet.submodular.problem import ChoiceFacts, Selection
 from discreet.submodular.stating import (
@@ -316,8 +316,7 @@ class Plan:
         return f"Plan({size}, {self.method.name}, {_short(self.guarantee)})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<li>{escape(line)}</li>" for line in str(self).split("\n"))
-        return f"<p><b>{escape(str(self.guarantee))}</b></p><ul>{rows}</ul>"
+        return plan_view(self.guarantee, str(self))
 
 
 def _short(guarantee: DPGuarantee) -> str:

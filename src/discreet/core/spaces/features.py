@@ -7,7 +7,7 @@ this order there, hence longitude and latitude.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,8 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 __all__ = ["has_features", "in_degrees", "read_features"]
@@ -75,7 +77,8 @@ def in_degrees(crs: object, field: str = "crs") -> float | None:
     if isinstance(crs, str):
         if crs.strip().upper() in _DEGREES:
             return None
-        crs = _parsed(crs.strip(), field)
+        expected = f"EPSG:4326, or a system of pyproj such as pyproj.CRS({crs.strip()!r})"
+        raise InvalidProblemError(field, expected, repr(crs.strip()))
     if getattr(crs, "is_geographic", False):
         return None
     axes = list(getattr(crs, "axis_info", None) or ())
@@ -84,20 +87,6 @@ def in_degrees(crs: object, field: str = "crs") -> float | None:
         expected = f"longitude and latitude, or a projected system in meters or feet: {_TO_METERS}"
         raise InvalidProblemError(field, expected, _name_of(crs))
     return factor
-
-
-def _parsed(name: str, field: str) -> Any:  # noqa: ANN401 - a CRS of pyproj, where that is installed
-    try:
-        from pyproj import CRS
-    except ImportError:
-        expected = (
-            "EPSG:4326 or a frame whose crs is one of pyproj's: pip install pyproj to read others"
-        )
-        raise InvalidProblemError(field, expected, repr(name)) from None
-    try:
-        return CRS.from_user_input(name)
-    except Exception:  # noqa: BLE001 - whatever pyproj raises for a name that it does not know
-        raise InvalidProblemError(field, "a system that pyproj knows", repr(name)) from None
 
 
 def _name_of(crs: object) -> str:
@@ -185,7 +174,7 @@ def _points(geo: Mapping[str, Any], row: int = 0) -> Iterable[tuple[float, float
     elif kind in {"Point", "MultiPoint"}:
         coordinates = geo.get("coordinates") or ()
         for point in (coordinates,) if kind == "Point" else coordinates:
-            if len(point) < 2:
+            if not isinstance(point, Sequence) or len(point) < 2:
                 raise _no_point(row, "an empty point")
             yield float(point[0]), float(point[1])
     else:

@@ -33,6 +33,7 @@ from discreet.core.spaces.inputs import (
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.core.spaces.lengths import TOTAL_BITS, Lengths, TableLengths, scale_for, tree_links
 from discreet.core.spaces.points import PointLengths
+from discreet.core.views import dots, view
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -277,6 +278,12 @@ class MetricSpace:
         return (
             f"MetricSpace(n={self.n}, metric={self.metric!r}, unit={self.unit!r},"
             f" scale_bits={self.scale_bits})"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = (f"{self.n} secrets, {self.metric} distances in {self.unit}",)
+        return view(
+            "MetricSpace", facts, picture=dots(self.points, self.metric, f"{self.n} secrets")
         )
 
     def __eq__(self, other: object) -> bool:
