@@ -5,11 +5,13 @@ BIN    := $(VENV)/bin
 # One worker a core; a single worker on one core.
 WORKERS ?= auto
 
-.PHONY: help demo test lint types unit coverage wheel wheel-twice lock test-slow test-mutants test-browser docs bench clean
+.PHONY: help demo test lint types unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-mutants test-browser docs bench clean
 help:
 	@echo "make demo          design a mechanism for an embedded city and write demo/index.html"
 	@echo "make test          lint, types, tests, examples, coverage of the trusted base, the wheel"
 	@echo "make test-slow     long and statistical tests"
+	@echo "make test-forger   twenty thousand mutants of every kind of file: does a verifier pass what is false? for hours"
+	@echo "make test-canary   twenty thousand runs of all commands on broken files: does a private value come out?"
 	@echo "make test-mutants  break copies of the library on purpose: a test must notice each time"
 	@echo "make test-browser  look at the documentation, the reports and the studio in headless Chromium"
 	@echo "make docs          build the documentation into docs/_build"
@@ -57,6 +59,13 @@ lock:
 
 test-slow: $(VENV)/.made
 	$(BIN)/pytest -q -n $(WORKERS) -m "slow or statistical"
+
+# What was counted is kept in build/forger, so that a run that was stopped goes on; FORGER_SECONDS=400 makes portions.
+test-forger: $(VENV)/.made
+	$(BIN)/pytest -q -n 0 -s -m forger tests/forger
+
+test-canary: $(VENV)/.made
+	$(BIN)/pytest -q -n 0 -s -m canary tests/forger
 
 # One process a core: each has a copy of its own.
 test-mutants: $(VENV)/.made

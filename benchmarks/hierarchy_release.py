@@ -31,7 +31,7 @@ from discreet.datasets import MadeCounts, made_census
 from discreet.hierarchy import GroupSizes, RegionCounts, from_units, release
 from discreet.hierarchy.laminar import optimal
 from discreet.hierarchy.measure import measure
-from discreet.hierarchy.methods import method_named
+from discreet.hierarchy.methods import METHODS
 
 MUST = 15.0
 """Processor seconds that a whole release at full scale may take."""
@@ -88,7 +88,7 @@ def steps(made: MadeCounts, repeat: int) -> None:
         assert abs(float(drawn.mean())) < 6 * 5 / cells**0.5
         say(f"{cells} draws, discrete {name}", took, f"{cells / took / 1e6:.1f} million a second")
     for name in ("m-h", "m-c-dp", "m-c-dp-weighted", "top-down-cumulative"):
-        method = method_named(name)
+        method = METHODS[name].make()
         measured = measure(data, method.kind, PERSON)
         took, counts = seconds(lambda m=method, y=measured: m.solve(y), repeat)  # type: ignore[misc] # bound early
         assert (data.frame.tree.totals(counts[data.frame.tree.leaves]) == counts).all()

@@ -100,7 +100,7 @@ def anonymize_row(rows: int, *, press: bool = False) -> Callable[[float], Row]:
                 promise,
                 # With Ctrl-C, a limit that it comes long before.
                 time_limit=1000 * seconds if press else seconds,
-                on_step=pressed if press else None,
+                on_progress=pressed if press else None,
             )
         except SearchInterrupted as interrupt:
             made = interrupt.best

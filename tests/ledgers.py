@@ -12,7 +12,7 @@ from typing import Literal
 
 from discreet.core.guarantee import PureDP
 from discreet.ledger import Ledger
-from discreet.ledger.lines import Line, chain
+from discreet.ledger.lines import LedgerLine, chain
 
 __all__ = [
     "ONE",
@@ -81,6 +81,6 @@ def reckoned(path: Path) -> None:
         lines = db.execute("SELECT id, kind, dataset, guarantee, made FROM lines ORDER BY id")
         edits = []
         for number, *line in lines.fetchall():
-            before = chain(before, Line(*line))
+            before = chain(before, LedgerLine(*line))
             edits.append(f"UPDATE lines SET digest = '{before}' WHERE id = {number}")  # noqa: S608
     by_force(path, *edits)

@@ -1,4 +1,4 @@
-"""Channels that are never written down, as files: what is kept, what is refused, and who checks it."""
+"""Implicit channels, as files: what is kept, what is refused, and who checks it."""
 
 from __future__ import annotations
 

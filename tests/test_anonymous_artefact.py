@@ -14,8 +14,9 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.tree import Tree
-from discreet.kanonymity import anonymize, verify
+from discreet.kanonymity import verify
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
+from kanonymity.tables import anonymize_kept as anonymize
 
 DATA = Path(__file__).parent / "data"
 KINDS: tuple[Attribute, ...] = (
@@ -55,7 +56,7 @@ def test_nothing_beside_the_table_is_computed_from_the_original(tmp_path: Path) 
     stated = json.loads(sidecar_of(tmp_path / "out.csv").read_text(encoding="utf-8"))
     assert stated["attributes"][0]["low"] is None
     assert stated["attributes"][1]["values"] is None
-    assert set(stated["provenance"]["parameters"]) <= {"k", "loss", "method", "suppress"}
+    assert set(stated["provenance"]["parameters"]) <= {"k", "loss", "method", "suppress", "roles"}
 
 
 def test_an_altered_table_is_told(tmp_path: Path) -> None:

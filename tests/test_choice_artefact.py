@@ -151,3 +151,42 @@ def test_a_choice_made_by_hand_needs_its_matroid(tmp_path: Path) -> None:
         verify(by_hand)
     with pytest.raises(InvalidProblemError, match="a choice that stores its matroid"):
         save_choice(by_hand, tmp_path / "a.choice")
+
+
+@pytest.mark.parametrize(("name", "value"), [("draws", "3"), ("rule", 10**400), ("draws", True)])
+def test_a_line_of_the_accountant_is_of_its_types(name: str, value: object, tmp_path: Path) -> None:
+    stated = json.loads(FROZEN.read_text(encoding="utf-8"))
+    stated["accounting"][0][name] = value
+    (tmp_path / "b.choice").write_text(json.dumps(stated), encoding="utf-8")
+    with pytest.raises(InvalidProblemError, match="integers|a name"):
+        load_choice(tmp_path / "b.choice")
+
+
+@pytest.mark.parametrize("names", [[1, 0], [True, 2], ["0", "2"]])
+def test_names_are_the_chosen_numbers_where_candidates_have_none(
+    names: list[object], tmp_path: Path
+) -> None:
+    """They were compared with nothing, and are what a reader sees."""
+    save_choice(release(REACH, UniformMatroid(3, 2), PURE), tmp_path / "a.choice")
+    stated = json.loads((tmp_path / "a.choice").read_text(encoding="utf-8"))
+    stated["chosen"] = [[0, 0], [2, 0]]
+    stated["names"] = [0, 2]
+    (tmp_path / "a.choice").write_text(json.dumps(stated), encoding="utf-8")
+    assert verify(load_choice(tmp_path / "a.choice")).passed
+    (tmp_path / "a.choice").write_text(json.dumps(stated | {"names": names}), encoding="utf-8")
+    with pytest.raises(InvalidProblemError, match="names"):
+        load_choice(tmp_path / "a.choice")
+
+
+@pytest.mark.parametrize("where", ["guarantee", "coefficient"])
+def test_powers_that_fill_the_memory_are_not_computed(where: str, tmp_path: Path) -> None:
+    """Who claims almost nothing is believed, and who draws by an enormous coefficient is not: both at once."""
+    stated = json.loads(FROZEN.read_text(encoding="utf-8"))
+    if where == "guarantee":
+        stated["accounting"][0]["guarantee"]["epsilon"] = stated["guarantee"]["epsilon"] = str(
+            2**63
+        )
+    else:
+        stated["coefficient"] = stated["accounting"][0]["loss_per_draw"] = str(2**63)
+    (tmp_path / "b.choice").write_text(json.dumps(stated), encoding="utf-8")
+    assert verify(load_choice(tmp_path / "b.choice")).passed == (where == "guarantee")

@@ -23,8 +23,8 @@ from discreet.artefact.rooms import PREFIX, remove_left_behind
 from discreet.artefact.sidecar import read_meta, write_table
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
-from discreet.kanonymity import anonymize
 from discreet.kanonymity.problem import Numeric
+from kanonymity.tables import anonymize_kept as anonymize
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are killed as on POSIX")
 
@@ -45,7 +45,7 @@ from discreet.kanonymity.problem import Numeric
 STEPS = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod"}
 root = Path(sys.argv[1])
 rows = pl.read_csv(root / "rows.csv")
-made = anonymize(rows, KAnonymity(3, ("age",)), attributes=(Numeric("age"),))
+made = anonymize(rows, KAnonymity(3, ("age",)), attributes=(Numeric("age"),), sensitive=["ill"])
 written = io.BytesIO()
 made.table.write_csv(written)
 
@@ -127,7 +127,9 @@ def _is_said_and_mended(capsys: pytest.CaptureFixture[str], path: Path, rows: Pa
     assert said.status == 0
     assert said.data.get("interrupted", "") == why
     assert (f"interrupted  {why}" in say(capsys, "verify", path).out) is bool(why)
-    again = say(capsys, "anonymize", rows, "-k", 4, "--quasi", "age", "-o", path, "--quiet")
+    again = say(
+        capsys, "anonymize", rows, "-k", 4, "--quasi", "age", "--sensitive", "ill", "-o", path, "-q"
+    )
     assert again.status == 0
     assert again.err == (f"discreet: {path}: {why}; this run writes it anew\n" if why else "")
     assert load_anonymous(path).guarantee.k == 4
@@ -313,6 +315,8 @@ def test_of_runs_that_are_killed_at_random_none_leaves_an_undecided_pair(
         tmp_path / "rows.csv",
         "--quasi",
         "age",
+        "--keep",
+        ",".join(rows.columns[1:]),
         "--method",
         "mondrian",
         "-o",

@@ -23,7 +23,7 @@ from discreet.hierarchy import GroupSizes, release
 from discreet.hierarchy import measure as measuring
 from discreet.hierarchy.as_published.m_c_ch import ChainAsPublished
 from discreet.hierarchy.measure import level_shares, measure, node_scales, truth
-from discreet.hierarchy.methods import METHODS, method_named
+from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.sensitivity import sensitivity
 from discreet.testing import Law, assert_pure_dp, enumerate_law
 
@@ -84,7 +84,7 @@ def all_neighbors(
 
 def law_of(data: GroupSizes, method: str, guarantee: PureDP, runs: int) -> Law:
     """The law of all that a release publishes: the counts, and the measurements that it may carry."""
-    chosen = method_named(method)
+    chosen = METHODS[method].make()
 
     def run(bits: RandomBits) -> Any:
         measured = measure(data, chosen.kind, guarantee, bits=bits)
@@ -115,10 +115,10 @@ NEEDS_SOLVER = {"m-c", "m-h", "m-h-r", "m-dp-op"}
 GUARANTEED = [
     name
     for name in sorted(METHODS)
-    if not getattr(method_named(name), "unproven", "") and name not in NEEDS_SOLVER
+    if not getattr(METHODS[name].make(), "unproven", "") and name not in NEEDS_SOLVER
 ]
-SURVIVAL = [name for name in GUARANTEED if method_named(name).kind == "survival"]
-ONE_NUMBER = [name for name in GUARANTEED if method_named(name).kind in {"survival", "direct"}]
+SURVIVAL = [name for name in GUARANTEED if METHODS[name].make().kind == "survival"]
+ONE_NUMBER = [name for name in GUARANTEED if METHODS[name].make().kind in {"survival", "direct"}]
 ONE_NUMBER = [name for name in ONE_NUMBER if not name.startswith(("kuo", "hay"))]
 
 

@@ -21,11 +21,12 @@ from discreet.evaluate.attack.design import attack_channel
 from discreet.evaluate.attack.finding import Attacked, Finding
 from discreet.evaluate.attack.request import AttackRequest
 from discreet.evaluate.intervals import Estimate
-from discreet.kanonymity import Categorical, Numeric, Taxonomy, anonymize
+from discreet.kanonymity import Categorical, Numeric, Taxonomy
 from discreet.metricdp import Direct, Problem, design
 from discreet.plot import plot_findings
 from discreet.report import render_report
 from discreet.report.attacked import chapter
+from kanonymity.tables import anonymize_kept as anonymize
 
 LINE = Problem(MetricSpace.grid(1, 4, cell=1, unit="km"), utility_loss="euclidean")
 ATTRIBUTES = (

@@ -76,9 +76,20 @@ BAD: dict[str, tuple[bytes, str]] = {
 FEW = ("empty.csv", "more-cells.csv", "latin-1.csv", "zero.csv", "parquet.csv", "folder.csv")
 
 COMMANDS: dict[str, Callable[[str], list[str]]] = {
-    "anonymize": lambda file: ["anonymize", file, "-k", "3", "--quasi", "age,sex", "-o", "out.csv"],
+    "anonymize": lambda file: [
+        "anonymize",
+        file,
+        "-k",
+        "3",
+        "--quasi",
+        "age,sex",
+        "--unassigned",
+        "keep",
+        "-o",
+        "out.csv",
+    ],
     "anonymize --stream": lambda file: [
-        *("anonymize", file, "-k", "3", "--quasi", "age,sex"),
+        *("anonymize", file, "-k", "3", "--quasi", "age,sex", "--unassigned", "keep"),
         *("--stream", "-o", "out.csv"),
     ],
     "risk": lambda file: ["risk", file, "--quasi", "age,sex"],
@@ -117,6 +128,8 @@ def published(capsys: pytest.CaptureFixture[str]) -> None:
         3,
         "--quasi",
         "age,sex",
+        "--unassigned",
+        "keep",
         "-o",
         "published.csv",
         "--method",
@@ -292,6 +305,7 @@ def test_more_rows_than_are_searched_at_once(
 ) -> None:
     monkeypatch.setattr("discreet.cli.anonymize.MOST_ROWS", 20)
     asked = ["anonymize", "fine.csv", "-k", 3, "--quasi", "age,sex", "-o", "out.csv"]
+    asked += ["--unassigned", "keep"]
     said = say(capsys, *asked)
     assert said.status == 2
     assert "--stream" in said.err
@@ -312,7 +326,9 @@ def test_a_bad_taxonomy_is_one_sentence(
     capsys: pytest.CaptureFixture[str], data: bytes, words: str
 ) -> None:
     Path("groups.csv").write_bytes(data)
-    asked = ["anonymize", "fine.csv", "-k", 3, "--quasi", "sex", "--taxonomy", "sex=groups.csv"]
+    asked = ["anonymize", "fine.csv", "-k", 3, "--quasi", "sex"]
+    asked += ["--keep", "age,zip,disease"]
+    asked += ["--taxonomy", "sex=groups.csv"]
     said = say(capsys, *asked)
     assert said.status == 2
     assert words in said.err

@@ -101,7 +101,10 @@ ARRAYS: dict[str, bytes] = {
 }
 
 DP = ("--epsilon", "1", "--neighbors")
-ANONYMIZE = ("anonymize", "-k", "2", "--quasi", "age,sex", "--method", "mondrian", "-o", "out.csv")
+ANONYMIZE = (
+    *("anonymize", "-k", "2", "--quasi", "age,sex", "--unassigned", "keep"),
+    *("--method", "mondrian", "-o", "out.csv"),
+)
 
 SOME = ("no-names-but-one.csv", "ragged.csv", "cells.csv", "extra-list.parquet", "record.parquet")
 """For commands that read as others do."""
@@ -182,7 +185,7 @@ def test_the_curator_is_told_the_nearest_name_and_all_on_request(
     for command in (["anonymize", "-k", "2", "-o", "out.csv"], ["risk"]):
         near = say(capsys, *command, "fine.csv", "--quasi", "aeg")
         assert (near.status, near.out) == (2, "")
-        assert "is 'age' meant?" in near.err
+        assert "did you mean 'age'?" in near.err
         assert "client" not in near.err
         assert "--show-columns lists them" in near.err
         far = say(capsys, *command, "fine.csv", "--quasi", "height")
@@ -196,7 +199,12 @@ def test_the_curator_is_told_the_nearest_name_and_all_on_request(
 def test_a_column_that_finds_rows_is_named_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     pl.DataFrame({**PLAIN, "number": range(ROWS)}).write_csv("extra.csv")
     command = [*ANONYMIZE, "extra.csv"]
-    assert "column 6 is nearly unique" in say(capsys, *command).err
-    assert "number is nearly unique" in say(capsys, *command, "--show-columns").err
+    hidden = say(capsys, *command)
+    assert hidden.status == 2
+    assert "column 6: numbers of records, probably an identifier" in hidden.err
+    assert "column 6 (number)" in say(capsys, *command, "--show-columns").err
+    kept = say(capsys, *command, "--keep", "number")
+    assert kept.status == 0
+    assert f"number is published as it is, and {ROWS} of {ROWS} rows" in kept.err
     # What was typed is no news.
-    assert "number is nearly unique" in say(capsys, *command, "--sensitive", "number").err
+    assert "number is published as it is" in say(capsys, *command, "--sensitive", "number").err

@@ -396,6 +396,13 @@ def test_questions_have_answers(ask: Callable[..., Said], files: Path) -> None:
     assert [a["value"] for a in people.data["answers"]] == [15, 50]
     assert ask("query nm.parquet --level 1 -o answers.csv").out == "wrote answers.csv\n"
     assert pl.read_csv(files / "answers.csv")["value"].to_list() == [20]
+    assert ask("query nm.parquet --level 1 -o answers.parquet").status == 0
+    assert pl.read_parquet(files / "answers.parquet")["value"].to_list() == [20]
+    said = ask("query nm.parquet --level 1 -o answers.txt")
+    assert (said.status, "--output: expected a file that ends in .csv or .parquet" in said.err) == (
+        2,
+        True,
+    )
 
 
 @pytest.mark.parametrize(

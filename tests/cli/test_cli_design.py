@@ -257,7 +257,7 @@ def small_loss(folder: Path) -> str:
 
 PLACES = ["--x", "lon", "--y", "lat", "--metric", "haversine", *EPSILON]
 BAD: dict[str, tuple[list[Any], str]] = {
-    "no epsilon": ([*GRID], "--epsilon: expected a value, got none"),
+    "no epsilon": ([*GRID], "--epsilon: expected a value ("),
     "epsilon of zero": ([*GRID, "--epsilon", "0"], "--epsilon: expected a positive number"),
     "negative epsilon": ([*GRID, "--epsilon", "-2"], "--epsilon: expected a positive number"),
     "another unit": ([*GRID, "--epsilon", "2/m"], "--epsilon: expected a budget per km"),

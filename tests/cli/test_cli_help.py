@@ -171,8 +171,8 @@ def test_what_is_misspelt_is_answered_with_the_nearest(
 def test_the_help_of_judges_names_every_method() -> None:
     for name, unproven in (("attack", False), ("audit", True)):
         (option,) = [one for one in commands()[name].params if one.name == "method"]
-        tables = TABLE_METHODS if unproven else TABLE_METHODS.proven
-        for method in (*COUNT_METHODS, *CHANNEL_METHODS, *tables, *CHOICE_METHODS):
+        tables = [t if unproven else t.proven for t in (TABLE_METHODS, CHOICE_METHODS)]
+        for method in (*COUNT_METHODS, *CHANNEL_METHODS, *tables[0], *tables[1]):
             assert method in option.help, method
         assert "service" in option.help or name == "attack"
     (option,) = [one for one in commands()["audit"].params if one.name == "method"]

@@ -1,13 +1,21 @@
 from __future__ import annotations
 
 import io
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
 
 import pytest
 from numba.core import event
 
 from discreet.cli.progress import announcing_compilation, progress
+from discreet.cli.signals import said_while_running
 from discreet.core.jit import kernel
 from discreet.core.progress import Progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Terminal(io.StringIO):
@@ -17,11 +25,53 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_nothing_moves_where_nobody_watches() -> None:
-    for stream, quiet in ((io.StringIO(), False), (Terminal(), True)):
-        with progress(stream, quiet=quiet) as on_progress:
+def test_nothing_is_said_where_it_is_to_be_quiet() -> None:
+    for stream in (io.StringIO(), Terminal()):
+        with progress(stream, quiet=True) as on_progress:
             assert on_progress is None
         assert stream.getvalue() == ""
+
+
+def test_without_a_terminal_there_are_lines_and_few(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("discreet.cli.progress.time.monotonic", lambda: now[0])
+    with progress(io.StringIO(), quiet=False) as on_progress:
+        assert on_progress is not None
+        for second in (0.5, 2.5, 3.0, 4.75):
+            now[0] = second
+            on_progress(Progress(second, "Direct"))
+    assert capsys.readouterr().err == "discreet: 2.5 s, Direct\ndiscreet: 4.8 s, Direct\n"
+
+
+def test_a_command_that_takes_long_says_so_once_and_nothing_else(tmp_path: Path) -> None:
+    with (
+        (tmp_path / "err").open("w", encoding="utf-8") as stream,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr("sys.stderr", stream)
+        for arguments in (["counts", "people.csv"], ["counts", "-q"], ["serve"], ["a b"]):
+            with said_while_running(arguments, after=0.01):
+                time.sleep(0.1)
+        with said_while_running(["risk"], after=60):
+            time.sleep(0.01)
+    assert (tmp_path / "err").read_text(encoding="utf-8").splitlines() == [
+        "discreet: counts is running; Ctrl-C ends it",
+        "discreet: the command is running; Ctrl-C ends it",
+    ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_is_answered_at_once(tmp_path: Path) -> None:
+    with (
+        (tmp_path / "err").open("w", encoding="utf-8") as stream,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr("sys.stderr", stream)
+        with pytest.raises(KeyboardInterrupt), said_while_running(["design"], after=60):
+            signal.raise_signal(signal.SIGINT)
+    assert (tmp_path / "err").read_text(encoding="utf-8") == "discreet: stopping\n"
 
 
 @pytest.mark.parametrize(

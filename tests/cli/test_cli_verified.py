@@ -75,7 +75,18 @@ def rows(capsys: pytest.CaptureFixture[str]) -> str:
     ages = [str(20 + n) for n in range(8)]
     pl.DataFrame({"age": ages, "ill": ["yes", "no"] * 4}).write_csv("patients.csv")
     said = say(
-        capsys, "anonymize", "patients.csv", "-k", 2, "--quasi", "age", "-q", "-o", "rows.csv"
+        capsys,
+        "anonymize",
+        "patients.csv",
+        "-k",
+        2,
+        "--quasi",
+        "age",
+        "--sensitive",
+        "ill",
+        "-q",
+        "-o",
+        "rows.csv",
     )
     assert said.status == 0, said.err
     return "rows.csv"

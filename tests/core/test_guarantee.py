@@ -157,3 +157,10 @@ def test_a_scope_counts_in_integers(name: str) -> None:
     assert Scope.from_dict(stated) == Scope("ab", 3, Fraction(1))
     with pytest.raises(InvalidProblemError, match="scope: expected counts"):
         Scope.from_dict(stated | {name: "1"})
+
+
+@pytest.mark.parametrize("scope", [{}, [], "", 0, False])
+def test_what_is_no_scope_is_not_taken_for_none(scope: object) -> None:
+    stated = MetricDP(1, "km").to_dict() | {"scope": scope}
+    with pytest.raises((LookupError, TypeError, ValueError)):
+        guarantee_from_dict(stated)

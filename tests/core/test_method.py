@@ -82,7 +82,10 @@ def test_a_method_of_the_caller_is_taken_as_it_is() -> None:
     ("given", "message"),
     [
         (None, "method: expected an instance or a name (careful, fast-one), got None"),
-        (Fast, "method: expected an instance or a name (careful, fast-one), got the class Fast"),
+        (
+            Fast,
+            "method: expected an instance or a name (careful, fast-one), got the class Fast; write Fast()",
+        ),
         (3, "method: expected an instance or a name (careful, fast-one), got int"),
         (careful, "method: expected an instance or a name (careful, fast-one), got function"),
         (

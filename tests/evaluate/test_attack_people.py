@@ -19,8 +19,9 @@ from discreet.evaluate.attack.inference import attack_inference
 from discreet.evaluate.attack.intersection import attack_intersection
 from discreet.evaluate.attack.linkage import attack_linkage
 from discreet.evaluate.attack.people import look_up, people_of
-from discreet.kanonymity import Categorical, Numeric, Taxonomy, anonymize
+from discreet.kanonymity import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.risk import risk
+from kanonymity.tables import anonymize_kept as anonymize
 
 QUASI = ("age", "sex", "zip")
 ATTRIBUTES = (

@@ -93,9 +93,9 @@ def test_gaussian_noise_of_half_the_sensitivity_is_refused(monkeypatch: pytest.M
 def test_batches_have_the_law_of_single_measurements() -> None:
     """Mean and spread of each number agree with those of the production's own measurements."""
     from discreet.evaluate.audit.hierarchy import _noised, _table
-    from discreet.hierarchy.methods import method_named
+    from discreet.hierarchy.methods import METHODS
 
-    method = method_named("m-c-dp")
+    method = METHODS["m-c-dp"].make()
     claim = AuditRequest(epsilon="1").pure("add-remove-person", "")
     case = _noised(_table(((1, 2), (2, 2)), "public", 3), method, claim)
     batch = measurements_of(case, 4_000, SeededBits(3))

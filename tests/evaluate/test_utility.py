@@ -30,10 +30,11 @@ from discreet.evaluate.utility.tables import (
     table_utility,
 )
 from discreet.hierarchy import GroupSizes, RegionCounts, diagnose, release
-from discreet.kanonymity import Categorical, Numeric, Problem, Taxonomy, anonymize
+from discreet.kanonymity import Categorical, Numeric, Problem, Taxonomy
 from discreet.metricdp import Exponential, design
 from discreet.metricdp import Problem as Statement
 from discreet.submodular import Coverage, PartitionMatroid, UniformMatroid
+from kanonymity.tables import anonymize_kept as anonymize
 
 QUASI = ("age", "sex", "zip")
 ATTRIBUTES = (

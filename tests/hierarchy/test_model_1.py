@@ -17,7 +17,7 @@ from discreet.datasets import made_census
 from discreet.hierarchy.cost_tables import CountCosts, widths
 from discreet.hierarchy.laminar import continuous, objective, optimal, project
 from discreet.hierarchy.measure import measure
-from discreet.hierarchy.methods import METHODS, m_h, method_named
+from discreet.hierarchy.methods import METHODS, m_h
 from discreet.hierarchy.methods.m_dp_op import MDPOP
 from discreet.hierarchy.methods.m_h import MH, integer_program
 from discreet.hierarchy.methods.m_h_dp import MHDP, table_merge
@@ -376,6 +376,6 @@ def test_all_four_are_found_by_name_and_tell_how_they_get_on() -> None:
     for name in ("m-h", "m-h-r", "m-h-dp", "m-dp-op"):
         assert name in METHODS
         told: list[str] = []
-        method = MDPOP(delta=1) if name == "m-dp-op" else method_named(name)
+        method = MDPOP(delta=1) if name == "m-dp-op" else METHODS[name].make()
         assert method.solve(measured, on_progress=told.append).tolist() == RUNNING
         assert told

@@ -12,6 +12,7 @@ import pytest
 from discreet.core.budget import MemoryBudget
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.core.progress import Progress
 from discreet.core.tree import Tree
 from discreet.hierarchy import GroupSizes, Plan, diagnose, from_records, plan, release
 from discreet.hierarchy.methods.m_c_dp import MCDP
@@ -237,11 +238,11 @@ def test_declared_regions_stand_in_plan_and_release() -> None:
         ({"unit": 3}, "unit: expected the name of a column, got int"),
         ({"unit": None, "size": "n", "person": "p"}, "person: expected no such column"),
         ({"quantity": "home"}, "different columns"),
-        ({"method": "m-c-dpp"}, "method: expected a registered name, such as m-c-dp, got 'm-c-dpp'"),
+        ({"method": "m-c-dpp"}, "got 'm-c-dpp'; the nearest is 'm-c-dp'"),
         ({"method": "zzz"}, "method: expected one of bottom-up, "),
-        ({"method": MCDP}, r"method: expected an instance, MCDP\(...\), .* got the class MCDP"),
-        ({"method": 3}, "method: expected a method, or one of .* got int"),
-        ({"method": "m-c-ch"}, "method: expected one with a guarantee, got m-c-ch: the paper takes"),
+        ({"method": MCDP}, r"method: expected an instance or a name \(bottom-up, .* got the class MCDP"),
+        ({"method": 3}, r"method: expected an instance or a name \(.* got int"),
+        ({"method": "m-c-ch"}, "a method with a guarantee .* got 'm-c-ch', which has none: the paper takes"),
         ({"guarantee": None}, "guarantee: expected PureDP or ZeroConcentratedDP, got NoneType"),
         ({"guarantee": PureDP(1, "replace-one")}, "neighbors"),
         ({"levels": [1]}, "levels"),
@@ -268,3 +269,15 @@ def test_a_name_and_its_instance_are_one_method() -> None:
     named = [plan(LISTED, PERSON, **TABLE, method=given) for given in ("m-c-dp", "m_c_dp", MCDP())]
     assert {str(one) for one in named} == {str(named[0])}
     assert all(isinstance(one, Plan) for one in named)
+
+
+def test_progress_of_a_release_names_stages_and_tells_no_time() -> None:
+    told: list[Progress] = []
+    tree = Tree.from_paths([("GA",), ("NY",)])
+    data = GroupSizes.from_counts(tree, [[2, 0, 1], [1, 1, 1]], units="private")
+    plan(data.frame, PERSON).release(data, on_progress=told.append)
+    assert [step.stage for step in told][:2] == [
+        "reading the table",
+        "isotonic regression of each region",
+    ]
+    assert all(step.elapsed is None and step.total is None for step in told)

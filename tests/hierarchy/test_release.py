@@ -24,7 +24,7 @@ from discreet import (
 from discreet.core.budget import MemoryBudget
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy import GroupSizes, diagnose, release, reproduce, verify
-from discreet.hierarchy.methods import METHODS, method_name, method_named
+from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.plan import level_parts
 from discreet.hierarchy.result import RegionCounts
 
@@ -50,7 +50,7 @@ def sample(tree: Tree, units: Any = "public", seed: int = 1, size: int = 4) -> G
 
 
 def proven(name: str) -> bool:
-    return not getattr(method_named(name), "unproven", "")
+    return not getattr(METHODS[name].make(), "unproven", "")
 
 
 @pytest.mark.parametrize("name", sorted(set(METHODS) - OF_PROGRAMS))
@@ -71,7 +71,7 @@ def test_every_method_keeps_its_promises_on_every_tree(name: str, units: str) ->
             assert units == "private" or name.startswith("m-c-ch")
             continue
         assert made.provenance.method == name
-        assert (made.result.counts.dtype == np.int64) == method_named(name).integral
+        assert (made.result.counts.dtype == np.int64) == METHODS[name].make().integral
         assert made.result.measurements is None
         assert not made.provenance.seeded
 
@@ -230,9 +230,9 @@ def test_the_certificate_sees_a_table_that_does_not_add_up() -> None:
 
 def test_names_and_methods_belong_together() -> None:
     for name in METHODS:
-        assert method_name(method_named(name)) == name
-    with pytest.raises(InvalidProblemError, match="m-c-dp"):
-        method_named("m-c-dq")
+        assert METHODS.name_of(METHODS[name].make()) == name
+    with pytest.raises(InvalidProblemError, match="the nearest is 'm-c-dp'"):
+        METHODS.resolve("m-c-dq")
 
 
 def test_the_curator_sees_each_kind_of_error() -> None:
@@ -270,7 +270,7 @@ def test_levels_made_of_measured_leaves_stay_valid(units: Any, levels: list[Any]
     guarantee = PureDP("1/2", neighbors="replace-person")
     verified = set()
     for name in METHODS:
-        if "every level" in getattr(method_named(name), "needs", ()):
+        if "every level" in getattr(METHODS[name].make(), "needs", ()):
             continue
         out = release(data, guarantee, method=name, levels=levels)
         assert out.certificate.passed

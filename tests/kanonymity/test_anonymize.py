@@ -15,8 +15,9 @@ from discreet.core.errors import (
     LimitReachedError,
 )
 from discreet.core.guarantee import KAnonymity
+from discreet.core.progress import Progress
 from discreet.core.randomness import SeededBits
-from discreet.kanonymity import Categorical, Numeric, Taxonomy, anonymize, reproduce
+from discreet.kanonymity import Categorical, Numeric, Taxonomy, reproduce
 from discreet.kanonymity.as_published.split_carry import PublishedSplitCarry
 from discreet.kanonymity.candidate import CandidateClasses, SearchInterrupted, SearchLimits
 from discreet.kanonymity.cells import shuffled
@@ -27,6 +28,7 @@ from discreet.kanonymity.problem import Problem
 from discreet.kanonymity.search.search import SearchStep, search
 from discreet.kanonymity.streaming import Parts
 from kanonymity.tables import COUNTRIES, fars, mixed, numeric
+from kanonymity.tables import anonymize_kept as anonymize
 
 PEOPLE = pl.DataFrame(
     {
@@ -112,7 +114,7 @@ def test_a_gap_that_is_missed_raises_with_the_table() -> None:
 @pytest.mark.parametrize(
     ("quasi", "options", "message"),
     [
-        (("nowhere",), {}, "columns of the table, got 'nowhere'"),
+        (("nowhere",), {}, "got 'nowhere'"),
         (("age",), {"attributes": [Categorical("sex")]}, "quasi-identifiers, got 'sex'"),
         (("age",), {"loss": "entropy"}, "loss"),
         (("home",), {"attributes": [Numeric("home")]}, "home: expected numbers"),
@@ -129,7 +131,7 @@ def test_nonsense_is_refused(quasi: tuple[str], options: dict[str, Any], message
 
 def test_another_guarantee_is_refused() -> None:
     with pytest.raises(InvalidProblemError, match="a KAnonymity, got int"):
-        anonymize(PEOPLE, 3)  # type: ignore[arg-type]
+        anonymize(PEOPLE, 3)
 
 
 def test_fewer_rows_than_k_are_infeasible_and_never_an_empty_table() -> None:
@@ -210,7 +212,7 @@ def test_a_method_that_leaves_a_small_class_is_never_believed() -> None:
 
 
 def test_what_has_no_guarantee_is_not_a_method_of_the_search() -> None:
-    with pytest.raises(InvalidProblemError, match="an instance or a name"):
+    with pytest.raises(InvalidProblemError, match="which has none: the printed carry rule"):
         search(fars(), 3, method=PublishedSplitCarry())  # type: ignore[arg-type]
     with pytest.raises(InvalidProblemError, match="which has none: the printed carry rule"):
         search(fars(), 3, method="split-carry-as-published")
@@ -290,3 +292,12 @@ def test_a_seeded_order_of_rows_is_said_to_be_no_secret() -> None:
     made = anonymize(PEOPLE, KAnonymity(2, ("sex",)), bits=SeededBits(1))
     assert made.provenance.seeded
     assert not anonymize(PEOPLE, KAnonymity(2, ("sex",))).provenance.seeded
+
+
+def test_progress_tells_the_best_so_far() -> None:
+    told: list[Progress] = []
+    made = anonymize(PEOPLE, KAnonymity(2, ("age", "sex")), on_progress=told.append)
+    losses = [step.upper for step in told if step.upper is not None]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] == made.diagnostics.information_loss
+    assert [step.stage for step in told] == [step.method for step in made.diagnostics.steps]

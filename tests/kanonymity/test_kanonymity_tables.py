@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
-from discreet.kanonymity import anonymize, verify
+from discreet.kanonymity import verify
 from discreet.kanonymity.cells import publish, read_problem
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem, Taxonomy
 from discreet.kanonymity.problem.published import Cells
 from discreet.kanonymity.risk import risk
 from discreet.tables.taxonomies import read_taxonomy, taxonomy_of, taxonomy_of_columns
+from kanonymity.tables import anonymize_kept as anonymize
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,10 +11,10 @@ from discreet.core.guarantee import KAnonymity
 from discreet.core.tree import Tree
 from discreet.datasets import made_patients
 from discreet.datasets.microdata import zip_paths
-from discreet.kanonymity import anonymize
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.problem import Attribute, Numeric, Taxonomy
 from discreet.kanonymity.risk import risk
+from kanonymity.tables import anonymize_kept as anonymize
 
 pytestmark = pytest.mark.peers
 

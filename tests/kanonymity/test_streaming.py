@@ -158,6 +158,7 @@ def test_files_are_anonymized(tmp_path: Path, source: str, target: str) -> None:
         tmp_path / target,
         GUARANTEE,
         attributes=KINDS,
+        keep=["row"],
         rows_of_part=25,
         inner=Initial(),
         on_progress=said.append,
@@ -197,6 +198,7 @@ def test_rows_stand_in_the_order_of_their_keys(
         tmp_path / "out.parquet",
         GUARANTEE,
         attributes=KINDS,
+        keep=["row"],
         inner=Initial(),
         bits=SeededBits(5),
     )
@@ -219,7 +221,7 @@ def batches(path: Path) -> list[list[str]]:
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     file = write(people(10), tmp_path / "in.csv")
     out = tmp_path / "out.csv"
-    more: dict[str, Any] = {"attributes": KINDS}
+    more: dict[str, Any] = {"attributes": KINDS, "keep": ["row"]}
     with pytest.raises(InfeasibleError):
         anonymize_file(file, out, KAnonymity(11, ("age", "job")), **more)
     for source, target in ((file, file), (file, tmp_path / "out.txt"), (tmp_path / "no.csv", out)):
@@ -272,5 +274,7 @@ def test_a_file_that_fails_its_audit_is_not_left(
 
     monkeypatch.setattr(_streams, "write_shuffled", lossy)
     with pytest.raises(CertificateError):
-        anonymize_file(file, tmp_path / "out.csv", GUARANTEE, attributes=KINDS, inner=Initial())
+        anonymize_file(
+            file, tmp_path / "out.csv", GUARANTEE, attributes=KINDS, keep=["row"], inner=Initial()
+        )
     assert {path.name for path in tmp_path.iterdir()} == {"in.csv"}

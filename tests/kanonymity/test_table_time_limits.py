@@ -17,7 +17,7 @@ from numba.core import event
 from discreet.artefact import anonymize_file, load_anonymous
 from discreet.core.errors import CertificateError
 from discreet.core.guarantee import KAnonymity
-from discreet.kanonymity import anonymize, bound, candidate, streaming
+from discreet.kanonymity import bound, candidate, streaming
 from discreet.kanonymity.bound import nearest_bound
 from discreet.kanonymity.candidate import (
     Method,
@@ -41,6 +41,7 @@ from discreet.kanonymity.search.diverse import Diverse
 from discreet.kanonymity.search.local import search_shared
 from discreet.kanonymity.search.search import search
 from discreet.kanonymity.streaming import Parts
+from kanonymity.tables import anonymize_kept as anonymize
 
 if TYPE_CHECKING:
     from collections.abc import Callable

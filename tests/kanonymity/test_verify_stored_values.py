@@ -18,11 +18,12 @@ import pytest
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
-from discreet.kanonymity import anonymize
+from discreet.kanonymity import Categorical
 from discreet.kanonymity.models import AlphaFrequency, Closeness, DistinctDiversity
 from discreet.kanonymity.problem.native import Beyond, rank_of, values_of_column
 from discreet.kanonymity.risk import risk
 from discreet.kanonymity.verify import cells, classes_of, verify
+from kanonymity.tables import anonymize_kept as anonymize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -308,8 +309,13 @@ def test_an_altered_nanosecond_is_rejected_beside_the_original() -> None:
 
 def test_nanoseconds_are_published_and_verified() -> None:
     table = pl.DataFrame({"at": moments(pl.Datetime("ns"), 1, 2, 3, 4), "age": [1, 1, 2, 2]})
-    made = anonymize(table, KAnonymity(2, ("at", "age")))
-    assert verify(made.table, KAnonymity(2, ("at", "age")), against=table).passed
+    sets = [Categorical("at")]
+    made = anonymize(table, KAnonymity(2, ("at", "age")), attributes=sets)
+    claim = KAnonymity(2, ("at", "age"))
+    assert verify(made.table, claim, against=table, attributes=sets).passed
+    days = anonymize(table, claim)
+    assert set(days.table["at"]) == {"1970-01-01"}
+    assert verify(days.table, claim, against=table).passed
     assert set(made.table["at"]) == {
         "1970-01-01 00:00:00.000000001|1970-01-01 00:00:00.000000002",
         "1970-01-01 00:00:00.000000003|1970-01-01 00:00:00.000000004",

@@ -10,8 +10,8 @@ import pytest
 
 from discreet.core.errors import CertificateError, InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP
+from discreet.core.progress import Progress
 from discreet.lrgeo import LRGeo, Mechanism, Region, RegionDesign, design, travel_loss, verify
-from discreet.lrgeo.design import DesignStep
 from discreet.metricdp import Problem
 from discreet.metricdp import design as metric_design
 
@@ -58,9 +58,9 @@ def test_places_on_the_sphere_that_are_no_grid() -> None:
 
 
 def test_steps_are_told_and_named() -> None:
-    told: list[DesignStep] = []
-    made = design(GRID, MetricDP(4, "km"), gap=0.2, on_iteration=told.append)
-    assert [step.method for step in told] == ["closed-form", "one-step", "two-steps", "bound"]
+    told: list[Progress] = []
+    made = design(GRID, MetricDP(4, "km"), gap=0.2, on_progress=told.append)
+    assert [step.stage for step in told] == ["closed-form", "one-step", "two-steps", "bound"]
     assert made.provenance.method in {"closed-form", "anchored"}
     assert len(made.provenance.method_trace) == 4
     assert "25 places" in repr(made)
@@ -145,9 +145,9 @@ def test_what_makes_no_sense_is_refused(more: dict[str, object]) -> None:
     ("method", "told"),
     [
         ("closed-from", "got 'closed-from'; the nearest is 'closed-form'"),
-        ("magic", "one of closed-form, one-step, two-steps, three-steps, tails, got 'magic'$"),
-        (LRGeo, "got a type$"),
-        (3.5, "got a float$"),
+        ("magic", "one of closed-form, one-step, tails, three-steps, two-steps, got 'magic'$"),
+        (LRGeo, "got the class LRGeo; write LRGeo"),
+        (3.5, "got float$"),
     ],
 )
 def test_another_method_is_refused_with_the_names_that_are_there(method: Any, told: str) -> None:
@@ -172,9 +172,9 @@ def test_a_method_whose_answer_is_not_private_raises(monkeypatch: pytest.MonkeyP
     """A bug in a candidate is caught by the verifier, never returned."""
     import sys
 
-    module = sys.modules["discreet.lrgeo.candidates"]
-    honest = module._rate
-    monkeypatch.setattr(module, "_rate", lambda guarantee: honest(guarantee) * 2)
+    module = sys.modules["discreet.lrgeo.methods.closed_form"]
+    honest = module.column_rate
+    monkeypatch.setattr(module, "column_rate", lambda guarantee: honest(guarantee) * 2)
     with pytest.raises((CertificateError, InvalidProblemError)):
         design(GRID, MetricDP(4, "km"), method="closed-form")
 

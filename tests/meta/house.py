@@ -34,6 +34,14 @@ FEW = 2
 SEVERAL_BY_DESIGN = frozenset({"Problem", "Method"})
 """Class names that each mechanism has on purpose."""
 
+SEVERAL_WITH_REASON = {
+    "Client": "`service.Client` speaks HTTP for the `lrgeo.Client` inside; users know each by its package",
+    "Columns": "column generation, by its published name; the columns that the command line has read",
+    "Plan": "what `hierarchy.plan` and `submodular.plan` give: the same verb, the same noun",
+    "SearchLimits": "of a channel's solver and of a table's search, which share no field but threads and gap",
+}
+"""Class names that more than one module has, and why."""
+
 CSV = re.compile(
     r"\bcsv\.(?:reader|DictReader|Sniffer)\b|\b(?:read|scan)_csv\b|\bread_csv_batched\b"
 )

@@ -17,6 +17,9 @@ NUMBERS = {
     "core/spaces/check_distances.py": {"x"},
     "core/spaces/inputs.py": {"x"},
     "core/lp/bounds.py": {"cost[j]", "a", "v"},
+    # Up to sixty digits, no exponent; and numbers that an answer is made of.
+    "testing/mutations.py": {"value"},
+    "testing/neighbors.py": {"x"},
     "evaluate/audit/sampled.py": {"least", "most"},
     "evaluate/audit/kanonymity.py": {"claim.k"},
     "evaluate/audit/lrgeo.py": {"d"},

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from meta.house import ROOT, causes, circles, code_lines, table
+from meta.house import (
+    ROOT,
+    SEVERAL_WITH_REASON,
+    causes,
+    circles,
+    code_lines,
+    modules,
+    several_meanings,
+    table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +34,12 @@ REACHED = {
 def test_the_structure_keeps_what_it_reached() -> None:
     found = table(PACKAGE)
     assert {name: found[name] for name in REACHED} == REACHED, "\n".join(causes(PACKAGE))
+
+
+def test_a_class_name_with_two_meanings_has_a_reason() -> None:
+    found = several_meanings(modules(PACKAGE))
+    assert sorted(found) == sorted(SEVERAL_WITH_REASON)
+    assert len(found) < 5
 
 
 def plant(root: Path, files: dict[str, str]) -> Path:

@@ -17,6 +17,26 @@ UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
 ADDRESS = re.compile(r"--(?:extra-)?index-url|--trusted-host|https?://[^\s/]*@")
 
 
+PLAIN = (
+    "made data",
+    "never written down",
+    "rows that look alike",
+    "how likely people are found",
+    "what somebody may know",
+    "unless told",
+    "prices that are paid",
+    "honest to",
+    "whoever",
+    "somebody",
+    "from cheap to dear",
+    "believe none of them",
+)
+"""What code and its pages never say: the phrases of STYLE.md's table that need no reader to judge."""
+
+JUDGED = frozenset({"loses least", "asked", "desk", "arriving"})
+"""Phrases of that table that are right in some sentences."""
+
+
 def ours() -> list[Path]:
     """List the files of the repository, tracked or new, that are text."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -70,6 +90,33 @@ def test_nothing_is_left_unfinished() -> None:
     assert matches(UNFINISHED, inside) == []
 
 
+def not_to_write() -> list[str]:
+    """Read what STYLE.md's table of language lists on its right side."""
+    text = (ROOT / "STYLE.md").read_text(encoding="utf-8")
+    rows = text.split("| write | not |")[1].split("\n")
+    right = [row.rstrip(" |").rpartition("|")[2] for row in rows if row.startswith("| ")][1:]
+    plain = [re.sub(r"\(.*?\)|: 1$|\.$", "", cell) for cell in right]
+    return [part.strip().lower() for cell in plain for part in re.split("[;,]", cell)]
+
+
+def test_code_and_pages_are_in_plain_english() -> None:
+    inside = [
+        path
+        for path in ours()
+        if path.relative_to(ROOT).parts[0] in {"src", "reproduction"}
+        and path.suffix in {".py", ".html", ".js"}
+    ]
+    assert len(inside) > 400
+    assert matches(re.compile(rf"(?i)\b(?:{'|'.join(PLAIN)})\b"), inside) == []
+
+
+def test_the_words_are_those_of_the_style_guide() -> None:
+    listed = not_to_write()
+    assert "whoever" in listed
+    unknown = [phrase for phrase in listed if not any(word in phrase for word in (*PLAIN, *JUDGED))]
+    assert unknown == ["as a column's heading"]
+
+
 def test_no_source_file_is_longer_than_600_lines() -> None:
     sources = {ROOT / "src", ROOT / "reproduction" / "src"}
     inside = [
@@ -111,6 +158,7 @@ def test_constraints_hold_names_and_versions_alone() -> None:
         (MACHINE, "path = '/" + "tmp/x'"),
         (UNFINISHED, "# TO" + "DO: later"),
         (UNFINISHED, "FIX" + "ME"),
+        (re.compile("|".join(PLAIN)), "for whoever reads it"),
         (ADDRESS, "pip install --index" + "-url somewhere"),
     ],
 )

@@ -13,12 +13,13 @@ from discreet.core.randomness import RandomBits
 from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.audit.audit import Pair, audit, certified
 from discreet.hierarchy import GroupSizes, release
-from discreet.kanonymity import Numeric, anonymize
+from discreet.kanonymity import Numeric
 from discreet.metricdp import Problem, design
 from discreet.report import make_chapter, render_report
 from discreet.report.attacked import section
 from discreet.report.judged import Judged, audit_row, chapter, panel
 from discreet.report.trying import try_counts, try_design, try_table
+from kanonymity.tables import anonymize_kept as anonymize
 
 
 def response(truth: int, bits: RandomBits) -> int:

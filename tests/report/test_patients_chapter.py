@@ -14,12 +14,12 @@ from discreet.core.guarantee import KAnonymity
 from discreet.core.tree import Tree
 from discreet.datasets import made_patients, made_people
 from discreet.datasets.microdata import zip_paths
-from discreet.kanonymity import anonymize
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
 from discreet.report import make_chapter, render_report
 from discreet.report.kanonymity import Example, LossCurve
 from discreet.report.patients import loss_curves
+from kanonymity.tables import anonymize_kept as anonymize
 
 KINDS: tuple[Attribute, ...] = (
     Numeric("age"),

@@ -123,7 +123,13 @@ def test_a_wrong_method_and_a_wrong_path_are_refused() -> None:
     answer = ask(sound_app(), "DELETE", "/v1/mechanism")
     refused(answer, 405, "method")
     assert answer.headers["allow"] == "GET"
-    for path in ("/", "/docs", "/redoc", "/v2/mechanism", "/v1/mechanism/../x"):
+    for path in (
+        "/docs/oauth2-redirect",
+        "/static/",
+        "/redoc",
+        "/v2/mechanism",
+        "/v1/mechanism/../x",
+    ):
         refused(ask(sound_app(), "GET", path), 404, "not-found")
 
 

@@ -5,21 +5,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from discreet.artefact import load_anonymous
 from discreet.cli.app import run
+from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.datasets import made_patients
 from discreet.kanonymity import Numeric
 from discreet.kanonymity.risk import risk
 from discreet.studio import Desks
+from discreet.studio.asked import read_roles
 from discreet.studio.desks import MOST, SILENT
+from discreet.studio.reading import describe
 from discreet.studio.tasks import attack
 from discreet.web import Limits
 from studio.asking import HOST, Browser
@@ -173,7 +179,9 @@ def test_free_text_is_no_quasi_identifier(browser: Browser) -> None:
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ({"role-0": "keep"}, "at least one marked"),
+        ({"role-0": ""}, "age: expected a role: identifier, quasi-identifier, sensitive or kept"),
+        ({"role-3": ""}, "disease: expected a role"),
+        ({f"role-{at}": "keep" for at in range(4)}, "at least one marked"),
         ({"kind-0": "stars"}, "a form of the list"),
         ({"role-1": "king"}, "a use of the list"),
         ({"weight-0": "-1"}, "a positive number"),
@@ -285,3 +293,35 @@ def test_a_file_that_is_too_large_is_refused() -> None:
     with contextlib.closing(small.desks):
         small.open()
         assert small.at("table?name=a.csv", b"x" * 101).status_code == 413
+
+
+def test_the_sample_is_synthetic_and_its_roles_are_suggested(browser: Browser) -> None:
+    said = browser.at("sample", {})
+    assert said.status_code == 200, said.text
+    assert "synthetic patients, of nobody" in said.text
+    roles = re.findall(r'data-shown="\d" data-role="(\w*)"', said.text)
+    assert roles == ["drop", "drop", "quasi", "quasi", "quasi", "sensitive"]
+    for words in ("Numbers of records", "Cells look like names of people"):
+        assert words in said.text
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from(["", "drop", "quasi", "sensitive", "keep"]), min_size=4, max_size=4)
+)
+def test_no_form_publishes_a_column_without_a_role(chosen: list[str]) -> None:
+    """What the form leaves open is refused; what it says is what is published."""
+    table = pl.DataFrame(made_patients(12))
+    form = {f"role-{at}": role for at, role in enumerate(chosen)}
+    form |= {f"kind-{at}": "categorical" for at in range(4)}
+    try:
+        roles = read_roles(form, describe(table), table)
+    except InvalidProblemError:
+        assert "" in chosen or "quasi" not in chosen
+        return
+    assert "" not in chosen
+    held = [*roles.names, *roles.sensitive, *roles.kept, *roles.dropped]
+    assert sorted(held) == sorted(table.columns)
+    assert list(roles.kept) == [
+        n for n, r in zip(table.columns, chosen, strict=True) if r == "keep"
+    ]

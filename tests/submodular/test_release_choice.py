@@ -16,6 +16,7 @@ from discreet.core.budget import MemoryBudget
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import ApproxDP, KAnonymity, PureDP, ZeroConcentratedDP
 from discreet.core.outcome import Unproven
+from discreet.core.progress import Progress
 from discreet.core.randomness import SeededBits
 from discreet.submodular import (
     Algorithm3,
@@ -247,15 +248,15 @@ def test_progress_counts_draws() -> None:
         (PermuteAndFlip(), 3),
         (RandomBase(), 3),
     ):
-        seen: list[tuple[int, int]] = []
+        seen: list[Progress] = []
         release(
             REACH,
             PARTS,
             PURE,
             method=method,
-            on_progress=lambda *now, seen=seen: seen.append(now),
+            on_progress=seen.append,
         )
-        assert seen == [(i + 1, draws) for i in range(draws)]
+        assert seen == [Progress(None, "draws", i + 1, draws) for i in range(draws)]
 
 
 ALL: list[Any] = [

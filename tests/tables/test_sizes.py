@@ -16,7 +16,7 @@ from cli.commands import say
 from discreet.artefact import sidecar_of
 from discreet.core.errors import InvalidProblemError
 from discreet.studio.reading import MOST_MEMORY, read_upload
-from discreet.tables import sizes
+from discreet.tables import parsing
 from discreet.tables.sizes import allowed, csv_size, in_words, parquet_size, refuse_long_text
 
 GIB = 1 << 30
@@ -182,7 +182,7 @@ def test_the_memory_that_there_is_is_the_least_of_what_the_system_says(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     group = tmp_path / "memory.max"
-    monkeypatch.setattr(sizes, "_CONTROL_GROUPS", (str(group),))
+    monkeypatch.setattr(parsing, "CONTROL_GROUPS", (str(group),))
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, 0))
     whole = allowed()
     assert whole > 0

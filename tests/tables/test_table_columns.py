@@ -59,4 +59,4 @@ def test_a_column_that_nobody_typed_is_called_by_its_place() -> None:
         columns_at(map(str, range(9)), [str(i) for i in range(9)])
         == "columns 1, 2, 3, 4, 5 and more"
     )
-    assert "is 'diabetes' meant?" in str(no_column("--quasi", "diabets", columns))
+    assert "did you mean 'diabetes'?" in str(no_column("--quasi", "diabets", columns))

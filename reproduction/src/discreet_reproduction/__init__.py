@@ -1,7 +1,7 @@
 """Experiments: the tables and figures of the papers, computed anew, with the papers' own figures beside them.
 
 Each item is a function ``(run: Run) -> Experiment`` in a module named for it, and has a line in
-:mod:`discreet_reproduction.registry`. Nothing that stands in the column of a result is written down
+:mod:`discreet_reproduction.registry`. Nothing that stands in the column of a result is a constant
 anywhere; what stands in the column of a paper is what the paper prints.
 
 Seeds make data and partitions repeatable. Nothing here is released.

@@ -17,7 +17,7 @@ the SHA-256 of each member.
 ``multipliers_*.npy``  ``report``, ``source``, ``target``, ``value``: the proof of the lower bound
 =====================  ==========================================================================================
 
-A channel that is never written down (``kind`` is ``"anchored"``) has these instead of ``limbs``, ``loss``, ``prior``
+An implicit channel (``kind`` is ``"anchored"``) has these instead of ``limbs``, ``loss``, ``prior``
 and multipliers; ``rate``, ``lift`` and ``totals_share`` stand in ``meta.json``:
 
 =====================  ==========================================================================================

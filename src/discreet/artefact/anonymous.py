@@ -16,7 +16,15 @@ from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.guarantee import KAnonymity, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.tree import Tree
-from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
+from discreet.kanonymity.problem import (
+    Attribute,
+    Categorical,
+    Dates,
+    Numeric,
+    Prefixes,
+    Rounded,
+    Taxonomy,
+)
 
 if TYPE_CHECKING:
     import os
@@ -177,6 +185,13 @@ def _stated(attribute: Attribute) -> dict[str, Any]:
     if isinstance(attribute, Categorical):
         values = None if attribute.values is None else list(attribute.values)
         return {**common, "kind": "categorical", "values": values}
+    if isinstance(attribute, Dates):
+        stated = {"kind": "dates", "format": attribute.format, "finest": attribute.finest}
+        return {**common, **stated}
+    if isinstance(attribute, Prefixes):
+        return {**common, "kind": "prefixes", "lengths": list(attribute.lengths)}
+    if isinstance(attribute, Rounded):
+        return {**common, "kind": "rounded", "steps": [str(step) for step in attribute.steps]}
     tree = attribute.tree
     labels, parents = list(tree.labels), tree.parents.tolist()
     return {**common, "kind": "taxonomy", "labels": labels, "parents": parents}
@@ -189,6 +204,12 @@ def _attribute(stated: Mapping[str, Any]) -> Attribute:
     if stated["kind"] == "categorical":
         values = stated["values"]
         return Categorical(name, weight, None if values is None else tuple(values))
+    if stated["kind"] == "dates":
+        return Dates(name, weight, stated["format"], stated["finest"])
+    if stated["kind"] == "prefixes":
+        return Prefixes(name, weight, tuple(stated["lengths"]))
+    if stated["kind"] == "rounded":
+        return Rounded(name, weight, tuple(stated["steps"]))
     if stated["kind"] != "taxonomy":
         raise InvalidProblemError("attributes", "a kind that is known", repr(stated["kind"]))
     tree = Tree(tuple(stated["labels"]), np.array(stated["parents"], dtype=np.int64))

@@ -141,17 +141,20 @@ def _decoded(stated: dict[str, Any]) -> Release[Selection]:
         ),
         None if coefficient is None else _number(coefficient, "coefficient"),
         _whole(stated["per_draw"]),
-        stated["mechanism"],
-        tuple(AccountLine.from_dict(line) for line in stated["accounting"]),
+        _text(stated["mechanism"], "mechanism"),
+        tuple(_line(line) for line in stated["accounting"]),
         matroid_from_dict(stated["matroid"]),
         None if named is None else tuple(_name(name) for name in named),
     )
-    if selection.candidates is not None:
-        if len(selection.candidates) != selection.statement.n_elements:
-            expected = f"{selection.statement.n_elements} names"
-            raise InvalidProblemError("candidates", expected, len(selection.candidates))
-        if list(selection.names) != stated["names"]:
-            raise InvalidProblemError("names", "those of the chosen elements", "other names")
+    if (
+        selection.candidates is not None
+        and len(selection.candidates) != selection.statement.n_elements
+    ):
+        expected = f"{selection.statement.n_elements} names"
+        raise InvalidProblemError("candidates", expected, len(selection.candidates))
+    # As text: 1 and true are equal, and not the same name. Without candidates the names are numbers.
+    if json.dumps(list(selection.names)) != json.dumps(stated["names"]):
+        raise InvalidProblemError("names", "those of the chosen elements", "other names")
     return Release(
         selection,
         guarantee_from_dict(stated["guarantee"]),
@@ -160,9 +163,22 @@ def _decoded(stated: dict[str, Any]) -> Release[Selection]:
     )
 
 
+def _line(stated: dict[str, Any]) -> AccountLine:
+    line = AccountLine.from_dict(stated)
+    _whole(line.draws)
+    _text(line.rule, "rule")
+    return line
+
+
 def _whole(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidProblemError("choice", "integers", type(value).__name__)
+    return value
+
+
+def _text(value: object, field: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidProblemError(field, "a name", type(value).__name__)
     return value
 
 

@@ -1,4 +1,4 @@
-"""Channels that are never written down, as files: the integers from which every weight follows."""
+"""Implicit channels, as files: the integers from which every weight follows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LARGEST_LATTICE = 1 << 24
 @final
 @dataclass(frozen=True, eq=False)
 class AnchoredArtefact:
-    """A verified channel that is never written down, with all that a file says of it.
+    """A verified implicit channel, with all that a file says of it.
 
     Parameters
     ----------

@@ -247,7 +247,7 @@ def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str
     loss = design.channel.privacy_loss(design.problem.space, radius=design.guarantee.radius)
     achieved = None if loss.epsilon is None else float_ceil(loss.epsilon)
     seeded = _seeded(design.provenance.seeded)
-    # The links are those of the file: whoever reads it with another program is told about these.
+    # The links are those of the file: another program that reads it is told about these.
     certificate = verify_design(
         design, optimality=optimality, joined=stored.joined, binding=stored.binding
     )

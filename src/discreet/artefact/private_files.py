@@ -106,7 +106,7 @@ def read_private(path: Path, *, most: int) -> bytes | None:
     Raises
     ------
     InvalidProblemError
-        When it belongs to somebody else, others may write it, it is too large, no regular file, or can't be read.
+        When it belongs to another user, others may write it, it is too large, no regular file, or can't be read.
     """
     found = _read(path, most, flags=0)
     return None if found is None else found[0]
@@ -186,7 +186,7 @@ def held(path: Path, *, most: int) -> Iterator[Held]:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[Callable[[], bool]]:
-    """Hold the lock of a file: whoever else asks waits. It falls when the process ends, however it ends.
+    """Hold the lock of a file: other processes wait. It falls when the process ends, however it ends.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def _read(
 ) -> tuple[bytes, tuple[int, int]] | None:
     """Read a file and say which one it was, or give nothing when there is none."""
     try:
-        # Without waiting: a pipe would, for whoever writes into it.
+        # Without waiting: a pipe would, for a writer.
         handle = os.open(path, os.O_RDONLY | _NO_WAIT | _NO_CHILD | flags)
         with os.fdopen(handle, "rb") as file:
             status = os.fstat(file.fileno())

@@ -63,7 +63,7 @@ def private_room(folder: Path) -> Iterator[Path]:
 
 
 def make_private(path: Path) -> Path:
-    """Make an empty file that only its owner may read, for whoever opens it by its name; give the path.
+    """Make an empty file that only its owner may read, to be opened by its name; give the path.
 
     Raises
     ------

@@ -18,7 +18,8 @@ import narwhals as nw
 import numpy as np
 
 from discreet.artefact.anonymous import place_anonymous
-from discreet.artefact.placing import beside, keep
+from discreet.artefact.placing import beside
+from discreet.artefact.placing import keep as keep_modes
 from discreet.artefact.rooms import make_private, private_room
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
@@ -29,6 +30,7 @@ from discreet.kanonymity.problem import Problem
 from discreet.kanonymity.streaming import ROWS, Parts, search_parts
 from discreet.tables.dialect import first_ragged
 from discreet.tables.parsing import scan
+from discreet.tables.roles import Given, assign_roles, look_of
 from discreet.tables.writing import BATCH, write_shuffled
 
 if TYPE_CHECKING:
@@ -43,8 +45,13 @@ if TYPE_CHECKING:
     from discreet.core.randomness import RandomBits
     from discreet.kanonymity.candidate import Method
     from discreet.kanonymity.problem import Attribute
+    from discreet.tables.looks import Look
+    from discreet.tables.roles import Roles
 
-__all__ = ["FileDiagnostics", "anonymize_file", "audit_file"]
+__all__ = ["FileDiagnostics", "anonymize_file", "audit_file", "file_roles"]
+
+_LOOKED_AT = 20_000
+"""Rows by which a column is looked at."""
 
 
 @final
@@ -93,6 +100,10 @@ def anonymize_file(
     time_limit: float | None = None,
     separator: str = ",",
     spill: str | os.PathLike[str] | None = None,
+    sensitive: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    unassigned: str | None = None,
     bits: RandomBits | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Anonymization[Path, FileDiagnostics]:
@@ -117,6 +128,8 @@ def anonymize_file(
     spill
         Folder for rows on their way; default: that of `target`. **A folder in it holds private rows** until the end,
         readable for the owner alone. One that a killed run left is removed by the next run there.
+    sensitive, keep, drop, unassigned
+        Roles of other columns, as of :func:`discreet.kanonymity.anonymize`; a column of no role is refused.
     bits
         Where the keys of the shuffle come from.
     on_progress
@@ -157,6 +170,8 @@ def anonymize_file(
     if sorted(attribute.name for attribute in attributes) != sorted(names):
         raise InvalidProblemError("attributes", "one for each quasi-identifier", len(attributes))
     _check_rows(source, separator)
+    given = Given(names, sensitive, keep, drop, unassigned=unassigned)
+    roles = file_roles(_scan(source, separator), given)
     told("Reading codes")
     problem = _coded(_scan(source, separator), names, attributes, loss)
     told(f"Solving parts of {rows_of_part} rows")
@@ -170,12 +185,12 @@ def anonymize_file(
         new = rooms.enter_context(beside(where))
         # What is published is renamed on its own disk; the rows on their way may need more room.
         room = new.parent if spill is None else rooms.enter_context(private_room(Path(spill)))
-        table = _scan(source, separator)
+        table = _scan(source, separator).drop(roles.drop)
         source_of_keys = bits or SystemBits()
         write_shuffled(
             table, labels, cells, new, bits=source_of_keys, room=room, private=make_private
         )
-        keep(new)
+        keep_modes(new)
         told("Counting the classes of what was written")
         classes, smallest, rows, schema = audit_file(new, names)
         checks = (
@@ -185,6 +200,7 @@ def anonymize_file(
         certificate = Certificate(checks)
         certificate.raise_for_failure()
         stated = {"k": guarantee.k, "loss": loss, "method": "parts", "rows": "shuffled"}
+        stated["roles"] = roles.public()
         made = Anonymization(
             where,
             guarantee,
@@ -205,6 +221,39 @@ def anonymize_file(
     if found.stopped:
         raise SearchInterrupted(made)
     return made
+
+
+def file_roles(
+    table: pl.LazyFrame, given: Given, *, options: bool = False, show: bool | None = None
+) -> Roles:
+    """Decide on the roles of the columns of a file that need not fit into memory.
+
+    A column is looked at by its first rows, and by how many different values it has in all.
+
+    Parameters
+    ----------
+    table
+        The file.
+    given, options, show
+        As of :func:`discreet.tables.roles.assign_roles`.
+
+    Raises
+    ------
+    InvalidProblemError
+        As of :func:`discreet.tables.roles.assign_roles`.
+    """
+
+    def look(name: str) -> Look:
+        import polars as pl
+
+        column = pl.col(name)
+        counted = table.select(column.count().alias("rows"), column.n_unique().alias("different"))
+        rows, different = counted.collect(engine="streaming").row(0)
+        head = table.select(name).head(_LOOKED_AT).collect()
+        return look_of(head, name, rows=rows, different=different)
+
+    names = table.collect_schema().names()
+    return assign_roles(names, given, look, options=options, show=show)
 
 
 def audit_file(

@@ -9,7 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
-from discreet.cli.signals import ended_in_order, press_again
+from discreet.cli.signals import ended_in_order, press_again, said_while_running
 
 __all__ = ["main"]
 
@@ -40,11 +40,13 @@ def main() -> None:
                 f'discreet: {missing} is not installed; the command line needs: pip install "discreet[cli]"\n'
             )
             sys.exit(2)
-        sys.exit(run(sys.argv[1:]))
+        with said_while_running(sys.argv[1:]):
+            status = run(sys.argv[1:])
+        sys.exit(status)
 
 
 def _open_streams() -> None:
-    """Open what whoever started the process closed: else the next file would take its number, and what is printed."""
+    """Open what the parent process closed: else the next file would take its number, and what is printed."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             nowhere = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - for the whole run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, final
 
@@ -12,6 +11,7 @@ from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.microdata import Kinds, attributes_of, names_of, refuse_prose
 from discreet.cli.options import PROMISED, Json, Quiet, Report
 from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.progress import steps
 from discreet.cli.streaming import COMPILING, PRIVATE, run_stream
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_floor
@@ -21,6 +21,7 @@ from discreet.kanonymity.models import read_models
 from discreet.tables.columns import columns_at, no_column
 from discreet.tables.dialect import look
 from discreet.tables.reading import read_rows
+from discreet.tables.roles import Given, assign_roles, look_of
 from discreet.tables.validate import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from discreet.core.outcome import Anonymization
+    from discreet.core.progress import Progress
     from discreet.kanonymity.anonymize import AnonymizationDiagnostics
     from discreet.kanonymity.models import PrivacyModel
-    from discreet.kanonymity.search.search import SearchStep
+    from discreet.kanonymity.problem import Attribute
+    from discreet.tables.roles import Roles
 
 __all__ = [
     "Categoricals",
@@ -53,8 +56,8 @@ MOST_ROWS = 2_000_000
 _EXAMPLES = """Examples:
 
 ```
-discreet anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --taxonomy zip=zip.csv --weight age=2
-    -o out.csv
+discreet anonymize patients.csv -k 5 --quasi birthdate,gender,zip --sensitive disease --drop patient_id,name
+    --prefix zip -o out.csv --curator-report private.html
 
 discreet anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --l-diversity 3 --alpha 0.5 -o out.csv
 
@@ -68,7 +71,7 @@ Quasi = Annotated[
     list[str],
     typer.Option(
         metavar="A,B,...",
-        help="Quasi-identifiers: columns that somebody may know of a person.",
+        help="Quasi-identifiers: columns that an attacker may know of a person.",
         rich_help_panel=PROMISED,
     ),
 ]
@@ -76,7 +79,7 @@ Sensitive = Annotated[
     list[str] | None,
     typer.Option(
         metavar="A,B,...",
-        help="Sensitive attributes: columns that are left as they are; l and t of each are told.",
+        help="Sensitive attributes: columns that are published as they are; l and t of each are told.",
         rich_help_panel=PROMISED,
     ),
 ]
@@ -100,6 +103,60 @@ Categoricals = Annotated[
     list[str] | None,
     typer.Option(
         metavar="A,B,...", help="Columns to publish as sets of values.", rich_help_panel=_COLUMNS
+    ),
+]
+
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="Columns that are published as they are, though nothing protects them.",
+        rich_help_panel=PROMISED,
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="Columns that are left out, such as names and numbers of persons.",
+        rich_help_panel=PROMISED,
+    ),
+]
+Unassigned = Annotated[
+    str | None,
+    typer.Option(
+        metavar="keep|drop",
+        help="The role of columns that are in none of these options. Default: such columns are refused. What looks "
+        "like an identifier is kept only by --keep.",
+        rich_help_panel=PROMISED,
+    ),
+]
+PrefixOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prefix",
+        metavar="A,B,...",
+        help="Hierarchical codes to publish by their first characters: postal codes, ICD. NAME=3,2 for these lengths.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+DateOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--date",
+        metavar="NAME=FORMAT",
+        help="How dates are written, such as DD/MM/YYYY; needed where day and month cannot be told apart. "
+        "NAME=FORMAT:year publishes nothing finer than years.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+RoundOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--round",
+        metavar="NAME=STEP",
+        help="Numbers to publish as intervals between multiples of STEP, or of each of STEP,STEP,...: age=5,10,20.",
+        rich_help_panel=_COLUMNS,
     ),
 ]
 
@@ -132,6 +189,9 @@ class AnonymizeOptions:
     stream: bool = False
     require: Sequence[str] = ()
     person: str | None = None
+    keep: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    unassigned: str | None = None
 
 
 @final
@@ -143,6 +203,7 @@ class ResultFiles:
     report: str | None
     as_json: bool
     quiet: bool
+    curator: str | None = None
 
 
 def anonymize(
@@ -161,6 +222,9 @@ def anonymize(
     ],
     quasi: Quasi,
     sensitive: Sensitive = None,
+    keep: Keep = None,
+    drop: Drop = None,
+    unassigned: Unassigned = None,
     suppress: Annotated[
         float,
         typer.Option(
@@ -221,6 +285,9 @@ def anonymize(
         ),
     ] = None,
     taxonomy: Taxonomies = None,
+    prefix: PrefixOption = None,
+    date: DateOption = None,
+    rounded: RoundOption = None,
     numeric: Numerics = None,
     categorical: Categoricals = None,
     weight: Annotated[
@@ -278,18 +345,35 @@ def anonymize(
         typer.Option("--output", "-o", metavar="FILE", help="CSV or Parquet file to write."),
     ] = None,
     report: Report = None,
+    curator_report: Annotated[
+        str | None,
+        typer.Option(
+            "--curator-report",
+            metavar="FILE",
+            help="HTML page for the curator alone: risk before and after, what became of columns, what was lost.",
+        ),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
     """Generalize the cells of a table as little as possible, so that each equivalence class has k rows or more.
 
-    The file that is written has the same columns. Its rows are shuffled; sets are printed as sets. Beside it stands
+    Each column needs a role: --quasi, --sensitive, --keep, --drop or --person. Dates are published as spans of the
+    calendar, numbers as intervals. Rows are shuffled; sets are printed as sets. Beside it stands
     FILE.discreet.json, which holds the guarantee. What is printed here is computed from the original and is for the
     curator. k-anonymity is no differential privacy: the rows of a class may share a sensitive value, unless
     --l-diversity, --t-closeness, --alpha or --require forbids it.
     """
     kinds = Kinds(
-        numeric or (), categorical or (), taxonomy or (), weight or (), bounds or (), show_columns
+        numeric or (),
+        categorical or (),
+        taxonomy or (),
+        weight or (),
+        bounds or (),
+        show_columns,
+        prefix or (),
+        date or (),
+        rounded or (),
     )
     options = AnonymizeOptions(
         k,
@@ -309,8 +393,11 @@ def anonymize(
             *(require or ()),
         ),
         person,
+        keep or (),
+        drop or (),
+        unassigned,
     )
-    return _run(table, options, ResultFiles(output, report, as_json, quiet))
+    return _run(table, options, ResultFiles(output, report, as_json, quiet, curator_report))
 
 
 def _demanded(sensitive: Sequence[str] | None, **short: str | int | None) -> tuple[str, ...]:
@@ -344,7 +431,12 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     guarantee = KAnonymity(options.k, tuple(names_of(options.quasi)))
     method = METHODS.resolve(options.method, field="--method", optional=True)
     look(path, "TABLE")
-    check_outputs({"--output": files.output, "--report": files.report}, path, *options.kinds.read)
+    outputs = {
+        "--output": files.output,
+        "--report": files.report,
+        "--curator-report": files.curator,
+    }
+    check_outputs(outputs, path, *options.kinds.read)
     check_table_names({"--output": files.output})
     if options.stream:
         _refuse_for_streams(options, files)
@@ -357,19 +449,22 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
             method=method,
             time_limit=options.time_limit,
             threads=options.threads,
+            given=given_roles(options),
             as_json=files.as_json,
             quiet=files.quiet,
         )
     table = read_rows(path, "TABLE", show_columns=options.kinds.show_columns)
     _check_rows(table, options)
+    models = _models(table, options, guarantee)
+    roles = _roles(table, options)
+    whole, table = table, table.drop(roles.drop)
     refuse_prose(table, guarantee.quasi_identifiers, options.kinds)
     attributes = attributes_of(table, guarantee.quasi_identifiers, options.kinds)
     sensitive = _sensitive(table, options, guarantee)
     # A column of persons is not published, and the quasi-identifiers are as text.
     other = (*guarantee.quasi_identifiers, options.person or "")
     refuse_unwritable(table.lazy(), other, files.output, "--output")
-    models = _models(table, options, guarantee)
-    _warn_of_unique(table, options, files, guarantee)
+    _warn_of_kept(table, roles, options, files)
     status = Status.DONE
     try:
         with compiling(lambda: warn(COMPILING, quiet=files.quiet)):
@@ -385,8 +480,10 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
                 keep_suppressed=options.keep_suppressed,
                 models=models,
                 person=options.person,
+                sensitive=roles.sensitive,
+                keep=roles.keep,
                 threads=options.threads,
-                on_step=_progress(quiet=files.quiet),
+                on_progress=_progress(quiet=files.quiet),
                 throw=False,
             )
     except SearchInterrupted as interrupt:
@@ -403,12 +500,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
         warn("nothing was written: no --output", quiet=files.quiet)
     else:
         save_anonymous(made, files.output, attributes)
-    if files.report is not None:
-        from discreet.report import make_chapter
-
-        chapter = make_chapter("kanonymity", made, attributes=attributes)
-        title = "An anonymized table, with its proof"
-        write_page([chapter], files.report, title=title, private=True)
+    _write_pages(made, whole, roles, attributes, files)
     data, text = _told(made, options, files, sensitive)
     emit(data, text, as_json=files.as_json, command="anonymize")
     missed = options.method == "optimal" and not made.diagnostics.optimal
@@ -417,6 +509,28 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
         warn("the target was missed; what was found is written", quiet=files.quiet)
         return Status.TARGET_MISSED
     return status
+
+
+def _write_pages(
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
+    original: pl.DataFrame,
+    roles: Roles,
+    attributes: Sequence[Attribute],
+    files: ResultFiles,
+) -> None:
+    """Write the report of what is published, and the curator's, where they are wanted."""
+    if files.report is not None:
+        from discreet.report import make_chapter
+
+        chapter = make_chapter("kanonymity", made, attributes=attributes)
+        title = "An anonymized table, with its proof"
+        write_page([chapter], files.report, title=title, private=True)
+    if files.curator is not None:
+        from discreet.report.curator import chapter as curator_chapter
+
+        page = curator_chapter(original, made, roles, attributes)
+        title = "For the curator alone: what was published"
+        write_page([page], files.curator, title=title, private=True)
 
 
 def _refuse_for_streams(options: AnonymizeOptions, files: ResultFiles) -> None:
@@ -429,8 +543,8 @@ def _refuse_for_streams(options: AnonymizeOptions, files: ResultFiles) -> None:
         (options.keep_suppressed or None, "--keep-suppressed"),
         (options.require or None, "--require"),
         (options.person, "--person"),
-        (options.sensitive or None, "--sensitive"),
         (files.report, "--report"),
+        (files.curator, "--curator-report"),
     ):
         if given is not None:
             raise InvalidProblemError(option, "none with --stream", "one")
@@ -478,27 +592,54 @@ def _models(
     return models
 
 
-def _warn_of_unique(
-    table: pl.DataFrame, options: AnonymizeOptions, files: ResultFiles, guarantee: KAnonymity
+def _roles(table: pl.DataFrame, options: AnonymizeOptions) -> Roles:
+    """Decide on the role of each column, or refuse."""
+    return assign_roles(
+        table.columns,
+        given_roles(options),
+        lambda name: look_of(table, name),
+        options=True,
+        show=options.kinds.show_columns,
+    )
+
+
+def given_roles(options: AnonymizeOptions) -> Given:
+    """Take roles as they were typed; a column of --require is sensitive."""
+    keep, sensitive = names_of(options.keep), names_of(options.sensitive)
+    for name in read_models(options.require, field="--require"):
+        if name not in (*keep, *sensitive):
+            sensitive.append(name)
+    return Given(
+        names_of(options.quasi),
+        sensitive,
+        keep,
+        names_of(options.drop),
+        options.person,
+        options.unassigned,
+    )
+
+
+def _warn_of_kept(
+    table: pl.DataFrame, roles: Roles, options: AnonymizeOptions, files: ResultFiles
 ) -> None:
-    from discreet.tables.frames import near_unique
+    """Say how many rows the columns that are published as they are single out."""
+    from discreet.tables.frames import singled_out
 
-    typed = {*names_of(options.sensitive), *read_models(options.require, field="--require")}
+    typed = {*names_of(options.keep), *names_of(options.sensitive)}
     show = options.kinds.show_columns
-    for name in near_unique(table, guarantee.quasi_identifiers):
-        if name != options.person:
+    for name in (*roles.keep, *roles.sensitive):
+        alone = singled_out(table, name)
+        if alone:
             told = columns_at([name], table.columns, show=show or name in typed)
-            warn(f"{told} is nearly unique: who knows its value knows the row", quiet=files.quiet)
+            rows = f"{alone:,} of {table.height:,} rows are the only one with their value"
+            warn(
+                f"{told} is published as it is, and {rows}: who knows it knows the row",
+                quiet=files.quiet,
+            )
 
 
-def _progress(*, quiet: bool) -> Callable[[SearchStep], None] | None:
-    if quiet or not sys.stderr.isatty():
-        return None
-
-    def show(step: SearchStep) -> None:
-        warn(f"{step.seconds:.1f} s, {step.method}, loss {step.loss:.6g}")
-
-    return show
+def _progress(*, quiet: bool) -> Callable[[Progress], None] | None:
+    return steps(quiet=quiet)
 
 
 def _told(
@@ -551,7 +692,7 @@ def _told(
     rows += [(f"distance in {name}", f"{close[name]:.4f} at most") for name in sensitive]
     took = f"{found.seconds:.1f} s; written and verified in {found.seconds_after:.1f} s"
     rows += [("method", f"{found.method}, {took}"), ("private", PRIVATE)]
-    return data, f"{facts(rows)}\n\n{made.certificate}"
+    return data, f"{facts(rows)}\n\n{made.certificate.sentence}\n\n{made.certificate}"
 
 
 def register(app: typer.Typer) -> None:

@@ -170,12 +170,21 @@ def _as_a_name(error: OSError, arguments: Sequence[str]) -> Exception:
     return InvalidProblemError(option, "a name that a file can have", "one that is too long")
 
 
+def _wanted(parameter: Any) -> str:  # noqa: ANN401 - which class it is depends on Typer's version
+    """Say what an argument takes that was left out: its values where they are few, else what it is for."""
+    choices = getattr(getattr(parameter, "type", None), "choices", None)
+    if choices:
+        return f"one of {', '.join(str(getattr(one, 'value', one)) for one in choices)}"
+    about = (getattr(parameter, "help", None) or "").split("\n")[0].rstrip(".")
+    return f"a value ({about[:1].lower()}{about[1:]})" if about else "a value"
+
+
 def _as_ours(error: BaseException) -> InvalidProblemError:
     """Say what Typer refused in the form of our own errors."""
     parameter = getattr(error, "param", None)
     names = getattr(parameter, "opts", None) or ["arguments"]
     if type(error).__name__ == "MissingParameter":
-        return InvalidProblemError(names[-1], "a value", "none")
+        return InvalidProblemError(names[-1], _wanted(parameter), "none")
     message = getattr(error, "message", "") or str(getattr(error, "format_message", str)())
     nearest = getattr(error, "possibilities", None)
     if nearest:

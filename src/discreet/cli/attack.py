@@ -49,7 +49,12 @@ _MOST_REPORTS = 10_000
 _MOST_STEPS = 10_000
 _MOST_TRIALS = 10_000_000
 
-_METHODS = methods_by_mechanism("hierarchy", "kanonymity", "metricdp", "submodular", unproven=False)
+_METHODS = "; ".join(
+    (
+        methods_by_mechanism("hierarchy", unproven=True),
+        methods_by_mechanism("kanonymity", "metricdp", "submodular", unproven=False),
+    )
+)
 
 _EXAMPLES = """Examples:
 

@@ -20,11 +20,12 @@ from discreet.cli.options import (
     Quiet,
     Report,
     Rho,
+    read_method,
 )
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
-from discreet.hierarchy.methods import DEFAULT, METHODS, method_name, method_named, reason
+from discreet.hierarchy.methods import DEFAULT, METHODS
 from discreet.tables.dialect import look
 from discreet.tables.parsing import free_memory
 from discreet.tables.reading import refuse_unreadable
@@ -210,7 +211,7 @@ def counts(
             public,
             claim,
             wanted,
-            method=None if method is None else method_named(method),
+            method=read_method(METHODS, method, accept_no_guarantee=accept_no_guarantee),
             levels=None if levels is None else levels.split(","),
             leaves_inherit=leaves_inherit,
         )
@@ -324,12 +325,6 @@ def _publish(
         claim.ledger,
     )
     check_table_names(tables)
-    unproven = "" if method is None else reason(method)
-    if unproven and not claim.accept_no_guarantee:
-        expected = "one with a guarantee, or --accept-no-guarantee"
-        raise InvalidProblemError(
-            "--method", expected, f"{method_name(method_named(method))}: {unproven}"
-        )
     if claim.accept_no_guarantee and (wanted.measurements or wanted.report):
         expected = "none for what has no guarantee"
         raise InvalidProblemError("--measurements, --report", expected, "one")
@@ -354,7 +349,7 @@ def _publish(
         )
         _check_size(planned)
         if planned.method.kind == "sorted" and wanted.measurements is not None:
-            named = method_name(planned.method)
+            named = METHODS.name_of(planned.method)
             raise InvalidProblemError("--measurements", "a method that measures counts", named)
         outcome = planned.release(
             rows.file,
@@ -505,7 +500,10 @@ def _describe(
     if left is not None:
         rows.append(("budget left", ", ".join(left)))
     text = facts(rows)
-    return data, text if certificate is None else f"{text}\n\n{certificate}"
+    return (
+        data,
+        text if certificate is None else f"{text}\n\n{certificate.sentence}\n\n{certificate}",
+    )
 
 
 def register(app: typer.Typer) -> None:

@@ -86,7 +86,7 @@ def _attack_mode(mode: str) -> Attacked:
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse to replace files that an earlier demo did not write: somebody's own patients, or a page."""
+    """Refuse to replace files that an earlier demo did not write: your own patients, or a page."""
     there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if not there & _WRITTEN or there <= _WRITTEN:
         return

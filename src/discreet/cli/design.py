@@ -404,7 +404,7 @@ def _worst_case_text(made: Minimax, stated: DesignStatement) -> str:
 def _design_text(design: MetricDesign, seconds: float) -> str:
     """Describe a new design to people."""
     rows = [("guarantee", design.guarantee), *loss_rows(design), ("seconds", f"{seconds:.2f}")]
-    return f"{facts(rows)}\n\n{design.certificate}"
+    return f"{facts(rows)}\n\n{design.certificate.sentence}\n\n{design.certificate}"
 
 
 def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[str]:

@@ -98,7 +98,7 @@ def _info_text(design: MetricDesign, labels: tuple[str, ...] | None) -> str:
     rows += [("tried", sentence) for sentence in provenance.method_trace]
     rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
     rows += [("private", "no: made with a seed")] if provenance.seeded else []
-    return f"{facts(rows)}\n\n{design.certificate}"
+    return f"{facts(rows)}\n\n{design.certificate.sentence}\n\n{design.certificate}"
 
 
 def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
@@ -155,4 +155,4 @@ def _anchored_text(stored: AnchoredArtefact) -> str:
     rows += [(f"  {name}", value) for name, value in provenance.parameters.items()]
     rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
     rows += [("private", "no: made with a seed")] if provenance.seeded else []
-    return f"{facts(rows)}\n\n{stored.certificate}"
+    return f"{facts(rows)}\n\n{stored.certificate.sentence}\n\n{stored.certificate}"

@@ -293,7 +293,7 @@ def _show(
     )
 
     def started(_: str) -> None:
-        hint = "Open it in a browser on this machine. Whoever has this address may take reports."
+        hint = "Open it in a browser on this machine. Anyone who has this address may take reports."
         text = f"{shown.address}\n{hint}"
         emit({"page": shown.address}, text, as_json=as_json, command="locate")
         sys.stdout.flush()

@@ -76,4 +76,4 @@ def mechanism_text(mechanism: Mechanism) -> str:
     ]
     rows += [("tried", sentence) for sentence in provenance.method_trace]
     rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    return f"{facts(rows)}\n\n{mechanism.certificate}"
+    return f"{facts(rows)}\n\n{mechanism.certificate.sentence}\n\n{mechanism.certificate}"

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, final
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Protocol, final
 
+from discreet.core.dates import FORMATS, resolved_format
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
+from discreet.kanonymity.problem import (
+    Attribute,
+    Categorical,
+    Dates,
+    Numeric,
+    Prefixes,
+    Rounded,
+    Taxonomy,
+)
 from discreet.tables.columns import holds_numbers, is_prose, no_column
+from discreet.tables.looks import look_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,6 +52,9 @@ class Kinds:
     weights: Sequence[str] = ()
     bounds: Sequence[str] = ()
     show_columns: bool = False
+    prefixes: Sequence[str] = ()
+    dates: Sequence[str] = ()
+    rounded: Sequence[str] = ()
 
     @property
     def read(self) -> tuple[str, ...]:
@@ -101,40 +115,127 @@ def attributes_of(table: Columns, quasi: Sequence[str], kinds: Kinds) -> tuple[A
     InvalidProblemError
         For a name that is no column or no quasi-identifier, two kinds for one column, or numbers that are none.
     """
-    taxonomies = pairs_of(kinds.taxonomies, "--taxonomy")
+    stated = _stated(kinds)
     weights = {
         name: _number(text, "--weight")
         for name, text in pairs_of(kinds.weights, "--weight").items()
     }
-    bounds = {name: _bounds(text) for name, text in pairs_of(kinds.bounds, "--bounds").items()}
-    numeric, categorical = names_of(kinds.numeric), names_of(kinds.categorical)
-    for option, given in (
-        ("--numeric", numeric),
-        ("--categorical", categorical),
-        ("--taxonomy", taxonomies),
-        ("--weight", weights),
-        ("--bounds", bounds),
-    ):
+    for option, given in (*stated.items(), ("--weight", weights)):
         _check_known(option, given, quasi)
     for name in quasi:
-        told = [name in taxonomies, name in numeric or name in bounds, name in categorical]
-        if sum(told) > 1:
-            raise InvalidProblemError(name, "one of --taxonomy, --numeric and --categorical", "two")
-    for name in quasi:
+        told = {option for option, given in stated.items() if name in given}
+        # Bounds are of numbers.
+        if len(told - {"--bounds"} | ({"--numeric"} if "--bounds" in told else set())) > 1:
+            expected = "one of --taxonomy, --numeric, --categorical, --prefix, --date and --round"
+            raise InvalidProblemError(name, expected, "two")
         if name not in table.columns:
             raise no_column("--quasi", name, table.columns, show=kinds.show_columns)
-    made: list[Attribute] = []
-    for name in quasi:
-        weight = weights.get(name, 1.0)
-        if name in taxonomies:
-            made.append(Taxonomy(name, _taxonomy(taxonomies[name]), weight))
-        elif name in categorical:
-            made.append(Categorical(name, weight))
-        elif name in numeric or name in bounds or holds_numbers(table[name]):
-            made.append(Numeric(name, weight, *bounds.get(name, (None, None))))
-        else:
-            made.append(Categorical(name, weight))
-    return tuple(made)
+    return tuple(_attribute(table, name, weights.get(name, 1.0), stated) for name in quasi)
+
+
+def _stated(kinds: Kinds) -> dict[str, dict[str, Any]]:
+    """Read what each option says of which column."""
+    rounded = pairs_of(kinds.rounded, "--round")
+    bounds = pairs_of(kinds.bounds, "--bounds")
+    return {
+        "--taxonomy": dict(pairs_of(kinds.taxonomies, "--taxonomy")),
+        "--categorical": dict.fromkeys(names_of(kinds.categorical)),
+        "--prefix": dict(_prefixes(kinds.prefixes)),
+        "--round": {
+            name: [part.strip() for part in text.split(",")] for name, text in rounded.items()
+        },
+        "--date": dict(_dates(kinds.dates)),
+        "--numeric": dict.fromkeys(names_of(kinds.numeric)),
+        "--bounds": {name: _bounds(text) for name, text in bounds.items()},
+    }
+
+
+def _attribute(
+    table: Columns, name: str, weight: float, stated: dict[str, dict[str, Any]]
+) -> Attribute:
+    """Make the attribute of one column: as it was typed, or by what it holds."""
+    option = next((option for option, given in stated.items() if name in given), "")
+    said: Any = stated[option][name] if option else None
+    match option:
+        case "--taxonomy":
+            return Taxonomy(name, _taxonomy(said), weight)
+        case "--categorical":
+            return Categorical(name, weight)
+        case "--prefix":
+            return Prefixes(name, weight, said)
+        case "--round":
+            return Rounded(name, weight, tuple(said))
+        case "--date":
+            return _checked_date(table, name, Dates(name, weight, *said))
+        case "--numeric" | "--bounds":
+            return Numeric(name, weight, *stated["--bounds"].get(name, (None, None)))
+    if _looks_like_dates(table, name):
+        return _checked_date(table, name, Dates(name, weight))
+    return Numeric(name, weight) if holds_numbers(table[name]) else Categorical(name, weight)
+
+
+def _prefixes(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Read ``NAME`` and ``NAME=3,2``, the lengths of prefixes.
+
+    Examples
+    --------
+    >>> _prefixes(["zip,icd", "plz=3,2"])
+    {'zip': (), 'icd': (), 'plz': (3, 2)}
+    """
+    found: dict[str, tuple[int, ...]] = {}
+    for text in given:
+        if "=" not in text:
+            found |= dict.fromkeys(names_of(text), ())
+            continue
+        for name, lengths in pairs_of([text], "--prefix").items():
+            parts = [part.strip() for part in lengths.split(",")]
+            if not all(part.isdecimal() and 0 < int(part) < 100 for part in parts):
+                raise InvalidProblemError("--prefix", "NAME, or NAME=LENGTH,LENGTH", repr(text))
+            found[name] = tuple(int(part) for part in parts)
+    return found
+
+
+def _dates(given: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Read ``NAME``, ``NAME=FORMAT`` and ``NAME=FORMAT:year``, the finest level that is published.
+
+    Examples
+    --------
+    >>> _dates(["born=DD/MM/YYYY:month", "died"])
+    {'born': ('DD/MM/YYYY', 'month'), 'died': ('', 'day')}
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for text in given:
+        name, _, stated = text.partition("=")
+        form, colon, finest = stated.partition(":")
+        if form and form not in FORMATS:
+            near = get_close_matches(form.upper(), FORMATS, 1)
+            got = f"{form!r}{f'; did you mean {near[0]}?' if near else ''}"
+            raise InvalidProblemError("--date", f"NAME=FORMAT with {', '.join(FORMATS)}", got)
+        found[name.strip()] = (form, finest.strip() if colon else "day")
+    return found
+
+
+def _looks_like_dates(table: Columns, name: str) -> bool:
+    column = table[name]
+    if column.dtype.is_temporal():
+        return str(column.dtype).startswith("Date")
+    present = _present(column)
+    return (
+        bool(present) and look_at(name, present, rows=len(present) + 1, different=1).kind == "dates"
+    )
+
+
+def _present(column: pl.Series) -> list[object]:
+    unique = column.drop_nulls().unique(maintain_order=True)
+    return [value for value in unique.to_list() if not isinstance(value, str) or value.strip()]
+
+
+def _checked_date(table: Columns, name: str, dates: Dates) -> Dates:
+    """Decide on the format, so that the record states it."""
+    column = table[name]
+    if column.dtype.is_temporal():
+        return dates
+    return replace(dates, format=resolved_format(name, _present(column), dates.format))
 
 
 def _taxonomy(path: str) -> Tree:

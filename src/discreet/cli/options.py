@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from discreet.core.method import Methods
 
 __all__ = [
     "PLACES",
@@ -26,6 +31,7 @@ __all__ = [
     "Unit",
     "X",
     "Y",
+    "read_method",
 ]
 
 PROMISED = "What is promised"
@@ -113,3 +119,15 @@ NoGuarantee = Annotated[
         rich_help_panel=PROMISED,
     ),
 ]
+
+
+def read_method(methods: Methods, typed: str | None, *, accept_no_guarantee: bool = False) -> Any:  # noqa: ANN401 - each mechanism has its own protocol of methods
+    """Read ``--method``, and say where a method without a guarantee is refused how to run it for comparison."""
+    if typed is not None and not accept_no_guarantee:
+        record = methods.find(typed, "--method", methods.proven)
+        if record.guarantee is None:
+            expected = "one with a guarantee, or --accept-no-guarantee"
+            raise InvalidProblemError("--method", expected, f"{record.name}: {record.why_none}")
+    return methods.resolve(
+        typed, field="--method", optional=True, accept_no_guarantee=accept_no_guarantee
+    )

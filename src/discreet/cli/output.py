@@ -7,7 +7,7 @@ standard output stays empty.
 What comes from files and from the network is printed on one line, with what a terminal would obey escaped, and cut: a
 value after 1,000 characters, a line of a result after 4,000. JSON is whole, since it is ASCII and escaped.
 
-Whoever reads either of them may stop, as ``| head`` does: the work goes on to its end, and the status says how it went.
+A reader of either of them may stop, as ``| head`` does: the work goes on to its end, and the status says how it went.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def emit(data: Mapping[str, Any], text: str, *, as_json: bool, command: str) -> 
 
 
 def _fit(text: str) -> str:
-    """Make each line of a text fit for a terminal, whoever wrote what stands in it."""
+    """Make each line of a text fit for a terminal, whatever stands in it."""
     return "\n".join(one_line(line, _LONGEST_LINE) for line in text.split("\n"))
 
 
@@ -200,7 +200,7 @@ def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
         message = f"{argument}: expected {error.expected}, got {error.got}"
         parts |= {"argument": argument, "expected": error.expected, "got": str(error.got)}
     elif status is Status.INTERNAL and not isinstance(error, SolverError):
-        # Whoever reports it needs to know where it happened.
+        # A report of it needs to say where it happened.
         parts["where"] = place_of(error)
         message = f"{_cause(error)}: {parts['where']}"
     parts["message"] = one_line(" ".join(message.split()))
@@ -216,7 +216,7 @@ def _cause(error: BaseException) -> str:
 
 
 def stopped(*, as_json: bool) -> Status:
-    """Say on standard error that somebody ended the run, who might wonder what stands; return the status."""
+    """Say on standard error that the run was ended, and what is kept; return the status."""
     parts = {
         "status": int(Status.INTERRUPTED),
         "kind": "Interrupted",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, final
 
 from discreet.cli.output import warn
 from discreet.core.jit import compiling
@@ -15,7 +17,31 @@ if TYPE_CHECKING:
 
     Callback = Callable[[Progress], None]
 
-__all__ = ["announcing_compilation", "progress"]
+__all__ = ["EVERY", "announcing_compilation", "progress", "steps"]
+
+EVERY = 2.0
+"""Seconds between two lines where there is no terminal."""
+
+
+@final
+class _Lines:
+    """Says where a computation stands in lines, the first after some seconds and then as rarely."""
+
+    def __init__(self, every: float) -> None:
+        self._every, self._last = every, time.monotonic()
+
+    def show(self, step: object) -> None:
+        now = time.monotonic()
+        if now - self._last >= self._every:
+            self._last = now
+            warn(str(step))
+
+
+def steps(*, quiet: bool) -> Callable[[object], None] | None:
+    """Give what shows each step of a search: all of them on a terminal, a line every two seconds elsewhere."""
+    if quiet:
+        return None
+    return _Lines(0.0 if sys.stderr.isatty() else EVERY).show
 
 
 @contextmanager
@@ -27,9 +53,12 @@ def announcing_compilation(*, quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def progress(stream: TextIO, *, quiet: bool, start: str = "designing") -> Iterator[Callback | None]:
-    """Show where a computation stands; give the callback that moves the line, or none where nobody watches."""
-    if quiet or not stream.isatty():
+    """Show where a computation stands: one line that moves on a terminal, lines elsewhere, nothing where `quiet`."""
+    if quiet:
         yield None
+        return
+    if not stream.isatty():
+        yield _Lines(EVERY).show
         return
     from rich.console import Console
 

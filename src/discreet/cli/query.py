@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.files import check_outputs, write_page
+from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit
 from discreet.core.errors import InvalidProblemError
@@ -53,7 +53,9 @@ def query(
     ] = "0.95",
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE.csv", help="Write the answers there."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the answers there: .csv or .parquet."
+        ),
     ] = None,
     report: Report = None,
     as_json: Json = False,
@@ -66,17 +68,19 @@ def query(
     from discreet import hierarchy
 
     check_outputs({"--output": output, "--report": report}, measurements)
+    check_table_names({"--output": output})
     kept = _open(measurements)
     wanted = _all_sizes(kept.frame) if sizes == "all" else parse_sizes(sizes)
     weights = {size: size if people else 1 for size in wanted}
     regions = [parse_path(one, kept.frame) for one in region or ()] or None
     answers = hierarchy.query(kept, level=level, regions=regions, sizes=weights, interval=interval)
     table = answers.to_frame("polars")
-    text = bytes_of(table, ".csv").decode()
-    if output is not None:
+    if output is None:
+        text = bytes_of(table, ".csv").decode()
+    else:
         from discreet.artefact.placing import replace_file
 
-        replace_file(Path(output), text.encode())
+        replace_file(Path(output), bytes_of(table, Path(output).suffix))
         text = f"wrote {output}"
     if report is not None:
         from discreet.report import make_chapter

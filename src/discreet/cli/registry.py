@@ -34,7 +34,6 @@ from discreet.hierarchy.methods import METHODS as COUNT_METHODS
 from discreet.kanonymity.methods import METHODS as TABLE_METHODS
 from discreet.metricdp.methods import METHODS as LIBRARY
 from discreet.submodular.methods import METHODS as CHOICE_METHODS
-from discreet.submodular.methods import WITHOUT_GUARANTEE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,19 +107,13 @@ def methods_by_mechanism(*mechanisms: str, unproven: bool) -> str:
     >>> methods_by_mechanism("submodular", unproven=False).startswith("submodular: ")
     True
     """
-    proven: dict[str, Mapping[str, object]] = {
+    tables = {
         "hierarchy": COUNT_METHODS,
-        "kanonymity": TABLE_METHODS.proven,
-        "metricdp": METHODS,
+        "kanonymity": TABLE_METHODS,
+        "metricdp": LIBRARY,
         "submodular": CHOICE_METHODS,
     }
-    without: dict[str, Mapping[str, object]] = {
-        "kanonymity": TABLE_METHODS.unproven,
-        "metricdp": LIBRARY.unproven,
-        "submodular": WITHOUT_GUARANTEE,
-    }
-    listed = [
-        (name, dict.fromkeys([*proven[name], *(without.get(name, {}) if unproven else {})]))
+    return "; ".join(
+        f"{name}: {', '.join(tables[name] if unproven else tables[name].proven)}"
         for name in mechanisms
-    ]
-    return "; ".join(f"{name}: {', '.join(names)}" for name, names in listed)
+    )

@@ -125,7 +125,7 @@ def _unchecked(options: RowOptions, kept: AnonymousTable | None, left_out: str) 
     """Say what was not checked this time."""
     said = []
     if kept is None:
-        said.append("that these are the bytes that somebody wrote: no record stands beside them")
+        said.append("that these are the bytes as they were written: no record stands beside them")
     if options.against is None:
         said.append("that rows are those of an original, generalized: --against does")
     if left_out:

@@ -21,9 +21,9 @@ from discreet.cli.options import (
     Quiet,
     Report,
     Rho,
+    read_method,
 )
 from discreet.cli.output import Status, emit, facts, warn
-from discreet.cli.registry import find
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.outcome import Release, Unproven
     from discreet.submodular import Matroid, Objective, ObjectiveSpec, Plan, Selection
+    from discreet.submodular.method import Method
     from discreet.submodular.objectives.combine import CountedObjective
 
     Outcome = Release[Selection] | Unproven[Selection]
@@ -118,7 +119,7 @@ def select(
     method: Annotated[
         str | None,
         typer.Option(
-            help=f"One of {', '.join(METHODS)}. Default: chosen from public facts.",
+            help=f"One of {', '.join(METHODS.proven)}. Default: chosen from public facts.",
             rich_help_panel=_HOW,
         ),
     ] = None,
@@ -165,7 +166,8 @@ def select(
     named = None if isinstance(ground, int) else ground
     numbered = [str(i) for i in range(ground)] if isinstance(ground, int) else ground
     allowed = read_matroid(matroid, numbered)
-    chosen = _method(method, without_guarantee=accept_no_guarantee)
+    known = WITHOUT_GUARANTEE if accept_no_guarantee else METHODS
+    chosen = read_method(known, method, accept_no_guarantee=accept_no_guarantee)
     guarantee = _guarantee(budget)
     source, mark = records(similarity, coverage)
     watched: list[CountedObjective] = []
@@ -181,8 +183,8 @@ def select(
     try:
         if guarantee is None:
             if chosen is None:
-                known = ", ".join(sorted(WITHOUT_GUARANTEE))
-                raise InvalidProblemError("--method", f"one of {known}", "none")  # noqa: TRY301 - as all below
+                names = ", ".join(sorted(WITHOUT_GUARANTEE))
+                raise InvalidProblemError("--method", f"one of {names}", "none")  # noqa: TRY301 - as all below
             outcome = _without_guarantee(source, _spec(similarity), allowed, chosen, named, watch)
             warn(f"NOT PRIVATE, must not be published: {outcome.reason}", quiet=quiet)
         else:
@@ -219,17 +221,6 @@ class _Budget:
     accept_no_guarantee: bool
 
 
-def _method(name: str | None, *, without_guarantee: bool) -> Any:  # noqa: ANN401 - a method of one of two kinds
-    if name is None:
-        return None
-    if not without_guarantee and name in WITHOUT_GUARANTEE:
-        expected = "one with a guarantee, or --accept-no-guarantee"
-        raise InvalidProblemError("--method", expected, name)
-    if without_guarantee:
-        return find(WITHOUT_GUARANTEE, name, "--method")()
-    return name
-
-
 def _spec(similarity: str | None) -> ObjectiveSpec:
     from discreet.submodular import Coverage, FacilityLocation
 
@@ -241,7 +232,7 @@ def _planned(
     matroid: Matroid,
     guarantee: DPGuarantee,
     spec: ObjectiveSpec,
-    method: str | None,
+    method: Method | None,
 ) -> Plan:
     from discreet.submodular import plan
 
@@ -279,9 +270,7 @@ def _of_the_command(
 ) -> InvalidProblemError:
     """Say an error in the words of the command: which option named the records, and what is wrong with their file."""
     if error.field == "method":
-        # Only names can be typed.
-        expected = error.expected.replace(", or an instance such as Algorithm3()", "")
-        return InvalidProblemError("--method", expected, error.got)
+        return InvalidProblemError("--method", error.expected, error.got)
     if error.field == "candidates":
         return InvalidProblemError("--candidates", error.expected, error.got)
     if similarity is not None and error.field in {"similarity", "source"}:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import os
 import sys
 import threading
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, final
+from typing import TYPE_CHECKING, Annotated, TypeVar, final
 
 import typer
 
@@ -20,11 +26,17 @@ from discreet.core.guarantee import MetricDP
 from discreet.tables.reading import read_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.core.progress import Progress
     from discreet.lrgeo import Mechanism, Region
-    from discreet.lrgeo.design import DesignStep
     from discreet.service import PaperServer
+    from discreet.service.operations import Shown
+    from discreet.web import Limits
 
 __all__ = ["need_service", "register", "serve"]
+
+W = TypeVar("W", bound=str)
 
 _MAX_RATE = 1e9
 """Requests each second from which the burst no longer grows."""
@@ -33,8 +45,20 @@ _WHERE = "The region"
 _HOW = "How to design"
 _WIRE = "The server"
 
+_MAX_DRAIN = 600
+"""Seconds for which a server that was told to stop may go on."""
+
 _MAX_CELLS = 100_000
 """Cells of a grid, each a place of the service."""
+
+_SETTINGS = frozenset(
+    {
+        *("roads", "nodes", "spacing", "grid", "cell", "origin", "unit", "epsilon"),
+        *("mechanism", "output", "time_limit"),
+        *("port", "host", "allow_remote", "rate", "trusted_proxy", "metrics", "drain", "log"),
+    }
+)
+"""Options that the environment can state, as ``DISCREET_`` and the name."""
 
 _EXAMPLES = """Examples:
 
@@ -69,6 +93,7 @@ def serve(
             metavar="FILE",
             help="Roads as OSMnx writes them: a table with u, v, length, oneway and geometry.",
             rich_help_panel=_WHERE,
+            envvar="DISCREET_ROADS",
         ),
     ] = None,
     nodes: Annotated[
@@ -77,21 +102,31 @@ def serve(
             metavar="FILE",
             help="Their ends: a table with osmid, y, x. Needed where roads have no geometry.",
             rich_help_panel=_WHERE,
+            envvar="DISCREET_NODES",
         ),
     ] = None,
     spacing: Annotated[
         str | None,
-        typer.Option(help="About how far apart places on roads are.", rich_help_panel=_WHERE),
+        typer.Option(
+            help="About how far apart places on roads are.",
+            rich_help_panel=_WHERE,
+            envvar="DISCREET_SPACING",
+        ),
     ] = None,
     grid: Annotated[
         str | None,
         typer.Option(
-            metavar="RxC", help="A grid of R rows and C columns instead.", rich_help_panel=_WHERE
+            metavar="RxC",
+            help="A grid of R rows and C columns instead.",
+            rich_help_panel=_WHERE,
+            envvar="DISCREET_GRID",
         ),
     ] = None,
     cell: Annotated[
         str | None,
-        typer.Option(help="Side of a grid cell, in the unit.", rich_help_panel=_WHERE),
+        typer.Option(
+            help="Side of a grid cell, in the unit.", rich_help_panel=_WHERE, envvar="DISCREET_CELL"
+        ),
     ] = None,
     origin: Annotated[
         str | None,
@@ -99,17 +134,23 @@ def serve(
             metavar="LAT,LON",
             help="Southwest corner of a grid; without it places are east and north in the unit.",
             rich_help_panel=_WHERE,
+            envvar="DISCREET_ORIGIN",
         ),
     ] = None,
     unit: Annotated[
         str | None,
         typer.Option(
-            help="km or m (default: km, or the unit of --epsilon).", rich_help_panel=_WHERE
+            help="km or m (default: km, or the unit of --epsilon).",
+            rich_help_panel=_WHERE,
+            envvar="DISCREET_UNIT",
         ),
     ] = None,
     epsilon: Annotated[
         str | None,
-        typer.Option(help="Privacy budget of one report, per unit: 5/km. It has no default."),
+        typer.Option(
+            help="Privacy budget of one report, per unit: 5/km. It has no default.",
+            envvar="DISCREET_EPSILON",
+        ),
     ] = None,
     mechanism: Annotated[
         str | None,
@@ -117,22 +158,35 @@ def serve(
             metavar="FILE",
             help="Publish this mechanism; nothing is designed.",
             rich_help_panel=_HOW,
+            envvar="DISCREET_MECHANISM",
         ),
     ] = None,
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the mechanism here.", rich_help_panel=_HOW
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the mechanism here.",
+            rich_help_panel=_HOW,
+            envvar="DISCREET_OUTPUT",
         ),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for the design.", rich_help_panel=_HOW)
+        float | None,
+        typer.Option(
+            help="Seconds for the design.", rich_help_panel=_HOW, envvar="DISCREET_TIME_LIMIT"
+        ),
     ] = None,
     port: Annotated[
-        int, typer.Option(help="Port; 0 lets the system choose.", rich_help_panel=_WIRE)
+        int,
+        typer.Option(
+            help="Port; 0 lets the system choose.", rich_help_panel=_WIRE, envvar="DISCREET_PORT"
+        ),
     ] = 8080,
     host: Annotated[
-        str, typer.Option(help="Address to listen on.", rich_help_panel=_WIRE)
+        str,
+        typer.Option(help="Address to listen on.", rich_help_panel=_WIRE, envvar="DISCREET_HOST"),
     ] = "127.0.0.1",
     allow_remote: Annotated[
         bool,
@@ -140,12 +194,52 @@ def serve(
             "--allow-remote",
             help="Listen where other machines connect. Put TLS in front of it.",
             rich_help_panel=_WIRE,
+            envvar="DISCREET_ALLOW_REMOTE",
         ),
     ] = False,
     rate: Annotated[
         float,
-        typer.Option(help="Requests each second from one address.", rich_help_panel=_WIRE),
+        typer.Option(
+            help="Requests each second from one address.",
+            rich_help_panel=_WIRE,
+            envvar="DISCREET_RATE",
+        ),
     ] = 50.0,
+    trusted_proxy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS,...",
+            help="Proxies, as addresses or networks, whose X-Forwarded-For says for whom they send requests.",
+            rich_help_panel=_WIRE,
+            envvar="DISCREET_TRUSTED_PROXY",
+        ),
+    ] = None,
+    metrics: Annotated[
+        str,
+        typer.Option(
+            metavar="loopback|any|off",
+            help="Who sees /metrics: this machine and no proxy on it, any, or nobody.",
+            rich_help_panel=_WIRE,
+            envvar="DISCREET_METRICS",
+        ),
+    ] = "loopback",
+    drain: Annotated[
+        float,
+        typer.Option(
+            help="Seconds for which connections are still taken after SIGTERM, while /readyz says 503.",
+            rich_help_panel=_WIRE,
+            envvar="DISCREET_DRAIN",
+        ),
+    ] = 1.0,
+    log: Annotated[
+        str,
+        typer.Option(
+            metavar="text|json",
+            help="How standard error tells what the service does; requests are told in neither.",
+            rich_help_panel=_WIRE,
+            envvar="DISCREET_LOG",
+        ),
+    ] = "text",
     published: Annotated[
         bool,
         typer.Option(
@@ -169,17 +263,21 @@ def serve(
         raise InvalidProblemError("--published", expected, "none")
     need_service("serve")
     from discreet.service import create_app
-    from discreet.web import Limits, bind
+    from discreet.service.operations import Metrics
+    from discreet.web import bind
     from discreet.web import serve as run
 
     check_outputs({"--output": output}, roads, nodes, mechanism)
-    try:
-        # Before the burst is made of it: what is not finite has no whole number.
-        Limits(rate=rate)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("--rate", error.expected, error.got) from None
-    limits = Limits(rate=rate, burst=max(1, round(4 * min(rate, _MAX_RATE))))
+    limits = _limits(rate)
+    _say_strange_settings(quiet=quiet)
     future: Future[Mechanism] = Future()
+    words: tuple[Shown, ...] = ("loopback", "any", "off")
+    shown = _one_of("--metrics", metrics, words)
+    proxies = _proxies(trusted_proxy)
+    events = _Events(_one_of("--log", log, ("text", "json")) == "json", quiet)
+    if not 0 <= drain <= _MAX_DRAIN:
+        raise InvalidProblemError("--drain", f"seconds from 0 to {_MAX_DRAIN}", drain)
+    stopping, counted = threading.Event(), Metrics()
     with bind(host, port, allow_remote=allow_remote) as bound:
         if mechanism is not None:
             made = _stored(mechanism, options)
@@ -187,20 +285,34 @@ def serve(
             future.set_result(made)
         else:
             region, guarantee = _stated(options)
-            work = _Work(region, guarantee, time_limit, output, quiet, future)
+            work = _Work(region, guarantee, time_limit, output, events, future)
         paper = _paper(region, float(guarantee.epsilon)) if published else None
-        app = create_app(future, region, paper=paper, limits=limits)
+        app = create_app(
+            future,
+            region,
+            paper=paper,
+            limits=limits,
+            metrics=counted,
+            show_metrics=shown,
+            trusted_proxies=proxies,
+            stopping=stopping,
+        )
 
         def started(url: str) -> None:
             data = {"url": url, "places": region.K, "unit": region.unit, "published": published}
             text = f"{url} publishes a mechanism for {region.K} places"
             emit(data, text, as_json=as_json, command="serve")
             sys.stdout.flush()
+            events.tell("started", url=url, places=region.K)
             if work is not None:
-                warn("designing", quiet=quiet)
+                events.tell("designing", "designing")
                 threading.Thread(target=work.run, daemon=True).start()
+            else:
+                events.tell("ready", digest=future.result().digest)
 
-        run(app, bound, until=future, on_started=started)
+        with events.failures():
+            run(app, bound, until=future, on_started=started, stopping=stopping, drain=drain)
+    events.tell("stopped", begun=counted.begun, answered=counted.answered)
     failure = future.exception() if future.done() else None
     if failure is not None:
         raise failure
@@ -217,7 +329,7 @@ def need_service(command: str) -> None:
     """
     missing = [
         name
-        for name in ("fastapi", "pydantic", "uvicorn", "msgpack", "httpx")
+        for name in ("fastapi", "pydantic", "uvicorn", "msgpack", "httpx", "prometheus_client")
         if find_spec(name) is None
     ]
     if missing:
@@ -308,6 +420,87 @@ def _paper(region: Region, epsilon: float) -> PaperServer:
     return PaperServer(region, public)
 
 
+def _one_of(name: str, word: str, words: tuple[W, ...]) -> W:
+    """Give the word that was typed, or refuse it with those that there are."""
+    for each in words:
+        if word == each:
+            return each
+    raise InvalidProblemError(name, f"{', '.join(words[:-1])} or {words[-1]}", repr(word))
+
+
+def _limits(rate: float) -> Limits:
+    from discreet.web import Limits
+
+    try:
+        # Before the burst is made of it: what is not finite has no whole number.
+        Limits(rate=rate)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("--rate", error.expected, error.got) from None
+    return Limits(rate=rate, burst=max(1, round(4 * min(rate, _MAX_RATE))))
+
+
+def _say_strange_settings(*, quiet: bool) -> None:
+    """Name variables that look like settings of this command and are none."""
+    known = {f"DISCREET_{name.upper()}" for name in _SETTINGS}
+    for name in sorted(os.environ):
+        near = get_close_matches(name, known, 1, 0.8) if name.startswith("DISCREET_") else []
+        if name not in known and near:
+            warn(f"{name} is no setting; did you mean {near[0]}?", quiet=quiet)
+
+
+def _proxies(text: str | None) -> tuple[str, ...]:
+    from discreet.web.guard import networks
+
+    proxies = () if text is None else tuple(text.split(","))
+    try:
+        networks(proxies)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("--trusted-proxy", error.expected, error.got) from None
+    return proxies
+
+
+@final
+@dataclass(frozen=True)
+class _Events:
+    """Tells on standard error what the service itself does, in lines of text or of JSON.
+
+    An event of the service has a time. A failure has none, and neither an address nor a path: it would say when the
+    service was used, and for what.
+    """
+
+    as_json: bool
+    quiet: bool
+
+    def tell(self, event: str, text: str = "", **facts: object) -> None:
+        """Tell an event; one without a text is for programs alone."""
+        if self.as_json:
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            self._line(
+                {"time": now, "event": event, **({"message": text} if text else {}), **facts}
+            )
+        elif text:
+            warn(text, quiet=self.quiet)
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Let what the server logs be JSON as well, where events are."""
+        logger, handler = logging.getLogger("discreet.service"), logging.Handler(logging.WARNING)
+        handler.emit = self._failure  # type: ignore[method-assign] # a handler is one function
+        if self.as_json:
+            logger.addHandler(handler)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+
+    def _failure(self, record: logging.LogRecord) -> None:
+        self._line({"event": record.levelname.lower(), "message": record.getMessage()})
+
+    def _line(self, facts: dict[str, object]) -> None:
+        sys.stderr.write(json.dumps(facts) + "\n")
+        sys.stderr.flush()
+
+
 @final
 @dataclass(frozen=True)
 class _Work:
@@ -317,7 +510,7 @@ class _Work:
     guarantee: MetricDP
     time_limit: float | None
     output: str | None
-    quiet: bool
+    events: _Events
     future: Future[Mechanism]
 
     def run(self) -> None:
@@ -326,7 +519,7 @@ class _Work:
 
         try:
             made = design(
-                self.region, self.guarantee, time_limit=self.time_limit, on_iteration=self.report
+                self.region, self.guarantee, time_limit=self.time_limit, on_progress=self.report
             )
             found = Mechanism.from_design(made, self.region)
             if self.output is not None:
@@ -336,13 +529,14 @@ class _Work:
         except BaseException as error:  # noqa: BLE001 - the main thread raises it anew
             self.future.set_exception(error)
         else:
-            warn(f"ready: {found.guarantee}, sha256 {found.digest}", quiet=self.quiet)
+            text = f"ready: {found.guarantee}, sha256 {found.digest}"
+            self.events.tell("ready", text, guarantee=str(found.guarantee), digest=found.digest)
             self.future.set_result(found)
 
-    def report(self, step: DesignStep) -> None:
+    def report(self, step: Progress) -> None:
         """Say where the design stands."""
         loss = "" if step.upper is None else f", loss {step.upper:.6g} {self.region.unit}"
-        warn(f"{step.elapsed:.1f} s, {step.method}{loss}", quiet=self.quiet)
+        self.events.tell("step", f"{step.elapsed:.1f} s, {step.stage}{loss}")
 
 
 def register(app: typer.Typer) -> None:

@@ -8,21 +8,87 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import FrameType
 
-__all__ = ["ended_in_order", "press_again"]
+__all__ = ["ended_in_order", "press_again", "said_while_running"]
 
 _heard: set[int] = set()
 """The first signal of this run that asked it to end."""
 
 
+_SERVERS = ("serve", "studio", "locate")
+"""Commands that say themselves that they run, until they are ended."""
+
+SILENT = 1.5
+"""Seconds after which a command says that it runs."""
+
+
+@contextmanager
+def said_while_running(arguments: Sequence[str], *, after: float = SILENT) -> Iterator[None]:
+    """Say once that a command runs, if it takes long, and "stopping" at Ctrl-C.
+
+    Only the name of the command is said: how far a private release came would tell of its data. ``--quiet`` says
+    nothing.
+
+    Parameters
+    ----------
+    arguments
+        Those of the process.
+    after
+        Seconds of silence.
+    """
+    name = next((one for one in arguments if not one.startswith("-")), "")
+    if not name or name in _SERVERS or {"-q", "--quiet", "--help"} & set(arguments):
+        yield
+        return
+    stream = sys.stderr
+    text = f"discreet: {one_word(name)} is running; Ctrl-C ends it"
+    timer = threading.Timer(after, _say, (stream, text))
+    timer.daemon = True
+    timer.start()
+    former = signal.getsignal(signal.SIGINT)
+    pressed = threading.current_thread() is threading.main_thread() and callable(former)
+
+    def press(number: int, frame: FrameType | None) -> None:
+        timer.cancel()
+        _say(stream, "discreet: stopping")
+        if callable(former):
+            former(number, frame)
+
+    if pressed:
+        signal.signal(signal.SIGINT, press)
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if pressed:
+            signal.signal(signal.SIGINT, former)
+
+
+def one_word(text: str) -> str:
+    """Repeat a command's name, and nothing that could be another line.
+
+    Examples
+    --------
+    >>> one_word("design"), one_word("a b")
+    ('design', 'the command')
+    """
+    return text if text.isalpha() and len(text) < 20 else "the command"
+
+
+def _say(stream: TextIO, text: str) -> None:
+    """Write past the buffer of a stream, in which a signal may have fallen."""
+    with suppress(OSError, ValueError):
+        os.write(stream.fileno(), f"{text}\n".encode())
+
+
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Hear SIGTERM and SIGHUP as Ctrl-C, but for one that whoever started the process had it ignore, as ``nohup`` does.
+    """Hear SIGTERM and SIGHUP as Ctrl-C, but for one that the parent process had it ignore, as ``nohup`` does.
 
     Only the first counts. A terminal that is closed sends SIGHUP twice, by the system and by the shell, and the second
     must not break off what the first began to remove. Ctrl-C always counts.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import KAnonymity
     from discreet.core.outcome import Anonymization
     from discreet.kanonymity.candidate import Method
+    from discreet.tables.roles import Given
 
 __all__ = ["COMPILING", "PRIVATE", "run_stream"]
 
@@ -71,6 +71,7 @@ def run_stream(
     method: Method | None,
     time_limit: float | None,
     threads: int,
+    given: Given,
     as_json: bool,
     quiet: bool,
 ) -> Status:
@@ -91,6 +92,7 @@ def run_stream(
             method=method,
             time_limit=time_limit,
             threads=threads,
+            given=given,
             quiet=quiet,
         )
     except SearchInterrupted as interrupt:
@@ -139,7 +141,12 @@ def run_stream(
             ("private", PRIVATE),
         ]
     )
-    emit(data, f"{text}\n\n{made.certificate}", as_json=as_json, command="anonymize")
+    emit(
+        data,
+        f"{text}\n\n{made.certificate.sentence}\n\n{made.certificate}",
+        as_json=as_json,
+        command="anonymize",
+    )
     return status
 
 
@@ -154,9 +161,11 @@ def _made(
     method: Method | None,
     time_limit: float | None,
     threads: int,
+    given: Given,
     quiet: bool,
 ) -> Anonymization[Path, FileDiagnostics]:
     from discreet.artefact import anonymize_file
+    from discreet.artefact.streams import file_roles
     from discreet.core.jit import compiling
 
     columns = _Columns(path, mark)
@@ -165,10 +174,12 @@ def _made(
         raise InvalidProblemError("TABLE", "a table with rows", f"{path} without any")
     refuse_nested(head, "TABLE", show_columns=kinds.show_columns)
     refuse_times(columns.lazy, "TABLE")
-    refuse_unwritable(columns.lazy, guarantee.quasi_identifiers, output, "--output")
+    roles = file_roles(columns.lazy, given, options=True, show=kinds.show_columns)
+    refuse_unwritable(
+        columns.lazy.drop(roles.drop), guarantee.quasi_identifiers, output, "--output"
+    )
     refuse_prose(head, guarantee.quasi_identifiers, kinds)
     attributes = attributes_of(columns, guarantee.quasi_identifiers, kinds)
-    silent = quiet or not sys.stderr.isatty()
     told = compiling(lambda: warn(COMPILING, quiet=quiet))
     with told, _executor(threads) as executor:
         return anonymize_file(
@@ -181,7 +192,10 @@ def _made(
             executor=executor,
             time_limit=time_limit,
             separator=mark or ",",
-            on_progress=lambda sentence: warn(sentence, quiet=silent),
+            sensitive=roles.sensitive,
+            keep=roles.keep,
+            drop=roles.drop,
+            on_progress=lambda sentence: warn(sentence, quiet=quiet),
         )
 
 

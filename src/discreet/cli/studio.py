@@ -27,13 +27,16 @@ def studio(
     ledger: Annotated[
         str, typer.Option(metavar="FILE", help="The ledger that the page of counts proposes.")
     ] = "discreet-ledger.db",
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Begin with synthetic patients, to try the page.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Anonymize a table, or publish counts, on pages in the browser, served by this machine to itself.
 
     Choose a file, mark columns, see the risk, choose k, watch the search, see the risk after, download the table and
     its certificate. Or choose a file, say what is public, grant a budget, see what each epsilon costs, and publish
-    counts, charged to a ledger. Nothing leaves this machine. The address holds a secret of this run: whoever has it and
+    counts, charged to a ledger. Nothing leaves this machine. The address holds a secret of this run: who has it and
     sits at this machine sees the pages. What was loaded is deleted when its page is closed, and when this ends, on
     Ctrl-C; a ledger stays.
     """
@@ -53,7 +56,7 @@ def studio(
     try:
         with bind("127.0.0.1", port) as bound:
             host = f"127.0.0.1:{bound.getsockname()[1]}"
-            url = f"http://{host}/{token}/"
+            url = f"http://{host}/{token}/{'#sample' if sample else ''}"
 
             def started(_: str) -> None:
                 emit({"url": url}, f"{url}\nCtrl-C ends it.", as_json=as_json, command="studio")
@@ -70,4 +73,6 @@ def studio(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog="Example:\n\n```\ndiscreet studio --port 8090 --no-browser\n```")(studio)
+    app.command(
+        epilog="Example:\n\n```\ndiscreet studio --sample\n\ndiscreet studio --port 8090 --no-browser\n```"
+    )(studio)

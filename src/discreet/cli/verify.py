@@ -192,7 +192,12 @@ def verify(
         left = [("not checked", said) for said in found["not_checked"]]
         left += [("no file can show", said) for said in found["not_shown"]]
         summary = f"{facts(left)}\n\n{summary}"
-    emit(data, f"{certificate}\n\n{summary}", as_json=as_json, command="verify")
+    emit(
+        data,
+        f"{certificate.sentence}\n\n{certificate}\n\n{summary}",
+        as_json=as_json,
+        command="verify",
+    )
     return Status.DONE if certificate.passed else Status.CHECK_FAILED
 
 

@@ -7,6 +7,7 @@ with what they check. An empty certificate does not pass: a check nobody made pr
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -80,6 +81,15 @@ class Check:
         return cls(data["name"], residual, limit, data["exact"], data["detail"])
 
 
+_POSITIVE = {
+    "inequalities violated": "privacy inequalities hold",
+    "classes smaller than k": "equivalence classes have k rows or more, counted",
+}
+"""What it means that a check passed of which the detail begins with a number."""
+
+_COUNT = re.compile(r"[0-9]{1,18}")
+
+
 @dataclass(frozen=True)
 class Certificate:
     """A tuple of checks that stands or falls as a whole.
@@ -107,6 +117,29 @@ class Certificate:
     def passed(self) -> bool:
         """Whether there is at least one check and all of them passed."""
         return bool(self.checks) and all(check.passed for check in self.checks)
+
+    @property
+    def sentence(self) -> str:
+        """Say what holds: what was counted where the checks say how much it is, else how many checks passed.
+
+        Examples
+        --------
+        >>> Certificate((Check("inequalities violated", 0, 0, exact=True, detail="15000 looked at"),)).sentence
+        'All 15,000 privacy inequalities hold exactly: 1 check passed.'
+        >>> Certificate((Check("row sums off", 2, 0, exact=True),)).sentence
+        'FAILED: row sums off; 0 of 1 checks passed.'
+        """
+        failed = [one_line(check.name) for check in self.checks if not check.passed]
+        good, count = len(self.checks) - len(failed), len(self.checks)
+        if failed or not count:
+            return f"FAILED: {', '.join(failed) or 'nothing was checked'}; {good} of {count} checks passed."
+        exactly = " exactly" if all(check.exact for check in self.checks) else ""
+        passed = f"{count} check{'' if count == 1 else 's'} passed"
+        for check in self.checks:
+            words, number = _POSITIVE.get(check.name), _COUNT.match(check.detail)
+            if words is not None and number is not None:
+                return f"All {int(number[0]):,} {words}{exactly}: {passed}."
+        return f"All checks hold{exactly}: {passed}."
 
     def raise_for_failure(self) -> None:
         """Do nothing if everything passed.

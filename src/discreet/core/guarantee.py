@@ -367,7 +367,7 @@ def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
         case "zero-concentrated-dp":
             return ZeroConcentratedDP(data["rho"], data["neighbors"])
         case "metric-dp":
-            scope = data["scope"] and Scope.from_dict(data["scope"])
+            scope = None if data["scope"] is None else Scope.from_dict(data["scope"])
             return MetricDP(data["epsilon"], data["unit"], data["radius"], scope=scope)
         case "k-anonymity":
             return KAnonymity(data["k"], tuple(data["quasi_identifiers"]))

@@ -9,6 +9,7 @@ comparisons, audits and the documentation read that. Nothing is imported before 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -84,8 +85,8 @@ class Methods(Mapping[str, MethodRecord]):
     ----------
     records
         One record a method.
-    verbs
-        What every method can do: the names of functions that an instance must have.
+    protocol
+        What every method has: names of attributes without which an instance is refused.
 
     Raises
     ------
@@ -107,10 +108,10 @@ class Methods(Mapping[str, MethodRecord]):
     """
 
     def __init__(
-        self, records: Iterable[MethodRecord], verbs: tuple[str, ...] = ("solve",)
+        self, records: Iterable[MethodRecord], protocol: tuple[str, ...] = ("solve",)
     ) -> None:
         self._records: dict[str, MethodRecord] = {}
-        self.verbs = verbs
+        self.protocol = protocol
         for record in records:
             if record.name in self._records:
                 raise InvalidProblemError("records", "each name once", f"{record.name!r} twice")
@@ -129,12 +130,14 @@ class Methods(Mapping[str, MethodRecord]):
     def proven(self) -> Methods:
         """Those that have a guarantee."""
         kept = [record for record in self.values() if record.guarantee is not None]
-        return Methods(kept, self.verbs)
+        return Methods(kept, self.protocol)
 
     @property
     def unproven(self) -> Methods:
         """Those that have none."""
-        return Methods([record for record in self.values() if record.guarantee is None], self.verbs)
+        return Methods(
+            [record for record in self.values() if record.guarantee is None], self.protocol
+        )
 
     def resolve(
         self,
@@ -177,27 +180,29 @@ class Methods(Mapping[str, MethodRecord]):
             return record.make()
         if isinstance(given, type):
             raise InvalidProblemError(
-                field, f"an instance or a name ({_listed(allowed)})", f"the class {given.__name__}"
+                field,
+                f"an instance or a name ({_listed(allowed)})",
+                f"the class {given.__name__}; write {given.__name__}()",
             )
-        if not all(callable(getattr(given, verb, None)) for verb in self.verbs):
-            came = "None" if given is None else type(given).__name__
-            raise InvalidProblemError(field, f"an instance or a name ({_listed(allowed)})", came)
         known = self.records_of(given)
         if known and not any(record.name in allowed for record in known):
             self._refuse(known[0], field, allowed)
+        if not all(hasattr(given, name) for name in self.protocol):
+            came = "None" if given is None else type(given).__name__
+            raise InvalidProblemError(field, f"an instance or a name ({_listed(allowed)})", came)
         return given
 
     def find(
         self, name: str, field: str = "method", allowed: Iterable[str] | None = None
     ) -> MethodRecord:
-        """Look up a record; a name may have underscores in place of hyphens.
+        """Look up a record; a name may have underscores or spaces in place of hyphens.
 
         Raises
         ------
         InvalidProblemError
             For a name that is not registered, with the nearest of those that are `allowed`.
         """
-        for spelled in (name, name.replace("_", "-"), name.replace("-", "_")):
+        for spelled in (name, re.sub("[ _]", "-", name), name.replace("-", "_")):
             if spelled in self._records:
                 return self._records[spelled]
         raise unknown_name(field, name, sorted(self if allowed is None else allowed))

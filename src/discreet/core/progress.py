@@ -24,7 +24,7 @@ class Progress:
     Parameters
     ----------
     elapsed
-        Seconds since its start.
+        Seconds since its start; ``None`` in a differentially private release, where they depend on private data.
     stage
         What has just ended, or what is going on, in a few words.
     done, total
@@ -40,7 +40,7 @@ class Progress:
     True
     """
 
-    elapsed: float
+    elapsed: float | None
     stage: str
     done: int | None = None
     total: int | None = None
@@ -55,7 +55,7 @@ class Progress:
         return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
 
     def __str__(self) -> str:
-        parts = [f"{self.elapsed:.1f} s", self.stage]
+        parts = [self.stage] if self.elapsed is None else [f"{self.elapsed:.1f} s", self.stage]
         if self.done is not None:
             parts.append(f"{self.done}" if self.total is None else f"{self.done} of {self.total}")
         if self.upper is not None:
@@ -69,14 +69,14 @@ class Progress:
 
 @final
 class Reporter:
-    """Calls ``on_progress``, if there is one, with the seconds since it was made.
+    """Calls ``on_progress``, if there is one, with the seconds since it was made; a release tells none.
 
     Parameters
     ----------
     on_progress
         Called with each :class:`Progress`; ``None`` for nothing.
     clock
-        Tells seconds. Default: a monotonic clock.
+        Tells seconds. Default: a monotonic clock. ``None`` where they must not be told.
 
     Examples
     --------
@@ -85,17 +85,19 @@ class Reporter:
     >>> report("isotonic regression", done=1, total=2)
     >>> told
     [Progress(elapsed=0.0, stage='isotonic regression', done=1, total=2, lower=None, upper=None)]
+    >>> Reporter(lambda step: print(step), clock=None)("draws", done=1, total=2)
+    draws, 1 of 2
     """
 
     def __init__(
         self,
         on_progress: Callable[[Progress], None] | None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = time.monotonic,
         *,
         start: float | None = None,
     ) -> None:
         self._on_progress, self._clock = on_progress, clock
-        self._start = clock() if start is None else start
+        self._start = clock() if start is None and clock is not None else start or 0.0
 
     def __call__(
         self,
@@ -108,5 +110,5 @@ class Reporter:
     ) -> None:
         """Say where the computation stands."""
         if self._on_progress is not None:
-            elapsed = self._clock() - self._start
+            elapsed = None if self._clock is None else self._clock() - self._start
             self._on_progress(Progress(elapsed, stage, done, total, lower, upper))

@@ -1,4 +1,4 @@
-"""Made data for private choices: clients in clusters with places to serve them, and who hears of which topic where.
+"""Synthetic data for private choices: clients in clusters with places to serve them, and who hears of which topic.
 
 Seeded, so that an experiment can be repeated. Nothing here is released.
 """

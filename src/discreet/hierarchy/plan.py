@@ -11,10 +11,11 @@ from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.outcome import Provenance, PublicInput, Release
+from discreet.core.progress import Reporter
 from discreet.core.views import plan_view
 from discreet.hierarchy.diagnose import diagnose
 from discreet.hierarchy.measure import level_shares, measure, node_scales, scales_by_level
-from discreet.hierarchy.methods import method_name, method_named, reason
+from discreet.hierarchy.methods import DEFAULT, METHODS, reason
 from discreet.hierarchy.problem import Frame, GroupSizes
 from discreet.hierarchy.result import RegionCounts
 from discreet.hierarchy.survival import check_needs
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from discreet.core.budget import Budget
     from discreet.core.exact import Exact
+    from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
     from discreet.hierarchy.diagnose import Diagnosis
     from discreet.hierarchy.measure import Measured
@@ -93,7 +95,7 @@ class Plan:
         without = reason(self.method)
         if without:
             raise InvalidProblemError(
-                "method", "one with a guarantee", f"{method_name(self.method)}: {without}"
+                "method", "one with a guarantee", f"{METHODS.name_of(self.method)}: {without}"
             )
         # Noise that the method cannot have, before anything is charged for it.
         level_parts(
@@ -105,7 +107,7 @@ class Plan:
         )
 
     def __repr__(self) -> str:
-        name, regions = method_name(self.method), self.frame.tree.n
+        name, regions = METHODS.name_of(self.method), self.frame.tree.n
         return f"Plan({name}, {regions} regions, {self.cost}, {self.guarantee.neighbors})"
 
     def _repr_html_(self) -> str:
@@ -118,7 +120,7 @@ class Plan:
             f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, sizes {frame.first_size} to "
         )
         lines = [
-            ("method", f"{method_name(self.method)}, {self.why}"),
+            ("method", f"{METHODS.name_of(self.method)}, {self.why}"),
             ("guarantee", str(self.guarantee)),
             ("cost", f"{self.cost}, charged again by each release"),
             ("counts", f"{counted}{frame.max_size}, {frame.units} units"),
@@ -206,7 +208,7 @@ class Plan:
         dataset: str | None = None,
         bits: UniformSource | None = None,
         keep_measurements: bool = False,
-        on_progress: Callable[[str], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
     ) -> Release[RegionCounts]:
         """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
 
@@ -222,7 +224,7 @@ class Plan:
         keep_measurements
             Whether the result carries the noisy counts. They are covered by the same guarantee and cost nothing more.
         on_progress
-            Called with a few words about each step; they depend on the noisy counts alone.
+            Called after each stage, without times; what is told depends on the noisy counts alone.
 
         Returns
         -------
@@ -265,8 +267,8 @@ class Plan:
         if budget is not None and dataset:
             budget.reserve(dataset, self.guarantee)
         with _charged(charged=budget is not None):
-            if on_progress is not None:
-                on_progress("reading the table")
+            report = Reporter(on_progress, clock=None)
+            report("reading the table")
             measured = measure(
                 self._count(source),
                 self.method.kind,
@@ -275,7 +277,7 @@ class Plan:
                 leaves_inherit=self.leaves_inherit,
                 bits=bits,
             )
-            result = solved(self.method, measured, keep_measurements, on_progress)
+            result = solved(self.method, measured, keep_measurements, report)
             provenance = provenance_of(self.method, measured, self.declared)
             made = Release(result, self.guarantee, Certificate(()), provenance)
             made = replace(made, certificate=verify(made))
@@ -407,7 +409,7 @@ def plan(
     assumed public  regions: 3 regions on 2 levels
     assumed public  max_size, max_quantity: sizes up to 3, a person adds at most 1
     """
-    chosen = method_named(method)
+    chosen: Method = METHODS.resolve(DEFAULT if method is None else method)
     why = "the default, whatever the data" if method is None else "chosen by the caller"
     public, named, declared = None, None, False
     if isinstance(regions, Frame):
@@ -482,7 +484,9 @@ def level_parts(
     InvalidProblemError
         For a guarantee of another kind, parts that do not add up, or facts with which the method cannot work.
     """
-    chosen = method_named(method)
+    chosen: Method = METHODS.resolve(
+        DEFAULT if method is None else method, accept_no_guarantee=True
+    )
     _check_guarantee(guarantee)
     shares = _shares(frame, chosen, levels)
     needs = getattr(chosen, "needs", ())
@@ -511,10 +515,10 @@ def solved(
     method: Method,
     measured: Measured,
     keep: bool,  # noqa: FBT001 - an internal step
-    on_progress: Callable[[str], None] | None,
+    report: Reporter,
 ) -> RegionCounts:
     """Post-process a measurement into counts, and keep it with them where it is wanted."""
-    counts = method.solve(measured, on_progress=on_progress)
+    counts = method.solve(measured, on_progress=report)
     return RegionCounts(measured.frame, counts, measured if keep else None)
 
 
@@ -547,7 +551,7 @@ def provenance_of(
     own: dict[str, Any] = asdict(method)  # type: ignore[call-overload] # methods are dataclasses
     promises = getattr(method, "promises", PROMISES)
     return Provenance(
-        method_name(method),
+        METHODS.name_of(method),
         {**measured.parameters(), "method": own, "promises": list(promises)},
         (*measured.frame.assumed_public(), *declared),
         seeded=measured.seeded,

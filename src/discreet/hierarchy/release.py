@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Release, Unproven
+from discreet.core.progress import Reporter
 from discreet.hierarchy.measure import measure
-from discreet.hierarchy.methods import method_named, reason
+from discreet.hierarchy.methods import METHODS, reason
 from discreet.hierarchy.plan import level_parts, plan, provenance_of, solved
 from discreet.hierarchy.problem import GroupSizes
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.core.budget import Budget
     from discreet.core.exact import Exact
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+    from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
     from discreet.hierarchy.methods import Method
     from discreet.hierarchy.result import RegionCounts
@@ -51,7 +53,7 @@ def release(
     budget: Budget | None = None,
     dataset: str | None = None,
     keep_measurements: bool = False,
-    on_progress: Callable[[str], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Release[RegionCounts]:
     """Publish counts of groups by size for every region, under differential privacy: :func:`plan` and release.
 
@@ -140,7 +142,7 @@ def reproduce(
     leaves_inherit: bool = True,
     bits: UniformSource | None = None,
     keep_measurements: bool = False,
-    on_progress: Callable[[str], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Unproven[RegionCounts]:
     """Run a method as it was published, for comparison: its outcome is not fit for publication.
 
@@ -160,7 +162,7 @@ def reproduce(
     Unproven
         The counts, and the reason why there is no guarantee.
     """
-    chosen = method_named(method)
+    chosen: Method = METHODS.resolve(method, accept_no_guarantee=True)
     shares = level_parts(
         data.frame, guarantee, method=chosen, levels=levels, leaves_inherit=leaves_inherit
     )
@@ -171,7 +173,7 @@ def reproduce(
     measured = measure(
         data, chosen.kind, spent, levels=shares, leaves_inherit=leaves_inherit, bits=bits
     )
-    result = solved(chosen, measured, keep_measurements, on_progress)
+    result = solved(chosen, measured, keep_measurements, Reporter(on_progress))
     provenance = provenance_of(chosen, measured)
     if spent != guarantee:
         why = f"{why}; as calibrated for {guarantee}, the noise gives no more than: {spent}"

@@ -18,14 +18,36 @@ from discreet.kanonymity.verify import verify
 
 if TYPE_CHECKING:
     from discreet.kanonymity.as_published.split_carry import reproduce
-    from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
+    from discreet.kanonymity.problem import (
+        Categorical,
+        Dates,
+        Numeric,
+        Prefixes,
+        Problem,
+        Rounded,
+        Taxonomy,
+    )
 
-__all__ = ["Categorical", "Numeric", "Problem", "Taxonomy", "anonymize", "reproduce", "verify"]
+__all__ = [
+    "Categorical",
+    "Dates",
+    "Numeric",
+    "Prefixes",
+    "Problem",
+    "Rounded",
+    "Taxonomy",
+    "anonymize",
+    "reproduce",
+    "verify",
+]
 
 _WHERE = {
     "Categorical": "problem",
+    "Dates": "problem",
     "Numeric": "problem",
+    "Prefixes": "problem",
     "Problem": "problem",
+    "Rounded": "problem",
     "Taxonomy": "problem",
     "reproduce": "as_published.split_carry",
 }

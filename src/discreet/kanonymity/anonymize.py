@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -13,6 +13,7 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.jit import clock
 from discreet.core.outcome import Anonymization, Provenance
+from discreet.core.progress import Progress
 from discreet.core.randomness import is_private
 from discreet.kanonymity.candidate import SearchInterrupted, audit
 from discreet.kanonymity.losses import mean_loss
@@ -60,6 +61,8 @@ class AnonymizationDiagnostics:
         What was tried.
     seconds_after
         Wall-clock time of what came after it: the cells were written, and verified.
+    by_column
+        Mean loss of a cell of each quasi-identifier, as a share of its weight; a suppressed row loses all.
     """
 
     information_loss: float
@@ -74,6 +77,7 @@ class AnonymizationDiagnostics:
     seconds: float
     steps: tuple[SearchStep, ...]
     seconds_after: float = 0.0
+    by_column: Mapping[str, float] = field(default_factory=dict)
 
 
 @explained('anonymize(table, dc.KAnonymity(5, ("age", "zip")))')
@@ -90,8 +94,12 @@ def anonymize(
     keep_suppressed: bool = False,
     models: Mapping[str, Sequence[PrivacyModel]] | None = None,
     person: str | None = None,
+    sensitive: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    unassigned: str | None = None,
     threads: int = 1,
-    on_step: Callable[[SearchStep], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
     throw: bool = True,
     bits: RandomBits | None = None,
 ) -> Anonymization[Any, AnonymizationDiagnostics]:
@@ -100,15 +108,17 @@ def anonymize(
     Parameters
     ----------
     table
-        A dataframe that Narwhals knows, such as one of Polars, pandas or PyArrow.
+        A dataframe that Narwhals knows, such as one of Polars, pandas or PyArrow; or the path of a CSV or Parquet file,
+        whose cells of text are taken as they stand there, zeros in front included.
     guarantee
         k, and the columns that an adversary may know.
     attributes
-        What kind of column some of these are; see :class:`Numeric`, :class:`Categorical` and :class:`Taxonomy`. Others
-        are numeric where they hold numbers, and else sets of values.
+        What kind of column some of these are; see :class:`Numeric`, :class:`Categorical`, :class:`Taxonomy`,
+        :class:`Dates`, :class:`Prefixes` and :class:`Rounded`. Others are numeric where they hold numbers, dates where
+        they hold these in one format, and else sets of values.
     loss
         Name of the information loss; see :class:`Problem`.
-    method, time_limit, gap, suppress, threads, on_step
+    method, time_limit, gap, suppress, threads
         As for :func:`~discreet.kanonymity.search.search.search`.
     keep_suppressed
         Whether suppressed rows stay, with ``*`` in all quasi-identifiers, where there are k of them or more; fewer are
@@ -119,6 +129,17 @@ def anonymize(
     person
         A column that tells persons apart: each class then has rows of k persons. It is left out of the table that is
         returned, where it would link the rows of a person, and so their classes.
+    on_progress
+        Called after each method with the least loss and the largest lower bound so far. For the curator: they are
+        computed from private rows.
+    sensitive, keep
+        Columns that are published as they are: attributes that nobody should learn, and others. What is kept is not
+        protected. Columns of `models` are sensitive.
+    drop
+        Columns that are left out, such as direct identifiers.
+    unassigned
+        ``"keep"`` or ``"drop"`` for all columns of no role. By default these are refused; one that looks like an
+        identifier has to be named even so.
     throw
         Whether to raise when a `gap` was asked for and not reached.
     bits
@@ -133,7 +154,9 @@ def anonymize(
     Raises
     ------
     InvalidProblemError
-        For a column that is not there, a value that is not in its taxonomy or bounds, or options that make no sense.
+        For a column that is not there, has no role or two, a value that is not in its taxonomy or bounds, or options
+        that make no sense. That a column has no role or looks like an identifier is said by its place; it depends on
+        the data, and is for the curator.
     InfeasibleError
         When there are fewer than k rows, or all rows as one class do not hold what is asked.
     CertificateError
@@ -155,7 +178,7 @@ def anonymize(
     --------
     >>> import polars as pl
     >>> people = pl.DataFrame({"age": [50, 20, 40, 21, 60], "ill": ["yes", "no", "no", "no", "yes"]})
-    >>> made = anonymize(people, KAnonymity(2, ("age",)))
+    >>> made = anonymize(people, KAnonymity(2, ("age",)), sensitive=["ill"])
     >>> made, sorted(made.table["age"].to_list())
     (Anonymization(2-anonymous in age, certified), ['[20, 21]', '[20, 21]', '[40, 60]', '[40, 60]', '[40, 60]'])
     >>> made.diagnostics.optimal
@@ -163,12 +186,25 @@ def anonymize(
     """
     from discreet.kanonymity.cells import publish, read_problem
     from discreet.kanonymity.verify import verify
-    from discreet.tables.frames import without
+    from discreet.tables.frames import left_out, names_of, opened, without
+    from discreet.tables.roles import Given, assign_roles, look_of
 
     claim: object = guarantee
     if not isinstance(claim, KAnonymity):
         raise InvalidProblemError("guarantee", "a KAnonymity", type(guarantee).__name__)
     method = METHODS.resolve(method, optional=True)
+    table = opened(table, "table")
+    given = Given(
+        guarantee.quasi_identifiers,
+        _union(sensitive, [name for name in models or {} if name not in keep]),
+        tuple(keep),
+        tuple(drop),
+        person,
+        unassigned,
+    )
+    whole = table
+    roles = assign_roles(names_of(whole), given, lambda name: look_of(whole, name))
+    table = left_out(table, roles.drop)
     problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
     demands = _demands(table, guarantee, models or {}, person)
     parameters = {
@@ -183,6 +219,7 @@ def anonymize(
         ]
     if person is not None:
         parameters["persons"] = guarantee.k
+    parameters["roles"] = roles.public()
 
     def write(found: Found) -> Anonymization[Any, AnonymizationDiagnostics]:
         began = clock()
@@ -212,7 +249,7 @@ def anonymize(
             suppress=suppress,
             demands=demands,
             threads=threads,
-            on_step=on_step,
+            on_step=_best_so_far(on_progress, bounded=not suppress),
         )
     except SearchInterrupted as interrupt:
         raise SearchInterrupted(interrupt.best and write(interrupt.best)) from None
@@ -220,6 +257,11 @@ def anonymize(
     if throw and gap is not None and found.gap > gap:
         raise LimitReachedError("the gap that was asked for was not reached", made)
     return made
+
+
+def _union(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+    """Name columns once each."""
+    return tuple(dict.fromkeys((*first, *more)))
 
 
 def _demands(
@@ -246,6 +288,23 @@ def _demands(
     return tuple(found)
 
 
+def _best_so_far(
+    on_progress: Callable[[Progress], None] | None, *, bounded: bool
+) -> Callable[[SearchStep], None] | None:
+    """Tell of the steps of a search as of any computation; with suppressed rows the lower bound is for another one."""
+    if on_progress is None:
+        return None
+    steps: list[SearchStep] = []
+
+    def tell(step: SearchStep) -> None:
+        steps.append(step)
+        lower = max(seen.lower for seen in steps) if bounded else 0.0
+        upper = min(seen.loss for seen in steps)
+        on_progress(Progress(step.seconds, step.method, lower=lower or None, upper=upper))
+
+    return tell
+
+
 def _diagnose(problem: Problem, found: Found, seconds: float) -> AnonymizationDiagnostics:
     sizes = np.bincount(found.labels[found.labels >= 0])
     return AnonymizationDiagnostics(
@@ -261,4 +320,15 @@ def _diagnose(problem: Problem, found: Found, seconds: float) -> AnonymizationDi
         seconds=found.seconds,
         steps=found.steps,
         seconds_after=seconds,
+        by_column=_by_column(problem, found),
     )
+
+
+def _by_column(problem: Problem, found: Found) -> dict[str, float]:
+    boxes = problem.boxes(found.labels)
+    lost, gone = boxes.sizes @ boxes.costs, problem.n - int(boxes.sizes.sum())
+    weights = {column.name: column.attribute.weight for column in problem.columns}
+    return {
+        name: (float(cost) / weight + gone) / problem.n if weight else 0.0
+        for (name, weight), cost in zip(weights.items(), lost, strict=True)
+    }

@@ -15,9 +15,18 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.randomness import SystemBits
-from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
+from discreet.kanonymity.problem import (
+    Categorical,
+    Dates,
+    Numeric,
+    Prefixes,
+    Problem,
+    Rounded,
+    Taxonomy,
+)
 from discreet.kanonymity.problem.native import Beyond, values_of_column
 from discreet.tables.frames import rebuilt
+from discreet.tables.roles import look_of_column
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -45,7 +54,8 @@ def read_problem(
     names
         The quasi-identifiers.
     attributes
-        What kind of column some of them are. Columns of numbers are numeric by default, others sets of values.
+        What kind of column some of them are. Others are numeric where they hold numbers, dates where they hold these,
+        and else sets of values; text of numbers is a set of values, since codes are written so.
     loss
         See :class:`Problem`.
     """
@@ -59,12 +69,21 @@ def read_problem(
     for name in names:
         if name not in frame.columns:
             raise InvalidProblemError("quasi_identifiers", "columns of the table", repr(name))
-    chosen = [
-        stated.get(name) or (Numeric(name) if frame[name].dtype.is_numeric() else Categorical(name))
-        for name in names
-    ]
+    chosen = [stated.get(name) or _kind_of(frame[name], name) for name in names]
     columns = {attribute.name: values_of(frame[attribute.name], attribute) for attribute in chosen}
     return Problem.from_columns(columns, chosen, loss=loss)
+
+
+def _kind_of(series: nw.Series[Any], name: str) -> Attribute:
+    """Take numbers as numbers and dates as dates; a format that is not clear is refused where dates are read."""
+    if series.dtype.is_numeric():
+        return Numeric(name)
+    moments = series.dtype in (nw.Date, nw.Datetime)
+    return (
+        Dates(name)
+        if moments or look_of_column(series, name).kind == "dates"
+        else Categorical(name)
+    )
 
 
 def values_of(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
@@ -91,7 +110,7 @@ def values_of(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
     if not text:
         return values
     values = [None if value is None or not value.strip() else value for value in values]
-    return _numbers(attribute.name, values) if isinstance(attribute, Numeric) else values
+    return _numbers(attribute.name, values) if isinstance(attribute, Numeric | Rounded) else values
 
 
 def _moments(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
@@ -102,7 +121,7 @@ def _moments(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
     if beyond is not None:
         expected = "dates and times from year 1 to 9999; mend the row or leave the column out"
         raise InvalidProblemError(attribute.name, expected, f"another in row {beyond}")
-    if isinstance(attribute, Taxonomy):
+    if isinstance(attribute, Taxonomy | Prefixes):
         return [None if value is None else str(value) for value in values]
     return values
 

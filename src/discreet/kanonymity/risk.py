@@ -1,4 +1,4 @@
-r"""How likely it is that somebody finds a person in a table: three attackers, by class sizes alone.
+r"""How likely it is that an attacker finds a person in a table: three attackers, by class sizes alone.
 
 The prosecutor knows that a person is in the table; the journalist does not, and looks the classes up in a larger
 population; the marketer wants to find as many as possible.

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 import numpy as np
 
 from discreet.core.certificate import Certificate, Check
+from discreet.core.dates import formats_of
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.spaces.transport import transport
-from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem
+from discreet.kanonymity.problem import Attribute, Categorical, Dates, Numeric, Problem
 from discreet.kanonymity.problem.published import (
     Cells,
     column_of,
@@ -397,4 +398,8 @@ def _covering(
 def _kind(name: str, values: Sequence[Any]) -> Attribute:
     kinds = {type(value) for value in values if value is not None}
     numbers = all(issubclass(kind, int | float | np.number) and kind is not bool for kind in kinds)
-    return Numeric(name) if numbers else Categorical(name)
+    if numbers:
+        return Numeric(name)
+    present = [value for value in values if value is not None and value != ""]
+    # As they are published by default; an open format is none that can be read.
+    return Dates(name) if present and len(formats_of(present)) == 1 else Categorical(name)

@@ -1,12 +1,12 @@
-"""A ledger of privacy budgets in one file: charged before data are read, whoever else writes, whenever power fails.
+"""A ledger of privacy budgets in one file: charged before data are read, by many processes, and safe when power fails.
 
 The arithmetic is that of :class:`discreet.core.budget.Account`; this module makes it last. A charge is one SQLite
 transaction that is on the disk before :meth:`Ledger.reserve` returns, so that a process killed at any moment may have
 paid for a release that it never made, and never made one that it did not pay for.
 
 Grants and charges of all datasets are the lines of one sequence, numbered without gaps, each with a hash of itself and
-of the line before. Whoever may write the file can write all of that anew; what he can't do is keep the hash that
-somebody noted elsewhere, which is what :meth:`Ledger.digest` is for.
+of the line before. Anyone who may write the file can write all of that anew; what he can't do is keep the hash that
+was noted elsewhere, which is what :meth:`Ledger.digest` is for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,17 @@ from discreet.core.budget import Account
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.guarantee import guarantee_from_dict
 from discreet.ledger.file import damaged, fill, transaction
-from discreet.ledger.lines import CHARGE, GRANT, Line, append, granted, mac, noted, read, rewrite
+from discreet.ledger.lines import (
+    CHARGE,
+    GRANT,
+    LedgerLine,
+    append,
+    granted,
+    mac,
+    noted,
+    read,
+    rewrite,
+)
 
 if TYPE_CHECKING:
     import os
@@ -78,7 +88,7 @@ class Ledger:
     to be relied on.
 
     Lines are numbered without gaps over all datasets, and each holds a SHA-256 of itself and the line before, so that
-    a line that was damaged, edited or removed by accident is found. Whoever may write the file can compute all of that
+    a line that was damaged, edited or removed by accident is found. A writer of the file can compute all of that
     anew, or put an old copy in its place, and give himself budget: :meth:`check` finds both, by a digest that was
     noted elsewhere. A ledger of an earlier version is read, and gets the form of this one with its next line.
 
@@ -141,7 +151,7 @@ class Ledger:
                     "one without a budget; a budget is fixed when it is made",
                     repr(dataset),
                 )
-            append(db, book, Line(GRANT, dataset, _text(limit), _now()))
+            append(db, book, LedgerLine(GRANT, dataset, _text(limit), _now()))
         return ledger
 
     @property
@@ -190,7 +200,7 @@ class Ledger:
             When the dataset has no budget, not enough is left, or the charge could not be written: a full disk, or a
             file that another process holds for half a minute. In the last two cases the charge may stand.
         InvalidProblemError
-            When the guarantee can't be added to the limit, the file was damaged, is somebody else's, or was moved or
+            When the guarantee can't be added to the limit, the file was damaged, is another user's, or was moved or
             replaced meanwhile.
 
         Complexity
@@ -204,10 +214,10 @@ class Ledger:
                 account.charge(guarantee)
             except BudgetError as refusal:
                 raise BudgetError(f"dataset {dataset!r}: {refusal}") from None
-            append(db, book, Line(CHARGE, dataset, _text(guarantee), _now()))
+            append(db, book, LedgerLine(CHARGE, dataset, _text(guarantee), _now()))
 
     def digest(self) -> str:
-        """Sum up all grants and charges so far, to be noted where whoever writes the ledger can't write.
+        """Sum up all grants and charges so far, to be noted where a writer of the ledger can't write.
 
         Returns
         -------
@@ -225,10 +235,10 @@ class Ledger:
         Notes
         -----
         The digest is an HMAC-SHA-256, whose key is a salt of 256 random bits that the ledger keeps. Names of datasets,
-        epsilons and times are easy to guess; without a salt whoever sees digests could try guesses. With it they tell
+        epsilons and times are easy to guess; without a salt, readers of digests could try guesses. With it they tell
         how many lines there are, and which digests are of one ledger. The key also stands between two digests of one
         ledger: from a bare chain of hashes, the line between them could be guessed. The salt does not protect the
-        lines, for whoever may write the ledger can read it: that is what keeping the digest elsewhere is for.
+        lines, since all who may write the ledger can read it: that is what keeping the digest elsewhere is for.
 
         Examples
         --------

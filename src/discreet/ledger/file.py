@@ -130,7 +130,7 @@ def _identity(path: Path, true: Path, *, writing: bool) -> tuple[int, int]:
         if found.st_mode & 0o022:
             raise _refused(path, "a file that nobody else may write", "other rights: chmod 600 it")
         if writing and found.st_uid != os.geteuid():
-            raise _refused(path, "a file of yours", "somebody else's")
+            raise _refused(path, "a file of yours", "another user's")
     return found.st_dev, found.st_ino
 
 

@@ -20,7 +20,7 @@ __all__ = [
     "CHARGE",
     "GRANT",
     "Book",
-    "Line",
+    "LedgerLine",
     "append",
     "chain",
     "granted",
@@ -52,7 +52,7 @@ GRANT, CHARGE = "grant", "charge"
 _SALT = re.compile("[0-9a-f]{64}")
 
 
-class Line(NamedTuple):
+class LedgerLine(NamedTuple):
     """A grant or a charge, as it is stored."""
 
     kind: str
@@ -65,7 +65,7 @@ class Book(NamedTuple):
     """All that a ledger holds, after its hashes were recomputed: lines, and the hash after each, the salt first."""
 
     salt: str
-    lines: list[Line]
+    lines: list[LedgerLine]
     digests: list[str]
 
 
@@ -86,7 +86,7 @@ def read(db: sqlite3.Connection, path: Path) -> Book:
     _refuse_gaps(path, [row[0] for row in rows], _last(db, "lines"), "line")
     lines, digests, names = [], [salts[0][0]], set()
     for number, row in enumerate(rows, start=1):
-        line = Line(*row[1:5])
+        line = LedgerLine(*row[1:5])
         digest = chain(digests[-1], line) if _are_texts(line) else ""
         granted = (line.kind == GRANT) != (line.dataset in names)
         known = bool(digest) and line.kind in {GRANT, CHARGE} and granted
@@ -98,13 +98,13 @@ def read(db: sqlite3.Connection, path: Path) -> Book:
     return Book(salts[0][0], lines, digests)
 
 
-def _read_1(db: sqlite3.Connection, path: Path) -> list[Line]:
+def _read_1(db: sqlite3.Connection, path: Path) -> list[LedgerLine]:
     """Read a ledger of version 1, which had a chain for each dataset: all grants, then all charges."""
-    lines: list[Line] = []
+    lines: list[LedgerLine] = []
     last: dict[str, str] = {}
     grants = db.execute("SELECT name, granted, created, digest FROM datasets ORDER BY rowid")
     for number, (name, granted, created, digest) in enumerate(grants, start=1):
-        lines.append(Line(GRANT, name, granted, created))
+        lines.append(LedgerLine(GRANT, name, granted, created))
         if not _are_texts(lines[-1]) or digest != _digest_1(name, granted, created):
             raise damaged(path, f"limit {number} was changed")
         last[name] = digest
@@ -113,7 +113,7 @@ def _read_1(db: sqlite3.Connection, path: Path) -> list[Line]:
     ).fetchall()
     _refuse_gaps(path, [row[0] for row in charges], _last(db, "charges"), "charge")
     for number, name, spent, charged, digest in charges:
-        lines.append(Line(CHARGE, name, spent, charged))
+        lines.append(LedgerLine(CHARGE, name, spent, charged))
         known = _are_texts(lines[-1]) and name in last
         if not known or digest != _digest_1(last[name], spent, charged):
             raise damaged(path, f"charge {number} was changed")
@@ -130,7 +130,7 @@ def _refuse_gaps(path: Path, numbers: list[object], last: object, what: str) -> 
         raise damaged(path, f"{what} {len(numbers) + 1} is missing")
 
 
-def rewrite(db: sqlite3.Connection, lines: list[Line]) -> Book:
+def rewrite(db: sqlite3.Connection, lines: list[LedgerLine]) -> Book:
     """Make the tables of this version, with a new salt, and put the lines of an earlier one into them."""
     for name in ("charges", "datasets"):
         db.execute(f"DROP TABLE IF EXISTS {name}")
@@ -144,7 +144,7 @@ def rewrite(db: sqlite3.Connection, lines: list[Line]) -> Book:
     return book
 
 
-def append(db: sqlite3.Connection, book: Book, line: Line) -> None:
+def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> None:
     """Add a line to the file and to what was read of it."""
     if not book.salt:
         book = rewrite(db, book.lines)
@@ -195,12 +195,12 @@ def mac(salt: str, *parts: object) -> str:
     return hmac.new(bytes.fromhex(salt), text, "sha256").hexdigest()
 
 
-def _are_texts(line: Line) -> bool:
+def _are_texts(line: LedgerLine) -> bool:
     """Tell whether a line holds what this code writes; the columns of a damaged file may hold bytes."""
     return all(isinstance(part, str) for part in line)
 
 
-def chain(before: str, line: Line) -> str:
+def chain(before: str, line: LedgerLine) -> str:
     """Hash a line together with the hash of the one before."""
     return hashlib.sha256(json.dumps([before, *line]).encode()).hexdigest()
 

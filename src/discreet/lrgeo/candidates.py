@@ -1,4 +1,4 @@
-"""What a design tries: candidates in integers that nobody has verified yet, and a lower bound on what all lose."""
+"""What the methods of a design share: candidates in integers, not verified yet, and a lower bound on any loss."""
 
 from __future__ import annotations
 
@@ -6,44 +6,50 @@ import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
 from discreet.core.channels.check_implicit import least_lift, triangle_defect
 from discreet.core.channels.implicit import AnchoredChannel
-from discreet.core.guarantee import MetricDP
+from discreet.core.errors import InvalidProblemError
 from discreet.metricdp.bounds.bound import lower_bound
-from discreet.metricdp.bounds.tails import tail_channel
-from discreet.metricdp.implicit import integers_of
-from discreet.metricdp.methods.anchored import Anchored
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.methods.primal_dual import PrimalDual
 from discreet.metricdp.part import SearchLimits, WholeProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.core.guarantee import MetricDP
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.core.spaces.metric import MetricSpace
     from discreet.metricdp import Problem
     from discreet.metricdp.part import Candidate
 
-__all__ = ["Made", "balls", "bound_from_below", "closed_form", "expected_loss", "nearest", "tails"]
+__all__ = [
+    "LARGEST",
+    "SHARE",
+    "Made",
+    "Method",
+    "bound_from_below",
+    "column_rate",
+    "expected_loss",
+    "least_weight",
+    "nearest",
+    "need_problem",
+    "renamed",
+    "seconds_left",
+]
 
-_SHARE = Fraction(1, 5000)
+SHARE = Fraction(1, 5000)
 """Part of epsilon for the row totals, which the programs make equal up to their tolerance."""
 
 _SLACK = Fraction(1, 5000)
 """Part of the columns' budget that is left to the rounding: it decides the lift."""
 
-_LARGEST = (1 << 40) - 1
+LARGEST = (1 << 40) - 1
 """No anchor is larger: five bytes in the file. What the lift makes uniform then weighs some parts in a million."""
-
-_NEAR = 2.9
-"""Typical steps within which tails compare row totals of neighbors before all pairs are verified."""
-
-_LEAST = -1e-12
-"""Anchors that are less than so much of the largest below zero are zeros."""
-
 
 _BOUND_NEAR = 2.3
 """Typical steps within which constraints are kept: on a grid the 16 directions that no others imply."""
@@ -72,60 +78,50 @@ class Made:
     method: str
     channel: AnchoredChannel
     totals_share: Fraction
-    facts: dict[str, int | float | str]
+    facts: Mapping[str, int | float | str]
 
 
-def closed_form(problem: Problem, guarantee: MetricDP) -> Made | None:
-    r"""Solve :math:`T y = 1` with :math:`T_{ik} = e^{-\rho d_{ik}}`: tails alone, with totals all alike.
+class Method(Protocol):
+    """A frozen record of parameters that proposes a mechanism; the verifier decides."""
 
-    Returns
-    -------
-    Made or None
-        ``None`` where an anchor would be negative.
-    """
-    space = problem.space
-    rate = _rate(guarantee)
-    decay = np.exp(-float(rate) * np.ldexp(space.distances.astype(np.float64), -space.scale_bits))
-    try:
-        anchors = np.asarray(np.linalg.solve(decay, np.ones(space.n)), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        return None
-    if not (np.isfinite(anchors).all() and anchors.min() >= _LEAST * anchors.max()):
-        return None
-    whole = np.floor(np.maximum(anchors, 0) * (_LARGEST / anchors.max())).astype(np.int64)
-    channel = AnchoredChannel(
-        space, rate, np.arange(space.n), whole, lift=_lift(space, guarantee, rate)
-    )
-    return Made("closed-form", _renamed(channel, problem), _SHARE, {})
+    def propose(
+        self,
+        space: MetricSpace,
+        problem: Problem | None,
+        guarantee: MetricDP,
+        limits: SearchLimits,
+    ) -> Made | None:
+        """Make a candidate, or ``None`` where the method has none.
 
+        Parameters
+        ----------
+        space
+            The places.
+        problem
+            The cost of each report at each place; ``None`` where there is no matrix for it.
+        guarantee
+            What all mechanisms have to keep.
+        limits
+            Seconds that are left, and threads.
 
-def balls(problem: Problem, guarantee: MetricDP, radius: float, stop: float) -> Made | None:
-    """Solve the anchored program with balls of some steps around each place.
-
-    Returns
-    -------
-    Made or None
-        ``None`` where the program would not fit into memory.
-    """
-    space, rate = problem.space, _rate(guarantee)
-    part = WholeProblem(problem, space.adjacency(), rate).parts[0]
-    left = None if math.isinf(stop) else max(0.0, stop - time.perf_counter())
-    answer = Anchored(radius=radius).alternate(part, SearchLimits(left))
-    lift = _lift(space, guarantee, rate)
-    channel = integers_of(problem, rate, answer, lift, part.rate, largest_weight=_LARGEST - lift)
-    return Made("anchored", channel, _SHARE, {"radius": radius, "iterations": answer.iterations})
+        Raises
+        ------
+        InvalidProblemError
+            Without a problem, where the method needs one.
+        """
+        ...
 
 
-def tails(space: MetricSpace, guarantee: MetricDP, problem: Problem | None) -> Made:
-    """Make tails alone for any number of places: anchors such that row totals are nearly equal, or equal anchors."""
-    near = MetricDP(guarantee.epsilon, guarantee.unit, _NEAR * nearest(space))
-    made = tail_channel(space, near)
-    wide, lift = made.channel, made.channel.lift
-    shift = max(0, int(wide.anchors.max()).bit_length() - _LARGEST.bit_length())
-    channel = AnchoredChannel(space, wide.rate, wide.centers, wide.anchors >> shift, lift=lift)
-    facts: dict[str, int | float | str] = {"rounds": made.rounds}
-    kept = channel if problem is None else _renamed(channel, problem)
-    return Made("tails", kept, made.totals_share, facts)
+def need_problem(problem: Problem | None, name: str) -> Problem:
+    """Give the problem, or say that only tails do without one."""
+    if problem is None:
+        raise InvalidProblemError("method", "'tails' beyond 5120 places", repr(name))
+    return problem
+
+
+def seconds_left(stop: float) -> float | None:
+    """Give the seconds until time is up, ``None`` without a limit."""
+    return None if math.isinf(stop) else max(0.0, stop - time.perf_counter())
 
 
 def nearest(space: MetricSpace) -> float:
@@ -148,20 +144,21 @@ def expected_loss(channel: AnchoredChannel, problem: Problem) -> float:
     return float(total) * (1 + (channel.n_reports + problem.n_secrets + 16) * 2.0**-52)
 
 
-def _rate(guarantee: MetricDP) -> Fraction:
-    return guarantee.epsilon * (1 - _SHARE) * (1 - _SLACK)
+def column_rate(guarantee: MetricDP) -> Fraction:
+    """Give the rate at which columns fall off: epsilon without what the row totals and the rounding take."""
+    return guarantee.epsilon * (1 - SHARE) * (1 - _SLACK)
 
 
-def _lift(space: MetricSpace, guarantee: MetricDP, rate: Fraction) -> int:
+def least_weight(space: MetricSpace, guarantee: MetricDP, rate: Fraction) -> int:
     """Give the lift that the theorem on tails asks for."""
     everything = space.distances[np.triu_indices(space.n, 1)]
     shortest = int(everything.min())
-    column = guarantee.epsilon * (1 - _SHARE)
+    column = guarantee.epsilon * (1 - SHARE)
     spare = column * shortest - rate * (shortest + triangle_defect(space))
     return least_lift(spare / 2**space.scale_bits)
 
 
-def _renamed(channel: AnchoredChannel, problem: Problem) -> AnchoredChannel:
+def renamed(channel: AnchoredChannel, problem: Problem) -> AnchoredChannel:
     """Name each report after the place that costs least, given that it was drawn: post-processing [CEP17]_."""
     weights = np.stack([channel.row(place) for place in range(channel.n_secrets)])
     shares = weights / weights.sum(axis=1, keepdims=True)
@@ -184,6 +181,7 @@ def bound_from_below(
     *,
     gap: float,
     stop: float = math.inf,
+    threads: int = 1,
 ) -> float:
     """Prove a lower bound on the loss of every mechanism that is private for all pairs.
 
@@ -202,6 +200,8 @@ def bound_from_below(
         The requested relative gap, which decides how the engine goes about it.
     stop
         When time is up, by ``time.perf_counter``.
+    threads
+        Threads of the engine.
 
     Returns
     -------
@@ -219,8 +219,8 @@ def bound_from_below(
         return best >= enough
 
     for method in (Kernel(), PrimalDual(persistent=False)):
-        left = None if math.isinf(stop) else max(0.0, stop - time.perf_counter())
-        found = method.solve(part, SearchLimits(left, gap=gap, offer=take))
+        limits = SearchLimits(seconds_left(stop), threads, gap=gap, offer=take)
+        found = method.solve(part, limits)
         if found is not None and take(found):
             break
     return best

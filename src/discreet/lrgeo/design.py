@@ -12,10 +12,8 @@ many places have tails alone, with one global set of scales.
 from __future__ import annotations
 
 import math
-import re
 import time
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
@@ -24,20 +22,16 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.outcome import Provenance, PublicInput
+from discreet.core.progress import Reporter
 from discreet.core.views import most_central, row_on_map, view
-from discreet.lrgeo.candidates import (
-    Made,
-    balls,
-    bound_from_below,
-    closed_form,
-    expected_loss,
-    tails,
-)
+from discreet.lrgeo.candidates import bound_from_below, expected_loss, seconds_left
 from discreet.lrgeo.mechanism import CertifiedChannel
+from discreet.lrgeo.methods import METHODS
 from discreet.lrgeo.places.region import Region
 from discreet.lrgeo.problem import travel_loss
 from discreet.lrgeo.verify import verify
 from discreet.metricdp import Problem
+from discreet.metricdp.part import SearchLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,47 +39,19 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.core.certificate import Certificate
+    from discreet.core.progress import Progress
+    from discreet.lrgeo.candidates import Made, Method
 
-__all__ = ["METHODS", "DesignStep", "RegionDesign", "design"]
+__all__ = ["RegionDesign", "design"]
 
 _MOST = 2600
 """Places beyond which tails alone are made: the program would take many minutes."""
-
-METHODS = {
-    "closed-form": "anchors from the matrix of the exponential mechanism, solved at once",
-    "one-step": "a program in which reports within one spacing have weights of their own",
-    "two-steps": "the same with two spacings: slower, and some parts in a thousand better",
-    "three-steps": "the same with three spacings",
-    "tails": "rows computed on demand, for any number of places",
-}
-"""Name of each method -> one line of help. All have a guarantee."""
 
 _LAST = "tails"
 """What always works, and is tried where nothing else did, or for very many places."""
 
 _TWICE = 500
 """Places up to which balls of two steps are tried as well: they lose some parts in a thousand less."""
-
-
-@final
-@dataclass(frozen=True)
-class DesignStep:
-    """Where a design stands, as told to ``on_iteration``.
-
-    Parameters
-    ----------
-    elapsed
-        Seconds since the start.
-    method
-        What has just ended.
-    lower, upper
-        The best proven bounds so far, where there are some.
-    """
-
-    elapsed: float
-    method: str
-    lower: float | None
-    upper: float | None
 
 
 @final
@@ -140,10 +106,11 @@ def design(
     targets: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     prior: ArrayLike | None = None,
-    method: str | None = None,
+    method: Method | str | None = None,
     gap: float | None = None,
     time_limit: float | None = None,
-    on_iteration: Callable[[DesignStep], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    threads: int = 1,
     throw: bool = True,
 ) -> RegionDesign:
     r"""Design the mechanism that a server publishes for a region.
@@ -164,14 +131,17 @@ def design(
     prior
         ``(K,)`` how likely people are at each place; uniform by default. All of this is public.
     method
-        One of :data:`METHODS`; by default several are tried.
+        One method: an instance such as ``Balls(2.0)``, or a name of :data:`discreet.lrgeo.methods.METHODS`. ``None``
+        tries several.
     gap
         Relative gap between loss and lower bound to be proved; ``None`` for no bound.
     time_limit
         Seconds of wall-clock time, looked at between methods and while bounds are sought. What is verified by then is
         returned.
-    on_iteration
-        Called after each method.
+    on_progress
+        Called after each method, and after the bound.
+    threads
+        Threads of a solver.
     throw
         Whether to raise when a requested gap was not reached.
 
@@ -206,11 +176,22 @@ def design(
     >>> made
     RegionDesign(25 places, loss 0.3132 km, certified)
     """
-    _check(region, guarantee, gap, time_limit)
+    _check(region, guarantee, gap, time_limit, threads)
+    chosen: Method | None = METHODS.resolve(method, optional=True)
     problem = _problem(region, targets, weights, prior)
-    search = _Search(region, guarantee, problem, on_iteration, time_limit)
-    for name in list(_methods(region.K)) if method is None else [_known(method)]:
-        search.attempt(name, only=method is not None)
+    search = _Search(
+        region,
+        guarantee,
+        problem,
+        on_progress=on_progress,
+        time_limit=time_limit,
+        threads=threads,
+    )
+    if chosen is not None:
+        search.attempt(METHODS.name_of(chosen), chosen, only=True)
+    else:
+        for name in _methods(region.K):
+            search.attempt(name, METHODS[name].make())
     if gap is not None:
         search.bound(gap)
     return search.outcome(gap, throw=throw)
@@ -224,23 +205,26 @@ class _Search:
         region: Region,
         guarantee: MetricDP,
         problem: Problem | None,
-        on_iteration: Callable[[DesignStep], None] | None,
+        *,
+        on_progress: Callable[[Progress], None] | None,
         time_limit: float | None,
+        threads: int,
     ) -> None:
         self.region, self.guarantee, self.problem = region, guarantee, problem
-        self.on_iteration = on_iteration
-        self.start = time.perf_counter()
-        self.stop = math.inf if time_limit is None else self.start + time_limit
+        self.tell = Reporter(on_progress)
+        self.stop = math.inf if time_limit is None else time.perf_counter() + time_limit
+        self.threads = threads
         self.best: tuple[Made, Certificate] | None = None
         self.lower: float | None = None
         self.upper: float | None = None
         self.trace: list[str] = []
 
-    def attempt(self, name: str, *, only: bool) -> None:
+    def attempt(self, name: str, method: Method, *, only: bool = False) -> None:
         """Make a candidate, verify it, and keep it if it is the best."""
         if self.best is not None and (name == _LAST or time.perf_counter() > self.stop):
             return
-        made = _make(name, self.region, self.guarantee, self.problem, self.stop)
+        limits = SearchLimits(seconds_left(self.stop), self.threads)
+        made = method.propose(self.region.space, self.problem, self.guarantee, limits)
         if made is None:
             self.trace.append(f"{name}: there is no such mechanism.")
             return
@@ -255,7 +239,7 @@ class _Search:
         self.trace.append(f"{name}:{loss} passed the verifier.")
         if upper is None or self.upper is None or upper < self.upper:
             self.best, self.upper = (made, certificate), upper
-        self._tell(name)
+        self.tell(name, lower=self.lower, upper=self.upper)
 
     def bound(self, gap: float) -> None:
         """Prove what no private mechanism can do better."""
@@ -263,17 +247,14 @@ class _Search:
             self.trace.append("bound: there is none for so many places.")
             return
         enough = (1 - gap) * self.upper
-        self.lower = bound_from_below(self.problem, self.guarantee, enough, gap=gap, stop=self.stop)
+        self.lower = bound_from_below(
+            self.problem, self.guarantee, enough, gap=gap, stop=self.stop, threads=self.threads
+        )
         unit = self.region.unit
         self.trace.append(
             f"bound: no private mechanism loses less than {text_floor(self.lower)} {unit}."
         )
-        self._tell("bound")
-
-    def _tell(self, name: str) -> None:
-        if self.on_iteration is not None:
-            elapsed = time.perf_counter() - self.start
-            self.on_iteration(DesignStep(elapsed, name, self.lower, self.upper))
+        self.tell("bound", lower=self.lower, upper=self.upper)
 
     def outcome(self, gap: float | None, *, throw: bool) -> RegionDesign:
         """Give the best design, or say that the gap was not reached."""
@@ -304,7 +285,11 @@ class _Search:
 
 
 def _check(
-    region: Region, guarantee: MetricDP, gap: float | None, time_limit: float | None
+    region: Region,
+    guarantee: MetricDP,
+    gap: float | None,
+    time_limit: float | None,
+    threads: int,
 ) -> None:
     stated: Any = guarantee
     if not isinstance(stated, MetricDP):
@@ -321,6 +306,8 @@ def _check(
         raise InvalidProblemError("gap", "a relative gap in [0, 1), or None", gap)
     if time_limit is not None and not time_limit > 0:
         raise InvalidProblemError("time_limit", "positive seconds, or None", time_limit)
+    if threads < 1:
+        raise InvalidProblemError("threads", "at least one thread", threads)
 
 
 def _problem(
@@ -369,27 +356,3 @@ def _methods(n: int) -> Iterator[str]:
     if n <= _TWICE:
         yield "two-steps"
     yield _LAST
-
-
-def _known(method: object) -> str:
-    """Read the name of a method; earlier versions wrote spaces where there are hyphens now."""
-    name = re.sub("[ _]", "-", method) if isinstance(method, str) else ""
-    if name in METHODS:
-        return name
-    near = get_close_matches(name, METHODS, n=1)
-    got = repr(method) if isinstance(method, str) else f"a {type(method).__name__}"
-    got += f"; the nearest is {near[0]!r}" if near else ""
-    raise InvalidProblemError("method", f"one of {', '.join(METHODS)}", got)
-
-
-def _make(
-    name: str, region: Region, guarantee: MetricDP, problem: Problem | None, stop: float
-) -> Made | None:
-    steps = {"one-step": 1.0, "two-steps": 2.0, "three-steps": 3.0}
-    if name == "tails":
-        return tails(region.space, guarantee, problem)
-    if problem is None:
-        raise InvalidProblemError("method", "'tails' beyond 5120 places", repr(name))
-    if name == "closed-form":
-        return closed_form(problem, guarantee)
-    return balls(problem, guarantee, steps[name], stop)

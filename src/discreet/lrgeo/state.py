@@ -30,7 +30,7 @@ class Source:
     mechanism
         Its digest; empty where it is not known.
     guarantee
-        What it claimed; ``None`` where it is not known, which an earlier version did not write down.
+        What it claimed; ``None`` where it is not known, which an earlier version did not store.
 
     Examples
     --------

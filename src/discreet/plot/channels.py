@@ -43,7 +43,7 @@ def plot_channel_row(
     Parameters
     ----------
     channel
-        The mechanism. Of one that is never written down, the row is computed.
+        The mechanism. Of an implicit one, the row is computed.
     points
         ``(n_secrets, 2)``: where the secrets are.
     secret

@@ -38,7 +38,7 @@ def plot_selection(
     points
         ``(n_elements, 2)``: where the candidates are. Public.
     people
-        ``(n, 2)``: where the records are, for made data. **Private** otherwise.
+        ``(n, 2)``: where the records are, for synthetic data. **Private** otherwise.
     unit
         Unit of the coordinates, for the axes.
     ax

@@ -36,7 +36,7 @@ MEANINGS: dict[str, str] = {
     "lower bound": "The stated lower bound: it may not exceed what the stored proof gives.",
     "lower bound above the loss": "A bound that this very channel stays below, and that is then none.",
     "lower bound not proved": "Whether a lower bound is stated without its proof.",
-    # Channels that are never written down, and mechanisms.
+    # Implicit channels, and mechanisms.
     "groups of secrets": "Groups that no chain of bound pairs joins: there may be one only.",
     "groups of places": "Groups of places that no chain of bound pairs joins: there may be one only.",
     "pairs at distance 0": "Different secrets at no distance, which nothing could tell apart.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,11 +43,11 @@ _PURE = ("subsampled", "permute-and-flip", "random-base")
 
 _CARS = (
     "A company wants ten places where its cars wait, near where people get in. Each person's pick-up counts for the "
-    "chosen place that is nearest to it, fully at no distance and not at all from 1.5 km on. Where somebody got in is "
+    "chosen place that is nearest to it, fully at no distance and not at all from 1.5 km on. Where a person got in is "
     "nobody's business."
 )
 _CANDIDATES = (
-    "The candidates are a public grid. They must be: a candidate that is there because somebody got in there would "
+    "The candidates are a public grid. They must be: a candidate that is there because a person got in there would "
     "tell so whether it is chosen or not."
 )
 _MAP = (
@@ -86,7 +85,7 @@ def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int =
     best = f.value(greedy)
     promise = PureDP(1, "add-remove-one")
     made = release(f, matroid, promise)
-    # Whoever gets in far from everybody else is the easiest to notice.
+    # A person who gets in far from all others is the easiest to notice.
     alone = int(np.argmax(np.hypot(*(rides.people - rides.people.mean(axis=0)).T)))
     others = np.delete(rides.people, alone, axis=0)
     without = FacilityLocation.from_points(others, rides.places, farthest=REACH)
@@ -139,8 +138,7 @@ def values(
     tuple of float
         In units of ``2^-scale_bits``.
     """
-    module, made = METHODS[name].split(":")
-    method = getattr(importlib.import_module(module), made)()
+    method = METHODS[name].make()
     means = []
     for epsilon in EPSILONS:
         guarantee = (

@@ -49,7 +49,7 @@ GAP = 0.01
 _TITLE = "Say what may be learned, and prove that no more can be"
 _PROMISE = (
     "A place is reported, places are chosen, people are counted: each chapter of this page does one such task so that "
-    "whoever sees the result learns no more about any one person than the promise at its head allows."
+    "anyone who sees the result learns no more about any one person than the promise at its head allows."
 )
 _PROOF = (
     "Each result is as good as the promise permits, or nearly; where that could be proved, the proof is there. Privacy "
@@ -66,7 +66,7 @@ _CROW = (
 )
 _CELLS = (
     "square cells of one kilometer, all equally likely. The loss is the straight line from the true cell to the "
-    "reported one. Here the best mechanism can be written down in closed form, and proved best."
+    "reported one. Here the best mechanism has a closed form, and proved best."
 )
 _CURVES = (
     "The {n} junctions nearest to the center, all pairs of them constrained; to the right privacy is weaker. Each blue "

@@ -1,7 +1,7 @@
 """The panel "attacked": what was tried against a mechanism, what was promised, what came out, and what follows.
 
 A chapter calls :func:`panel` and puts the result at the end of its body; :func:`chapter` makes a chapter of it alone.
-Audits become rows by :func:`audit_row`; whoever judges otherwise makes a :class:`Judged` of its own.
+Audits become rows by :func:`audit_row`; anyone who judges otherwise makes a :class:`Judged` of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Judged", "audit_row", "chapter", "panel"]
 
-_LEAD = "Somebody tried to break what is promised here. A promise that was not broken is not proved by that."
+_LEAD = "Attacks were run against what is promised here. A promise that was not broken is not proved by that."
 _TRIED = {
     "exact": "every draw replayed",
     "certified": "the verifier",

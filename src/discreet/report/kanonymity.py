@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity.problem import Attribute, Categorical, Numeric
+from discreet.kanonymity.problem import (
+    Attribute,
+    Categorical,
+    Dates,
+    Numeric,
+    Prefixes,
+    Rounded,
+)
 from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
 from discreet.report.figures import inline_svg, new_figure
@@ -153,6 +160,12 @@ def _kind(attribute: Attribute) -> str:
         kind = "a number, published as an interval"
     elif isinstance(attribute, Categorical):
         kind = "a value, published as a set of values"
+    elif isinstance(attribute, Dates):
+        kind = f"a date, published as a span of the calendar from one {attribute.finest} on"
+    elif isinstance(attribute, Prefixes):
+        kind = "a code, published by its first characters"
+    elif isinstance(attribute, Rounded):
+        kind = f"a number, published as an interval of {attribute.steps[0]} or more"
     else:
         kind = f"a leaf of a taxonomy of {len(attribute.tree.leaves)} values, published as a node"
     return kind if attribute.weight == 1 else f"{kind}; weight {attribute.weight:g}"

@@ -36,6 +36,7 @@ CHAPTERS: Mapping[str, str] = {
     "attack": "discreet.report.attacked:chapter",
     "budget": "discreet.report.budget:chapter",
     "comparison": "discreet.report.comparison:chapter",
+    "curator": "discreet.report.curator:chapter",
     "frontier": "discreet.report.frontier:chapter",
     "hierarchy": "discreet.report.hierarchy:chapter",
     "kanonymity": "discreet.report.kanonymity:chapter",

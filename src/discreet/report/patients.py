@@ -109,6 +109,9 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
         table.with_row_index("row"),
         KAnonymity(SHOWN, QUASI),
         attributes=attributes,
+        sensitive=["disease"],
+        # Which row became which is shown of synthetic data alone.
+        keep=["row"],
         time_limit=seconds,
     )
     examples = _examples(table, made.table)

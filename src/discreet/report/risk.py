@@ -1,4 +1,4 @@
-"""The chapter of a risk: how likely people are found in a table, before and after."""
+"""The chapter of a risk: the risk of re-identification, before and after."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def chapter(
         What :func:`discreet.kanonymity.risk.risk` returned, by what to call the table. **Private** where the table is
         not published.
     names
-        The columns that somebody may know.
+        The quasi-identifiers.
     title, anchor
         The heading, and its name in links.
 
@@ -64,7 +64,7 @@ def chapter(
         figure="",
         head=["measure", *found],
         rows=[[label, *(column[label] for column in columns)] for label in columns[0]],
-        notes=["100 % means that somebody is found for certain."],
+        notes=["100 % means that a person is found for certain."],
     )
     return Chapter(title, anchor, body, lead)
 

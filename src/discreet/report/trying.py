@@ -127,7 +127,7 @@ def audit_choice(made: Release[Selection], matroid: Matroid) -> tuple[Audit, ...
 
     guarantee, name = made.guarantee, made.provenance.method
     audits = [certified(verify(made, matroid), guarantee)]
-    if name in METHODS and name not in _SLOW_REPLAYS:
+    if name in METHODS.proven and name not in _SLOW_REPLAYS:
         claim: dict[str, Any] = {
             parameter: str(getattr(guarantee, parameter))
             for parameter in ("epsilon", "delta", "rho")

@@ -34,7 +34,7 @@ _ALONE = (
 _HAND = "A table needs no tool of ours: group its rows by these columns in any program, and count."
 _SAMPLED: Limit = (
     "That reports are drawn from these numbers.",
-    "The file says with which chances. Whoever draws otherwise keeps another promise, or none.",
+    "The file says with which chances. Anyone who draws otherwise keeps another promise, or none.",
 )
 _ONCE: Limit = (
     "Anything about two reports.",
@@ -42,7 +42,7 @@ _ONCE: Limit = (
 )
 _PUBLIC: Limit = (
     "That what is listed as public is public.",
-    "Whoever took one of the inputs below from private data has told it.",
+    "Anyone who took one of the inputs below from private data has told it.",
 )
 _DRAWN: Limit = (
     "That chance was drawn as stated.",
@@ -70,7 +70,7 @@ _INFERRED: Limit = (
 )
 _COLUMNS: Limit = (
     "Anything about other columns.",
-    "Whoever knows a cell of a column that is not listed knows more than was reckoned with.",
+    "Anyone who knows a cell of a column that is not listed knows more than was reckoned with.",
 )
 
 
@@ -95,7 +95,7 @@ KINDS: Mapping[str, _Kind] = {
         _ALONE,
     ),
     "anchored": _Kind(
-        "a channel that is never written down: each chance follows from a few whole numbers",
+        "an implicit channel: each chance follows from a few whole numbers",
         "The weights of this channel follow from a few stored integers. It was checked that the factors of which they "
         "are made are right, that what rounding could spoil is made good, and that weights written one by one, and the "
         "totals of rows, keep what is promised.",
@@ -154,7 +154,7 @@ KINDS: Mapping[str, _Kind] = {
     ),
     "anonymous-table": _Kind(
         "a table of rows, generalized into equivalence classes",
-        "The rows of the table were put into groups by the cells that somebody may know, as they are printed, and "
+        "The rows of the table were put into groups by their quasi-identifiers, as they are printed, and "
         "counted. What a group hides is what counts: the original was not needed for that.",
         (
             _INFERRED,

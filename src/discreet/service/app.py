@@ -1,13 +1,15 @@
 """The location service as a FastAPI application.
 
 In the sound mode it answers three questions, the same for everybody: is it well, what is the region, what is the
-mechanism. It asks nothing. The published protocol, which uploads, answers only where it was switched on.
+mechanism. It asks nothing. What operators look at is in :mod:`discreet.service.operations`. The published protocol,
+which uploads, answers only where it was switched on.
 """
 
 from __future__ import annotations
 
 import contextlib
 from concurrent.futures import Future
+from threading import Event
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from fastapi import FastAPI, Request, Response
@@ -18,6 +20,7 @@ from starlette.exceptions import HTTPException
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.messages import PROTOCOL
 from discreet.service.messages import HealthMessage, MechanismMessage, RegionMessage, ReportMessage
+from discreet.service.operations import Metrics, Observed, add_operations
 from discreet.service.routes import (
     answer,
     answers,
@@ -30,13 +33,14 @@ from discreet.service.routes import (
     takes,
 )
 from discreet.service.wire import accepted, encode
-from discreet.web.guard import Guard, Limits
+from discreet.web.guard import Guard, Limits, networks
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from discreet.lrgeo import Mechanism, Region
     from discreet.service.messages import Message
+    from discreet.service.operations import Shown
 
 __all__ = ["PaperMode", "create_app"]
 
@@ -56,6 +60,10 @@ def create_app(
     paper: PaperMode | None = None,
     on_report: Callable[[ReportMessage], None] | None = None,
     limits: Limits | None = None,
+    metrics: Metrics | None = None,
+    show_metrics: Shown = "loopback",
+    trusted_proxies: Sequence[str] = (),
+    stopping: Event | None = None,
 ) -> FastAPI:
     """Make the application that serves a mechanism.
 
@@ -72,11 +80,25 @@ def create_app(
         affair.
     limits
         Bounds on what clients can make it do.
+    metrics
+        What is counted; ``None`` makes it anew.
+    show_metrics
+        Who sees ``/metrics``: ``"loopback"``, this machine and no proxy on it; ``"any"``; or ``"off"``.
+    trusted_proxies
+        Addresses or networks of proxies whose ``X-Forwarded-For`` says for whom they ask; it counts for rates alone.
+    stopping
+        Set when the server is to stop, by :func:`discreet.web.serve` with the same event: ``/readyz`` then says 503 and
+        every answer ends its connection.
 
     Returns
     -------
     FastAPI
         An ASGI application; :func:`discreet.web.serve` runs it.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a proxy that is neither an address nor a network, and for another word in ``show_metrics``.
 
     Notes
     -----
@@ -110,11 +132,25 @@ def create_app(
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    app.add_middleware(Guard, limits=bounds)
+    ending, counted = stopping or Event(), metrics or Metrics()
+    app.add_middleware(Guard, limits=bounds, trusted=networks(trusted_proxies), stopping=ending)
+    # Outermost, since it was added last: what the guard refuses is counted too.
+    app.add_middleware(Observed, metrics=counted)
     app.add_exception_handler(InvalidProblemError, invalid)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, no_route)
     _add_public(app, mechanism, region)
+    add_operations(
+        app,
+        region,
+        metrics=counted,
+        ready=lambda: _made(mechanism),
+        failed=lambda: (
+            isinstance(mechanism, Future) and mechanism.done() and _made(mechanism) is None
+        ),
+        stopping=ending,
+        shown=show_metrics,
+    )
     if on_report is not None:
         _add_reports(app, on_report)
     if paper is not None:
@@ -122,14 +158,16 @@ def create_app(
     return app
 
 
+def _made(mechanism: Mechanism | Future[Mechanism]) -> Mechanism | None:
+    """Give the mechanism where it is there."""
+    if not isinstance(mechanism, Future):
+        return mechanism
+    return mechanism.result() if mechanism.done() and not mechanism.exception() else None
+
+
 def _add_public(app: FastAPI, mechanism: Mechanism | Future[Mechanism], region: Region) -> None:
     """Add what everybody may ask, and what is the same for everybody."""
     made: dict[str, bytes] = {}
-
-    def ready() -> Mechanism | None:
-        if not isinstance(mechanism, Future):
-            return mechanism
-        return mechanism.result() if mechanism.done() and not mechanism.exception() else None
 
     def written(part: str, media: str, message: Callable[[], Message]) -> bytes:
         """Write a message once for each media type; it never changes."""
@@ -141,7 +179,7 @@ def _add_public(app: FastAPI, mechanism: Mechanism | Future[Mechanism], region: 
     @app.get("/v1/healthz", responses=answers(HealthMessage), summary="Is it well?")
     @app.get("/healthz", include_in_schema=False)
     async def healthz(request: Request) -> Response:
-        found = ready()
+        found = _made(mechanism)
         failed = isinstance(mechanism, Future) and mechanism.done() and found is None
         status: Literal["ready", "failed", "designing"] = (
             "ready" if found else "failed" if failed else "designing"
@@ -167,7 +205,7 @@ def _add_public(app: FastAPI, mechanism: Mechanism | Future[Mechanism], region: 
         summary="The mechanism, whole: the same for everybody, wherever they are.",
     )
     async def get_mechanism(request: Request) -> Response:
-        found, media = ready(), accepted(request.headers.get("accept", ""))
+        found, media = _made(mechanism), accepted(request.headers.get("accept", ""))
         if found is None:
             return refuse(503, "not-ready", "the mechanism is being designed; ask again later")
         body = await run_in_threadpool(

@@ -96,7 +96,7 @@ class Client:
     epochs
         The public clock, and the budgets.
     accepts
-        The weakest guarantee that its user accepts, for all pairs of places. Whoever chooses the mechanism chooses its
+        The weakest guarantee that its user accepts, for all pairs of places. Who chooses the mechanism chooses its
         epsilon, and a mechanism that gives the place away keeps what it claims. By default the first that a server
         publishes is taken, and none that is weaker than the last one; over plain HTTP from another machine, where
         anybody on the way could choose, this must be given.

@@ -13,8 +13,10 @@ from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, StreamingResponse
 
+from discreet.core.dates import FORMATS
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.exact import to_fraction
+from discreet.datasets.clinic import SAMPLE, sample_csv
 from discreet.studio.arriving import Arrivals, arrived
 from discreet.studio.asked import DEMANDS, ROLES, number_of, read_demands, read_roles, whole_of
 from discreet.studio.counts_pages import add_counts
@@ -23,7 +25,7 @@ from discreet.studio.jobs import Job, sentence
 from discreet.studio.outlines import group_numbers, write_outline
 from discreet.studio.parts import read_form, render, told
 from discreet.studio.reading import DELIMITERS, ENCODINGS, describe, read_upload
-from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, Frontier, sizes_of
+from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, LossBySize, sizes_of
 from discreet.tables.validate import refuse_unwritable
 from discreet.web.gate import HEADERS, Gate
 from discreet.web.guard import Guard, Limits
@@ -147,6 +149,10 @@ def _add_table(app: FastAPI, desks: Desks) -> None:
         at, path, asked = desks.get(desk), arrived(request), request.query_params
         return await run_in_threadpool(_load, at, path, dict(asked))
 
+    @app.post("/{desk}/sample")
+    async def sample(desk: str) -> Response:
+        return await run_in_threadpool(_load_sample, desks.get(desk))
+
     @app.post("/{desk}/outline")
     async def outline(desk: str, request: Request) -> Response:
         at, form = desks.get(desk), await read_form(request)
@@ -165,7 +171,28 @@ def _load(desk: Desk, path: Path, asked: dict[str, str]) -> Response:
     desk.clear()
     desk.upload = read_upload(path, name, delimiter=delimiter, encoding=encoding)
     desk.name, desk.columns = name, describe(desk.upload.table)
-    return render("columns.html", name=name, upload=desk.upload, columns=desk.columns, roles=ROLES)
+    return render(
+        "columns.html",
+        name=name,
+        upload=desk.upload,
+        columns=desk.columns,
+        roles=ROLES,
+        formats=list(FORMATS),
+        synthetic=name == SAMPLE,
+    )
+
+
+def _load_sample(desk: Desk) -> Response:
+    """Load synthetic patients, so that the page can be tried without a file."""
+    from discreet.artefact.private_files import write_private
+
+    desk.clear()
+    path = desk.folder / SAMPLE
+    write_private(path, sample_csv().encode())
+    try:
+        return _load(desk, path, {"name": SAMPLE})
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _outline(desk: Desk, form: dict[str, str]) -> str:
@@ -210,13 +237,12 @@ def _widths(text: str) -> list[Fraction]:
 def _risk(desk: Desk, form: dict[str, str]) -> Response:
     from discreet.kanonymity.risk import risk
     from discreet.kanonymity.verify import cells, classes_of, diversity
-    from discreet.tables.frames import near_unique
+    from discreet.tables.frames import singled_out
 
     table = _upload(desk).table
     roles = read_roles(form, desk.columns, table)
     classes = classes_of(table, roles.names)
     found = risk(table, roles.names)
-    gone = set(roles.dropped)
     return render(
         "risk.html",
         risk=found,
@@ -224,7 +250,11 @@ def _risk(desk: Desk, form: dict[str, str]) -> Response:
         diversity={
             name: int(diversity(classes, cells(table, name)).min()) for name in roles.sensitive
         },
-        unique=[name for name in near_unique(table, roles.names) if name not in gone],
+        unique=[
+            (name, alone)
+            for name in (*roles.kept, *roles.sensitive)
+            if (alone := singled_out(table, name))
+        ],
         names=roles.names,
         secret=[
             (at, column.name)
@@ -294,10 +324,10 @@ def _add_results(app: FastAPI, desks: Desks) -> None:
 def _start(desk: Desk, form: dict[str, str], kind: str) -> None:
     table = _upload(desk).table
     roles = read_roles(form, desk.columns, table)
-    task: Frontier | Anonymize
+    task: LossBySize | Anonymize
     refuse_unwritable(table.drop(roles.dropped).lazy(), roles.names, WRITTEN, "The table")
     if kind == "frontier":
-        task = Frontier(str(desk.folder), roles.attributes)
+        task = LossBySize(str(desk.folder), roles.attributes)
     else:
         k = whole_of(form, "k", "k", least=2)
         if k > table.height:
@@ -309,6 +339,7 @@ def _start(desk: Desk, form: dict[str, str], kind: str) -> None:
             roles.attributes,
             roles.sensitive,
             roles.dropped,
+            roles.kept,
             k,
             models,
             require,

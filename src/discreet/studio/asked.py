@@ -7,9 +7,17 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from discreet.core.dates import resolved_format
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.models import read_models
-from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
+from discreet.kanonymity.problem import (
+    Categorical,
+    Dates,
+    Numeric,
+    Prefixes,
+    Rounded,
+    Taxonomy,
+)
 from discreet.studio.outlines import read_outline
 
 if TYPE_CHECKING:
@@ -24,12 +32,13 @@ if TYPE_CHECKING:
 __all__ = ["DEMANDS", "ROLES", "Roles", "number_of", "read_demands", "read_roles", "whole_of"]
 
 ROLES = {
-    "keep": "published as it is",
+    "": "choose …",
+    "drop": "identifier: left out",
     "quasi": "quasi-identifier: others may know it",
     "sensitive": "sensitive: must not be learned",
-    "drop": "left out",
+    "keep": "kept: published as it is, unprotected",
 }
-"""What a column can be; `quasi` are the quasi-identifiers."""
+"""What a column can be; `quasi` are the quasi-identifiers. A column of no role is not published."""
 
 
 @final
@@ -41,13 +50,14 @@ class Roles:
     ----------
     attributes
         The quasi-identifiers.
-    sensitive, dropped
+    sensitive, dropped, kept
         Names of other columns.
     """
 
     attributes: tuple[Attribute, ...]
     sensitive: tuple[str, ...]
     dropped: tuple[str, ...]
+    kept: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -63,12 +73,16 @@ def read_roles(
     Raises
     ------
     InvalidProblemError
-        Without quasi-identifiers, for free text among them, or a taxonomy in which a value has no place.
+        For a column without a role, no quasi-identifiers, free text among them, or a taxonomy in which a value has no
+        place.
     """
     attributes: list[Attribute] = []
-    others: dict[str, list[str]] = {"sensitive": [], "drop": []}
+    others: dict[str, list[str]] = {"sensitive": [], "drop": [], "keep": []}
     for at, column in enumerate(columns):
-        role = form.get(f"role-{at}", "keep")
+        role = form.get(f"role-{at}", "")
+        if not role:
+            expected = "a role: identifier, quasi-identifier, sensitive or kept"
+            raise InvalidProblemError(column.name or f"Column {at + 1}", expected, "none")
         if role not in ROLES:
             raise InvalidProblemError(column.name, "a use of the list", "another")
         if role == "quasi":
@@ -78,7 +92,9 @@ def read_roles(
     if not attributes:
         expected = f"at least one marked “{ROLES['quasi']}”"
         raise InvalidProblemError("Columns", expected, "none")
-    return Roles(tuple(attributes), tuple(others["sensitive"]), tuple(others["drop"]))
+    return Roles(
+        tuple(attributes), tuple(others["sensitive"]), tuple(others["drop"]), tuple(others["keep"])
+    )
 
 
 def _attribute(
@@ -96,6 +112,15 @@ def _attribute(
         return Numeric(name, weight)
     if kind == "categorical":
         return Categorical(name, weight)
+    if kind == "dates":
+        given = form.get(f"format-{at}", "").strip()
+        present = [value for value in table[name].drop_nulls().unique().to_list() if value != ""]
+        typed = table.schema[name].is_temporal()
+        return Dates(name, weight, "" if typed else resolved_format(name, present, given))
+    if kind == "prefix":
+        return Prefixes(name, weight)
+    if kind == "rounded":
+        return Rounded(name, weight, tuple(form.get(f"step-{at}", "5").split(",")))
     if kind != "taxonomy":
         raise InvalidProblemError(name, "a form of the list", "another")
     tree = read_outline(form.get(f"outline-{at}", ""), name)

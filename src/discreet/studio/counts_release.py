@@ -159,7 +159,7 @@ class Publish:
                 dataset=self.dataset,
                 # Measurements of other kinds cannot be queried by size.
                 keep_measurements=planned.method.kind in ("survival", "direct"),
-                on_progress=lambda text: tell({"text": f"The budget is charged: {text}."}),
+                on_progress=lambda step: tell({"text": f"The budget is charged: {step.stage}."}),
             )
         tell({"text": "Checked. Writing and drawing."})
         return self._shown(made)

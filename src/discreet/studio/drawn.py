@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Line", "Panel", "draw_frontier"]
+__all__ = ["DrawnLine", "Panel", "draw_frontier"]
 
 WIDTH, HEIGHT = 360, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 12, 36
@@ -16,7 +16,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 12, 36
 
 @final
 @dataclass(frozen=True)
-class Line:
+class DrawnLine:
     """A line through points.
 
     Parameters
@@ -57,7 +57,7 @@ class Panel:
     """
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[DrawnLine, ...]
     ticks: tuple[tuple[float, str], ...]
     places: tuple[tuple[int, float, float], ...]
     width: int = WIDTH
@@ -109,7 +109,7 @@ def _panel(
     return Panel(
         title,
         tuple(
-            Line(
+            DrawnLine(
                 name,
                 style,
                 tuple((row["k"], x, up(row[key])) for row, x in zip(rows, across, strict=True)),

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import codecs
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 from discreet.artefact.rooms import make_private
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.columns import holds_numbers, is_prose
 from discreet.tables.dialect import UTF16, first_ragged, foreign, mark_of, names_in, repeated
+from discreet.tables.looks import Look
 from discreet.tables.parsing import read, reader_errors
+from discreet.tables.roles import look_of
 from discreet.tables.sizes import (
     in_words,
     parquet_size,
@@ -65,6 +67,7 @@ _FITS = (
     "out, or use `discreet anonymize FILE -k K --quasi A,B --stream -o OUT` on the command line"
 )
 _PIECE = 1 << 20
+_PREVIEWED = 5
 _HEAD = 20
 """Lines by which a delimiter is recognized."""
 
@@ -106,6 +109,10 @@ class ColumnSummary:
         Some of its values.
     free_text
         Whether its cells look like sentences, nearly each another one.
+    look
+        What it looks like, and so the role and the form that are suggested.
+    cells
+        Its first cells.
     """
 
     name: str
@@ -114,6 +121,8 @@ class ColumnSummary:
     empty: int
     examples: tuple[str, ...]
     free_text: bool
+    look: Look = field(default_factory=Look)
+    cells: tuple[str, ...] = ()
 
 
 def read_upload(path: Path, name: str, *, delimiter: str = "", encoding: str = "") -> Upload:
@@ -211,6 +220,8 @@ def _column(table: pl.DataFrame, name: str) -> ColumnSummary:
         len(cells) - len(full),
         tuple(value[:24] for value in full.head(200).unique(maintain_order=True).head(3).to_list()),
         not numeric and is_prose(full),
+        look_of(table, name),
+        tuple((value or "")[:24] for value in cells.head(_PREVIEWED).to_list()),
     )
 
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.outcome import Anonymization, Provenance
+    from discreet.core.progress import Progress
     from discreet.evaluate.attack.finding import Finding
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute
-    from discreet.kanonymity.search.search import SearchStep
 
     Tell = Callable[[dict[str, Any]], None]
 
-__all__ = ["KS", "TABLE", "WRITTEN", "Anonymize", "Frontier", "attack", "sizes_of"]
+__all__ = ["KS", "TABLE", "WRITTEN", "Anonymize", "LossBySize", "attack", "sizes_of"]
 
 TABLE = "table.parquet"
 """The table in the private folder, as it was read."""
@@ -45,7 +45,7 @@ _SHOWN = 8
 
 @final
 @dataclass(frozen=True)
-class Frontier:
+class LossBySize:
     """Lose what a quick partition loses, for several k. For the curator: it is computed from the table.
 
     Parameters
@@ -109,6 +109,8 @@ class Anonymize:
         Columns whose diversity is told.
     dropped
         Columns that are left out of the result.
+    kept
+        Columns that are published as they are.
     k
         Least size of an equivalence class.
     models
@@ -125,6 +127,7 @@ class Anonymize:
     attributes: tuple[Attribute, ...]
     sensitive: tuple[str, ...]
     dropped: tuple[str, ...]
+    kept: tuple[str, ...]
     k: int
     models: Mapping[str, Sequence[PrivacyModel]]
     require: tuple[str, ...]
@@ -144,10 +147,11 @@ class Anonymize:
         mark = _unused(table.columns)
         tell({"text": f"Reading {table.height:,} rows."})
 
-        def on_step(step: SearchStep) -> None:
-            lower = f", no table loses less than {text_floor(step.lower)}" if step.lower > 0 else ""
-            text = f"{step.seconds:.1f} s, {step.method}: loss {step.loss:.6g}{lower}"
-            tell({"text": text, "loss": step.loss, "lower": step.lower})
+        def on_progress(step: Progress) -> None:
+            lower = step.lower or 0.0
+            least = f", no table loses less than {text_floor(lower)}" if lower else ""
+            text = f"{step.elapsed:.1f} s, {step.stage}: loss {step.upper:.6g}{least}"
+            tell({"text": text, "loss": step.upper, "lower": lower})
 
         stopped = False
         try:
@@ -158,7 +162,9 @@ class Anonymize:
                 time_limit=self.seconds,
                 suppress=self.suppress,
                 models=self.models,
-                on_step=on_step,
+                on_progress=on_progress,
+                sensitive=self.sensitive,
+                keep=(mark, *self.kept),
                 throw=False,
             )
         except SearchInterrupted as interrupt:

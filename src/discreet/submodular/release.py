@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Provenance, PublicInput, Release, Unproven
+from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits, is_private
 from discreet.core.views import plan_view
+from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
 from discreet.submodular.problem import ChoiceFacts, Selection
 from discreet.submodular.stating import (
     choose_method,
     facts_of,
     read_candidates,
-    read_method,
     state_choice,
 )
 from discreet.submodular.verify import verify_selection
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from discreet.core.budget import Budget
     from discreet.core.guarantee import DPGuarantee
+    from discreet.core.progress import Progress
     from discreet.core.randomness.bits import UniformSource
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.method import DrawPlan, Method
@@ -104,7 +106,7 @@ def plan(
         expected = "the public facts of an objective, such as FacilityLocation.spec()"
         raise InvalidProblemError("objective", expected, got)
     statement = facts_of(spec, size, matroid, guarantee)
-    chosen = read_method(method)
+    chosen: Method | None = METHODS.resolve(method, optional=True)
     why = "The method was given."
     if chosen is None:
         chosen, why = choose_method(statement, matroid, guarantee)
@@ -182,7 +184,7 @@ class Plan:
         budget: Budget | None = None,
         dataset: str | None = None,
         bits: UniformSource | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
         watch: Callable[[Objective], Objective] | None = None,
     ) -> Release[Selection]:
         """Check the source, charge the budget, and only then read the records and choose.
@@ -200,7 +202,7 @@ class Plan:
         bits
             Source of chance; the operating system's by default. With another one the release says that it was seeded.
         on_progress
-            Called after each draw with its number and the number of draws, both public.
+            Called after each draw with its number and the number of draws, both public; no time is told.
         watch
             **Private**, for the curator: given the objective once its records are read, returns the one to use, which
             has to be the same function. :class:`~discreet.submodular.objectives.combine.CountedObjective` counts its
@@ -334,7 +336,7 @@ def release(
     bits: UniformSource | None = None,
     budget: Budget | None = None,
     dataset: str | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Release[Selection]:
     r"""Choose a base of a matroid that is worth much to private records, differentially privately.
 
@@ -356,8 +358,8 @@ def release(
     budget, dataset
         A ledger, and the dataset to charge in it; charged before the records are read, and once for each call.
     on_progress
-        Called after each draw with its number and the number of draws, both public. When it is called depends on the
-        records.
+        Called after each draw with its number and the number of draws, both public; no time is told. When it is
+        called depends on the records.
 
     Returns
     -------
@@ -408,7 +410,7 @@ def release(
 def reproduce(
     objective: Objective,
     matroid: Matroid,
-    method: Any,  # noqa: ANN401 - a method with a reason, of which there are several kinds
+    method: Any,  # noqa: ANN401 - a name, or a method with a reason, of which there are several kinds
     *,
     bits: UniformSource | None = None,
 ) -> Unproven[Selection]:
@@ -419,7 +421,8 @@ def reproduce(
     objective, matroid
         As in :func:`release`.
     method
-        A method that says what is wrong with it, such as ``Algorithm2()`` or ``Greedy()``.
+        A method that says what is wrong with it, such as ``Algorithm2()``, or a name of
+        :data:`discreet.submodular.methods.WITHOUT_GUARANTEE`.
     bits
         Source of chance.
 
@@ -442,21 +445,22 @@ def reproduce(
     >>> made.result.elements, made.guarantee
     ((1,), None)
     """
-    ask = getattr(method, "unproven", None)
-    reason = ask(matroid) if callable(ask) else None
+    chosen: Any = WITHOUT_GUARANTEE.resolve(method, accept_no_guarantee=True)
+    ask = getattr(chosen, "unproven", None)
+    reason = None if ask is None else ask(matroid)
     if reason is None:
         raise InvalidProblemError(
-            "method", "one without a guarantee; release runs the others", _name(method)
+            "method", "one without a guarantee; release runs the others", METHODS.name_of(chosen)
         )
     statement = state_choice(objective, matroid, None)
-    draws = method.literal_plan(statement, matroid)
-    selection = _choose(objective, matroid, method, draws, statement=statement, bits=bits)
+    draws = chosen.literal_plan(statement, matroid)
+    selection = _choose(objective, matroid, chosen, draws, statement=statement, bits=bits)
     spec = ObjectiveSpec.of(objective)
     public = (
         *spec.assumed_public(objective.n_elements),
         PublicInput("matroid", matroid.digest, repr(matroid)),
     )
-    provenance = _provenance(spec, method, draws, public=public, bits=bits)
+    provenance = _provenance(spec, chosen, draws, public=public, bits=bits)
     return Unproven(replace(selection, matroid=matroid), reason, provenance)
 
 
@@ -511,11 +515,12 @@ def _choose(
     *,
     statement: ChoiceFacts,
     bits: UniformSource | None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Selection:
+    report = Reporter(on_progress, clock=None)
+
     def on_draw(number: int) -> None:
-        if on_progress is not None:
-            on_progress(number, draws.draws)
+        report("draws", done=number, total=draws.draws)
 
     chosen = method.choose(objective, matroid, draws, as_bits(bits), on_draw)
     return Selection(
@@ -541,7 +546,3 @@ def _provenance(
         "decomposable": spec.decomposable,
     }
     return Provenance(method.name, parameters, public, trace, seeded=not is_private(bits))
-
-
-def _name(method: object) -> str:
-    return str(getattr(method, "name", type(method).__name__))

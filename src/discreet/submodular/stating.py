@@ -1,11 +1,9 @@
-"""Read what a plan is given: the candidates, the public facts, and the method, which may be chosen here."""
+"""Read what a plan is given, the candidates and the public facts, and choose the method."""
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.submodular.matroids.base import Matroid
-from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.methods.algorithm_3 import Algorithm3
 from discreet.submodular.methods.subsampled import Subsampled
 from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.submodular.method import Method
 
-__all__ = ["choose_method", "facts_of", "read_candidates", "read_method", "state_choice"]
+__all__ = ["choose_method", "facts_of", "read_candidates", "state_choice"]
 
 
 def read_candidates(candidates: object) -> tuple[Any, ...] | None:
@@ -94,54 +91,6 @@ def facts_of(
 
 def _typed(value: object) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
-
-
-def read_method(method: Method | str | None) -> Method | None:
-    """Read a method that has a guarantee: an instance, or a registered name.
-
-    Raises
-    ------
-    InvalidProblemError
-        For a class, an unknown name, a method without a guarantee, or something else.
-
-    Examples
-    --------
-    >>> read_method("algorithm_3")
-    Algorithm3(lazy=True)
-    >>> read_method("algoritm-3")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: method: expected ... (nearest: algorithm-3), got 'algoritm-3'
-    """
-    if method is None:
-        return None
-    given: Any = method
-    known = f"one of {', '.join(METHODS)}, or an instance such as Algorithm3()"
-    if isinstance(given, str):
-        name = given.replace("_", "-")
-        if name in METHODS:
-            module, _, kind = METHODS[name].partition(":")
-            made: Method = getattr(importlib.import_module(module), kind)()
-            return made
-        if name in WITHOUT_GUARANTEE:
-            expected = f"{known}; reproduce runs what has no guarantee"
-            raise InvalidProblemError("method", expected, repr(given))
-        near = get_close_matches(name, METHODS, n=1)
-        raise InvalidProblemError(
-            "method", f"{known} (nearest: {near[0]})" if near else known, repr(given)
-        )
-    if isinstance(given, type):
-        raise InvalidProblemError(
-            "method", known, f"the class {given.__name__}; write {given.__name__}()"
-        )
-    if not all(callable(getattr(given, verb, None)) for verb in ("plan", "choose")):
-        if callable(getattr(given, "unproven", None)):
-            expected = f"{known}; reproduce runs what has no guarantee"
-            raise InvalidProblemError(
-                "method", expected, str(getattr(given, "name", type(given).__name__))
-            )
-        raise InvalidProblemError("method", known, type(given).__name__)
-    whole: Method = given
-    return whole
 
 
 def choose_method(

@@ -26,6 +26,10 @@ __all__ = ["verify", "verify_selection"]
 
 _BITS = 128
 
+_FAR = 1000
+"""Losses beyond it are refused where they are exponents: their powers may take more memory than there is, and no line
+that is made has such a loss."""
+
 _COMMON = frozenset({"basic composition", "advanced composition"})
 _BOUNDED = _COMMON | {"zCDP of bounded range", "zCDP, converted"}
 _MAY_USE: dict[str, frozenset[str]] = {
@@ -212,6 +216,8 @@ def _proved(line: AccountLine, statement: ChoiceFacts) -> DPGuarantee | None:
         case "decomposable, one pass", ApproxDP() if statement.decomposable:
             replaced = relation == "replace-one"
             c = loss / 2 if replaced else loss
+            if c > _FAR:
+                return None
             log = 1 + Fraction(log_ceil(1 / claim.delta, _BITS), 1 << _BITS)
             growth = Fraction(exp_ceil(c, _BITS), 1 << _BITS) - 1
             need = c + growth * (log + c) if replaced else growth * log
@@ -224,6 +230,8 @@ def _proved(line: AccountLine, statement: ChoiceFacts) -> DPGuarantee | None:
 
 def _walk_holds(line: AccountLine, claim: ApproxDP) -> bool:
     """Whether epsilon and delta cover draws whose law is off by at most 2^-60 in total variation."""
+    if line.loss > _FAR:
+        return False
     one = Fraction(exp_ceil(line.loss, _BITS), 1 << _BITS)
     off = line.draws * (1 + one) / (1 << 60)
     return claim.epsilon >= line.draws * line.loss and claim.delta >= off
@@ -238,5 +246,9 @@ def _subsample_holds(c: Fraction, line: AccountLine, statement: ChoiceFacts) -> 
         return False
     whole = line.guarantee.epsilon
     joins = whole if statement.neighbors == "add-remove-one" else whole / 2
+    if c * statement.sensitivity <= joins:
+        return True
+    if c * statement.sensitivity > _FAR:
+        return False
     most = exp_ceil(c * statement.sensitivity, _BITS)
     return most <= (1 << _BITS) + exp_floor(joins, _BITS)

@@ -68,7 +68,7 @@ def no_column(
     Examples
     --------
     >>> str(no_column("--quasi", "aeg", ["age", "sex"]))
-    "--quasi: expected columns of the table, whose first line holds their names, got 'aeg'; is 'age' meant?"
+    "--quasi: expected columns of the table, whose first line holds their names, got 'aeg'; did you mean 'age'?"
     >>> print(no_column("--quasi", "zip", ["age", "sex"], show=True).got)
     'zip'; the table has 'age', 'sex'
     """
@@ -82,7 +82,7 @@ def no_column(
         )
     near = get_close_matches(name, islice(columns, _COMPARED), 1, _NEAR)
     if near:
-        got += f"; is {near[0]!r} meant?"
+        got += f"; did you mean {near[0]!r}?"
     if show is not None:
         expected += " (--show-columns lists them)"
     return InvalidProblemError(option, expected, got)

@@ -10,7 +10,8 @@ import codecs
 import io
 import mmap
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,7 +104,7 @@ def look(
         with where.open("rb") as file:
             head = file.read(_HEAD)
     except FileNotFoundError:
-        raise InvalidProblemError(argument, "a file that is there", repr(path)) from None
+        raise InvalidProblemError(argument, "a file that is there", _missing(where)) from None
     except OSError as error:
         got = f"{path}: {error.strerror or 'it cannot be opened'}"
         raise InvalidProblemError(argument, "a file that can be read", got) from None
@@ -377,6 +378,17 @@ def _line_of_other_bytes(path: str) -> int | None:
             if not piece:
                 return None
             before += piece.count(b"\n")
+
+
+def _missing(where: Path) -> str:
+    """Say that there is no such file, and which one of the folder has nearly its name."""
+    near: list[str] = []
+    with suppress(OSError):
+        names = [path.name for path in where.parent.iterdir()]
+        near = get_close_matches(where.name, names, 1)
+    return f"no such file: {where}" + (
+        f"; did you mean {where.with_name(near[0])}?" if near else ""
+    )
 
 
 def _encoded(path: str, line: int, argument: str) -> InvalidProblemError:

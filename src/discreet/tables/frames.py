@@ -15,7 +15,7 @@ import narwhals as nw
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import look
 from discreet.tables.parsing import scan
-from discreet.tables.reading import PUBLIC_SUFFIXES
+from discreet.tables.reading import PUBLIC_SUFFIXES, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,12 +29,16 @@ __all__ = [
     "ROW",
     "Table",
     "collect",
+    "left_out",
     "name_rows",
+    "names_of",
     "near_unique",
     "open_table",
+    "opened",
     "rebuilt",
     "records_of",
     "rows_where",
+    "singled_out",
     "text_of",
     "whole_of",
     "without",
@@ -228,6 +232,34 @@ def near_unique(
     least = NEARLY_DIFFERENT * len(frame)
     others = [name for name in frame.columns if name not in names]
     return [name for name in others if len(frame) > 1 and frame[name].n_unique() >= least]
+
+
+def singled_out(table: Any, name: str) -> int:  # noqa: ANN401 - a dataframe of any library
+    """Count the rows whose value of a column no other row has; missing ones do not count.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> singled_out(pl.DataFrame({"ill": ["flu", "flu", "gout", None]}), "ill")
+    1
+    """
+    series = nw.from_native(table, eager_only=True)[name]
+    return int((series.is_unique() & ~series.is_null()).sum())
+
+
+def names_of(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe of any library
+    """Name the columns."""
+    return list(nw.from_native(table, eager_only=True).columns)
+
+
+def opened(table: Any, argument: str) -> Any:  # noqa: ANN401 - as above
+    """Read a file as a frame of Polars, its cells as they stand there; give a frame back as it is."""
+    return read_rows(str(table), argument) if isinstance(table, str | Path) else table
+
+
+def left_out(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - as above
+    """Leave columns out."""
+    return nw.from_native(table, eager_only=True).drop(list(names)).to_native() if names else table
 
 
 def without(table: Any, name: str) -> Any:  # noqa: ANN401 - a dataframe of any library

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "CONTROL_GROUPS",
     "CellError",
     "Verdict",
+    "all_memory",
     "cells_of_lines",
     "free_memory",
     "is_limited",
@@ -48,6 +50,12 @@ _NO_MEMORY = 4
 
 _OF_MEMORY = frozenset({signal.SIGABRT, getattr(signal, "SIGKILL", signal.SIGABRT)})
 """How a process ends that asks for more memory than there is: by itself, or by the system."""
+
+CONTROL_GROUPS = (
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+)
+"""Where Linux says how much of the memory a container may use."""
 
 _SHARE = 2
 
@@ -214,7 +222,12 @@ def free_memory() -> int:
     >>> free_memory() > 2**20
     True
     """
-    return max(0, min(_bounds()))
+    return max(0, min(most - taken for most, taken in _limits()))
+
+
+def all_memory() -> int:
+    """Give the bytes that this process may take in all."""
+    return min(most for most, _ in _limits())
 
 
 def share_of_memory() -> int:
@@ -227,18 +240,22 @@ def is_limited() -> bool:
     return _own_limit() is not None
 
 
-def _bounds() -> Iterator[int]:
-    total = 2**34
+def _limits() -> Iterator[tuple[int, int]]:
+    """Yield each limit of memory with what of it is taken: of the machine, its control groups, and this process."""
+    total = 8 << 30
     with suppress(AttributeError, OSError, ValueError):
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     told = _fields("/proc/meminfo").get("MemAvailable")
-    yield total // 2 if told is None else told * 1024
-    with suppress(OSError, ValueError):
-        most = int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
-        yield most - _fields("/sys/fs/cgroup/memory.stat").get("anon", 0)
+    yield total, total // 2 if told is None else total - told * 1024
+    for place in CONTROL_GROUPS:
+        # "max" stands for no limit.
+        with suppress(OSError, ValueError):
+            most = int(Path(place).read_text(encoding="ascii"))
+            used = _fields(str(Path(place).with_name("memory.stat")))
+            yield most, used.get("anon", used.get("total_rss", 0))
     limit = _own_limit()
     if limit is not None:
-        yield limit - _taken()
+        yield limit, _taken()
 
 
 def _fields(path: str) -> dict[str, int]:

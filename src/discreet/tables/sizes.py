@@ -6,8 +6,6 @@ nothing. What a Parquet file says of itself, and the lines of a CSV file, bound 
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -44,15 +42,6 @@ _TEXT_GROWS = 8
 
 _PART = 8
 """A table that may take more than this part of the free memory is read in a child process first."""
-
-_FALLBACK = 8 << 30
-"""Bytes of memory of a machine that does not say how much it has."""
-
-_CONTROL_GROUPS = (
-    "/sys/fs/cgroup/memory.max",
-    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-)
-"""Where Linux says how much of the memory a container may use."""
 
 
 @final
@@ -108,20 +97,7 @@ def in_words(size: int) -> str:
 
 def allowed() -> int:
     """Say how many bytes a table may take: half of the memory that this process may use."""
-    found = [_FALLBACK]
-    with suppress(AttributeError, ValueError, OSError):
-        found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    for place in _CONTROL_GROUPS:
-        # "max" stands for no limit.
-        with suppress(OSError, ValueError):
-            found.append(int(Path(place).read_text(encoding="ascii")))
-    with suppress(ImportError):
-        import resource
-
-        soft = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if soft != resource.RLIM_INFINITY:
-            found.append(soft)
-    return min(found) // 2
+    return parsing.all_memory() // 2
 
 
 def parquet_size(file: Path | io.BytesIO) -> Decoded | None:

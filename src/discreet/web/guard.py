@@ -7,6 +7,7 @@ its kind and its place in the code; a message or a traceback might repeat what w
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import logging
 import math
@@ -20,14 +21,16 @@ from discreet.core.faults import place_of
 from discreet.lrgeo.messages import PROTOCOL
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
+    from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+    from threading import Event
 
+    Network = ipaddress.IPv4Network | ipaddress.IPv6Network
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
     Send = Callable[[Message], Awaitable[None]]
     Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-__all__ = ["Guard", "Limits", "Rates", "refusal"]
+__all__ = ["Guard", "Limits", "Rates", "networks", "refusal"]
 
 _LOG = logging.getLogger("discreet.service")
 
@@ -44,6 +47,26 @@ def refusal(error: str, message: str) -> bytes:
     """
     said = {"protocol": PROTOCOL, "error": error, "message": message}
     return json.dumps(said, separators=(",", ":")).encode()
+
+
+def networks(texts: Sequence[str]) -> tuple[Network, ...]:
+    """Read addresses and networks.
+
+    Raises
+    ------
+    InvalidProblemError
+        For what is neither.
+
+    Examples
+    --------
+    >>> networks(["127.0.0.1", "10.0.0.0/8"])
+    (IPv4Network('127.0.0.1/32'), IPv4Network('10.0.0.0/8'))
+    """
+    try:
+        return tuple(ipaddress.ip_network(text.strip()) for text in texts)
+    except ValueError:
+        expected = "addresses or networks, such as 10.0.0.7 or 10.0.0.0/24"
+        raise InvalidProblemError("trusted_proxies", expected, ", ".join(texts)) from None
 
 
 @final
@@ -156,7 +179,12 @@ class Guard:
     limits
         What is admitted.
     headers
-        Put on every answer of the application. Default: those for answers that are no pages.
+        Put on every answer of the application that has not set them. Default: those for answers that are no pages.
+    trusted
+        Networks of proxies, from :func:`networks`. A request from one counts for the last address in its
+        ``X-Forwarded-For`` that is no such proxy; the header of any other is not read.
+    stopping
+        Once it is set, every answer ends its connection.
     """
 
     def __init__(
@@ -164,11 +192,16 @@ class Guard:
         app: Application,
         limits: Limits,
         headers: tuple[tuple[bytes, bytes], ...] | None = None,
+        trusted: Sequence[Network] = (),
+        stopping: Event | None = None,
     ) -> None:
         self._app = app
         self._limits = limits
         self._headers = _HEADERS if headers is None else headers
         self._rates = Rates(limits)
+        self._trusted = tuple(trusted)
+        self._stopping = stopping
+        self._said = False
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Handle one connection's request."""
@@ -196,13 +229,41 @@ class Guard:
         said = headers.get(_PROTOCOL)
         if said is not None and said != str(PROTOCOL).encode():
             return 400, "protocol", f"this server speaks version {PROTOCOL} of the messages"
-        address = (scope.get("client") or ("unknown", 0))[0]
-        if not self._rates.take(address):
+        if not self._rates.take(self._address(scope)):
             return 429, "too-many", "too many requests from this address; wait a second"
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self._limits.body:
             return 413, "too-large", f"a body may have {self._limits.body} bytes"
         return None
+
+    def _address(self, scope: MutableMapping[str, Any]) -> str:
+        """Give the address that a request counts for: that of the connection, or what a trusted proxy says of it."""
+        peer = str((scope.get("client") or ("unknown", 0))[0])
+        said = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        if not said:
+            return peer
+        if not self._trusts(peer):
+            if not self._said:
+                self._said = True
+                _LOG.warning(
+                    "X-Forwarded-For came from an address that is no trusted proxy; it is not read"
+                )
+            return peer
+        for part in reversed(b",".join(said).decode("latin-1").split(",")):
+            try:
+                address = str(ipaddress.ip_address(part.strip()))
+            except ValueError:
+                return peer
+            if not self._trusts(address):
+                return address
+        return peer
+
+    def _trusts(self, address: str) -> bool:
+        try:
+            one = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(one in network for network in self._trusted)
 
     async def _body(self, receive: Receive) -> bytes | tuple[int, str, str]:
         parts: list[bytes] = []
@@ -243,7 +304,11 @@ class Guard:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                message["headers"] = [*message.get("headers", []), *self._headers]
+                set_already = {name.lower() for name, _ in message.get("headers", [])}
+                more = [each for each in self._headers if each[0] not in set_already]
+                if self._stopping is not None and self._stopping.is_set():
+                    more.append((b"connection", b"close"))
+                message["headers"] = [*message.get("headers", []), *more]
             await send(message)
 
         try:
@@ -251,7 +316,9 @@ class Guard:
         except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - no failure may leave by its own words, no panic either
-            _LOG.error("%s", place_of(error))
+            _LOG.error(
+                "%s, request %s", place_of(error), scope.get("discreet.request", "unnumbered")
+            )
             if not begun:
                 await _answer(send, 500, "internal", "the server failed; its log says where")
 

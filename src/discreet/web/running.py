@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import math
 import signal
 import socket
 import threading
@@ -94,8 +96,14 @@ def serve(
     *,
     until: Future[Any] | None = None,
     on_started: Callable[[str], None] | None = None,
+    stopping: threading.Event | None = None,
+    drain: float = 0.0,
 ) -> None:
     """Serve until SIGTERM, SIGHUP or Ctrl-C; requests under way are answered first.
+
+    From SIGTERM on ``stopping`` is set. For ``drain`` seconds connections are still taken, so that a balancer can
+    notice and each connection ends with an answer; then no more, and what is under way has ten seconds. Ctrl-C and
+    SIGHUP skip the first part.
 
     SIGHUP, by which a closed terminal ends what runs in it, is left alone where it is ignored, as under ``nohup``.
 
@@ -109,13 +117,26 @@ def serve(
         What the server waits for in the background; when it fails, the server ends.
     on_started
         Called once with the address, when requests are taken.
+    stopping
+        Set as soon as the server is to stop; give the application the same.
+    drain
+        Seconds for which connections are still taken after SIGTERM.
+
+    Raises
+    ------
+    InvalidProblemError
+        For seconds that are negative or not finite.
 
     Notes
     -----
     Requests are not logged: their times and addresses say who uses the service, and paths hold the names of jobs.
     """
+    if not 0 <= drain < math.inf:
+        raise InvalidProblemError("drain", "seconds that are finite, 0 or more", drain)
     config = uvicorn.Config(
         app,
+        # Whom a proxy asks for is read by the guard, of proxies that were named.
+        proxy_headers=False,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -123,7 +144,7 @@ def serve(
         limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=_GRACE,
     )
-    server = _Server(config, bound, on_started)
+    server = _Server(config, bound, on_started, stopping or threading.Event(), drain)
     if until is not None:
         until.add_done_callback(server.end_if_failed)
     with _heard_by(server):
@@ -140,8 +161,8 @@ def _heard_by(server: uvicorn.Server) -> Iterator[None]:
         yield
         return
 
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        server.should_exit = True
+    def stop(number: int, frame: FrameType | None) -> None:
+        server.handle_exit(number, frame)
 
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     former = {number: signal.getsignal(number) for number in numbers}
@@ -159,11 +180,19 @@ class _Server(uvicorn.Server):
     """uvicorn's server, which says when it has started."""
 
     def __init__(
-        self, config: uvicorn.Config, bound: socket.socket, on_started: Callable[[str], None] | None
+        self,
+        config: uvicorn.Config,
+        bound: socket.socket,
+        on_started: Callable[[str], None] | None,
+        stopping: threading.Event,
+        drain: float,
     ) -> None:
         super().__init__(config)
         self._bound = bound
         self._on_started = on_started
+        self._stopping = stopping
+        self._drain = drain
+        self._gently = False
         self._waits: dict[Any, tuple[Any, float]] = {}
 
     async def on_tick(self, counter: int) -> bool:
@@ -190,6 +219,23 @@ class _Server(uvicorn.Server):
         if self.started and self._on_started is not None:
             host, port = self._bound.getsockname()[:2]
             self._on_started(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # At once, and not at the next tick: a probe that comes now is told.
+        self._stopping.set()
+        if sig == signal.SIGTERM and not self.should_exit:
+            self._gently = True
+        elif sig != signal.SIGTERM:
+            self._gently = False
+        super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._stopping.set()
+        end = time.monotonic() + self._drain
+        # A second signal may come meanwhile, outside of the loop.
+        while self._gently and not self.force_exit and time.monotonic() < end:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        await super().shutdown(sockets)
 
     def end_if_failed(self, future: Future[Any]) -> None:
         if future.cancelled() or future.exception() is not None:

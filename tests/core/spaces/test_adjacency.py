@@ -11,7 +11,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.kernels import distances as _kernels
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.adjacency import Adjacency
-from discreet.core.spaces.lengths import tree_links
+from discreet.core.spaces.lengths import TableLengths, tree_links
 from discreet.core.spaces.metric import MetricSpace, greedy_spanner
 
 
@@ -421,3 +421,13 @@ def test_twenty_thousand_places_need_no_matrix() -> None:
     pruned = near.prune()
     assert pruned.covers(near)
     assert (near.join(space)[0].components == 0).all()
+
+
+@pytest.mark.parametrize("radius", [None, 3])
+def test_lengths_that_no_space_is_made_with_are_constrained_all_the_same(
+    radius: int | None,
+) -> None:
+    """A file may state a finer scale, in which every length is beyond 2^46; none of its pairs is forgotten."""
+    table = np.array([[0, 2, 3], [2, 0, 2], [3, 2, 0]], dtype=np.int64) << 48
+    space = MetricSpace("km", "matrix", 48, TableLengths(table))
+    assert len(space.adjacency(radius).pairs) == 3

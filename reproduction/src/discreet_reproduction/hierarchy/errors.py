@@ -44,7 +44,7 @@ _SLOW = frozenset({"m-c-r", "top-down-b"})
 
 
 def table7(run: Run) -> Experiment:
-    """L1 error by level and sums that do not hold, for every method and epsilon, on made data (Table 7, Figure 9)."""
+    """L1 error by level and sums that do not hold, by method and epsilon, on synthetic data (Table 7, Figure 9)."""
     draws = 2 if run.quick else 10
     seeds = range(run.seed, run.seed + draws)
     rows: list[dict[str, Cell]] = []

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.core.guarantee import PureDP
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy.diagnose import diagnose
-from discreet.hierarchy.methods import method_named
+from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.problem import GroupSizes
 from discreet.hierarchy.release import reproduce
 
@@ -62,7 +62,7 @@ def errors_of(data: GroupSizes, name: str, epsilon: str, seeds: Sequence[int]) -
 
     Seeds are shared by all methods, so that those which measure the same see the same noise.
     """
-    method = method_named(name)
+    method = METHODS[name].make()
     guarantee = PureDP(epsilon, neighbors="add-remove-person")
     found, seconds = [], 0.0
     for seed in seeds:

@@ -16,7 +16,7 @@ from discreet.datasets.census import made_census
 from discreet.hierarchy.cost_tables import widths
 from discreet.hierarchy.laminar import objective
 from discreet.hierarchy.measure import measure
-from discreet.hierarchy.methods import method_named
+from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.methods.m_dp_op import MDPOP
 from discreet.hierarchy.methods.m_h import MH
 from discreet.hierarchy.methods.m_h_dp import MHDP
@@ -50,10 +50,10 @@ def figure7(run: Run) -> Experiment:
         "m-dp-op": MDPOP(64 if run.quick else None),
         "m-h-dp": MHDP(),
         "m-h, the engine": MH(),
-        "m-c-r": method_named("m-c-r"),
-        "m-c-dp": method_named("m-c-dp"),
-        "m-c-ch": method_named("m-c-ch"),
-        "top-down-a": method_named("top-down-a"),
+        "m-c-r": METHODS["m-c-r"].make(),
+        "m-c-dp": METHODS["m-c-dp"].make(),
+        "m-c-ch": METHODS["m-c-ch"].make(),
+        "top-down-a": METHODS["top-down-a"].make(),
     }
     rows: list[dict[str, Cell]] = []
     for name, method in methods.items():
@@ -118,7 +118,7 @@ def figure8(run: Run) -> Experiment:
     names = ("m-h-r", "m-h", "m-c-dp", "m-c-dp-weighted", "m-c-ch", "top-down-a", "top-down-b")
     rows: list[dict[str, Cell]] = []
     for name in names:
-        method = method_named(name)
+        method = METHODS[name].make()
         # Compilation is not what is compared.
         _seconds(groups, method, "1", run.seed)
         for epsilon in EPSILONS:

@@ -112,7 +112,7 @@ class Trace:
 
 @dataclass
 class _Watch(Executor):
-    """Solves blocks one after the other, and writes down how long each took and whether it had a solution."""
+    """Solves blocks one after the other, and records how long each took and whether it had a solution."""
 
     seconds: list[float] = field(default_factory=list)
     between: list[float] = field(default_factory=list)

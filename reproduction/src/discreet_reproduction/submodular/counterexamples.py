@@ -36,7 +36,7 @@ _GREEDY = Fraction(1 << 20)
 """A coefficient so large that a draw takes the best."""
 
 _NOTES = (
-    "Each row runs the library's own code or an exact computation; nothing in the column found is written down.",
+    "Each row runs the library's own code or an exact computation; nothing in the column found is a constant.",
     "Algorithm 2 draws from the bases themselves, the best covering it could have.",
     "Ratios are without noise: the theorems allow it to be as small as one likes.",
 )

@@ -45,6 +45,9 @@ __all__ = ["METRICS", "MetricSpace", "greedy_spanner"]
 METRICS = ("euclidean", "manhattan", "haversine", "angular", "hyperbolic")
 """The metrics on points."""
 
+_FARTHEST = 1 << 62
+"""Beyond every stored length: those of spaces that are made here are below ``2^46``, those of files need not be."""
+
 _KILOMETERS = {"km": 1, "m": 1000}
 """Units in which a great circle may be asked for."""
 
@@ -392,12 +395,12 @@ class MetricSpace:
         Adjacency(n=500, edges=955, components=1, isolated=0)
         """
         if radius is None:
-            limit = 2**TOTAL_BITS
+            limit = _FARTHEST
         else:
             exact = to_fraction(radius, "radius")
             if exact <= 0:
                 raise InvalidProblemError("radius", "a positive distance", radius)
-            limit = min(int(exact * 2**self.scale_bits), 2**TOTAL_BITS)
+            limit = min(int(exact * 2**self.scale_bits), _FARTHEST)
         table = self.has_matrix or radius is None
         source: Lengths = TableLengths(self.distances) if table else self.source
         pairs = source.near(limit)

@@ -7,7 +7,7 @@ the limit was kept. An attack that finds nothing proves nothing.
 
 ============================  ==========================================================================================
 ``bayes``, ``reports``        channels: the optimal adversary, once and after many reports
-``trajectory``                channels: a hidden Markov model of somebody who moves and reports at every step
+``trajectory``                channels: a hidden Markov model of a person who moves and reports at every step
 ``linkage``, ``inference``    tables: who is found, whose sensitive value is learned
 ``intersection``              tables: two releases of the same people
 ``reconstruction``            counts: averages of repeated releases, levels that add up

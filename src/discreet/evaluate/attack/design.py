@@ -1,4 +1,4 @@
-"""All attacks on a designed channel at once: one report, many reports, and somebody who moves."""
+"""All attacks on a designed channel at once: one report, many reports, and a person who moves."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def attack_channel(
     reports
         Numbers of reports of one secret, ascending.
     steps
-        Reports of somebody who moves; none by default.
+        Reports of a person who moves; none by default.
     stride
         How far a step goes; by default the mean distance of a secret to the nearest other.
     trials, failure, bits

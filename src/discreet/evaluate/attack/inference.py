@@ -1,6 +1,6 @@
 r"""Whose sensitive value is learned from a published table: by the commonest value that fits, or for certain.
 
-Rows that look alike may share what nobody should learn ([MKGV07]_'s homogeneity). Whether a table *betrays* somebody is
+The rows of a class may share a sensitive value ([MKGV07]_'s homogeneity). Whether a table *betrays* a person is
 seen beside a control group: people who are not in the table, on whom the same attacker may do as well, because age and
 postal code say something about everybody.
 """

@@ -58,7 +58,7 @@ def attack_linkage(
         * prosecutor: :math:`1/m` for the person with the fewest fitting rows m, and on average; m is at least k;
         * journalist: :math:`1/F` for the class that covers the fewest people F of the population;
         * marketer: expected share of published rows whose person is guessed;
-        * with a control group, how often it is told right whether somebody is in the table, by whether any row fits.
+        * with a control group, how often it is told right whether a person is in the table, by whether any row fits.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 r"""What the attacks on a location service have in common: recorded sessions, what is public, and how guesses count.
 
-The attacker is the server, or whoever reads its traffic. It knows what is public: the region, the parameters, the
+The attacker is the server, or a reader of its traffic. It knows what is public: the region, the parameters, the
 costs. It does not know where a client is, and wants to. A session holds everything that one client sent and was told,
 as recorded at the server's door, with the place that the client was at, which only the judge of the guess reads.
 

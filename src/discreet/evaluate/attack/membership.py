@@ -1,4 +1,4 @@
-r"""Was this record in the data? What whoever sees an output can tell, and how far differential privacy lets it.
+r"""Was this record in the data? What an output tells, and how far differential privacy lets it.
 
 The game: a fair coin decides between two neighboring inputs, the mechanism runs, the attacker says which it was. Under
 :math:`(\varepsilon, \delta)`-differential privacy nobody is right more often than

@@ -1,7 +1,7 @@
 r"""True counts from noisy ones: by the average of repeated releases, and by levels that add up.
 
-Noise protects one release. Whoever sees n of them, each with fresh noise, sees noise of variance
-:math:`\sigma^2 / n`; that is why releases cost their epsilon each time. And whoever sees noisy counts of regions and
+Noise protects one release. Anyone who sees n of them, each with fresh noise, sees noise of variance
+:math:`\sigma^2 / n`; that is why releases cost their epsilon each time. And anyone who sees noisy counts of regions and
 of their parts knows that the true ones add up: least squares on the tree uses that, costs no privacy, and is what a
 release that was made consistent has done already.
 """

@@ -76,7 +76,7 @@ def attack_reports(
 ) -> list[Finding]:
     """Draw secrets and reports, answer as the Bayesian attacker would, and count.
 
-    The control group is told a report of somebody else: the attacker then does no better than chance.
+    The control group is told a report of another person: the attacker then does no better than chance.
 
     Parameters
     ----------

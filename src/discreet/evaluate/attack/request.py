@@ -36,7 +36,7 @@ class AttackRequest:
     reports
         Numbers of reports of one secret, ascending.
     steps, stride
-        Reports of somebody who moves, and how far a step goes.
+        Reports of a person who moves, and how far a step goes.
     trials
         Games, draws or runs; each attack's own number when ``None``.
     failure

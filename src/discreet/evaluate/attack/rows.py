@@ -1,4 +1,4 @@
-"""Channels that are never written down, written down for an attacker or an audit: the rows as they are shown."""
+"""Implicit channels as tables, for an attacker or an audit: the rows as they are shown."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Reporting(Protocol):
 @final
 @dataclass(frozen=True, eq=False)
 class ShownRows:
-    """The rows of a channel that is never written down, by what is *shown* of a report: its name.
+    """The rows of an implicit channel, by what is *shown* of a report: its name.
 
     Reports of one name cannot be told apart by anybody who sees the name, so that their weights are added.
 
@@ -80,7 +80,7 @@ class ShownRows:
         if self.channel.n_secrets > MOST_SECRETS:
             raise InvalidProblemError(
                 "FILE",
-                f"at most {MOST_SECRETS} places, whose rows can be written down; beyond, `verify` and "
+                f"at most {MOST_SECRETS} places, whose rows fit into memory; beyond, `verify` and "
                 "`audit --strength certified` check the claim, and a design for fewer places can be attacked",
                 self.channel.n_secrets,
             )

@@ -34,7 +34,7 @@ __all__ = [
 
 
 def random_walk(space: MetricSpace, step: float) -> NDArray[np.float64]:
-    r"""Make the transition matrix of somebody who moves about: :math:`T_{ij} \propto e^{-d_{ij} / s}`.
+    r"""Make the transition matrix of a person who moves about: :math:`T_{ij} \propto e^{-d_{ij} / s}`.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def forward_backward(
 
     Examples
     --------
-    Whoever never moves and reports twice is somewhere once:
+    A person who never moves and reports twice has one place:
 
     >>> from discreet.core.channels.channel import Channel
     >>> q = 2**60

@@ -57,7 +57,7 @@ class Pair:
     Parameters
     ----------
     first, second
-        Inputs of the mechanism. Made data: an audit prints `label` and outcomes.
+        Inputs of the mechanism. Synthetic data: an audit prints `label` and outcomes.
     label
         What the two are, in words.
     distance

@@ -29,7 +29,7 @@ from discreet.core.tree import Tree
 from discreet.evaluate.audit.audit import Audit, Pair, audit, audit_laws
 from discreet.evaluate.audit.exact import proved_delta
 from discreet.hierarchy.measure import measure, node_scales, truth
-from discreet.hierarchy.methods import method_named
+from discreet.hierarchy.methods import DEFAULT, METHODS
 from discreet.hierarchy.plan import level_parts
 from discreet.hierarchy.problem import GroupSizes
 
@@ -117,7 +117,7 @@ def audit_counts(asked: AuditRequest) -> Audit:
     claim = asked.dp("add-remove-person")
     if not isinstance(claim, PureDP | ZeroConcentratedDP):
         raise InvalidProblemError("delta", "none; epsilon, or rho", "a value")
-    method = method_named(asked.method or None)
+    method = METHODS.resolve(asked.method or DEFAULT, accept_no_guarantee=True)
     if isinstance(claim, PureDP) and asked.choose("exact", "sampled") == "exact":
         return _exact(method, claim)
     asked.choose("sampled")

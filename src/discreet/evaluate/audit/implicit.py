@@ -1,6 +1,6 @@
-"""Audits of channels that are never written down: the production sampler's steps and samples, and the verifier.
+"""Audits of implicit channels: the production sampler's steps and samples, and the verifier.
 
-What somebody sees is the name of a report, so that reports of one name are one outcome.
+What an observer sees is the name of a report, so that reports of one name are one outcome.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def audit_anchored(
     certificate: Certificate,
     asked: AuditRequest,
 ) -> Audit:
-    """Audit a channel that is never written down against the guarantee that it claims.
+    """Audit an implicit channel against the guarantee that it claims.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Audits of anonymized tables: what a method makes of small made tables, judged by counting rows that look alike."""
+"""Audits of anonymized tables: what a method makes of small synthetic tables, by counting each class."""
 
 from __future__ import annotations
 

@@ -7,19 +7,18 @@ the boundary of a layer, and one record that moves from one to the other. Its cl
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.guarantee import PureDP
 from discreet.evaluate.audit.audit import Audit, Pair, audit
 from discreet.submodular.as_published.algorithm_2 import Algorithm2
 from discreet.submodular.matroids.capacities import UniformMatroid
-from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
+from discreet.submodular.methods import METHODS
 from discreet.submodular.objectives.coverage import Coverage
 from discreet.submodular.stating import state_choice
 
@@ -64,7 +63,7 @@ def audit_choices(asked: AuditRequest) -> Audit:
     Parameters
     ----------
     asked
-        A name of :data:`discreet.submodular.methods.METHODS` or of ``WITHOUT_GUARANTEE``; epsilon, with delta, or rho;
+        A name of :data:`discreet.submodular.methods.METHODS`; epsilon, with delta, or rho;
         neighbors, default ``"add-remove-one"``.
 
     Returns
@@ -86,19 +85,18 @@ def audit_choices(asked: AuditRequest) -> Audit:
     False
     """
     name = asked.method or DEFAULT
-    known = {**METHODS, **WITHOUT_GUARANTEE}
     # Its points are averages of many sampled sets: there is nothing to replay, and it claims nothing.
-    del known["continuous-greedy"]
-    if name not in known:
-        raise InvalidProblemError("method", f"one of {', '.join(sorted(known))}", repr(name))
+    allowed = [known for known in METHODS if known != "continuous-greedy"]
+    record = METHODS.find(name, allowed=allowed)
+    if record.name not in allowed:
+        raise unknown_name("method", name, allowed)
     strength = asked.choose("exact", "sampled")
-    if name == "algorithm-2":
+    if record.name == "algorithm-2":
         claim: DPGuarantee = asked.pure("replace-one", "for Algorithm 2")
         pairs = _straddling(claim)
     else:
         claim = asked.dp("add-remove-one")
-        module, maker = known[name].split(":")
-        method = getattr(importlib.import_module(module), maker)(**_SMALL.get(name, {}))
+        method = record.make(**_SMALL.get(record.name, {}))
         pairs = [
             Pair(
                 _choice(both[0], method, claim, rank),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.lazy import registered
 from discreet.evaluate.attack.finding import Attacked
 
 if TYPE_CHECKING:
@@ -67,7 +66,13 @@ def attack_patients(request: AttackRequest) -> Attacked:
     def publish(rows: Any, promise: KAnonymity) -> Any:  # noqa: ANN401 - a frame
         kinds = [one for one in attributes if one.name in promise.quasi_identifiers]
         return anonymize(
-            rows, promise, attributes=kinds, method=method, time_limit=1.0, throw=False
+            rows,
+            promise,
+            attributes=kinds,
+            method=method,
+            unassigned="keep",
+            time_limit=1.0,
+            throw=False,
         ).table
 
     files = {"original": people, "others": others}
@@ -87,7 +92,7 @@ def attack_patients(request: AttackRequest) -> Attacked:
 
 
 def attack_counts(request: AttackRequest) -> Attacked:
-    """Attack releases of synthetic counts: averages, levels, and whether somebody was counted."""
+    """Attack releases of synthetic counts: averages, levels, and whether a person was counted."""
     import numpy as np
 
     from discreet.core.guarantee import PureDP
@@ -96,10 +101,10 @@ def attack_counts(request: AttackRequest) -> Attacked:
     from discreet.evaluate.attack.reconstruction import attack_levels, attack_repeated_counts
     from discreet.hierarchy import GroupSizes, release, reproduce
     from discreet.hierarchy.measure import measure, truth
-    from discreet.hierarchy.methods import DEFAULT, method_named
+    from discreet.hierarchy.methods import DEFAULT, METHODS
 
     request.only(("method", "epsilon"))
-    method = method_named(request.method or DEFAULT)
+    method = METHODS.resolve(request.method or DEFAULT, field="--method", accept_no_guarantee=True)
     claim = PureDP(request.need("epsilon"), "add-remove-person")
     run = reproduce if getattr(method, "unproven", "") else release
     made = made_census(states=2, counties=6, groups=600, max_size=10, outliers=2, seed=1)
@@ -166,7 +171,7 @@ def attack_choices(request: AttackRequest) -> Attacked:
 
     request.only(("method", "epsilon"))
     name = request.method or "subsampled"
-    method = registered(METHODS, name, "--method")()
+    method = METHODS.resolve(name, field="--method")
     claim = PureDP(request.need("epsilon"), "add-remove-one")
     reach = np.zeros((12, 4), dtype=np.bool_)
     # The first two elements are tied but for the record in question.

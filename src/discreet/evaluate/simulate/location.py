@@ -1,6 +1,6 @@
 """The location service on a small grid, attacked in both modes and audited, through its recorded traffic.
 
-This module imports no server: whoever calls it hands over a function that runs the application with real clients and
+This module imports no server: its caller hands over a function that runs the application with real clients and
 records what comes to its door, such as :func:`discreet.service.recorded.record`.
 """
 

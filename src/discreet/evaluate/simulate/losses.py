@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.lazy import registered
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -44,7 +43,7 @@ def choices_lost(method: str, epsilon: Fraction) -> Measure:
 
     objective = FacilityLocation(clustered_similarity(400, 20, seed=4))
     matroid, claim = UniformMatroid(20, 5), PureDP(epsilon, "add-remove-one")
-    chosen = registered(METHODS, method, "--methods")()
+    chosen = METHODS.resolve(method, field="--methods")
     plan = chosen.plan(state_choice(objective, matroid, claim), matroid, claim)
 
     def run(bits: Any) -> Any:  # noqa: ANN401 - a source of bits, pairs
@@ -79,6 +78,7 @@ def tables_lost(method: str, k: Fraction) -> Measure:
         KAnonymity(int(k), ("age", "sex", "zip")),
         attributes=kinds,
         method=chosen,
+        sensitive=["disease"],
         time_limit=2.0,
         throw=False,
     )

@@ -4,8 +4,8 @@
 learns, ``choices`` the share of the best value that was chosen. ``frontier`` lays such measures out over epsilon or k,
 for choosing one *before* a release.
 
-All but the channels' are computed from the true data: they are for the curator. Whoever chooses epsilon or k by looking
-at the loss on the data that will be released has leaked through the choice. Use public data, or made ones.
+All but the channels' are computed from the true data: they are for the curator. An epsilon or k that is
+chosen by the loss on the data to be released leaks them. Use public data, or synthetic ones.
 """
 
 from discreet.evaluate.utility.measure import Measure

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, final
 import numpy as np
 
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.methods.m_c_ch import Chain
 
 if TYPE_CHECKING:
@@ -26,12 +27,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.survival import Need
 
 __all__ = ["ChainAsPublished"]
-
-_REASON = (
-    "the paper takes the sensitivity of one region's cumulative counts, 1, for that of a whole level's chain, which is "
-    "the number of its regions: a group that grows by one lowers every entry of the chain between its old and its new "
-    "place, one for each region"
-)
 
 
 @final
@@ -55,7 +50,7 @@ class ChainAsPublished:
     kind: ClassVar[Kind] = Chain.kind
     integral: ClassVar[bool] = Chain.integral
     needs: ClassVar[tuple[Need, ...]] = Chain.needs
-    unproven: ClassVar[str] = _REASON
+    unproven: ClassVar[str] = METHODS["m-c-ch"].why_none
 
     def __post_init__(self) -> None:
         Chain(self.solver)

@@ -124,7 +124,7 @@ def bends(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     values: NDArray[np.float64],
     slopes: NDArray[np.float64],
 ) -> None:
-    """Write down for each size where the flow of the root bends, its value there, and its slope after it."""
+    """Compute for each size where the flow of the root bends, its value there, and its slope after it."""
     room, n = offsets[-1], offsets[1] - offsets[0]
     bend, price, jump = np.empty(room), np.empty(room), np.empty(room)
     value, slope = np.empty(room), np.empty(room)

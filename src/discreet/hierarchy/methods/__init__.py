@@ -1,16 +1,10 @@
-"""The methods by the names that people type: one table for the library, commands, comparisons and reports.
-
-Values are ``"module:class"``; nothing is imported before a method is made.
-"""
+"""The methods by the names that people type: one table for ``method=``, commands, comparisons, audits and reports."""
 
 from __future__ import annotations
 
-import difflib
-from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.method import MethodRecord, Methods
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,37 +14,93 @@ if TYPE_CHECKING:
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.sensitivity import Kind
 
-__all__ = ["DEFAULT", "METHODS", "Method", "method_name", "method_named", "quick_methods", "reason"]
+__all__ = ["DEFAULT", "METHODS", "Method", "quick_methods", "reason"]
 
 DEFAULT = "m-c-dp-weighted"
 """The method of ``method=None``, whatever the data."""
 
-METHODS: dict[str, str] = {
-    "bottom-up": "discreet.hierarchy.methods.baselines:BottomUp",
-    "bottom-up-cumulative": "discreet.hierarchy.methods.baselines:BottomUpCumulative",
-    "clipped": "discreet.hierarchy.methods.baselines:Clipped",
-    "hay-sorted": "discreet.hierarchy.methods.hay:HaySorted",
-    "hay-tree": "discreet.hierarchy.methods.hay:HayTree",
-    "kuo-h-c": "discreet.hierarchy.methods.kuo:KuoHc",
-    "kuo-h-g": "discreet.hierarchy.methods.kuo:KuoHg",
-    "kuo-naive": "discreet.hierarchy.methods.kuo:KuoNaive",
-    "m-c": "discreet.hierarchy.methods.m_c:MC",
-    "m-c-ch": "discreet.hierarchy.as_published.m_c_ch:ChainAsPublished",
-    "m-c-ch-calibrated": "discreet.hierarchy.methods.m_c_ch:Chain",
-    "m-c-dp": "discreet.hierarchy.methods.m_c_dp:MCDP",
-    "m-c-dp-weighted": "discreet.hierarchy.methods.m_c_dp:weighted",
-    "m-c-joint": "discreet.hierarchy.methods.joint:Joint",
-    "m-c-r": "discreet.hierarchy.methods.m_c_r:MCRelaxed",
-    "m-dp-op": "discreet.hierarchy.methods.m_dp_op:MDPOP",
-    "m-h": "discreet.hierarchy.methods.m_h:MH",
-    "m-h-dp": "discreet.hierarchy.methods.m_h_dp:MHDP",
-    "m-h-r": "discreet.hierarchy.methods.m_h_r:MHRelaxed",
-    "raw": "discreet.hierarchy.methods.baselines:RawNoisy",
-    "top-down-a": "discreet.hierarchy.methods.top_down:TopDown",
-    "top-down-b": "discreet.hierarchy.methods.top_down:top_down_b",
-    "top-down-cumulative": "discreet.hierarchy.methods.top_down:TopDownCumulative",
-}
-"""Everything that ``plan``, ``release`` or ``reproduce`` takes as its method, with default parameters."""
+_PUBLISHED = "discreet.hierarchy.as_published"
+_HERE = "discreet.hierarchy.methods"
+_CLAIM = "differential privacy"
+
+_PROVEN = (
+    ("bottom-up", "baselines:BottomUp", "all budget at the lowest regions, sums above"),
+    (
+        "bottom-up-cumulative",
+        "baselines:BottomUpCumulative",
+        "the same from cumulative counts, made monotone",
+    ),
+    ("clipped", "baselines:Clipped", "noisy counts, whole and not below zero, that do not add up"),
+    ("hay-sorted", "hay:HaySorted", "sorted group sizes, made monotone: Hay and others, 2010"),
+    ("hay-tree", "hay:HayTree", "counts made to add up by least squares: Hay and others, 2010"),
+    (
+        "kuo-h-c",
+        "kuo:KuoHc",
+        "cumulative counts of each region, then matched down the tree: Kuo and others, 2018",
+    ),
+    (
+        "kuo-h-g",
+        "kuo:KuoHg",
+        "sorted group sizes, then matched down the tree: Kuo and others, 2018",
+    ),
+    (
+        "kuo-naive",
+        "kuo:KuoNaive",
+        "noisy counts on the simplex, then matched down the tree: Kuo and others, 2018",
+    ),
+    ("m-c", "m_c:MC", "the joint cumulative problem in whole numbers: Model 2, small trees only"),
+    (
+        "m-c-ch-calibrated",
+        "m_c_ch:Chain",
+        "the chain of cumulative counts, with noise for its sensitivity",
+    ),
+    ("m-c-dp", "m_c_dp:MCDP", "cumulative counts made monotone, then made to add up: Algorithm 2"),
+    (
+        "m-c-dp-weighted",
+        "m_c_dp:weighted",
+        "the same, each count weighted by the inverse of its variance",
+    ),
+    ("m-c-joint", "joint:Joint", "the joint cumulative problem to a stated gap"),
+    ("m-c-r", "m_c_r:MCRelaxed", "the joint cumulative problem without integrality, rounded"),
+    (
+        "m-dp-op",
+        "m_dp_op:MDPOP",
+        "dynamic programming with a program for each entry, small trees only",
+    ),
+    (
+        "m-h",
+        "m_h:MH",
+        "whole counts nearest to the noisy ones that add up: Model 1, small trees only",
+    ),
+    ("m-h-dp", "m_h_dp:MHDP", "Model 1 by dynamic programming: Algorithm 1"),
+    ("m-h-r", "m_h_r:MHRelaxed", "Model 1 without integrality, rounded"),
+    ("raw", "baselines:RawNoisy", "noisy counts as they are"),
+    ("top-down-a", "top_down:TopDown", "level by level from the root, each level made to add up"),
+    ("top-down-b", "top_down:top_down_b", "the same by two levels at a time"),
+    ("top-down-cumulative", "top_down:TopDownCumulative", "the same on cumulative counts"),
+)
+"""Name, module and class, and one line of help."""
+
+_CHAIN = (
+    "the paper takes the sensitivity of one region's cumulative counts, 1, for that of a whole level's chain, which is "
+    "the number of its regions: a group that grows by one lowers every entry of the chain between its old and its new "
+    "place, one for each region"
+)
+
+METHODS = Methods(
+    [
+        *(MethodRecord(name, f"{_HERE}.{where}", text, _CLAIM) for name, where, text in _PROVEN),
+        MethodRecord(
+            "m-c-ch",
+            f"{_PUBLISHED}.m_c_ch:ChainAsPublished",
+            "the chain of cumulative counts with the noise as published",
+            None,
+            _CHAIN,
+        ),
+    ],
+    protocol=("kind", "solve"),
+)
+"""Everything; ``plan`` and ``release`` take those that have a guarantee, ``METHODS.proven``, and ``reproduce`` all."""
 
 _SLOW = frozenset({"m-c", "m-dp-op", "m-h"})
 """Methods that solve integer programs cell by cell: exact references, for small trees."""
@@ -95,73 +145,11 @@ class Method(Protocol):
         ...
 
 
-def method_named(method: Method | str | None) -> Method:
-    """Give the method of a name with its default parameters, or the method itself; the default for ``None``.
-
-    Parameters
-    ----------
-    method
-        A method, or a name of :data:`METHODS`; underscores, as in artefacts of earlier versions, are read as hyphens.
-
-    Raises
-    ------
-    InvalidProblemError
-        For an unknown name, with the nearest one; for a class; for anything else that is no method.
-
-    Examples
-    --------
-    >>> method_named("top-down-b"), method_named("top_down_a")
-    (TopDown(variant='b'), TopDown(variant='a'))
-    >>> method_named("m-cdp")
-    Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: method: expected a registered name, such as m-c-dp, got 'm-cdp'
-    """
-    if method is None:
-        return method_named(DEFAULT)
-    if isinstance(method, str):
-        name = method.replace("_", "-")
-        if name not in METHODS:
-            raise InvalidProblemError("method", _allowed(name), repr(method))
-        module, maker = METHODS[name].split(":")
-        return cast("Method", getattr(import_module(module), maker)())
-    if isinstance(method, type):
-        expected = f"an instance, {method.__name__}(...), or a registered name"
-        raise InvalidProblemError("method", expected, f"the class {method.__name__}")
-    if not hasattr(method, "kind") or not callable(getattr(method, "solve", None)):
-        expected = f"a method, or one of {', '.join(METHODS)}"
-        raise InvalidProblemError("method", expected, type(method).__name__)
-    return method
-
-
-def _allowed(name: str) -> str:
-    """Name the nearest method, or all of them where none is near."""
-    near = difflib.get_close_matches(name, METHODS, n=1)
-    return f"a registered name, such as {near[0]}" if near else f"one of {', '.join(METHODS)}"
-
-
-def method_name(method: Method) -> str:
-    """Find the name that a method has in the table; else that of its class.
-
-    Examples
-    --------
-    >>> from discreet.hierarchy.methods.top_down import TopDown
-    >>> method_name(TopDown("b"))
-    'top-down-b'
-    """
-    own = f"{type(method).__module__}:"
-    for name, where in METHODS.items():
-        if where.startswith(own) and method_named(name) == method:
-            return name
-    named = (name for name, where in METHODS.items() if where == own + type(method).__name__)
-    return next(named, type(method).__name__)
-
-
 def reason(method: Method) -> str:
     """Say why a method has no guarantee; empty where it has one."""
     return str(getattr(method, "unproven", ""))
 
 
-@cache
 def quick_methods() -> tuple[str, ...]:
     """Name the methods with a guarantee that are quick at any size, sorted.
 
@@ -170,6 +158,4 @@ def quick_methods() -> tuple[str, ...]:
     >>> "m-c-dp" in quick_methods(), "m-c-ch" in quick_methods()
     (True, False)
     """
-    return tuple(
-        name for name in sorted(METHODS) if name not in _SLOW and not reason(method_named(name))
-    )
+    return tuple(sorted(set(METHODS.proven) - _SLOW))

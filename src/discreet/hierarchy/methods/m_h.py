@@ -177,7 +177,7 @@ def integer_program(
 def _sums(
     tree: Tree, y: NDArray[np.int64], total: int | None
 ) -> tuple[csr_array[np.float64], NDArray[np.float64]]:
-    """Write down that regions add up, and the total, as rows on the distances."""
+    """State that regions add up, and the total, as rows on the distances."""
     from scipy import sparse
 
     inner = np.setdiff1d(np.arange(tree.n), tree.leaves)

@@ -45,7 +45,7 @@ UNPROVEN = Methods(
             ),
         )
     ],
-    verbs=("recode",),
+    protocol=("recode",),
 )
 """What runs through ``reproduce`` alone, since it does not guarantee k-anonymity."""
 

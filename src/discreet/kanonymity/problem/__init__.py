@@ -5,7 +5,15 @@ Rows are private: no message and no ``repr`` of this package shows a value or a 
 
 from __future__ import annotations
 
-from discreet.kanonymity.problem.attributes import Attribute, Categorical, Numeric, Taxonomy
+from discreet.kanonymity.problem.attributes import (
+    Attribute,
+    Categorical,
+    Dates,
+    Numeric,
+    Prefixes,
+    Rounded,
+    Taxonomy,
+)
 from discreet.kanonymity.problem.column import LOSSES, CodedColumn
 from discreet.kanonymity.problem.table import Boxes, Problem
 
@@ -15,7 +23,10 @@ __all__ = [
     "Boxes",
     "Categorical",
     "CodedColumn",
+    "Dates",
     "Numeric",
+    "Prefixes",
     "Problem",
+    "Rounded",
     "Taxonomy",
 ]

@@ -1,4 +1,7 @@
-"""The kinds of quasi-identifiers: numbers published as intervals, values as sets, leaves of a taxonomy as its nodes."""
+"""The kinds of quasi-identifiers: numbers published as intervals, values as sets, leaves of a taxonomy as its nodes.
+
+Dates, codes with prefixes and rounded numbers stand in :mod:`~discreet.kanonymity.problem.levels`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.problem.levels import Dates, Levels, Prefixes, Rounded
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -16,7 +20,18 @@ if TYPE_CHECKING:
 
     from discreet.core.tree import Tree
 
-__all__ = ["Attribute", "Categorical", "Numeric", "Taxonomy", "depth_first"]
+__all__ = [
+    "Attribute",
+    "Categorical",
+    "Dates",
+    "Levels",
+    "Numeric",
+    "Prefixes",
+    "Resolved",
+    "Rounded",
+    "Taxonomy",
+    "depth_first",
+]
 
 
 @final
@@ -114,7 +129,10 @@ class Taxonomy:
             raise InvalidProblemError(f"{self.name}: tree", "leaves that differ", "a duplicate")
 
 
-Attribute = Numeric | Categorical | Taxonomy
+Resolved = Numeric | Categorical | Taxonomy
+"""The kinds that the search knows."""
+
+Attribute = Resolved | Levels
 
 
 def depth_first(tree: Tree) -> NDArray[np.int64]:

@@ -13,9 +13,11 @@ from discreet.kanonymity.problem.attributes import (
     Attribute,
     Categorical,
     Numeric,
+    Resolved,
     Taxonomy,
     depth_first,
 )
+from discreet.kanonymity.problem.levels import Dates, Levels, Prefixes, Rounded, leveled
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -55,11 +57,14 @@ class CodedColumn:
     place
         ``(len(domain),)`` weighted costs. Numeric: the position of each code, in units of cost. Taxonomy: the cost of
         the node that joins a code and the next. Categorical: the cost of a set of 1, 2, ... values.
+    levels
+        What the taxonomy was made of, where its levels are a calendar's, prefixes or steps.
     """
 
-    attribute: Attribute
+    attribute: Resolved
     domain: tuple[Hashable, ...]
     place: NDArray[np.float64]
+    levels: Levels | None = None
 
     @property
     def name(self) -> str:
@@ -162,14 +167,48 @@ def code_column(
     >>> column.domain, codes.tolist(), column.place.tolist()
     ((20, 30, 40, None), [1, 0, 3, 2], [0.0, 0.5, 1.0, 2.0])
     """
+    if isinstance(attribute, Dates | Prefixes | Rounded):
+        return _code_levels(attribute, values, loss)
     domain, codes = _code(attribute, values)
     place = attribute.weight * _places(attribute, domain, loss)
     place.setflags(write=False)
     return CodedColumn(attribute, domain, place), codes
 
 
+def _code_levels(
+    levels: Levels, values: Sequence[Any] | NDArray[Any], loss: str
+) -> tuple[CodedColumn, NDArray[np.int32]]:
+    """Number values in the order of their taxonomy; what the span of a node holds is what it costs."""
+    if loss == "range":
+        raise InvalidProblemError(
+            "loss", "one for sets, such as 'ncp'", f"'range' for {levels.name}"
+        )
+    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    # NaN alone differs from itself.
+    found = leveled(levels, [None if one is None or one != one else one for one in listed])  # noqa: PLR0124
+    taxonomy = Taxonomy(levels.name, found.tree, levels.weight)
+    leaves = depth_first(found.tree)
+    label = [found.tree.labels[leaf] for leaf in leaves.tolist()]
+    order = {value: code for code, value in enumerate(label)}
+    codes = np.array([order[value] for value in found.values] or [0], dtype=np.int32)[found.codes]
+    domain: tuple[Hashable, ...] = tuple(label) if found.values else ()
+    total = int(found.sizes[0])
+    joined: list[int] = []
+    if found.values:
+        joined = found.sizes[found.tree.meet(leaves[:-1], leaves[1:])].tolist()
+    if (found.codes < 0).any():
+        codes = np.where(found.codes < 0, len(domain), codes).astype(np.int32)
+        joined += [total] * bool(domain)
+        domain = (*domain, MISSING)
+    # A span that is all of one is as wide as the whole where nothing else is.
+    shares = [_share(max(count, 2), max(total, 2), loss) for count in joined]
+    place = levels.weight * np.array([*shares, 0.0])
+    place.setflags(write=False)
+    return CodedColumn(taxonomy, domain, place, levels), codes
+
+
 def _code(
-    attribute: Attribute, values: Sequence[Any] | NDArray[Any]
+    attribute: Resolved, values: Sequence[Any] | NDArray[Any]
 ) -> tuple[tuple[Hashable, ...], NDArray[np.int32]]:
     if isinstance(attribute, Numeric):
         return _code_numbers(attribute, values)
@@ -226,7 +265,7 @@ def _sorted(values: set[Any]) -> list[Any]:
         return sorted(values, key=lambda value: (type(value).__name__, str(value)))
 
 
-def _places(attribute: Attribute, domain: tuple[Hashable, ...], loss: str) -> NDArray[np.float64]:
+def _places(attribute: Resolved, domain: tuple[Hashable, ...], loss: str) -> NDArray[np.float64]:
     """Costs by code at a weight of 1, as :class:`CodedColumn` describes them."""
     if isinstance(attribute, Numeric):
         return _positions(attribute, domain, loss)

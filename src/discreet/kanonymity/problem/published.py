@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem.attributes import Numeric, Taxonomy
+from discreet.kanonymity.problem.levels import spans_of
 from discreet.kanonymity.problem.native import Values, values_of_column
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ def _interval(text: str, values: NDArray[np.float64], size: int) -> tuple[int, i
 
 def _covered(column: CodedColumn, text: str) -> NDArray[np.bool_]:
     """Mark the codes of a set or a taxonomy that a published cell covers."""
+    if column.levels is not None:
+        return spans_of(column.levels, column.domain, text)
     values = ["" if value is None else str(value) for value in column.domain]
     if isinstance(column.attribute, Taxonomy):
         return _below(column.attribute, values, text)

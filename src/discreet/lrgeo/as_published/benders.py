@@ -183,4 +183,4 @@ def initial_cuts(central: Central) -> AddedRows:
 
 _MOST_NATS = 34.0
 _LEAST = 1e-8
-"""Longest path that is used, and the least coefficient that is written down."""
+"""Longest path that is used, and the least coefficient that is kept."""

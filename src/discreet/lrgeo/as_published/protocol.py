@@ -6,7 +6,7 @@ Three claims of [QLPSX24]_ fail, each of them by itself:
   constraint but the shared scales; Theorem 4.5 covers entries of the exponential form, and nothing covers the others.
 * *Ranges* (A2). With the user-centered ranges that are uploaded the theorem is false for those entries, too.
 * *Uploads* (B1, B2). The coefficients are a function of the place, computed from public data, and the server needs the
-  numbers of the columns: whoever holds them finds the place by trying all places.
+  numbers of the columns: anyone who holds them finds the place by trying all places.
 
 :func:`reproduce` therefore returns :class:`~discreet.core.outcome.Unproven`. The design that keeps the promise is
 :func:`discreet.lrgeo.design`.

@@ -1,1 +1,39 @@
-"""Designs that start from the published programs and are made private: audited, and with frozen scales."""
+"""The methods by the names that people type: one table for ``method=``, commands, audits and reports.
+
+``frozen_scales`` starts from a published program and guarantees nothing by itself; ``audited`` makes it private.
+"""
+
+from __future__ import annotations
+
+from discreet.core.method import MethodRecord, Methods
+
+__all__ = ["METHODS"]
+
+_HERE = "discreet.lrgeo.methods"
+
+METHODS = Methods(
+    [
+        MethodRecord(name, f"{_HERE}.{where}", summary, "metric DP")
+        for name, where, summary in (
+            (
+                "closed-form",
+                "closed_form:ClosedForm",
+                "anchors from the matrix of the exponential mechanism, solved at once",
+            ),
+            (
+                "one-step",
+                "balls:Balls",
+                "a program in which reports within one spacing have weights of their own",
+            ),
+            (
+                "two-steps",
+                "balls:two_steps",
+                "the same with two spacings: slower, and some parts in a thousand better",
+            ),
+            ("three-steps", "balls:three_steps", "the same with three spacings"),
+            ("tails", "tails:Tails", "rows computed on demand, for any number of places"),
+        )
+    ],
+    protocol=("propose",),
+)
+"""What ``design`` takes as its method."""

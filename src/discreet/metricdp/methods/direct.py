@@ -170,7 +170,7 @@ def program_rows(part: Part, edges: Adjacency) -> int:
 
 
 def constraint_matrix(part: Part, edges: Adjacency) -> tuple[csr_array, NDArray[np.float64]]:
-    """Write down the rows and their upper sides: ratios first, both directions, then sums.
+    """List the rows and their upper sides: ratios first, both directions, then sums.
 
     Row ``e K + k`` of the first ``m K`` is ``z_ik - e^(epsilon d) z_jk <= 0`` for constraint e = (i, j); the same
     place of the next ``m K`` has i and j exchanged; then one row for each secret.

@@ -1,19 +1,35 @@
 import { $, Refused, chosen, droppable, follow, get, hide, post, said, show, stayOpen, watch, within } from "./desk.js";
 
-async function load() {
-  const file = chosen($("table"));
-  const asked = new URLSearchParams({ name: file.name, delimiter: $("delimiter").value, encoding: $("encoding").value });
+async function fill(loading) {
   hide("columns", "risk", "progress", "result");
   for (const section of ["columns", "risk", "result"]) $(section).replaceChildren();
-  show("columns", await post(`table?${asked}`, file, "application/octet-stream"));
+  show("columns", await loading());
   $("columns").querySelectorAll("fieldset").forEach(fit);
 }
 
-/** Show of a column what its use needs. */
+const sample = () => fill(() => post("sample", ""));
+
+async function load() {
+  const file = chosen($("table"));
+  const asked = new URLSearchParams({ name: file.name, delimiter: $("delimiter").value, encoding: $("encoding").value });
+  await fill(() => post(`table?${asked}`, file, "application/octet-stream"));
+}
+
+const SHORT = { "": "no role yet", drop: "left out", quasi: "quasi-identifier", sensitive: "sensitive", keep: "kept" };
+
+/** Show of a column what its role needs, and color its header. */
 function fit(set) {
-  const quasi = set.querySelector(".role").value === "quasi";
-  const grouped = quasi && set.querySelector(".kind").value === "taxonomy";
+  const role = set.querySelector(".role").value;
+  const quasi = role === "quasi";
+  const kind = quasi ? set.querySelector(".kind").value : "";
+  const grouped = kind === "taxonomy";
+  set.dataset.role = role;
+  const head = document.querySelector(`.preview [data-shown="${set.dataset.column}"]`);
+  head.dataset.role = role;
+  head.querySelector(".as").textContent = SHORT[role];
   for (const part of set.querySelectorAll(".if-quasi")) part.hidden = !quasi;
+  set.querySelector(".if-dates").hidden = kind !== "dates";
+  set.querySelector(".if-rounded").hidden = kind !== "rounded";
   set.querySelector(".if-taxonomy").hidden = !grouped;
 }
 
@@ -108,6 +124,7 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   const set = button.closest("fieldset");
+  if (button.id === "sample") within("file", sample);
   if (button.id === "compare") within("risk", compare);
   if (button.id === "stop" || button.id === "cancel") within("progress", () => post(button.id, ""));
   if (button.classList.contains("group")) within("columns", async () => group(set));
@@ -131,4 +148,5 @@ document.addEventListener("change", (event) => {
 });
 
 droppable($("drop"), $("table"), () => within("file", load));
+if (location.hash === "#sample") within("file", sample);
 stayOpen();

@@ -21,6 +21,7 @@ from discreet.core.randomness import exponential_mechanism
 from discreet.submodular.draws.fractional import marginals, swap_round
 from discreet.submodular.draws.growing import subset
 from discreet.submodular.method import Chosen, DrawPlan, need_set_function
+from discreet.submodular.methods import WITHOUT_GUARANTEE
 from discreet.submodular.methods.part_sampled import parts_of
 
 if TYPE_CHECKING:
@@ -33,11 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Algorithm2", "layer_scores", "sample_size"]
 
-_REASON = (
-    "Theorem 4.5 is false: scores rounded down to layers are more sensitive than its proof says, by "
-    "eps0 ln(1+mu)/Delta a step, so that two neighbors can differ by e^0.5 where e^0.02 is claimed; the number of "
-    "layers depends on the records, too. Theorem 4.4 is false as well: a uniform sample misses the rare good points."
-)
+_REASON = WITHOUT_GUARANTEE["algorithm-2"].why_none
 
 
 def sample_size(n: int, layers: int) -> int:

@@ -17,6 +17,7 @@ from discreet.submodular.accounting import Draws, strongest
 from discreet.submodular.draws.growing import drawer_for, grow, subset
 from discreet.submodular.matroids.capacities import UniformMatroid
 from discreet.submodular.method import Chosen, DrawPlan
+from discreet.submodular.methods import WITHOUT_GUARANTEE
 from discreet.submodular.methods.part_sampled import candidate_count, read_gamma
 
 if TYPE_CHECKING:
@@ -33,11 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Algorithm4"]
 
-_FALSE = (
-    "Theorem 5.7 is false beyond uniform matroids: the exchange needs an element that depends on the chosen one, and "
-    "it may not have been among the candidates. With fifty parts, one of which holds a jewel among decoys, half of the "
-    "optimum is reached with probability 0.14, and 0.9 is claimed."
-)
+_FALSE = WITHOUT_GUARANTEE["algorithm-4-as-published"].why_none
 
 
 @final

@@ -2,7 +2,7 @@ r"""Coverings of a matroid polytope by a grid, exact marginals, and pipage round
 
 The points of :math:`\frac1q \mathbb Z^n` inside :math:`P(M) = \{x \ge 0 : x(S) \le r(S)\}` are a
 :math:`\rho`-covering once :math:`\sqrt n / q \le \rho`, since rounding a point down stays inside. Their number grows
-like :math:`q^n`, and with the radius that the paper's theorem needs no such set can be written down beyond toys.
+like :math:`q^n`, and with the radius that the paper's theorem no such set can be listed beyond toys.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class Matroid(ABC):
 
     @abstractmethod
     def _facts(self) -> str:
-        """Write down everything that the matroid consists of."""
+        """Give everything that the matroid consists of."""
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
         """Tell whether a set of elements is independent.

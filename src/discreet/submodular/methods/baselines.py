@@ -22,6 +22,7 @@ from discreet.submodular.draws.fractional import marginals, swap_round
 from discreet.submodular.draws.growing import grow, subset
 from discreet.submodular.matroids.capacities import UniformMatroid
 from discreet.submodular.method import Chosen, DrawPlan
+from discreet.submodular.methods import WITHOUT_GUARANTEE
 from discreet.submodular.objectives.objective import positive
 from discreet.submodular.problem import AccountLine
 
@@ -64,7 +65,7 @@ class _WithoutNoise(ABC):
     def unproven(self, matroid: Matroid) -> str:
         """Say why there is no guarantee."""
         del matroid
-        return "no noise is added: the chosen set is a function of the records."
+        return WITHOUT_GUARANTEE["non-private-greedy"].why_none
 
     def literal_plan(self, statement: ChoiceFacts, matroid: Matroid) -> DrawPlan:
         """Plan as many draws as a base has elements."""

@@ -145,7 +145,7 @@ class AdAllocation(Tagged):
     n_agencies
         k.
     n_records
-        Number of people, with those whom nobody reaches. ``None``: one more than the last whom somebody does.
+        Number of people, with those whom nobody reaches. ``None``: one more than the last who is reached.
 
     References
     ----------

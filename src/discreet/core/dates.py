@@ -1,0 +1,214 @@
+"""Dates as text: the formats that are read, which of them a column has, and the spans of a calendar by their names.
+
+A column has one format. Day and month of ``03/04/1980`` cannot be told apart unless some cell has a day above 12, so
+that such a column is told of as ambiguous and never guessed. No message holds a cell.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["FORMATS", "day_of", "formats_of", "resolved_format", "span_of"]
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_LONG = {
+    month[:3]: month
+    for month in (
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    )
+}
+
+_YEAR, _MONTH, _DAY = r"(?P<y>\d{4})", r"(?P<m>\d{1,2})", r"(?P<d>\d{1,2})"
+_NAME = r"(?P<n>[A-Za-z]{3,9})\.?"
+_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*(?:Z|[+-]\d{2}:?\d{2})?)?"
+
+FORMATS: dict[str, re.Pattern[str]] = {
+    name: re.compile(rf"\s*{pattern}\s*")
+    for name, pattern in {
+        "YYYY-MM-DD": f"{_YEAR}-{_MONTH}-{_DAY}{_TIME}",
+        "YYYY/MM/DD": f"{_YEAR}/{_MONTH}/{_DAY}{_TIME}",
+        "YYYY.MM.DD": rf"{_YEAR}\.{_MONTH}\.{_DAY}{_TIME}",
+        "YYYYMMDD": r"(?P<y>(?:18|19|20|21)\d{2})(?P<m>\d{2})(?P<d>\d{2})",
+        "DD.MM.YYYY": rf"{_DAY}\.\s?{_MONTH}\.\s?{_YEAR}{_TIME}",
+        "MM.DD.YYYY": rf"{_MONTH}\.{_DAY}\.{_YEAR}{_TIME}",
+        "DD/MM/YYYY": f"{_DAY}/{_MONTH}/{_YEAR}{_TIME}",
+        "MM/DD/YYYY": f"{_MONTH}/{_DAY}/{_YEAR}{_TIME}",
+        "DD-MM-YYYY": f"{_DAY}-{_MONTH}-{_YEAR}{_TIME}",
+        "MM-DD-YYYY": f"{_MONTH}-{_DAY}-{_YEAR}{_TIME}",
+        "DD Mon YYYY": rf"{_DAY}\.?[ -]{_NAME}[ -]{_YEAR}",
+        "Mon DD, YYYY": rf"{_NAME} {_DAY}(?:st|nd|rd|th)?,? {_YEAR}",
+    }.items()
+}
+"""The formats by the names that ``--date`` takes; a time of the day may follow the first ten but one and is dropped."""
+
+_UNUSUAL = {"MM.DD.YYYY": "DD.MM.YYYY"}
+"""Formats that are read where the usual one of the same shape cannot be."""
+
+
+def day_of(value: object, form: str) -> int | None:
+    """Give the day of a cell as a proleptic ordinal, or nothing where it has not this format.
+
+    Parameters
+    ----------
+    value
+        A date, a date with a time, or text.
+    form
+        A key of :data:`FORMATS`.
+
+    Examples
+    --------
+    >>> day_of("3 Apr 1980", "DD Mon YYYY") == day_of("1980-04-03", "YYYY-MM-DD")
+    True
+    >>> day_of("1980-13-01", "YYYY-MM-DD")
+    """
+    if isinstance(value, datetime | date):
+        return value.toordinal()
+    found = FORMATS[form].fullmatch(str(value))
+    if found is None:
+        return None
+    parts = found.groupdict()
+    if "n" in parts:
+        name = parts["n"].lower()
+        if name not in (name[:3], _LONG.get(name[:3]), "sept") or name[:3] not in _MONTHS:
+            return None
+        month = _MONTHS.index(name[:3]) + 1
+    else:
+        month = int(parts["m"])
+    try:
+        return date(int(parts["y"]), month, int(parts["d"])).toordinal()
+    except ValueError:
+        return None
+
+
+def formats_of(values: Iterable[object]) -> list[str]:
+    """List the formats that all values have; empty where there is none.
+
+    Examples
+    --------
+    >>> formats_of(["03/04/1980", "05/06/1990"]), formats_of(["03/04/1980", "25/06/1990"])
+    (['DD/MM/YYYY', 'MM/DD/YYYY'], ['DD/MM/YYYY'])
+    """
+    left = list(FORMATS)
+    for value in values:
+        if isinstance(value, datetime | date):
+            continue
+        left = [form for form in left if day_of(value, form) is not None]
+        if not left:
+            return []
+    return [form for form in left if _UNUSUAL.get(form) not in left]
+
+
+def resolved_format(name: str, values: Sequence[object], form: str = "") -> str:
+    """Decide on the format of a column.
+
+    Parameters
+    ----------
+    name
+        The column, for messages.
+    values
+        Its different values without missing ones.
+    form
+        The declared format; empty to find the one that all values have.
+
+    Raises
+    ------
+    InvalidProblemError
+        For values that have not this format, or none in common, or of which day and month cannot be told apart.
+
+    Examples
+    --------
+    >>> resolved_format("born", ["1980-04-03"])
+    'YYYY-MM-DD'
+    >>> resolved_format("born", ["03/04/1980"])
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: born: expected dates whose day and month can be told apart; say which ...
+    """
+    if form:
+        if form not in FORMATS:
+            raise InvalidProblemError("--date", f"one of {', '.join(FORMATS)}", repr(form))
+        if any(day_of(value, form) is None for value in values):
+            raise InvalidProblemError(name, f"dates as {form} in each cell", "another cell")
+        return form
+    found = formats_of(values)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        present = [one for one in FORMATS if any(day_of(v, one) is not None for v in values)]
+        got = "no dates" if not present else f"several ({', '.join(present)}), or other cells"
+        expected = (
+            "one format of dates; write all cells as one, such as YYYY-MM-DD, or publish values with "
+            f"--categorical {name}"
+        )
+        raise InvalidProblemError(name, expected, got)
+    if all(isinstance(value, datetime | date) for value in values):
+        return "YYYY-MM-DD"
+    expected = (
+        f"dates whose day and month can be told apart; say which with --date {name}={found[0]} or "
+        f"--date {name}={found[1]}"
+    )
+    raise InvalidProblemError(name, expected, "days of 12 or less alone")
+
+
+_SPANS = (
+    (re.compile(r"(\d{4})-(\d{2})-(\d{2})"), "day"),
+    (re.compile(r"(\d{4})-(\d{2})"), "month"),
+    (re.compile(r"(\d{4})-Q([1-4])"), "quarter"),
+    (re.compile(r"(\d{4})"), "year"),
+    (re.compile(r"(\d{4}) to (\d{4})"), "years"),
+)
+
+
+def span_of(text: str) -> tuple[int, int] | None:
+    """Read the name of a span of the calendar back: its first and its last day.
+
+    Examples
+    --------
+    >>> first, last = span_of("1980-Q1")
+    >>> last - first + 1, span_of("1980 to 1984")[1] - span_of("1980")[0] + 1, span_of("spring")
+    (91, 1827, None)
+    """
+    for pattern, kind in _SPANS:
+        found = pattern.fullmatch(text)
+        if found is None:
+            continue
+        parts = [int(part) for part in found.groups()]
+        try:
+            return _ends(kind, parts)
+        except ValueError:
+            return None
+    return None
+
+
+def _ends(kind: str, parts: list[int]) -> tuple[int, int]:
+    year = parts[0]
+    if kind == "day":
+        day = date(*parts).toordinal()
+        return day, day
+    months = {"month": (parts[-1], 1), "quarter": (3 * parts[-1] - 2, 3)}.get(kind)
+    if months is None:
+        first, last = date(year, 1, 1), date(parts[-1], 12, 31)
+        return first.toordinal(), last.toordinal()
+    first_month, count = months
+    after = first_month + count
+    first = date(year, first_month, 1)
+    if after > 12:
+        return first.toordinal(), date(year, 12, 31).toordinal()
+    return first.toordinal(), date(year, after, 1).toordinal() - 1

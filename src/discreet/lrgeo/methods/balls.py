@@ -1,0 +1,91 @@
+"""Columns that are free within some steps of their place and fall off beyond: one program makes all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo.candidates import (
+    LARGEST,
+    SHARE,
+    Made,
+    column_rate,
+    least_weight,
+    need_problem,
+)
+from discreet.metricdp.implicit import integers_of
+from discreet.metricdp.methods.anchored import Anchored
+from discreet.metricdp.part import WholeProblem
+
+if TYPE_CHECKING:
+    from discreet.core.guarantee import MetricDP
+    from discreet.core.spaces.metric import MetricSpace
+    from discreet.metricdp import Problem
+    from discreet.metricdp.part import SearchLimits
+
+__all__ = ["Balls", "three_steps", "two_steps"]
+
+
+@final
+@dataclass(frozen=True)
+class Balls:
+    """The anchored program with a ball around each place.
+
+    Parameters
+    ----------
+    steps
+        Radius of the balls, in typical distances between neighbors.
+
+    Examples
+    --------
+    >>> from discreet import MetricDP
+    >>> from discreet.lrgeo import Region, design
+    >>> made = design(Region.from_grid(4, 4, cell="0.5", unit="km"), MetricDP(2, "km"), method=Balls(1.5))
+    >>> made.provenance.parameters["radius"]
+    1.5
+    """
+
+    steps: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.steps > 0:
+            raise InvalidProblemError("steps", "a positive radius", self.steps)
+
+    def propose(
+        self,
+        space: MetricSpace,
+        problem: Problem | None,
+        guarantee: MetricDP,
+        limits: SearchLimits,
+    ) -> Made | None:
+        """Solve the program and round its answer to integers."""
+        stated, rate = need_problem(problem, "balls"), column_rate(guarantee)
+        part = WholeProblem(stated, space.adjacency(), rate).parts[0]
+        answer = Anchored(radius=self.steps).alternate(part, limits)
+        lift = least_weight(space, guarantee, rate)
+        channel = integers_of(stated, rate, answer, lift, part.rate, largest_weight=LARGEST - lift)
+        facts = {"radius": self.steps, "iterations": answer.iterations}
+        return Made("anchored", channel, SHARE, facts)
+
+
+def two_steps() -> Balls:
+    """Make it with balls of two steps.
+
+    Examples
+    --------
+    >>> two_steps()
+    Balls(steps=2.0)
+    """
+    return Balls(2.0)
+
+
+def three_steps() -> Balls:
+    """Make it with balls of three steps.
+
+    Examples
+    --------
+    >>> three_steps()
+    Balls(steps=3.0)
+    """
+    return Balls(3.0)

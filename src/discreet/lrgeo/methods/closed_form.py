@@ -1,0 +1,73 @@
+r"""Tails alone, with row totals all alike: :math:`T y = 1` with :math:`T_{ik} = e^{-\rho d_{ik}}`, solved at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.channels.implicit import AnchoredChannel
+from discreet.lrgeo.candidates import (
+    LARGEST,
+    SHARE,
+    Made,
+    column_rate,
+    least_weight,
+    need_problem,
+    renamed,
+)
+
+if TYPE_CHECKING:
+    from discreet.core.guarantee import MetricDP
+    from discreet.core.spaces.metric import MetricSpace
+    from discreet.metricdp import Problem
+    from discreet.metricdp.part import SearchLimits
+
+__all__ = ["ClosedForm"]
+
+_LEAST = -1e-12
+"""Anchors that are less than so much of the largest below zero are zeros."""
+
+
+@final
+@dataclass(frozen=True)
+class ClosedForm:
+    """The kernel mechanism of a region; there is none where an anchor would be negative.
+
+    Complexity
+    ----------
+    ``O(K^3)`` operations.
+
+    Examples
+    --------
+    >>> from discreet import MetricDP
+    >>> from discreet.lrgeo import Region, design
+    >>> made = design(Region.from_grid(4, 4, cell="0.5", unit="km"), MetricDP(4, "km"), method=ClosedForm())
+    >>> made.provenance.method
+    'closed-form'
+    """
+
+    def propose(
+        self,
+        space: MetricSpace,
+        problem: Problem | None,
+        guarantee: MetricDP,
+        limits: SearchLimits,
+    ) -> Made | None:
+        """Solve the system, and name each report after the cheapest place."""
+        del limits
+        stated = need_problem(problem, "closed-form")
+        rate = column_rate(guarantee)
+        apart = np.ldexp(space.distances.astype(np.float64), -space.scale_bits)
+        try:
+            solved = np.linalg.solve(np.exp(-float(rate) * apart), np.ones(space.n))
+        except np.linalg.LinAlgError:
+            return None
+        anchors = np.asarray(solved, dtype=np.float64)
+        if not (np.isfinite(anchors).all() and anchors.min() >= _LEAST * anchors.max()):
+            return None
+        whole = np.floor(np.maximum(anchors, 0) * (LARGEST / anchors.max())).astype(np.int64)
+        lift = least_weight(space, guarantee, rate)
+        channel = AnchoredChannel(space, rate, np.arange(space.n), whole, lift=lift)
+        return Made("closed-form", renamed(channel, stated), SHARE, {})

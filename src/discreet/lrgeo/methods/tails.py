@@ -1,0 +1,53 @@
+"""Rows computed on demand for any number of places: anchors such that row totals are nearly equal, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from discreet.core.channels.implicit import AnchoredChannel
+from discreet.core.guarantee import MetricDP
+from discreet.lrgeo.candidates import LARGEST, Made, nearest, renamed
+from discreet.metricdp.bounds.tails import tail_channel
+
+if TYPE_CHECKING:
+    from discreet.core.spaces.metric import MetricSpace
+    from discreet.metricdp import Problem
+    from discreet.metricdp.part import SearchLimits
+
+__all__ = ["Tails"]
+
+_NEAR = 2.9
+"""Typical steps within which row totals of neighbors are compared before all pairs are verified."""
+
+
+@final
+@dataclass(frozen=True)
+class Tails:
+    """Tails alone; there always are some, with equal anchors at worst.
+
+    Examples
+    --------
+    >>> from discreet import MetricDP
+    >>> from discreet.lrgeo import Region, design
+    >>> made = design(Region.from_grid(4, 4, cell="0.5", unit="km"), MetricDP(1, "km"), method=Tails())
+    >>> made.provenance.method
+    'tails'
+    """
+
+    def propose(
+        self,
+        space: MetricSpace,
+        problem: Problem | None,
+        guarantee: MetricDP,
+        limits: SearchLimits,
+    ) -> Made | None:
+        """Even out the row totals."""
+        del limits
+        near = MetricDP(guarantee.epsilon, guarantee.unit, _NEAR * nearest(space))
+        made = tail_channel(space, near)
+        wide, lift = made.channel, made.channel.lift
+        shift = max(0, int(wide.anchors.max()).bit_length() - LARGEST.bit_length())
+        channel = AnchoredChannel(space, wide.rate, wide.centers, wide.anchors >> shift, lift=lift)
+        kept = channel if problem is None else renamed(channel, problem)
+        return Made("tails", kept, made.totals_share, {"rounds": made.rounds})

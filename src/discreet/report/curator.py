@@ -1,0 +1,209 @@
+"""The chapter that the curator of a table reads, and nobody else: risk before and after, what became of each column.
+
+**Private**: all of it is computed from the original. It is written where it is asked for, readable for its owner alone,
+and never beside the public report by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.exact import text_floor
+from discreet.kanonymity.problem import Categorical, Dates, Numeric, Prefixes, Rounded, Taxonomy
+from discreet.report.page import Chapter, render_template
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from discreet.core.outcome import Anonymization
+    from discreet.kanonymity.anonymize import AnonymizationDiagnostics
+    from discreet.kanonymity.problem import Attribute
+    from discreet.tables.roles import Roles
+
+__all__ = ["chapter", "counted"]
+
+_WORDS = {
+    "quasi": "quasi-identifier",
+    "sensitive": "sensitive",
+    "keep": "kept",
+    "drop": "left out",
+    "person": "person; left out",
+}
+_MOST_VALUES = 3
+
+
+@final
+@dataclass(frozen=True)
+class _Column:
+    """A column: its role, what was published for it, how its loss is counted, and what it lost."""
+
+    name: str
+    role: str
+    became: str
+    counted: str
+    values: str
+    lost: float | None
+    alone: int
+
+
+def chapter(
+    original: pl.DataFrame,
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
+    roles: Roles,
+    attributes: Sequence[Attribute],
+    *,
+    title: str = "What was published, and what it cost",
+    anchor: str = "curator",
+) -> Chapter:
+    """Make the chapter.
+
+    Parameters
+    ----------
+    original
+        The table as it was read. **Private.**
+    made
+        What :func:`discreet.kanonymity.anonymize` returned, with its diagnostics.
+    roles
+        The role of each column.
+    attributes
+        How quasi-identifiers were read.
+    title, anchor
+        The heading, and its name in links.
+
+    Returns
+    -------
+    Chapter
+        For :func:`discreet.report.write_report`, private.
+    """
+    from discreet.kanonymity.risk import risk
+
+    names, found = made.guarantee.quasi_identifiers, made.diagnostics
+    k = made.guarantee.k
+    before = risk(original, names, sensitive=roles.sensitive)
+    after = risk(made.table, names, sensitive=roles.sensitive)
+    shares = [
+        ("Rows that are alone", before.unique, after.unique),
+        ("Highest risk of one person", before.prosecutor_highest, after.prosecutor_highest),
+        ("Average risk", before.prosecutor_average, after.prosecutor_average),
+    ]
+    bars = [
+        (label, 100 * float(was), 100 * float(now), f"{float(was):.1%}", f"{float(now):.1%}")
+        for label, was, now in shares
+    ]
+    inside = [
+        (
+            name,
+            f"{before.diversity[name]} → {after.diversity[name]}",
+            f"{float(before.closeness[name]):.3f} → {float(after.closeness[name]):.3f}",
+        )
+        for name in roles.sensitive
+    ]
+    body = render_template(
+        "curator.html",
+        title=title,
+        anchor=anchor,
+        k=k,
+        passed=made.certificate.passed,
+        statement=(
+            f"All {after.classes:,} classes have {k} rows or more, counted on the published cells."
+        ),
+        proved=_proved(found, after.rows),
+        rows=original.height,
+        published=made.table.height,
+        suppressed=found.suppressed,
+        classes=(before.classes, after.classes),
+        smallest=(before.k, after.k),
+        mean=found.mean_loss,
+        bars=bars,
+        inside=inside,
+        columns=_columns(original, made, roles, attributes),
+        words=_WORDS,
+        checks=[check.to_dict() for check in made.certificate.checks],
+        facts=[
+            ("Information loss", f"{found.information_loss:.6g}"),
+            ("No table loses less than", text_floor(found.lower)),
+            ("Optimality gap", f"{found.gap:.1%}"),
+            ("Method", found.method),
+            ("Search", f"{found.seconds:.1f} s"),
+        ],
+        steps=[(step.seconds, step.method, step.loss) for step in found.steps],
+    )
+    return Chapter(title, anchor, body, "Private: for the curator alone.")
+
+
+def _proved(found: AnonymizationDiagnostics, rows: int) -> str:
+    """Say what is proved of the loss, and what to make of it."""
+    if found.optimal:
+        return f"No table with this promise loses less: that is proved for all {rows:,} rows."
+    return (
+        f"No table with this promise loses less than {1 - found.gap:.0%} of what this one lost. The rest is "
+        "not proved: a longer search narrows it, and on some thousand rows the bound is often the weaker half."
+    )
+
+
+def _columns(
+    original: pl.DataFrame,
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
+    roles: Roles,
+    attributes: Sequence[Attribute],
+) -> list[_Column]:
+    from discreet.tables.frames import singled_out
+
+    kinds = {attribute.name: attribute for attribute in attributes}
+    role = dict.fromkeys(roles.quasi, "quasi")
+    for kind in ("sensitive", "keep", "drop"):
+        role |= dict.fromkeys(getattr(roles, kind), kind)
+    if roles.person is not None:
+        role[roles.person] = "person"
+    lost: Mapping[str, float] = made.diagnostics.by_column
+    listed = []
+    for name in original.columns:
+        here = name in made.table.columns
+        was = original[name].n_unique()
+        values = f"{was:,} → {made.table[name].n_unique():,}" if here else f"{was:,} → 0"
+        attribute = kinds.get(name)
+        listed.append(
+            _Column(
+                name,
+                role.get(name, "drop"),
+                _became(role.get(name, "drop"), made.table[name] if here else None),
+                counted(attribute) if attribute is not None else "",
+                values,
+                lost.get(name),
+                singled_out(original, name) if here and name not in roles.quasi else 0,
+            )
+        )
+    return listed
+
+
+def _became(role: str, cells: Any) -> str:  # noqa: ANN401 - a series or nothing
+    if role != "quasi" or cells is None:
+        return {"sensitive": "as it was", "keep": "as it was"}.get(role, "not published")
+    common = cells.cast(str).value_counts(sort=True).head(_MOST_VALUES).to_series(0).to_list()
+    return ", ".join(
+        (text[:37] + "…") if len(text) > 38 else (text or "(empty)") for text in common
+    )
+
+
+def counted(attribute: Attribute) -> str:
+    """Say how the loss of a cell is counted.
+
+    Examples
+    --------
+    >>> counted(Dates("born"))
+    'days of the span, of the days of all decades there are'
+    """
+    match attribute:
+        case Dates():
+            return "days of the span, of the days of all decades there are"
+        case Prefixes() | Taxonomy():
+            return "codes that the cell stands for, of all codes"
+        case Rounded():
+            return f"intervals of {attribute.steps[0]} in the cell, of all there are"
+        case Numeric():
+            return "width of the interval, of the whole range"
+        case Categorical():
+            return "values in the set but one, of all values but one"

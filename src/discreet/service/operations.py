@@ -1,0 +1,321 @@
+"""What those who run the service look at: is it alive, is it ready, how much does it do, what does it publish.
+
+Nothing here knows a place, and nothing that is counted has an address: labels are the templates of routes, methods and
+statuses. :class:`Observed` stands outermost, so that refusals are counted too.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import time
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any, Literal, final
+
+from fastapi import FastAPI, Request, Response
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+
+from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo.messages import PROTOCOL
+from discreet.service.routes import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+    from threading import Event
+
+    from discreet.lrgeo import Mechanism, Region
+
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+    Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+__all__ = ["Metrics", "Observed", "Shown", "State", "add_operations"]
+
+State = Literal["ready", "failed", "designing", "draining"]
+Shown = Literal["loopback", "any", "off"]
+
+_STATIC = Path(__file__).with_name("static")
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+_FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip", b"via")
+_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_PAGES = {
+    "service.css": "text/css; charset=utf-8",
+    "interface.js": "text/javascript; charset=utf-8",
+}
+
+
+@final
+class Metrics:
+    """Counters of one application, in the form of Prometheus.
+
+    A request is labelled with the template of its route, ``none`` where no route takes it; with its method if that is a
+    known one; and with the status. There is no label for who asked, and none for what was asked about.
+
+    Examples
+    --------
+    >>> metrics = Metrics()
+    >>> metrics.end("/v1/region", "GET", 200, 0.001)
+    >>> [line for line in metrics.text().decode().splitlines() if line.startswith("discreet_requests_total")]
+    ['discreet_requests_total{method="GET",route="/v1/region",status="200"} 1.0']
+    """
+
+    def __init__(self) -> None:
+        # They would hold the time of the first request of each kind.
+        disable_created_metrics()  # type: ignore[no-untyped-call] # it has no types
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+        self._requests = Counter(
+            "discreet_requests",
+            "Requests that were answered.",
+            ("route", "method", "status"),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "discreet_request_seconds",
+            "Seconds from the headers of a request to the end of its answer.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+        self._under_way = Gauge(
+            "discreet_requests_under_way",
+            "Requests that are not answered yet.",
+            registry=self._registry,
+        )
+        self._ready = Gauge(
+            "discreet_ready", "1 where the mechanism is published.", registry=self._registry
+        )
+        self.begun = self.answered = 0
+
+    def begin(self) -> None:
+        """Count a request whose headers were read."""
+        self.begun += 1
+        self._under_way.inc()
+
+    def end(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count an answer that was handed on whole; ``status`` is 0 where there was none."""
+        self._under_way.dec()
+        self.answered += status > 0
+        known = (
+            method
+            if method in {"GET", "HEAD", "POST", "DELETE", "PUT", "OPTIONS", "PATCH"}
+            else "other"
+        )
+        self._requests.labels(route, known, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def text(self, *, ready: bool = False) -> bytes:
+        """Write all of them."""
+        self._ready.set(ready)
+        return generate_latest(self._registry)
+
+
+@final
+class Observed:
+    """ASGI middleware that counts requests, numbers them, and answers HEAD as GET without a body.
+
+    The number of a request is drawn here and sent back as ``request-id``; one that came with it is not read. A
+    failure is logged with it.
+
+    Parameters
+    ----------
+    app
+        What is behind it.
+    metrics
+        What is counted.
+    """
+
+    def __init__(self, app: Application, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Handle one connection's request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status, whole = time.perf_counter(), 0, False
+        name, method = secrets.token_hex(8), scope["method"]
+        inner = {**scope, "discreet.request": name}
+        if method == "HEAD":
+            # The server leaves the body out.
+            inner["method"] = "GET"
+
+        async def numbered(message: Message) -> None:
+            nonlocal status, whole
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", []), (b"request-id", name.encode())]
+            await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                whole = True
+
+        self._metrics.begin()
+        try:
+            await self._app(inner, receive, numbered)
+        finally:
+            route = getattr(inner.get("route"), "path", "none")
+            took = time.perf_counter() - began
+            self._metrics.end(route, method, status if whole else 0, took)
+
+
+def add_operations(
+    app: FastAPI,
+    region: Region,
+    *,
+    metrics: Metrics,
+    ready: Callable[[], Mechanism | None],
+    failed: Callable[[], bool],
+    stopping: Event,
+    shown: Shown = "loopback",
+) -> None:
+    """Add the routes for operators, and two pages for people.
+
+    Parameters
+    ----------
+    app
+        The application.
+    region
+        The places.
+    metrics
+        What ``/metrics`` shows.
+    ready
+        Gives the mechanism once it is published.
+    failed
+        Whether it will never be.
+    stopping
+        Set when the server is to stop; it is not ready from then on.
+    shown
+        Who may see the metrics: this machine, any, or nobody.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another word in ``shown``.
+    """
+    if shown not in {"loopback", "any", "off"}:
+        raise InvalidProblemError("metrics", "loopback, any or off", shown)
+
+    def state() -> State:
+        if stopping.is_set():
+            return "draining"
+        return "ready" if ready() is not None else "failed" if failed() else "designing"
+
+    @app.get("/livez", include_in_schema=False)
+    async def livez() -> Response:
+        return _said({"status": "alive"}, 200)
+
+    @app.get("/readyz", include_in_schema=False)
+    async def readyz() -> Response:
+        now = state()
+        return _said({"status": now}, 200 if now == "ready" else 503)
+
+    @app.get("/version", include_in_schema=False)
+    async def get_version() -> Response:
+        return _said({"discreet": version("discreet"), "protocol": PROTOCOL}, 200)
+
+    @app.get("/metrics", include_in_schema=False)
+    async def get_metrics(request: Request) -> Response:
+        if shown == "off" or (shown == "loopback" and not _from_here(request)):
+            return refuse(404, "not-found", "no such path")
+        body = metrics.text(ready=state() == "ready")
+        return Response(
+            body,
+            media_type="text/plain; version=0.0.4; charset=utf-8",
+            headers={"cache-control": "no-store"},
+        )
+
+    _add_pages(app, lambda: _facts(region, ready(), state()))
+
+
+def _add_pages(app: FastAPI, facts: Callable[[], dict[str, str]]) -> None:
+    """Add a page that says what is published, and one that asks for what everybody may ask for."""
+
+    @app.get("/", include_in_schema=False)
+    async def landing() -> Response:
+        return _page("landing.html", facts())
+
+    @app.get("/docs", include_in_schema=False)
+    async def interface() -> Response:
+        rows = [
+            f"<section><h2><code>{escape(path)}</code></h2><p>{escape(route['get'].get('summary', ''))}</p>"
+            f'<button type="button" data-path="{escape(path)}">Ask</button><output></output></section>'
+            for path, route in sorted(app.openapi()["paths"].items())
+            # Without a parameter: nothing can be told there, a place least of all.
+            if "get" in route and "{" not in path
+        ]
+        return _page("interface.html", {"routes": "\n".join(rows)})
+
+    @app.get("/static/{name}", include_in_schema=False)
+    async def static(name: str) -> Response:
+        if name not in _PAGES:
+            return refuse(404, "not-found", "no such path")
+        return _told((_STATIC / name).read_text(encoding="utf-8"), _PAGES[name])
+
+
+def _facts(region: Region, found: Mechanism | None, state: State) -> dict[str, str]:
+    """Say what is published, in HTML."""
+    promise = "It is being designed; ask again later." if found is None else f"{found.guarantee}."
+    if state == "failed":
+        promise = "No mechanism could be designed; the log says why."
+    return {
+        "state": state,
+        "places": f"{region.K:,}",
+        "promise": escape(promise[0].upper() + promise[1:]),
+        "digest": "not yet known" if found is None else found.digest,
+        "epsilon": "2/km"
+        if found is None
+        else escape(f"{found.guarantee.epsilon}/{found.guarantee.unit}"),
+    }
+
+
+def _from_here(request: Request) -> bool:
+    """Tell whether a request comes from this machine, by its address, and not through a proxy on it."""
+    if any(name in _FORWARDED for name, _ in request.scope["headers"]):
+        return False
+    host = request.headers.get("host", "").rpartition(":")[0].strip("[]") or request.headers.get(
+        "host", ""
+    )
+    peer = request.scope.get("discreet.peer") or (request.client.host if request.client else "")
+    return all(one == "localhost" or _is_loopback(one) for one in (host, peer))
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _said(data: dict[str, object], status: int) -> Response:
+    from discreet.service.wire import JSON, encode
+
+    headers = {"cache-control": "no-store"}
+    return Response(encode(data, JSON), status_code=status, media_type=JSON, headers=headers)
+
+
+def _page(name: str, parts: dict[str, str]) -> Response:
+    text = (_STATIC / name).read_text(encoding="utf-8")
+    return _told(Template(text).substitute(parts), "text/html; charset=utf-8")
+
+
+def _told(text: str, media: str) -> Response:
+    headers = {"content-security-policy": _POLICY, "cache-control": "no-store"}
+    return Response(text, media_type=media, headers=headers)

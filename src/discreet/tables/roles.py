@@ -1,0 +1,255 @@
+"""Roles of columns: identifier, quasi-identifier, sensitive attribute, published as it is, left out.
+
+No column is published without a role, and one that looks like an identifier is published only where it is named.
+Refusals name columns by their place, since a file without a line of names has cells of a person there. They depend on
+the data, and are the curator's: a public record holds the decided roles alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import narwhals as nw
+
+from discreet.core.errors import InvalidProblemError
+from discreet.tables.columns import no_column
+from discreet.tables.looks import Look, look_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+__all__ = [
+    "ROLES",
+    "UNASSIGNED",
+    "Given",
+    "Roles",
+    "assign_roles",
+    "look_of",
+    "look_of_column",
+    "looks_of",
+]
+
+ROLES = {
+    "person": "tells persons apart; not published",
+    "drop": "left out",
+    "quasi": "quasi-identifier, generalized",
+    "sensitive": "sensitive attribute, published as it is",
+    "keep": "published as it is",
+}
+"""What a column can be."""
+
+UNASSIGNED = ("keep", "drop")
+"""What may be said of all columns without a role."""
+
+_SAMPLED = 2_000
+_LISTED = 6
+
+
+@final
+@dataclass(frozen=True)
+class Given:
+    """Roles as they were given, by name.
+
+    Parameters
+    ----------
+    quasi, sensitive, keep, drop
+        Names of columns.
+    person
+        The column that tells persons apart, if there is one.
+    unassigned
+        ``keep`` or ``drop`` for columns of no role; ``None`` refuses them.
+    """
+
+    quasi: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    person: str | None = None
+    unassigned: str | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Roles:
+    """The role of each column, decided.
+
+    Parameters
+    ----------
+    quasi, sensitive, keep, drop
+        Names, in the order of the table but for the quasi-identifiers.
+    person
+        The column that tells persons apart, if there is one.
+    """
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    keep: tuple[str, ...]
+    drop: tuple[str, ...]
+    person: str | None = None
+
+    def public(self) -> dict[str, list[str]]:
+        """State the roles of the columns that are published; the names of others are not."""
+        return {"sensitive": list(self.sensitive), "kept": list(self.keep)}
+
+
+def assign_roles(
+    columns: Sequence[str],
+    given: Given,
+    look: Callable[[str], Look],
+    *,
+    options: bool = False,
+    show: bool | None = None,
+    mine: Iterable[str] = (),
+) -> Roles:
+    """Decide on the role of each column, or refuse.
+
+    Parameters
+    ----------
+    columns
+        Names of the table's columns.
+    given
+        What was said of them.
+    look
+        Gives what a column looks like; called for columns without a role alone.
+    options
+        Whether arguments are called as the command line does.
+    show
+        Whether messages may name columns that nobody typed; ``None`` where there is no ``--show-columns``.
+    mine
+        Columns that the caller itself added: no person's, so of no role.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a name that is no column, a column of two roles, one of none, one that looks like an identifier and was not
+        named, or no column left to publish.
+
+    Examples
+    --------
+    >>> looks = lambda name: Look(suspicion="nearly every value is different" if name == "id" else "")
+    >>> assign_roles(["id", "age", "ill"], Given(quasi=["age"], drop=["id"], unassigned="keep"), looks).keep
+    ('ill',)
+    >>> assign_roles(["id", "age"], Given(quasi=["age"]), looks)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: unassigned: expected a role for each column: drop, keep, quasi or ...
+    """
+
+    def called(role: str) -> str:
+        return f"--{role}" if options else role
+
+    if given.unassigned is not None and given.unassigned not in UNASSIGNED:
+        expected = (
+            "keep or drop; name columns with --keep or --drop" if options else "'keep' or 'drop'"
+        )
+        raise InvalidProblemError(called("unassigned"), expected, repr(given.unassigned))
+    role: dict[str, str] = {}
+    named = {
+        "quasi": given.quasi,
+        "sensitive": given.sensitive,
+        "keep": given.keep,
+        "drop": given.drop,
+        "person": [given.person] if given.person else [],
+    }
+    for kind, names in named.items():
+        for name in names:
+            if name not in columns:
+                raise no_column(called(kind), name, columns, show=show)
+            if role.setdefault(name, kind) != kind:
+                expected = f"columns of one role; take {name} out of {called(role[name])} or of {called(kind)}"
+                raise InvalidProblemError(called(kind), expected, f"{name!r} in both")
+    rest = [name for name in columns if name not in role and name not in set(mine)]
+    if given.unassigned != "drop":
+        _refuse(rest, columns, given, look, called=called, show=show)
+    role |= dict.fromkeys(rest, given.unassigned or "keep")
+    listed = {kind: tuple(name for name in columns if role.get(name) == kind) for kind in ROLES}
+    if not (listed["quasi"] or listed["sensitive"] or listed["keep"]):
+        raise InvalidProblemError(called("drop"), "a column that is left to publish", "all of them")
+    return Roles(
+        tuple(given.quasi), listed["sensitive"], listed["keep"], listed["drop"], given.person
+    )
+
+
+def _refuse(
+    rest: list[str],
+    columns: Sequence[str],
+    given: Given,
+    look: Callable[[str], Look],
+    *,
+    called: Callable[[str], str],
+    show: bool | None,
+) -> None:
+    """Refuse columns of no role, or those among them that look like identifiers."""
+    found = [(name, look(name).suspicion) for name in rest]
+    if given.unassigned == "keep":
+        found = [(name, why) for name, why in found if why]
+    if not found:
+        return
+    told = []
+    for name, why in found[:_LISTED]:
+        place = f"column {list(columns).index(name) + 1}"
+        if show:
+            place += f" ({name})"
+        told.append(f"{place}: {why}" if why else place)
+    more = f"; and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    got = "; ".join(told) + more
+    if given.unassigned == "keep":
+        expected = (
+            f"{called('drop')} or {called('keep')} to name each column that may single people out"
+        )
+    else:
+        expected = (
+            f"a role for each column: {called('drop')}, {called('keep')}, {called('quasi')} or "
+            f"{called('sensitive')} NAME, or {called('unassigned')} drop for the rest"
+        )
+    if show is False:
+        expected += " (--show-columns names them)"
+    count = len(found)
+    if given.unassigned is None:
+        got = f"{count} column{'' if count == 1 else 's'} without one ({got})"
+    raise InvalidProblemError(called("unassigned"), expected, got)
+
+
+def look_of(
+    table: Any,  # noqa: ANN401 - a dataframe of any library
+    name: str,
+    *,
+    rows: int | None = None,
+    different: int | None = None,
+) -> Look:
+    """Say what a column of a dataframe looks like; of some of its rows, when all of them are counted beside it.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> look_of(pl.DataFrame({"id": range(20)}), "id").kind
+    'running number'
+    """
+    series = nw.from_native(table, eager_only=True)[name]
+    return look_of_column(series, name, rows=rows, different=different)
+
+
+def look_of_column(
+    series: nw.Series[Any], name: str, *, rows: int | None = None, different: int | None = None
+) -> Look:
+    """Say what a column of Narwhals looks like."""
+    kind = series.dtype
+    wide = kind.is_float()
+    if kind.is_nested() or kind == nw.Binary:
+        return Look("drop", "nested", "cells are lists, records or bytes")
+    if kind in (nw.Categorical, nw.Enum, nw.Boolean):
+        series = series.cast(nw.String)
+    present = series.drop_nulls()
+    text = present.dtype == nw.String
+    if text:
+        present = present.filter(present.str.strip_chars() != "")
+    unique = present.unique(maintain_order=True)
+    values: list[Any] = unique.head(_SAMPLED).to_list()
+    counts = (len(present), len(unique)) if rows is None else (rows, different or 0)
+    return look_at(name, values, rows=counts[0], different=counts[1], wide=wide)
+
+
+def looks_of(table: Any) -> Mapping[str, Look]:  # noqa: ANN401 - as above
+    """Say what each column of a dataframe looks like."""
+    names = nw.from_native(table, eager_only=True).columns
+    return {name: look_of(table, name) for name in names}

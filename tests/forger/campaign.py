@@ -1,0 +1,192 @@
+"""The whole campaign: so many mutants of every kind, in a worker that is replaced when it hangs; it can be continued.
+
+``python tests/forger/campaign.py --folder FOLDER --mutants 20000 --seconds 400`` goes on where the last run stopped,
+prints the counts by kind, and ends with 1 where there is a hole, with 3 where there is more to do.
+"""
+# ruff: noqa: E402 - run as a script, it names its own folder first
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path[:0] = [str(Path(__file__).parents[1])]
+
+from discreet.testing import Hole, Seen, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+PORTION = 200
+PATIENCE = 20.0
+"""Seconds without a word after which a worker is replaced: a verifier has five, the oracle and the machine the rest."""
+
+START = 180.0
+"""Seconds in which a worker has to make its originals."""
+
+KINDS = (
+    "anchored",
+    "anonymous-table",
+    "channel",
+    "choice",
+    "ledger",
+    "measurements",
+    "mechanism",
+    "region-counts",
+    "state",
+)
+"""All of ``kinds.FORGED``, which takes seconds to import."""
+
+
+class Worker:
+    """A worker of one kind, started on first use and replaced when it was killed."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+        self._rest = b""
+
+    def lines(self, request: str, patience: float) -> Iterator[str]:
+        """Send a line, and yield what comes back; nothing more after a silence or an end."""
+        process = self._started()
+        if process is None or process.stdin is None:
+            return
+        process.stdin.write(f"{request}\n".encode())
+        process.stdin.flush()
+        while (line := self._line(patience)) is not None:
+            yield line
+
+    def _started(self) -> subprocess.Popen[bytes] | None:
+        if self._process is None:
+            self._rest = b""
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            if self._line(START) != "ready":
+                self.stop()
+        return self._process
+
+    def _line(self, patience: float) -> str | None:
+        process = self._process
+        if process is None or process.stdout is None:
+            return None
+        until = time.monotonic() + patience
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select(
+                [process.stdout], [], [], max(0.0, until - time.monotonic())
+            )
+            part = os.read(process.stdout.fileno(), 1 << 16) if ready else b""
+            if not part:
+                return None
+            self._rest += part
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode()
+
+    def stop(self) -> None:
+        """End the process; the next request starts another one."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def run(
+    name: str,
+    kept: Path,
+    mutants: int,
+    until: float,
+    *,
+    on_progress: Callable[[str, Tally], None],
+    command: Sequence[str] = (),
+) -> Tally:
+    """Look at mutants of a kind until there are so many, or until a time; go on from what is kept."""
+    tally, number = read(kept)
+    worker = Worker(command or [sys.executable, str(Path(__file__).with_name("worker.py")), name])
+    failures = 0
+    try:
+        while tally.mutants < mutants and time.monotonic() < until:
+            last = number + PORTION
+            for line in worker.lines(f"{number} {last}", PATIENCE):
+                at, outcome, hole = json.loads(line)
+                found = None if hole is None else Hole(at, tuple(hole[0]), hole[1])
+                tally.add(Seen(at, outcome, found))
+                number, failures = at + 1, 0
+                if number == last:
+                    break
+            if number < last:
+                # It hung, or died of what it took: the mutant that it was at is a hole.
+                worker.stop()
+                failures += 1
+                if failures > 3:
+                    raise RuntimeError(f"no worker of {name} starts")
+                why = "the process hung, or ended"
+                tally.add(Seen(number, "hole", Hole(number, ("see its number",), why)))
+                number += 1
+            write(kept, tally, number)
+            on_progress(name, tally)
+    finally:
+        worker.stop()
+    return tally
+
+
+def read(kept: Path) -> tuple[Tally, int]:
+    """Read what was counted before, and the number of the next mutant."""
+    if not kept.exists():
+        return Tally(), 0
+    data: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+    holes = [Hole(number, tuple(changes), why) for number, changes, why in data["holes"]]
+    return Tally(Counter(data["counts"]), holes), data["next"]
+
+
+def write(kept: Path, tally: Tally, number: int) -> None:
+    """Keep the counts, whole or not at all."""
+    holes = [[hole.number, hole.changes, hole.why] for hole in tally.holes]
+    data = {"next": number, "counts": dict(tally.counts), "holes": holes}
+    new = kept.with_suffix(".new")
+    new.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    new.replace(kept)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run all kinds in turn; print counts and holes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("build/forger"))
+    parser.add_argument("--mutants", type=int, default=20_000)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("kinds", nargs="*", default=list(KINDS))
+    given = parser.parse_args(arguments)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    until, shown, holes, left = time.monotonic() + given.seconds, 0.0, 0, False
+
+    def progress(name: str, tally: Tally) -> None:
+        nonlocal shown
+        if time.monotonic() - shown > 10:
+            shown = time.monotonic()
+            sys.stderr.write(
+                f"{name}: {tally.mutants} of {given.mutants}, {len(tally.holes)} holes\n"
+            )
+
+    for name in given.kinds:
+        tally = run(name, given.folder / f"{name}.json", given.mutants, until, on_progress=progress)
+        sys.stdout.write(f"{name}: {tally}\n")
+        for hole in tally.holes:
+            sys.stdout.write(f"  {name} {hole.number}: {hole.why}\n    {'; '.join(hole.changes)}\n")
+        sys.stdout.flush()
+        holes += len(tally.holes)
+        left |= tally.mutants < given.mutants
+    return 1 if holes else 3 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
