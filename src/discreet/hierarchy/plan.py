@@ -6,11 +6,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.outcome import Provenance, PublicInput, Release
 from discreet.core.progress import Reporter
+from discreet.core.views import plan_view
 from discreet.hierarchy.diagnose import diagnose
 from discreet.hierarchy.measure import level_shares, measure, node_scales, scales_by_level
 from discreet.hierarchy.methods import DEFAULT, METHODS, reason
@@ -107,6 +109,9 @@ class Plan:
     def __repr__(self) -> str:
         name, regions = METHODS.name_of(self.method), self.frame.tree.n
         return f"Plan({name}, {regions} regions, {self.cost}, {self.guarantee.neighbors})"
+
+    def _repr_html_(self) -> str:
+        return plan_view(self.guarantee, str(self))
 
     def __str__(self) -> str:
         """Say what a release does, what it costs and what it takes to be public, a line each."""
@@ -314,6 +319,9 @@ class Plan:
         )
 
 
+@explained(
+    "plan(regions, dc.PureDP(1, neighbors='add-remove-person'), columns=('state', 'county'), max_size=100)"
+)
 def plan(
     regions: Any,  # noqa: ANN401 - a tree, paths of labels, a path or any frame; or the public facts
     guarantee: DPForPersons,

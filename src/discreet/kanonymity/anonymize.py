@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import KAnonymity
@@ -84,6 +85,7 @@ class AnonymizationDiagnostics:
     singled_out: Mapping[str, int] = field(default_factory=dict)
 
 
+@explained('anonymize(table, dc.KAnonymity(5, ("age", "zip")))')
 def anonymize(
     table: Any,  # noqa: ANN401 - a dataframe of any library
     guarantee: KAnonymity,
