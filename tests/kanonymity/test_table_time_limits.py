@@ -295,7 +295,7 @@ def test_ctrl_c_leaves_a_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     made = caught.value.best
     assert made.certificate.passed
     assert not load_anonymous(target).altered
-    assert pl.read_parquet(target).group_by("age").len()["len"].min() >= 5
+    assert min(pl.read_parquet(target).group_by("age").len()["len"].to_list()) >= 5
     assert 0 < made.diagnostics.search_seconds < made.diagnostics.seconds
 
 
