@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.jit import clock
@@ -86,6 +87,7 @@ class Interrupted(KeyboardInterrupt):
         self.best = best
 
 
+@explained("design(problem, dc.MetricDP(1, unit='km'))")
 def design(
     problem: Problem,
     guarantee: MetricDP,
