@@ -3,8 +3,8 @@
 Nine families of :mod:`discreet.datasets.places` (grids, points, roads, words), each with epsilon times the spacing of
 secrets as stated, skewed, uniform and partly zero priors, losses that do not follow the distance, all pairs, and fewer
 reports than secrets. A row gives the median seconds to a proven gap of 1 % and of 0.1 %, the largest over the median,
-and the largest gap at the end. Each design is verified with its bound. Seeds are drawn anew in each run unless one is
-given, so that nothing is tuned on them. ``--plot FILE`` draws seconds and memory against the number of secrets.
+and the largest gap at the end. Designs of up to 400 secrets are verified with their bounds. Seeds are drawn anew
+unless one is given, so that nothing is tuned on them. ``--plot FILE`` draws seconds against the number of secrets.
 
     python benchmarks/metricdp_families.py [--n 225] [--seeds 3] [--nats 0.5 1] [--limit 60] [--only uniform roads]
     python benchmarks/metricdp_families.py --peers peers/bin/python --n 64
@@ -140,7 +140,7 @@ def table(options: argparse.Namespace) -> None:
 
 
 def plot(options: argparse.Namespace) -> None:
-    """Draw seconds to 1 % and memory of the state against the number of secrets, both axes logarithmic."""
+    """Draw seconds to 1 % against the number of secrets, both axes logarithmic."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -150,3 +150,17 @@ def test_one_point_points_given_twice_and_points_on_a_line(
     made = design(Problem(space, utility_loss="euclidean"), MetricDP("0.5", "km", 2), throw=False)
     assert verify(made, optimality=True).passed
     assert made.status != "limit reached"
+
+
+def test_what_only_a_relaxed_program_reaches_is_not_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without its loosest constraints a program loses less than its repaired answer: the next method has its turn."""
+    problem, guarantee = stated("clustered", 3, 1.0)
+    methods = (Direct(steepest=0.7), Direct())
+    monkeypatch.setattr(_design, "_costly", lambda *_, **__: (methods, ""))
+    monkeypatch.setattr(_design, "_QUICK", ())
+    made = design(problem, guarantee, gap=1e-4)
+    assert made.gap is not None
+    assert made.gap <= 1e-4
+    assert sum("Direct" in sentence for sentence in made.provenance.method_trace) == 2

@@ -312,6 +312,9 @@ class Search:
         if whole.n_classes < problem.n_secrets:
             channel = channel.restrict(whole.labels)
         upper = _loss(channel, problem.cost)
+        if len(self.states) == 1 and parts[0] is self.states[0].best:
+            # A program without its loosest constraints loses less than the repair leaves of it.
+            self.states[0].raw = max(self.states[0].raw, upper)
         if self.verified is not None and upper >= self.verified.upper:
             return self.verified
         certificate = verify_channel(channel, problem.space, self.guarantee)
