@@ -99,10 +99,11 @@ def half_width_by_law(
             return None
         law, lost = known
         half = len(law) // 2
-        places = np.rint(coefficient / step * np.arange(-half, half)).astype(np.int64)
+        # In floats: where there is hardly any noise, one is farther than any integer of the grid.
+        places = np.rint(coefficient / step * np.arange(-half, half))
         kept = np.abs(places) < _GRID // 2
         grid = np.zeros(_GRID)
-        np.add.at(grid, places[kept], law[kept])
+        np.add.at(grid, places[kept].astype(np.int64), law[kept])
         error += lost + float(law[~kept].sum())
         transform *= np.fft.rfft(grid).real
         rounded += growth * float(np.linalg.norm(grid))
