@@ -23,7 +23,7 @@ def label_runs(
     """Number the classes in the order of their runs, from `first` on; give the next number."""
     label = first - 1
     for r in range(len(P)):
-        label += bound[r]
+        label += int(bound[r])
         labels[P[r, 0] >> 32] = label
     return label + 1
 
