@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from discreet.testing import Hole, Seen, Tally
+from discreet.testing import Hole, Looked, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -140,7 +140,7 @@ def run(
             for line in worker.lines(f"{number} {last}", PATIENCE):
                 at, outcome, hole = json.loads(line)
                 found = None if hole is None else Hole(at, tuple(hole[0]), hole[1])
-                tally.add(Seen(at, outcome, found))
+                tally.add(Looked(at, outcome, found))
                 number, failures = at + 1, 0
                 if number == last:
                     break
@@ -151,7 +151,7 @@ def run(
                 if failures > 3:
                     raise RuntimeError(f"no worker of {name} starts")
                 why = "the process hung, ended, or took more memory than it may"
-                tally.add(Seen(number, "hole", Hole(number, ("see its number",), why)))
+                tally.add(Looked(number, "hole", Hole(number, ("see its number",), why)))
                 number += 1
             write(kept, tally, number)
             on_progress(name, tally)

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from discreet.cli.app import run
-from discreet.testing import Seen
+from discreet.testing import Looked
 from discreet.testing.forger import Hole
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ PLAIN: dict[str, list[Any]] = {
     "home": [f"h{i % 8}" for i in range(ROWS)],
 }
 DP = ("--epsilon", "1", "--neighbors")
-ANONYMIZE = ("anonymize", "-k", "2", "--quasi", "age,sex", "-o", "out.csv")
+ANONYMIZE = ("anonymize", "-k", "2", "--quasi", "age,sex", "--unassigned", "keep", "-o", "out.csv")
 COUNTS = (
     "--regions",
     "sex",
@@ -393,7 +393,7 @@ def _caught() -> Iterator[list[str]]:
 SECRETS = (BIRD, str(NUMBER), base64.b64encode(BIRD.encode()).decode()[:12])
 
 
-def tried(number: int) -> Seen:
+def tried(number: int) -> Looked:
     """Make one run, and say what became of it."""
     name, line = run_of(number)
     try:
@@ -411,7 +411,7 @@ def tried(number: int) -> Seen:
         return _hole(number, name, line, f"status {status}: {err[-300:]}")
     if "Traceback (most recent" in told or "panicked at" in told:
         return _hole(number, name, line, f"a trace: {told[-300:]}")
-    return Seen(
+    return Looked(
         number,
         f"{'past the reader' if status != 2 or _is_past(err) else 'at the reader'}: status {status}",
     )
@@ -424,5 +424,5 @@ def _is_past(err: str) -> bool:
     )
 
 
-def _hole(number: int, name: str, line: list[str], why: str) -> Seen:
-    return Seen(number, "hole", Hole(number, (name, " ".join(line)), why))
+def _hole(number: int, name: str, line: list[str], why: str) -> Looked:
+    return Looked(number, "hole", Hole(number, (name, " ".join(line)), why))

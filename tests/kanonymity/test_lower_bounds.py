@@ -12,13 +12,13 @@ import pytest
 from discreet.kanonymity import Numeric, Problem
 from discreet.kanonymity.bounds import dual
 from discreet.kanonymity.bounds.covers import cover_of
-from discreet.kanonymity.bounds.dual import AllBoxes, Branching, Dual
+from discreet.kanonymity.bounds.dual import AllBoxes, Branching, DualBound
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
 from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.search.search import search
-from tables import fars, mixed, numeric
+from kanonymity.tables import fars, mixed, numeric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ def small_table(seed: int) -> tuple[Problem, int]:
     return mixed(n, seed, LOSSES[seed % 4], missing=bool(seed % 2)), k
 
 
-def of_rows(bound: Dual) -> NDArray[np.float64]:
+def of_rows(bound: DualBound) -> NDArray[np.float64]:
     return bound.best[bound.points.of_row]
 
 
@@ -93,7 +93,7 @@ def test_multipliers_overpay_no_class_and_bound_the_optimum(
         problem, k = small_table(seed)
         truth = enumerated(problem, k)
         optimum = truth.with_suppression if suppressed else truth.optimum
-        bound = Dual(problem, k, suppressed=suppressed)
+        bound = DualBound(problem, k, suppressed=suppressed)
         assert isinstance(bound.separation, way)
         bound.refine(SearchLimits.within(600))
         assert truth.overpaid(of_rows(bound)) <= 1e-12
@@ -110,12 +110,12 @@ def test_what_is_enumerated_finds_multipliers_that_overpay() -> None:
     problem, k = fars(), 2
     problem = Problem(problem.columns, problem.codes[:9], problem.loss)
     truth = enumerated(problem, k)
-    bound = Dual(problem, k, suppressed=False)
+    bound = DualBound(problem, k, suppressed=False)
     bound.refine(SearchLimits())
     honest = of_rows(bound)
     assert truth.overpaid(honest) <= 1e-12
     assert truth.overpaid(honest + 1e-6) > 1e-9
-    fresh = Dual(problem, k, suppressed=False)
+    fresh = DualBound(problem, k, suppressed=False)
     assert truth.overpaid(fresh.model.solve().x[fresh.points.of_row]) > 0.01
 
 

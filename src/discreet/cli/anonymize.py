@@ -90,6 +90,7 @@ class AnonymizeOptions:
     suppress: float
     keep_suppressed: bool
     threads: int
+    effort: str | None = None
     stream: bool = False
     require: Sequence[str] = ()
     person: str | None = None
@@ -236,11 +237,19 @@ def anonymize(
     threads: Annotated[
         int, typer.Option(help="Threads of the search.", max=1_024, rich_help_panel=_HOW)
     ] = 1,
+    effort: Annotated[
+        str | None,
+        typer.Option(
+            metavar="fast|strong",
+            help="How much is tried. Default: strong up to 200,000 rows. Without a time limit, fast ends by itself.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
     stream: Annotated[
         bool,
         typer.Option(
             "--stream",
-            help="For a table larger than memory: in parts, on as many processes as --threads says.",
+            help="For a table larger than memory: codes are held, and rows pass by twice.",
             rich_help_panel=_HOW,
         ),
     ] = False,
@@ -291,6 +300,7 @@ def anonymize(
         suppress,
         keep_suppressed,
         threads,
+        effort,
         stream,
         (
             *_demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha),
@@ -351,6 +361,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
             output=files.output or "",
             loss=options.loss,
             method=method,
+            effort=options.effort,
             time_limit=options.time_limit,
             threads=options.threads,
             given=given_roles(options),
@@ -388,6 +399,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
                 person=options.person,
                 sensitive=roles.sensitive,
                 keep=roles.keep,
+                effort=options.effort,
                 threads=options.threads,
                 on_progress=_progress(quiet=files.quiet),
                 throw=False,
@@ -455,13 +467,13 @@ def _refuse_for_streams(options: AnonymizeOptions, files: ResultFiles) -> None:
         if given is not None:
             raise InvalidProblemError(option, "none with --stream", "one")
     if options.method == "optimal":
-        raise InvalidProblemError("--method", "a method for parts, with --stream", "'optimal'")
+        raise InvalidProblemError("--method", "another method, with --stream", "'optimal'")
 
 
 def _check_rows(table: pl.DataFrame, options: AnonymizeOptions) -> None:
     if table.height > MOST_ROWS and options.time_limit is None:
         expected = (
-            f"{MOST_ROWS:,} rows or fewer at once; a larger table goes in parts with --stream, or as far as it comes "
+            f"{MOST_ROWS:,} rows or fewer at once; a larger table goes with --stream, or as far as it comes "
             "with --time-limit"
         )
         raise InvalidProblemError("TABLE", expected, f"{table.height:,}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Literal
 
+from discreet.core.calls import explained_record
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, decimal, decimal_up, to_measure, to_positive
 
@@ -38,6 +39,7 @@ _MEANING: dict[str, str] = {
 }
 
 
+@explained_record("dc.PureDP(1, neighbors='add-remove-person')")
 @dataclass(frozen=True, init=False)
 class PureDP:
     """Pure differential privacy [DMNS06]_.
@@ -82,6 +84,7 @@ likelier on one dataset than on a neighbor
         return {"kind": "pure-dp", **_plain(self)}
 
 
+@explained_record("dc.ApproxDP(1, '1e-6', neighbors='add-remove-person')")
 @dataclass(frozen=True, init=False)
 class ApproxDP:
     """Approximate differential privacy.
@@ -128,6 +131,7 @@ class ApproxDP:
         return {"kind": "approx-dp", **_plain(self)}
 
 
+@explained_record("dc.ZeroConcentratedDP('0.5', neighbors='add-remove-person')")
 @dataclass(frozen=True, init=False)
 class ZeroConcentratedDP:
     """Zero-concentrated differential privacy [BS16]_.
@@ -213,6 +217,7 @@ class Scope:
         return cls(**(data | {"all_pairs_epsilon": epsilon, "isolated": alone}))
 
 
+@explained_record("dc.MetricDP(1, unit='km')")
 @dataclass(frozen=True, init=False)
 class MetricDP:
     """Metric differential privacy: the closer two secrets, the harder to tell apart [CABP13]_.
@@ -288,6 +293,7 @@ e^(1.5 d) times likelier from one secret than from another at d km
         return {"kind": "metric-dp", **_plain(self)}
 
 
+@explained_record("dc.KAnonymity(5, ('age', 'zip'))")
 @dataclass(frozen=True, init=False)
 class KAnonymity:
     """k-anonymity of a table [Swe02]_. A property of its rows, not differential privacy; it does not compose.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from dataclasses import dataclass, field
+from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_ceil, text_floor
+from discreet.core.views import folded, frame_head, most_central, row_on_map, rows_of, view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +45,9 @@ ResultT = TypeVar("ResultT")
 ProblemT = TypeVar("ProblemT")
 WitnessT = TypeVar("WitnessT")
 DiagnosticsT = TypeVar("DiagnosticsT")
+
+_SHOWN = 400
+"""Characters of a result that has no view of its own."""
 
 
 def versions() -> dict[str, str]:
@@ -201,9 +206,20 @@ class Design(Generic[ProblemT, WitnessT]):
     def _repr_html_(self) -> str:
         lower = "none" if self.lower is None else text_floor(self.lower)
         gap = "" if self.gap is None else f", gap {self.gap:.2%}"
-        return (
-            f"<p><b>{self.guarantee}</b></p><p>expected loss {text_ceil(self.upper)}, lower bound {lower}{gap}; method "
-            f"{self.provenance.method}</p>{self.certificate._repr_html_()}"
+        loss = f"expected loss {text_ceil(self.upper)}, lower bound {lower}{gap}"
+        space = getattr(self.problem, "space", None)
+        points, picture = getattr(space, "points", None), ""
+        if space is not None and points is not None and len(points) == self.channel.n_secrets:
+            middle = most_central(points)
+            row = self.channel.row(middle)
+            chances = [weight / self.channel.total for weight in row]
+            picture = row_on_map(points, space.metric, middle, chances)
+        return view(
+            self.guarantee,
+            (f"{loss}; method {self.provenance.method}",),
+            picture=picture,
+            certificate=self.certificate,
+            details=_assumed(self.provenance),
         )
 
 
@@ -234,6 +250,19 @@ class Release(Generic[ResultT]):
     guarantee: Guarantee
     certificate: Certificate
     provenance: Provenance
+
+    def _repr_html_(self) -> str:
+        shown = getattr(self.result, "_repr_html_", None)
+        return view(
+            self.guarantee,
+            (f"method {self.provenance.method}",)
+            + (("from a seeded source: not private",) * self.provenance.seeded),
+            picture=str(shown())
+            if callable(shown)
+            else f"<p>{escape(repr(self.result)[:_SHOWN])}</p>",
+            certificate=self.certificate,
+            details=_assumed(self.provenance),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,6 +302,17 @@ class Anonymization(Generic[ResultT, DiagnosticsT]):
         names = ", ".join(self.guarantee.quasi_identifiers)
         return f"Anonymization({self.guarantee.k}-anonymous in {names}, {verdict})"
 
+    def _repr_html_(self) -> str:
+        return view(
+            self.guarantee,
+            (
+                "The first rows of the published table. What was lost is in .diagnostics, for the curator alone.",
+            ),
+            picture=frame_head(self.table),
+            certificate=self.certificate,
+            details=_assumed(self.provenance),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Unproven(Generic[ResultT]):
@@ -305,6 +345,14 @@ class Unproven(Generic[ResultT]):
     def __post_init__(self) -> None:
         if not self.reason.strip():
             raise InvalidProblemError("reason", "why there is no guarantee", "nothing")
+
+
+def _assumed(provenance: Provenance) -> str:
+    """Fold the inputs that were assumed to be public."""
+    if not provenance.assumed_public:
+        return ""
+    lines = [(each.name, each.description) for each in provenance.assumed_public]
+    return folded("Assumed public", rows_of(lines))
 
 
 def digest_array(array: NDArray[Any]) -> str:

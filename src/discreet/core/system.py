@@ -83,7 +83,7 @@ def lock(handle: int) -> None:
     else:
         import msvcrt
 
-        # One byte stands for all: whoever locks the file locks this one.
+        # One byte stands for all: each lock of the file is one of it.
         msvcrt.locking(handle, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined,unused-ignore]
 
 

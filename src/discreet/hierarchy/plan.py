@@ -6,11 +6,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.outcome import Provenance, PublicInput, Release
 from discreet.core.progress import Reporter
+from discreet.core.views import plan_view
 from discreet.hierarchy.diagnose import diagnose
 from discreet.hierarchy.measure import level_shares, measure, node_scales, scales_by_level
 from discreet.hierarchy.methods import DEFAULT, METHODS, reason
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
     DPForPersons = PureDP | ZeroConcentratedDP
 
-__all__ = ["Plan", "level_parts", "plan", "provenance_of", "solved"]
+__all__ = ["Plan", "charged_after", "level_parts", "plan", "provenance_of", "solved"]
 
 _DECLARED = (
     "declared by the publisher, not read from a public list: that the regions in the private table, and no others, "
@@ -107,6 +109,9 @@ class Plan:
     def __repr__(self) -> str:
         name, regions = METHODS.name_of(self.method), self.frame.tree.n
         return f"Plan({name}, {regions} regions, {self.cost}, {self.guarantee.neighbors})"
+
+    def _repr_html_(self) -> str:
+        return plan_view(self.guarantee, str(self))
 
     def __str__(self) -> str:
         """Say what a release does, what it costs and what it takes to be public, a line each."""
@@ -261,7 +266,7 @@ class Plan:
         self.check(source)
         if budget is not None and dataset:
             budget.reserve(dataset, self.guarantee)
-        with _charged(charged=budget is not None):
+        with charged_after(charged=budget is not None):
             report = Reporter(on_progress, clock=None)
             report("reading the table")
             measured = measure(
@@ -314,6 +319,9 @@ class Plan:
         )
 
 
+@explained(
+    "plan(regions, dc.PureDP(1, neighbors='add-remove-person'), columns=('state', 'county'), max_size=100)"
+)
 def plan(
     regions: Any,  # noqa: ANN401 - a tree, paths of labels, a path or any frame; or the public facts
     guarantee: DPForPersons,
@@ -521,7 +529,7 @@ def _declaration(frame: Frame) -> tuple[PublicInput, ...]:
 
 
 @contextmanager
-def _charged(*, charged: bool) -> Iterator[None]:
+def charged_after(*, charged: bool) -> Iterator[None]:
     """Say of an error after the charge that the charge stays: what is refused may tell something about the rows."""
     try:
         yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Release, Unproven
 from discreet.core.progress import Reporter
@@ -30,6 +31,7 @@ __all__ = ["release", "reproduce"]
 _COMPARED = "made to be compared with published figures: no budget was charged for it"
 
 
+@explained("release(groups, dc.PureDP(1, neighbors='add-remove-person'))")
 def release(
     source: Any,  # noqa: ANN401 - a path, any frame that Narwhals knows, or GroupSizes
     guarantee: DPForPersons,

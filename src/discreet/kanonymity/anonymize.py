@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import KAnonymity
@@ -84,6 +85,7 @@ class AnonymizationDiagnostics:
     singled_out: Mapping[str, int] = field(default_factory=dict)
 
 
+@explained('anonymize(table, dc.KAnonymity(5, ("age", "zip")))')
 def anonymize(
     table: Any,  # noqa: ANN401 - a dataframe of any library
     guarantee: KAnonymity,
@@ -101,6 +103,7 @@ def anonymize(
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     unassigned: str | None = None,
+    effort: str | None = None,
     threads: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
     throw: bool = True,
@@ -121,7 +124,7 @@ def anonymize(
         they hold these in one format, and else sets of values.
     loss
         Name of the information loss; see :class:`Problem`.
-    method, time_limit, gap, suppress, threads
+    method, time_limit, gap, suppress, effort, threads
         As for :func:`~discreet.kanonymity.search.search.search`.
     keep_suppressed
         Whether suppressed rows stay, with ``*`` in all quasi-identifiers, where there are k of them or more; fewer are
@@ -255,6 +258,7 @@ def anonymize(
             gap=gap,
             suppress=suppress,
             demands=demands,
+            effort=effort,
             threads=threads,
             on_step=_best_so_far(on_progress, bounded=not suppress),
         )

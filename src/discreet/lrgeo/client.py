@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import BudgetError, CertificateError, InvalidProblemError
 from discreet.core.exact import decimal, decimal_up
 from discreet.core.guarantee import MetricDP
 from discreet.core.randomness.bits import SystemBits
+from discreet.lrgeo.mechanism import CertifiedChannel, Mechanism
 from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.verify import verify
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.randomness.bits import RandomBits
-    from discreet.lrgeo.mechanism import Mechanism
 
 __all__ = ["Client", "held_everywhere", "scope_check"]
 
@@ -31,7 +31,7 @@ class Client:
     Parameters
     ----------
     mechanism
-        What the server published.
+        What the server published: a :class:`Mechanism`, or the design that it is made of.
     verified_digest
         The digest of a mechanism that was verified before: with it, the mechanism must be that one, and is not verified
         again. By default it is verified now, which takes seconds for a thousand places.
@@ -56,33 +56,34 @@ class Client:
     --------
     >>> from discreet import MetricDP
     >>> from discreet.core.randomness import SeededBits
-    >>> from discreet.lrgeo import Mechanism, Region, design
+    >>> from discreet.lrgeo import Region, design
     >>> region = Region.from_grid(4, 4, cell="0.5", unit="km")
-    >>> client = Client(Mechanism.from_design(design(region, MetricDP(2, "km"), gap=0.5)))
+    >>> client = Client(design(region, MetricDP(2, "km"), gap=0.5))
     >>> client.report((0.3, 0.2), bits=SeededBits(1)) in [region.where(k) for k in range(16)]
     True
     """
 
     def __init__(
         self,
-        mechanism: Mechanism,
+        mechanism: CertifiedChannel,
         *,
         verified_digest: str | None = None,
         accepts: MetricDP | None = None,
     ) -> None:
+        published = _published(mechanism)
         if accepts is not None:
-            _refuse_weaker(mechanism, accepts)
+            _refuse_weaker(published, accepts)
         if verified_digest is None:
-            share = mechanism.totals_share
-            made = verify(mechanism.channel, mechanism.guarantee, totals_share=share)
-            Certificate((*made.checks, scope_check(mechanism))).raise_for_failure()
-        elif verified_digest != mechanism.digest:
+            share = published.totals_share
+            made = verify(published.channel, published.guarantee, totals_share=share)
+            Certificate((*made.checks, scope_check(published))).raise_for_failure()
+        elif verified_digest != published.digest:
             raise InvalidProblemError("mechanism", "the one that was verified", "another")
-        self._mechanism = mechanism
+        self._mechanism = published
         # What every report needs and no place decides is computed now: the factors, how far the region reaches, and
         # what a report costs.
-        _ = mechanism.channel.row(0), mechanism.region.reach
-        self._held = held_everywhere(mechanism)
+        _ = published.channel.row(0), published.region.reach
+        self._held = held_everywhere(published)
 
     def __repr__(self) -> str:
         return f"Client({self._mechanism!r})"
@@ -142,6 +143,16 @@ class Client:
         return self._mechanism.region.where(
             self._mechanism.channel.report(place, bits or SystemBits())
         )
+
+
+def _published(stated: Any) -> Mechanism:  # noqa: ANN401 - anything that a caller may pass
+    """Take a mechanism, or make that of a design."""
+    if isinstance(stated, Mechanism):
+        return stated
+    if not isinstance(stated, CertifiedChannel):
+        expected = "a Mechanism, or a design of discreet.lrgeo.design"
+        raise InvalidProblemError("mechanism", expected, type(stated).__name__)
+    return Mechanism.from_design(stated)
 
 
 def held_everywhere(mechanism: Mechanism) -> MetricDP | None:

@@ -17,14 +17,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.progress import Reporter
+from discreet.core.views import most_central, row_on_map, view
 from discreet.lrgeo.candidates import bound_from_below, expected_loss, seconds_left
 from discreet.lrgeo.mechanism import CertifiedChannel
 from discreet.lrgeo.methods import METHODS
+from discreet.lrgeo.places.region import Region
 from discreet.lrgeo.problem import travel_loss
 from discreet.lrgeo.verify import verify
 from discreet.metricdp import Problem
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
     from discreet.core.progress import Progress
     from discreet.lrgeo.candidates import Made, Method
-    from discreet.lrgeo.places.region import Region
 
 __all__ = ["RegionDesign", "design"]
 
@@ -81,7 +83,22 @@ class RegionDesign(CertifiedChannel):
         bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
         return f"RegionDesign({self.region.K} places{loss}{bound}, certified)"
 
+    def _repr_html_(self) -> str:
+        loss = "not computed" if self.upper is None else text_ceil(self.upper, 4)
+        bound = "none" if self.lower is None else text_floor(self.lower, 4)
+        middle = most_central(self.region.points)
+        row = self.channel.row(middle)
+        return view(
+            self.guarantee,
+            (
+                f"{self.region.K} places; expected loss {loss} {self.region.unit}, lower bound {bound}",
+            ),
+            picture=row_on_map(self.region.points, "euclidean", middle, row / row.sum()),
+            certificate=self.certificate,
+        )
 
+
+@explained("design(region, dc.MetricDP(1, unit='km'))")
 def design(
     region: Region,
     guarantee: MetricDP,
@@ -277,6 +294,10 @@ def _check(
     stated: Any = guarantee
     if not isinstance(stated, MetricDP):
         raise InvalidProblemError("guarantee", "a MetricDP", type(stated).__name__)
+    place: Any = region
+    if not isinstance(place, Region):
+        expected = "a Region, made by Region.from_osmnx, from_roads or from_grid"
+        raise InvalidProblemError("region", expected, type(place).__name__)
     if guarantee.unit != region.unit:
         raise InvalidProblemError(
             "guarantee", f"epsilon per {region.unit}", f"per {guarantee.unit}"

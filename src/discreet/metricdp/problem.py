@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.core.calls import explained_record
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import PublicInput, digest_array
 
@@ -27,6 +28,7 @@ _PRIOR_TOLERANCE = 1e-9
 
 
 @final
+@explained_record("Problem(space, utility_loss='euclidean')")
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Problem:
     r"""What a channel should achieve, apart from privacy: the least expected utility loss.

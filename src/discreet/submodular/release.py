@@ -9,13 +9,14 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Provenance, PublicInput, Release, Unproven
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits, is_private
+from discreet.core.views import plan_view
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
 from discreet.submodular.problem import ChoiceFacts, Selection
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 
+@explained("plan(candidates, matroid, dc.PureDP(1, neighbors='add-remove-one'), objective=spec)")
 def plan(
     candidates: int | Sequence[Any],
     matroid: Matroid,
@@ -316,8 +318,7 @@ class Plan:
         return f"Plan({size}, {self.method.name}, {_short(self.guarantee)})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<li>{escape(line)}</li>" for line in str(self).split("\n"))
-        return f"<p><b>{escape(str(self.guarantee))}</b></p><ul>{rows}</ul>"
+        return plan_view(self.guarantee, str(self))
 
 
 def _short(guarantee: DPGuarantee) -> str:
@@ -325,6 +326,7 @@ def _short(guarantee: DPGuarantee) -> str:
     return str(guarantee).partition("):")[0] + ")"
 
 
+@explained("release(objective, matroid, dc.PureDP(1, neighbors='add-remove-one'))")
 def release(
     objective: Objective,
     matroid: Matroid,

@@ -385,7 +385,7 @@ def test_a_graphs_points_are_one_a_node() -> None:
 )
 def test_points_that_make_no_sense(points: object, metric: str, unit: str, message: str) -> None:
     with pytest.raises(InvalidProblemError, match=message):
-        MetricSpace.from_points(points, metric=metric, unit=unit)  # type: ignore[arg-type]
+        MetricSpace.from_points(points, metric=metric, unit=unit)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import float_ceil
 from discreet.core.randomness.bits import SystemBits
+from discreet.core.views import heat, view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,12 +200,27 @@ class Channel:
         InvalidProblemError
             When there is no such secret.
         """
+        stated: Any = secret
+        if not isinstance(stated, int | np.integer) or isinstance(stated, bool):
+            expected = (
+                f"the number of one secret, from 0 to {self.n_secrets - 1}; report_many takes several, and a region's "
+                "snap gives that of a place"
+            )
+            raise InvalidProblemError("secret", expected, type(secret).__name__)
         if not 0 <= secret < self.n_secrets:
             raise InvalidProblemError(
                 "secret", f"an index from 0 to {self.n_secrets - 1}", "one outside"
             )
         weights: list[int] = self.weights[secret].tolist()
         return weights
+
+    def _repr_html_(self) -> str:
+        size = f"{self.n_secrets} secrets, {self.n_reports} reports"
+        label = f"Chances of reports (columns) for secrets (rows), the darker the likelier; {size}"
+        facts = (
+            f"{size}; every row sums to {self.total}. A channel alone promises nothing: see the design.",
+        )
+        return view("Channel", facts, picture=heat(self.probabilities, label))
 
     def report(self, secret: int, bits: RandomBits | None = None) -> int:
         """Draw one report, exactly: one ``randrange`` of the row total.

@@ -12,14 +12,16 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.adjacency import Adjacency
+from discreet.core.spaces.features import has_features, read_features
 from discreet.core.spaces.geography import grid_centers
 from discreet.core.spaces.inputs import (
     edge_table,
@@ -31,6 +33,7 @@ from discreet.core.spaces.inputs import (
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.core.spaces.lengths import TOTAL_BITS, Lengths, TableLengths, scale_for, tree_links
 from discreet.core.spaces.points import PointLengths
+from discreet.core.views import dots, view
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -86,16 +89,20 @@ class MetricSpace:
     tabled: bool = True
 
     @classmethod
-    def from_points(cls, points: ArrayLike, *, metric: str = "euclidean", unit: str) -> MetricSpace:
+    @explained("MetricSpace.from_points([(0.0, 0.0), (0.4, 0.1)], unit='km')")
+    def from_points(cls, points: Any, *, metric: str | None = None, unit: str) -> MetricSpace:  # noqa: ANN401 - arrays, frames, GeoJSON
         """Make the space of points, whose coordinates are the floats that they are, exactly.
 
         Parameters
         ----------
         points
             Array ``(n, dimensions)``. For ``haversine``: latitude in [-90, 90], longitude in [-180, 360], in degrees,
-            on a sphere of 6371.0088 km; ``angular``: nonzero vectors; ``hyperbolic``: inside the unit ball.
+            on a sphere of 6371.0088 km; ``angular``: nonzero vectors; ``hyperbolic``: inside the unit ball. Or a
+            GeoDataFrame of points, GeoJSON, or anything with ``__geo_interface__``: row i is secret i, and the
+            coordinate system decides the metric; see :func:`~discreet.core.spaces.features.read_features`.
         metric
-            One of :data:`METRICS`.
+            One of :data:`METRICS`; default: ``"euclidean"`` for arrays and projected coordinates, ``"haversine"`` for
+            longitude and latitude with a coordinate system.
         unit
             A name; ``"km"`` or ``"m"`` for ``haversine``, ``"rad"`` for ``angular``.
 
@@ -108,7 +115,8 @@ class MetricSpace:
         Raises
         ------
         InvalidProblemError
-            For an unknown metric or unit, points that are not finite (naming the row) or out of range.
+            For an unknown metric or unit, points that are not finite (naming the row) or out of range, a coordinate
+            system that is missing, or one in degrees where a plane is wanted.
 
         Complexity
         ----------
@@ -119,9 +127,15 @@ class MetricSpace:
         >>> space = MetricSpace.from_points([(41.8986, 12.4769), (41.9028, 12.4964)], metric="haversine", unit="km")
         >>> round(float(space.distance(0, 1)), 3)
         1.68
+        >>> corners = {"type": "MultiPoint", "coordinates": [(12.4769, 41.8986), (12.4964, 41.9028)]}
+        >>> MetricSpace.from_points({"type": "Feature", "geometry": corners}, unit="km") == space
+        True
         """
-        if metric not in METRICS:
+        if metric is not None and metric not in METRICS:
             raise unknown_name("metric", metric, METRICS)
+        if has_features(points):
+            points, metric = read_features(points, metric=metric, unit=unit)
+        metric = metric or "euclidean"
         unit = unit_name(unit, metric)
         array = point_table(points, metric)
         bits = TOTAL_BITS - array.shape[1].bit_length()
@@ -267,6 +281,12 @@ class MetricSpace:
         return (
             f"MetricSpace(n={self.n}, metric={self.metric!r}, unit={self.unit!r},"
             f" scale_bits={self.scale_bits})"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = (f"{self.n} secrets, {self.metric} distances in {self.unit}",)
+        return view(
+            "MetricSpace", facts, picture=dots(self.points, self.metric, f"{self.n} secrets")
         )
 
     def __eq__(self, other: object) -> bool:

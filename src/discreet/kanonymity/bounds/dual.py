@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from discreet.core.lp import LinearModel
     from discreet.kanonymity.arrays import Points
-    from discreet.kanonymity.kernels.dearest import Found, Sweep
+    from discreet.kanonymity.kernels.dearest import FoundBoxes, Sweep
 
-__all__ = ["AllBoxes", "Branching", "Dual", "Searched"]
+__all__ = ["AllBoxes", "Branching", "DualBound", "Searched"]
 
 MOST_BOXES = 2e7
 """Boxes up to which all are looked at: a second at first, a tenth near the optimum (5e6 boxes)."""
@@ -217,7 +217,7 @@ class Branching:
 
 
 @final
-class Dual:
+class DualBound:
     """The bound of one problem, which more time makes better.
 
     Parameters
@@ -541,15 +541,15 @@ def _sweep_of(problem: Problem, points: Points, k: int) -> Sweep:
     return Sweep(atoms, start.astype(np.int64), cost, inside, member.astype(np.int64), place, cap)
 
 
-def _room(n: int, k: int) -> Found:
-    from discreet.kanonymity.kernels.dearest import SLOTS, Found
+def _room(n: int, k: int) -> FoundBoxes:
+    from discreet.kanonymity.kernels.dearest import SLOTS, FoundBoxes
 
     shape = (n, SLOTS, k)
     points = np.full(shape, -1, dtype=np.int32)
-    return Found(points, np.zeros(shape, dtype=np.int32), np.zeros(shape[:2]))
+    return FoundBoxes(points, np.zeros(shape, dtype=np.int32), np.zeros(shape[:2]))
 
 
-def _listed(found: Found) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _listed(found: FoundBoxes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """List what was found, the most overpaid first."""
     root, slot = np.nonzero(found.excess > 1e-9)
     order = np.argsort(-found.excess[root, slot], kind="stable")

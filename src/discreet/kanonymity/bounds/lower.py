@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.bounds.dual import MOST_POINTS, Branching, Dual
+from discreet.kanonymity.bounds.dual import MOST_POINTS, Branching, DualBound
 from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import SearchLimits, require_feasible
 from discreet.kanonymity.problem import Taxonomy
@@ -36,7 +36,7 @@ class LowerBound:
     """What no k-anonymous table loses less than, rounded down.
 
     A table of up to 6,000 different rows has multipliers by cutting planes
-    (:class:`~discreet.kanonymity.bounds.dual.Dual`); a larger one the cheapest cells of each row that k rows share
+    (:class:`~discreet.kanonymity.bounds.dual.DualBound`); a larger one the cheapest cells of each row that k rows share
     (:class:`~discreet.kanonymity.bounds.shared.Shared`) and the nearest rows.
 
     Parameters
@@ -64,14 +64,14 @@ class LowerBound:
         self.suppressed = suppressed
 
     @cached_property
-    def stages(self) -> tuple[Dual | Shared | _Nearest, ...]:
+    def stages(self) -> tuple[DualBound | Shared | _Nearest, ...]:
         """What raises the bound of this table, in order."""
         problem, k = self.problem, self.k
         if k == 1:
             return ()
         # The first rows tell of most large tables that they have too many different ones.
         if len(np.unique(problem.codes[:LOOKED_AT], axis=0)) <= MOST_POINTS:
-            dual = Dual(problem, k, suppressed=self.suppressed)
+            dual = DualBound(problem, k, suppressed=self.suppressed)
             if dual.points.n <= MOST_POINTS:
                 return (dual,)
         shared = Shared(problem, k, BINS)
@@ -81,7 +81,7 @@ class LowerBound:
     def is_slow(self) -> bool:
         """Whether the bound rises by branching, which takes minutes where others take seconds."""
         return any(
-            isinstance(stage, Dual) and isinstance(stage.separation, Branching)
+            isinstance(stage, DualBound) and isinstance(stage.separation, Branching)
             for stage in self.stages
         )
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["Found", "Sweep", "branches", "sweep"]
+__all__ = ["FoundBoxes", "Sweep", "branches", "sweep"]
 
 SLOTS = 4
 """Classes that are kept for each root."""
@@ -34,7 +34,7 @@ FOLDED = 62
 """Bits of a set; values beyond share bits, so that a set may seem smaller, and cheaper, than it is."""
 
 
-class Found(NamedTuple):
+class FoundBoxes(NamedTuple):
     """Violated classes: their points, -1 for none, with the rows of each, and by how much they are overpaid."""
 
     points: NDArray[np.int32]
@@ -101,7 +101,7 @@ def _sum(T: _Top, used: int) -> float:
 
 
 @kernel
-def _keep(F: Found, root: int, T: _Top, used: int, excess: float) -> None:
+def _keep(F: FoundBoxes, root: int, T: _Top, used: int, excess: float) -> None:
     """Keep a class unless it is known or all that are kept are worse violated."""
     worst = 0
     for slot in range(SLOTS):
@@ -176,7 +176,7 @@ def _swept(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     paid: float,
     given: NDArray[np.int32],
     T: _Top,
-    F: Found,
+    F: FoundBoxes,
     ratio: NDArray[np.float64],
 ) -> None:
     """Try all intervals of the swept column among some points."""
@@ -225,7 +225,7 @@ def sweep(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     k: int,
     begin: int,
     stop: int,
-    F: Found,
+    F: FoundBoxes,
     ratio: NDArray[np.float64],
 ) -> None:
     """Look at every box with the cells `begin` to ``stop - 1`` of the first column.
@@ -381,7 +381,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     begin: int,
     stop: int,
     step: int,
-    F: Found,
+    F: FoundBoxes,
     upper: NDArray[np.float64],
 ) -> None:
     """Find classes whose mean multiplier exceeds ``(1 + slack)`` times their width, by roots.

@@ -12,7 +12,13 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_floor
 from discreet.core.jit import clock
 from discreet.kanonymity.bounds.lower import LowerBound
-from discreet.kanonymity.candidate import SearchInterrupted, SearchLimits, audit, require_feasible
+from discreet.kanonymity.candidate import (
+    EFFORTS,
+    SearchInterrupted,
+    SearchLimits,
+    audit,
+    require_feasible,
+)
 from discreet.kanonymity.demand import failing_classes, require_whole
 from discreet.kanonymity.methods import METHODS
 
@@ -39,8 +45,8 @@ BOUND_SHARE, SLOW_SHARE = 0.4, 0.1
 START_PART = 0.4
 """Part of the time for the partition to begin with, at most."""
 
-FIRST_PART = 0.15
-"""Part of the time for a partition that need not hold demands, to begin with."""
+MOST_UNTIMED = 200_000
+"""Rows up to which near classes are partitioned anew without a time limit; effort is strong by default then."""
 
 OPTIMAL = 1e-9
 """Relative gap up to which a partition counts as optimal: what directed rounding of sums leaves open."""
@@ -135,6 +141,7 @@ def search(
     gap: float | None = None,
     suppress: float = 0.0,
     demands: Sequence[Demand] = (),
+    effort: str | None = None,
     threads: int = 1,
     on_step: Callable[[SearchStep], None] | None = None,
 ) -> Found:
@@ -158,6 +165,9 @@ def search(
     demands
         What each class must hold besides k rows; see :class:`~discreet.kanonymity.search.diverse.Diverse`. A partition
         that a method finds is then merged and searched until it does. Bounds stay valid, as nothing more is allowed.
+    effort
+        ``"fast"`` ends with top-down splitting where there is no time limit; ``"strong"`` tries more splits, and goes
+        on for up to 200,000 rows. Default: strong for so many, fast for more.
     threads
         Threads of solvers and trees.
     on_step
@@ -190,13 +200,16 @@ def search(
     require_feasible(problem, k)
     chosen: Method | None = METHODS.resolve(method, optional=True)
     _check(time_limit, gap, suppress, threads)
+    if effort is not None and effort not in EFFORTS:
+        raise InvalidProblemError("effort", f"one of {', '.join(EFFORTS)}", repr(effort))
     if demands:
         if suppress:
             raise InvalidProblemError("suppress", "0, with demands on sensitive columns", suppress)
         require_whole(demands, problem.n)
     deadline = SearchLimits.within(time_limit).deadline
     limits = SearchLimits(deadline, gap or 0.0, threads, int(suppress * problem.n))
-    run = _Run(problem, k, limits, on_step, tuple(demands))
+    chosen_effort = effort or ("strong" if problem.n <= MOST_UNTIMED else "fast")
+    run = _Run(problem, k, limits, on_step, demands=tuple(demands), effort=chosen_effort)
     try:
         run.all(chosen)
     except KeyboardInterrupt as interrupt:
@@ -222,20 +235,24 @@ def _check(
         raise InvalidProblemError("suppress", "a share in [0, 1)", suppress)
 
 
-def _by_cost(problem: Problem, k: int, limits: SearchLimits) -> Iterator[Method]:
-    """Yield methods in order of cost, by the size of the table and the time alone."""
+def _by_cost(problem: Problem, k: int, limits: SearchLimits, effort: str) -> Iterator[Method]:
+    """Yield methods in order of cost, by the size of the table, the effort and the time alone."""
     from discreet.kanonymity.methods.greedy_search import GreedySearch
     from discreet.kanonymity.methods.local_search import LocalSearch
     from discreet.kanonymity.methods.partitioning import SetPartitioning
     from discreet.kanonymity.methods.segmentation import Segmentation
     from discreet.kanonymity.methods.subsets import MOST_ROWS, SubsetProgram
+    from discreet.kanonymity.methods.top_down import TopDown
 
     if problem.n <= MOST_ROWS:
         yield SubsetProgram()
         if not limits.suppress:
             return
-    yield Segmentation(orders=1)
-    yield Segmentation(orders=8, after=1)
+    yield TopDown(effort)
+    if limits.left == np.inf and (effort == "fast" or problem.n > MOST_UNTIMED):
+        return
+    if problem.n <= MOST_UNTIMED:
+        yield Segmentation(orders=8)
     if PAIR * problem.n**2 * problem.m <= min(GROWTH, limits.left / 5):
         yield GreedySearch()
     # What it takes to prove an optimum is known for few rows alone.
@@ -254,9 +271,12 @@ class _Run:
         k: int,
         limits: SearchLimits,
         on_step: Callable[[SearchStep], None] | None,
+        *,
         demands: tuple[Demand, ...] = (),
+        effort: str = "fast",
     ) -> None:
         self.problem, self.k, self.limits = problem, k, limits
+        self.effort = effort
         self.demands = demands
         self.on_step = on_step
         self.began = clock()
@@ -294,7 +314,7 @@ class _Run:
         elif method is not None:
             self.take(method)
         else:
-            for one in _by_cost(self.problem, self.k, self.limits):
+            for one in _by_cost(self.problem, self.k, self.limits, self.effort):
                 if self.done:
                     return
                 self.take(one)
@@ -311,21 +331,23 @@ class _Run:
         self.learn(method.solve(self.problem, self.k, limits))
 
     def hold(self, method: Method | None) -> None:
-        """Find a k-anonymous partition without the demands, and from it one that holds them."""
-        from discreet.kanonymity.methods.local_search import LocalSearch
-        from discreet.kanonymity.methods.segmentation import Segmentation
+        """Split top-down so that all classes hold the demands, or mend what a method finds; go on from there."""
+        from discreet.kanonymity.methods.top_down import TopDown
         from discreet.kanonymity.search.diverse import Diverse
 
         limits = self.limits
-        # Most of the time is for what holds the demands.
-        first = SearchLimits.within(START_PART * limits.left, gap=limits.gap)
-        first = replace(first, threads=limits.threads, suppress=limits.suppress)
-        start = (method or Segmentation(8)).solve(self.problem, self.k, first).labels
-        if method is None and FIRST_PART * limits.left > 0 and np.isfinite(limits.left):
-            short = SearchLimits.within(FIRST_PART * limits.left, start=start)
-            start = LocalSearch().solve(self.problem, self.k, short).labels
-        found = Diverse(self.demands).solve(self.problem, self.k, replace(limits, start=start))
-        self.learn(found)
+        if method is None:
+            self.take(TopDown(self.effort, self.demands))
+            large = self.problem.n > MOST_UNTIMED or self.effort == "fast"
+            if self.done or (large and limits.left == np.inf):
+                return
+            start = None if self.best is None else self.best.labels
+        else:
+            # Most of the time is for what holds the demands.
+            first = SearchLimits.within(START_PART * limits.left, gap=limits.gap)
+            first = replace(first, threads=limits.threads, suppress=limits.suppress)
+            start = method.solve(self.problem, self.k, first).labels
+        self.learn(Diverse(self.demands).solve(self.problem, self.k, replace(limits, start=start)))
 
     def learn(self, candidate: CandidateClasses) -> None:
         """Audit a partition, and keep it if it loses less."""

@@ -14,6 +14,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.spaces.geography import lat_lon
 from discreet.core.spaces.inputs import positive_count
+from discreet.lrgeo.places.osmnx import street_tables
 from discreet.lrgeo.places.plane import DEGREE, cosine_for, plane_to_sphere, sphere_to_plane
 from discreet.lrgeo.places.roads import Roads, place_on_roads
 from discreet.lrgeo.places.space import per_unit, space_of
@@ -184,6 +185,45 @@ class Region:
         )
         roads = placed.roads
         return cls(roads.vertices[roads.stops], placed.origin, unit, roads, placed.cosine)
+
+    @classmethod
+    def from_osmnx(cls, graph: Any, *, spacing: Exact, unit: str = "km") -> Region:  # noqa: ANN401 - of networkx
+        """Make the region of a street network as OSMnx gives it [Boe17]_.
+
+        Parameters
+        ----------
+        graph
+            A graph of OSMnx, such as ``osmnx.graph_from_place("Rome, Italy", network_type="drive")``: of networkx, with
+            ``x`` and ``y`` of each node in degrees. It is public.
+        spacing
+            About how far apart places are, in the unit.
+        unit
+            ``"km"`` or ``"m"``.
+
+        Returns
+        -------
+        Region
+            As :meth:`from_roads`. A street is open both ways where the graph has an edge each way.
+
+        Raises
+        ------
+        InvalidProblemError
+            For another kind of graph, or one that is projected or has no coordinate system.
+
+        Examples
+        --------
+        >>> from discreet.datasets.city import made_city
+        >>> nodes, edges = made_city(60, seed=1).tables()
+        >>> Region.from_osmnx([nodes, edges], spacing="0.4")
+        Traceback (most recent call last):
+        discreet.core.errors.InvalidProblemError: graph: expected a graph of OSMnx, such as ..., got list
+        """
+        return cls.from_roads(*street_tables(graph), spacing=spacing, unit=unit)
+
+    @property
+    def __geo_interface__(self) -> dict[str, Any]:
+        """As :meth:`geojson`: ``geopandas.GeoDataFrame.from_features(region, crs="EPSG:4326")`` makes a frame of it."""
+        return self.geojson()
 
     def __repr__(self) -> str:
         wide, high = np.ptp(self.places, axis=0) / per_unit(self.unit)

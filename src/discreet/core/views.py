@@ -1,0 +1,219 @@
+"""What a notebook shows of an outcome: the claim as a sentence, a picture, the checks folded away.
+
+Plain HTML with inline SVG, in the colors of the page that it stands on, light or dark; nothing is loaded. A view of a
+release holds what is released and no more.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.certificate import Certificate
+
+__all__ = [
+    "dots",
+    "folded",
+    "frame_head",
+    "heat",
+    "most_central",
+    "plan_view",
+    "row_on_map",
+    "rows_of",
+    "view",
+]
+
+_SIDE = 220.0
+"""Side of a picture in pixels."""
+
+_MOST_DOTS = 800
+"""Points that are drawn: with more a page would grow by megabytes."""
+
+_MOST_CELLS = 40
+"""Rows and columns of a channel that are drawn; larger ones are averaged."""
+
+_INK = "#2f6db5"
+"""A blue with a contrast of 3 or more on white and on the usual dark pages."""
+
+
+def view(
+    claim: object,
+    facts: Iterable[str] = (),
+    *,
+    picture: str = "",
+    certificate: Certificate | None = None,
+    details: str = "",
+) -> str:
+    """Put a view together.
+
+    Parameters
+    ----------
+    claim
+        The guarantee, which prints as a sentence, or another title.
+    facts
+        Short lines below it, text.
+    picture
+        An element of SVG, or other HTML of ours.
+    certificate
+        Its verdict is one line, its checks are folded.
+    details
+        More to be folded, HTML of ours.
+
+    Returns
+    -------
+    str
+        HTML.
+
+    Examples
+    --------
+    >>> view("a < b", ["one fact"])
+    '<div class="discreet-view"><p><b>a &lt; b</b></p><p>one fact</p></div>'
+    """
+    lines = "".join(f"<p>{escape(fact)}</p>" for fact in facts)
+    checks = "" if certificate is None else folded(_verdict(certificate), certificate._repr_html_())
+    return f'<div class="discreet-view"><p><b>{escape(str(claim))}</b></p>{lines}{picture}{checks}{details}</div>'
+
+
+def folded(summary: str, body: str) -> str:
+    """Fold HTML of ours behind a line of text."""
+    return f"<details><summary>{escape(summary)}</summary>{body}</details>"
+
+
+def _verdict(certificate: Certificate) -> str:
+    n = len(certificate.checks)
+    if certificate.passed:
+        return f"Verified: {n} check{'s' * (n != 1)} passed"
+    return "NOT verified: a check failed" if n else "NOT verified: there are no checks"
+
+
+def most_central(points: NDArray[np.float64]) -> int:
+    """Give the point nearest to the middle of all."""
+    return int(np.square(points - points.mean(axis=0)).sum(axis=1).argmin())
+
+
+def _on_page(points: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
+    """Lay points out on the picture: x to the right, y upwards, one scale for both."""
+    plane = points
+    if metric == "haversine":
+        shrink = np.cos(np.radians(points[:, 0].mean()))
+        plane = np.stack([points[:, 1] * shrink, points[:, 0]], axis=1)
+    low, extent = plane.min(axis=0), float(np.ptp(plane, axis=0).max()) or 1.0
+    placed = (plane - low) / extent * (_SIDE - 24) + 12
+    placed[:, 1] = placed[:, 1].max() + 12 - placed[:, 1]
+    return placed
+
+
+def _svg(body: str, label: str, width: float, height: float) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" width="{width:.0f}" '
+        f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">{body}</svg>'
+    )
+
+
+def _drawable(points: NDArray[np.float64] | None) -> bool:
+    return points is not None and points.ndim == 2 and points.shape[1] == 2 and len(points) > 1
+
+
+def row_on_map(
+    points: NDArray[np.float64] | None, metric: str, secret: int, chances: ArrayLike
+) -> str:
+    """Draw where one secret is reported: discs whose area is the chance, a ring where it truly is.
+
+    Parameters
+    ----------
+    points
+        ``(n, 2)`` places of secrets, which are those of reports; for others nothing is drawn.
+    metric
+        Of the space; great circles are drawn by latitude and longitude.
+    secret
+        The place that is reported.
+    chances
+        ``(n,)`` of each report.
+
+    Returns
+    -------
+    str
+        SVG with its caption, or nothing.
+    """
+    row = np.asarray(chances, dtype=np.float64)
+    if points is None or not _drawable(points) or len(row) != len(points):
+        return ""
+    placed = _on_page(points, metric)
+    shown = np.argsort(-row, kind="stable")[:_MOST_DOTS]
+    near = _SIDE / (2 * np.sqrt(len(points))) * 0.95
+    radii = near * np.sqrt(row / row.max())
+    grey = "".join(
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1" fill="currentColor" opacity=".45"/>'
+        for x, y in placed[shown]
+    )
+    discs = "".join(
+        f'<circle cx="{placed[i, 0]:.1f}" cy="{placed[i, 1]:.1f}" r="{radii[i]:.1f}" fill="{_INK}" opacity=".8"/>'
+        for i in shown
+        if radii[i] >= 0.3
+    )
+    x, y = placed[secret]
+    outline = 'fill="none" stroke="currentColor" stroke-width="1.5"'
+    ring = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{near + 2:.1f}" {outline}/>'
+    label = f"Where secret {secret} is reported; the area of a disc is the chance, the likeliest {row.max():.2g}"
+    caption = f"<p><small>{escape(label)}. The ring marks the secret.</small></p>"
+    return _svg(grey + discs + ring, label, _SIDE, placed[:, 1].max() + 12) + caption
+
+
+def dots(points: NDArray[np.float64] | None, metric: str, label: str) -> str:
+    """Draw points in the plane, at most some hundred of them, evenly chosen; nothing for others."""
+    if points is None or not _drawable(points):
+        return ""
+    placed = _on_page(points, metric)
+    chosen = placed[:: -(-len(placed) // _MOST_DOTS)]
+    body = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2" fill="{_INK}"/>' for x, y in chosen)
+    return _svg(body, label, _SIDE, placed[:, 1].max() + 12)
+
+
+def heat(chances: NDArray[np.float64], label: str) -> str:
+    """Draw a table of chances as cells: the darker the likelier; large ones averaged over blocks."""
+    table = chances
+    for axis in (0, 1):
+        cuts = np.linspace(0, table.shape[axis], min(table.shape[axis], _MOST_CELLS) + 1).astype(
+            int
+        )
+        sums = np.add.reduceat(table, cuts[:-1], axis=axis)
+        table = sums / np.diff(cuts).reshape((-1, 1) if axis == 0 else (1, -1))
+    cell = min(18.0, _SIDE / max(table.shape))
+    shade = table / (table.max() or 1.0)
+    body = "".join(
+        f'<rect x="{c * cell:.1f}" y="{r * cell:.1f}" width="{cell:.1f}" height="{cell:.1f}" fill="{_INK}" '
+        f'opacity="{shade[r, c]:.2f}"/>'
+        for r, c in np.argwhere(shade >= 0.005)
+    )
+    return _svg(body, label, cell * table.shape[1], cell * table.shape[0])
+
+
+def frame_head(table: Any, rows: int = 5) -> str:  # noqa: ANN401 - a frame of any library
+    """Show the first rows of a published table as its library does, or nothing."""
+    head = getattr(table, "head", None)
+    shown = getattr(head(rows), "_repr_html_", None) if callable(head) else None
+    return str(shown()) if callable(shown) else ""
+
+
+def rows_of(lines: Sequence[tuple[str, object]]) -> str:
+    """Make a small table of names and values."""
+    body = "".join(
+        f"<tr><td>{escape(name)}</td><td>{escape(str(value))}</td></tr>" for name, value in lines
+    )
+    return f"<table>{body}</table>"
+
+
+def plan_view(guarantee: object, lines: str) -> str:
+    """Show a plan: what it promises, and its lines, each a name, spaces and what is said."""
+    pairs = []
+    for line in lines.split("\n"):
+        name, gap, rest = line.partition("  ")
+        pairs.append((name, rest.strip()) if gap else (line, ""))
+    return view(guarantee, picture=rows_of(pairs))
