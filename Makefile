@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # One worker a core; a single worker on one core.
 WORKERS ?= auto
 
-.PHONY: help demo test lint types unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-mutants test-browser docs bench clean
+.PHONY: help announce demo test lint types unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-mutants test-browser docs bench clean
 help:
 	@echo "make demo          design a mechanism for an embedded city and write demo/index.html"
 	@echo "make test          lint, types, tests, examples, coverage of the trusted base, the wheel"
@@ -27,9 +27,13 @@ $(VENV)/.made: pyproject.toml reproduction/pyproject.toml constraints.txt requir
 	@touch $@
 
 demo: $(VENV)/.made
+	@echo "make demo takes one to three minutes, the first time a minute longer"
 	$(BIN)/discreet demo -o demo/
 
-test: lint types unit coverage wheel
+test: announce lint types unit coverage wheel
+
+announce:
+	@echo "make test takes a quarter of an hour or more on two cores, and says where it stands"
 
 lint: $(VENV)/.made
 	$(BIN)/ruff check .

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from run import machine
 
 from discreet.core.tree import Tree
-from discreet.kanonymity.bound import nearest_bound
+from discreet.kanonymity.bounds.lower import LowerBound
 from discreet.kanonymity.candidate import Method, SearchLimits, audit
 from discreet.kanonymity.methods.greedy_search import GreedySearch
 from discreet.kanonymity.methods.initial import Initial
@@ -107,8 +107,11 @@ def show(name: str, problem: Problem, k: int, seconds: float) -> None:
     best = search(problem, k, time_limit=seconds)
     line(problem, k, f"search ({best.method})", best.labels, time.process_time() - begun)
     begun = time.process_time()
-    bound = nearest_bound(problem, k, SearchLimits.within(seconds))
-    print(f"  {'bound from near rows':28s} {bound:12.3f} {time.process_time() - begun:8.2f} s")
+    bound = LowerBound(problem, k)
+    bound.refine(SearchLimits.within(seconds), best.labels)
+    gap = 1 - max(bound.value, best.lower) / best.loss
+    took = time.process_time() - begun
+    print(f"  {'lower bound':28s} {bound.value:12.3f} {took:8.2f} s   gap {gap:.4f}")
 
 
 def line(problem: Problem, k: int, name: str, labels: NDArray[np.int32], seconds: float) -> None:

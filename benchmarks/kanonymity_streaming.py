@@ -1,7 +1,7 @@
 """A table larger than memory would like: Parquet in, an anonymized file out, beside Mondrian on the same codes.
 
 Made people of a census with eight numeric columns. A million rows by default; ``--rows 10000000`` is the case that
-docs/reproduction/kanonymity.md reports. Parts are solved by processes, as many as there are cores. Asserted: the
+docs/reproduction/kanonymity.md reports. As many threads as there are cores. Asserted: the
 certificate of the published file, every row published, and a loss below Mondrian's.
 
     python benchmarks/kanonymity_streaming.py [--rows 1000000] [-k 10] [--folder DIR]
@@ -10,12 +10,10 @@ certificate of the published file, every row published, and a loss below Mondria
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import resource
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import polars as pl
@@ -63,10 +61,8 @@ def main() -> None:
         attributes = [Numeric(name) for name in names]
         began, used = time.monotonic(), sum(os.times()[:4])
         workers = os.cpu_count() or 1
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, mp_context=context) as executor:
-            promise = KAnonymity(options.k, tuple(names))
-            made = anonymize_file(source, target, promise, attributes=attributes, executor=executor)
+        promise = KAnonymity(options.k, tuple(names))
+        made = anonymize_file(source, target, promise, attributes=attributes, threads=workers)
         wall, cpu = time.monotonic() - began, sum(os.times()[:4]) - used
         memory = peak()
         found = made.diagnostics
@@ -75,7 +71,7 @@ def main() -> None:
         print(
             f"{options.rows} rows x {len(names)}, k = {options.k}: loss {found.information_loss:.0f},"
             f" smallest class {found.smallest_class}, {wall:.0f} s wall, {cpu:.0f} s CPU,"
-            f" {workers} processes, {memory:.1f} GB at the peak"
+            f" {workers} threads, {memory:.1f} GB at the peak"
         )
         columns = pl.read_parquet(source).to_dict(as_series=False)
         problem = Problem.from_columns(columns, attributes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from discreet.submodular import (
     verify,
 )
 from discreet.submodular.matroids.stored import matroid_from_dict, matroid_to_dict
+from discreet.submodular.problem import AccountLine, ChoiceFacts
+from discreet.submodular.verify import verify_selection
 
 FROZEN = Path(__file__).parent / "data" / "choice-1.choice"
 PURE = PureDP(1, "add-remove-one")
@@ -190,3 +193,20 @@ def test_powers_that_fill_the_memory_are_not_computed(where: str, tmp_path: Path
         stated["coefficient"] = stated["accounting"][0]["loss_per_draw"] = str(2**63)
     (tmp_path / "b.choice").write_text(json.dumps(stated), encoding="utf-8")
     assert verify(load_choice(tmp_path / "b.choice")).passed == (where == "guarantee")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "rule"), [("greedy", "decomposable, one pass"), ("walk", "exchange walk")]
+)
+def test_a_loss_beyond_all_exponents_proves_nothing(mechanism: str, rule: str) -> None:
+    """No power of e is computed for it, and no guarantee follows."""
+    claim = ApproxDP(10**9, "1/2", "add-remove-one")
+    facts = ChoiceFacts(
+        3, 1, 1, decomposable=True, sensitivity=Fraction(1), neighbors="add-remove-one"
+    )
+    line = AccountLine(rule, claim, 1, Fraction(10**9))
+    drawn = Selection(((2, 0),), facts, Fraction(10**9), mechanism=mechanism, accounting=(line,))
+    made = verify_selection(drawn, UniformMatroid(3, 1), claim)
+    assert [check.name for check in made.checks if not check.passed] == [
+        "accountant's lines unproved"
+    ]

@@ -276,7 +276,7 @@ def test_a_lock_that_is_removed_each_time_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "discreet.artefact.private_files._lock", lambda _: (tmp_path / ".a.lock").unlink()
+        "discreet.artefact.private_files.lock", lambda _: (tmp_path / ".a.lock").unlink()
     )
     with pytest.raises(InvalidProblemError, match="a lock that stays"), locked(tmp_path / "a"):
         pass
@@ -292,7 +292,7 @@ def test_who_waited_for_a_lock_that_was_removed_asks_again(
             (tmp_path / ".a.lock").unlink()
         removed.append(handle)
 
-    monkeypatch.setattr("discreet.artefact.private_files._lock", once)
+    monkeypatch.setattr("discreet.artefact.private_files.lock", once)
     with locked(tmp_path / "a") as has_lock:
         assert has_lock()
         assert len(removed) == 2

@@ -48,14 +48,14 @@ def mark(watched: Watched, file: Path) -> None:
     keys.press("Enter")
     page.wait_for_selector("#roles")
     assert page.evaluate("document.activeElement.id") == "columns-title"
-    watched.choose("#role-0", "somebody")
-    watched.choose("#role-1", "somebody")
+    watched.choose("#role-0", "quasi")
+    watched.choose("#role-1", "quasi")
     watched.choose("#kind-1", "by groups")
     page.wait_for_selector("#loose-1 option")
     assert page.input_value("#outline-1") == "F\nM"
     draw(watched)
-    watched.choose("#role-2", "left")
-    watched.choose("#role-3", "nobody")
+    watched.choose("#role-2", "identifier")
+    watched.choose("#role-3", "sensitive")
     watched.judge()
     watched.shot("columns-desk")
     page.set_viewport_size({"width": 390, "height": 844})

@@ -235,10 +235,10 @@ def test_ctrl_c_leaves_the_best_table_by_then(
     assert said.status == 130
     assert said.data["smallest_class"] >= 5
     assert say(capsys, "verify", "out.csv", "--against", "patients.csv").status == 0
-    monkeypatch.setattr("discreet.kanonymity.search.search.nearest_bound", press)
+    monkeypatch.setattr("discreet.kanonymity.bounds.lower.LowerBound.refine", press)
     assert anonymize(capsys, "-o", "again.csv").status == 130
     assert say(capsys, "verify", "again.csv", "--against", "patients.csv").status == 0
-    monkeypatch.setattr("discreet.kanonymity.methods.segmentation.Segmentation.solve", press)
+    monkeypatch.setattr("discreet.kanonymity.methods.top_down.TopDown.solve", press)
     Path("out.csv").unlink()
     said = anonymize(capsys, "-o", "out.csv")
     assert said.status == 130
@@ -470,7 +470,7 @@ def test_ctrl_c_during_a_stream_leaves_the_parts_that_were_solved(
     def press(task: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.kanonymity.streaming._solve", press)
+    monkeypatch.setattr("discreet.kanonymity.methods.top_down.wait", press)
     said = anonymize(capsys, "--stream", "-o", "out.csv", "--json")
     assert said.status == 130
     assert said.data["smallest_class"] >= 5
@@ -488,8 +488,7 @@ def test_compilation_is_told_of_once(
         with event.trigger_event("numba:compile"):
             return 0.0
 
-    for where in ("search.search", "streaming"):
-        monkeypatch.setattr(f"discreet.kanonymity.{where}.nearest_bound", compiled)
+    monkeypatch.setattr("discreet.kanonymity.bounds.lower.LowerBound.refine", compiled)
     asked = ["anonymize", "fars.csv", "-k", "3", "--quasi", QUASI, "--time-limit", "0.5"]
     for more in ([], ["--stream"]):
         assert run([*asked, "-o", "out.csv", *more]) == 0

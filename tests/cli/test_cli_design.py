@@ -564,3 +564,22 @@ def test_an_interrupt_elsewhere_is_status_130(
     monkeypatch.setattr(design, "state", interrupted)
     said = say(capsys, "design", *GRID, *EPSILON)
     assert (said.status, said.out) == (130, "")
+
+
+def test_points_by_their_option_have_columns_x_and_y_unless_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text("x,y,weight\n0,0,1\n1,0,2\n0,1,1\n1.5,1,3\n")
+    options = ["--unit", "km", "--epsilon", "0.5", "--radius", "2", "--loss", "euclidean"]
+    options += ["--prior", "weight", "--gap", "0.01"]
+    said = say(capsys, "design", "--points", path, *options, "-o", tmp_path / "c", "--json")
+    assert said.status == 0
+    assert say(capsys, "verify", tmp_path / "c", "--optimality").status == 0
+    named = say(capsys, "design", path, "--x", "y", "--y", "x", *options, "--json")
+    assert named.data["loss"] == pytest.approx(said.data["loss"])
+    both = say(capsys, "design", path, "--points", path, *options)
+    assert both.status == 2
+    assert "--points" in both.err
+    path.write_text("a,b,weight\n0,0,1\n1,0,2\n")
+    assert "--x" in say(capsys, "design", "--points", path, *options).err

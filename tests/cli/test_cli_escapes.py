@@ -20,7 +20,7 @@ from discreet.cli import design
 from discreet.cli.app import run
 from discreet.core.errors import InvalidProblemError
 from discreet.tables import parsing
-from discreet.tables.parsing import Verdict
+from discreet.tables.parsing import ReadOutcome
 from discreet.tables.sizes import refuse_killers
 
 if TYPE_CHECKING:
@@ -203,32 +203,32 @@ def test_how_a_child_ends_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None
     Path("mars.parquet").write_bytes(on_mars())
     Path("cut.parquet").write_bytes(swollen()[:-40])
     Path("swollen.parquet").write_bytes(swollen())
-    assert parsing.try_reading("published.csv", ",") is Verdict.READ
-    assert parsing.try_reading("mars.parquet", "", whole=False) is Verdict.DIED
+    assert parsing.try_reading("published.csv", ",") is ReadOutcome.READ
+    assert parsing.try_reading("mars.parquet", "", whole=False) is ReadOutcome.DIED
     # What is refused in words is read again by whoever asked, who says them.
-    assert parsing.try_reading("cut.parquet", "") is Verdict.READ
+    assert parsing.try_reading("cut.parquet", "") is ReadOutcome.READ
     monkeypatch.setattr(parsing, "free_memory", lambda: 100 << 20)
-    assert parsing.try_reading("swollen.parquet", "") is Verdict.NO_MEMORY
+    assert parsing.try_reading("swollen.parquet", "") is ReadOutcome.NO_MEMORY
     monkeypatch.setattr(parsing, "_SECONDS", 0.0)
-    assert parsing.try_reading("mars.parquet", "") is Verdict.LATE
+    assert parsing.try_reading("mars.parquet", "") is ReadOutcome.LATE
     monkeypatch.setattr(parsing, "_SECONDS", 60.0)
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    assert parsing.try_reading("published.csv", ",") is Verdict.NOT_STARTED
+    assert parsing.try_reading("published.csv", ",") is ReadOutcome.NOT_STARTED
 
 
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [
-        (Verdict.NOT_STARTED, "memory for the reader of tables; allow the process more"),
-        (Verdict.LATE, "published.csv, which takes longer"),
-        (Verdict.DIED, "published.csv, at which the reader broke off"),
+        (ReadOutcome.NOT_STARTED, "memory for the reader of tables; allow the process more"),
+        (ReadOutcome.LATE, "published.csv, which takes longer"),
+        (ReadOutcome.DIED, "published.csv, at which the reader broke off"),
         (OSError(11, "Resource temporarily unavailable"), "room for one more process"),
     ],
 )
 def test_each_end_of_a_child_is_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, verdict: Verdict | OSError, words: str
+    monkeypatch: pytest.MonkeyPatch, verdict: ReadOutcome | OSError, words: str
 ) -> None:
-    def tried(*_: object, **__: object) -> Verdict:
+    def tried(*_: object, **__: object) -> ReadOutcome:
         if isinstance(verdict, OSError):
             raise verdict
         return verdict
@@ -240,7 +240,7 @@ def test_each_end_of_a_child_is_a_sentence(
 
 
 def test_small_files_of_ones_own_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def tried(*_: object, **__: object) -> Verdict:
+    def tried(*_: object, **__: object) -> ReadOutcome:
         raise AssertionError
 
     monkeypatch.setattr(parsing, "try_reading", tried)

@@ -186,45 +186,6 @@ def test_only_the_first_signal_counts_until_what_it_raised_was_lost() -> None:
             signal.signal(signal.SIGINT, former)
 
 
-WORKERS = """
-import os, time
-from discreet.kanonymity import streaming
-from discreet.cli import main
-
-if __name__ == "__main__":
-    from discreet.artefact import streams as _streams
-
-    def ask(self, problem, k, limits):
-        list(self.executor.map(time.sleep, [0.0, 0.0]))
-        waiting = [self.executor.submit(time.sleep, 30) for _ in range(8)]
-        print("on its way", flush=True)
-        waiting[-1].result()
-
-    _streams.Parts.solve = ask
-    main()
-"""
-
-
-def test_workers_are_ended_with_the_run() -> None:
-    """Nothing that waits for its turn is begun: eight tasks of half a minute are not waited for."""
-    Path("work.py").write_text(WORKERS, encoding="utf-8")
-    command = [*ANONYMIZE, "--stream", "--threads", "2", "-o", "out.csv"]
-    with subprocess.Popen(
-        [sys.executable, "work.py", *command],
-        env=WHERE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "on its way\n"
-        process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=25)
-    assert (process.returncode, out) == (Status.INTERRUPTED, "")
-    assert err == "discreet: interrupted; what was written before is whole\n"
-    assert {path.name for path in Path.cwd().iterdir()} == {"rows.csv", "work.py"}
-
-
 @pytest.mark.parametrize(
     ("command", "private"),
     [

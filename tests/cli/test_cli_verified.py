@@ -92,6 +92,22 @@ def rows(capsys: pytest.CaptureFixture[str]) -> str:
     return "rows.csv"
 
 
+def tables(capsys: pytest.CaptureFixture[str]) -> str:
+    Path("people.csv").write_text("h,s\na,GA\na,GA\nb,NY\n", encoding="utf-8")
+    Path("regions.csv").write_text("s\nGA\nNY\n", encoding="utf-8")
+    Path("domain.json").write_text('{"h": ["a", "b"]}', encoding="utf-8")
+    line = "counts people.csv --regions s --region-list regions.csv --by h --domain domain.json -q"
+    more = "--rho 1 --neighbors add-remove-person --measurements kept.parquet -o tables.csv"
+    said = say(capsys, *line.split(), *more.split())
+    assert said.status == 0, said.err
+    return "tables.csv"
+
+
+def marginals(capsys: pytest.CaptureFixture[str]) -> str:
+    tables(capsys)
+    return "kept.parquet"
+
+
 MAKERS = {
     "channel": channel,
     "anchored": anchored,
@@ -99,6 +115,8 @@ MAKERS = {
     "mechanism": placed,
     "region-counts": counts,
     "measurements": kept,
+    "region-tables": tables,
+    "table-measurements": marginals,
     "anonymous-table": rows,
 }
 

@@ -19,6 +19,7 @@ PAGES = (
     "how-to/location-service.md",
     "how-to/sanitize-a-sentence.md",
     "how-to/census-counts.md",
+    "how-to/tables-by-region.md",
     "how-to/patient-table.md",
     "how-to/choose-privately.md",
 )

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from discreet.testing import Hole, Seen, Tally
+from discreet.testing import Hole, Looked, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 PORTION = 200
-PATIENCE = 20.0
-"""Seconds without a word after which a worker is replaced: a verifier has five, the oracle and the machine the rest."""
+PATIENCE = 40.0
+"""Seconds without a word after which a worker is replaced: a command has thirty, the rest is the machine."""
 
 START = 180.0
 """Seconds in which a worker has to make its originals."""
@@ -46,6 +46,23 @@ KINDS = (
 """All of ``kinds.FORGED``, which takes seconds to import."""
 
 
+MOST_BYTES = 1 << 30
+"""What a worker may take beyond what it has once it is ready."""
+
+
+def _memory(process: int) -> float:
+    """Tell how many bytes of memory a process has; none where the system does not say."""
+    try:
+        stated = Path(f"/proc/{process}/statm").read_text(encoding="ascii")
+        return int(stated.split()[1]) * 4096
+    except (OSError, IndexError):
+        return 0.0
+
+
+DOORS = "doors"
+"""Not a kind of file, but runs of commands."""
+
+
 class Worker:
     """A worker of one kind, started on first use and replaced when it was killed."""
 
@@ -53,6 +70,7 @@ class Worker:
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
+        self._most = float("inf")
 
     def lines(self, request: str, patience: float) -> Iterator[str]:
         """Send a line, and yield what comes back; nothing more after a silence or an end."""
@@ -66,7 +84,7 @@ class Worker:
 
     def _started(self) -> subprocess.Popen[bytes] | None:
         if self._process is None:
-            self._rest = b""
+            self._rest, self._most = b"", float("inf")
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
@@ -75,6 +93,8 @@ class Worker:
             )
             if self._line(START) != "ready":
                 self.stop()
+            else:
+                self._most = _memory(self._process.pid) + MOST_BYTES
         return self._process
 
     def _line(self, patience: float) -> str | None:
@@ -83,11 +103,10 @@ class Worker:
             return None
         until = time.monotonic() + patience
         while b"\n" not in self._rest:
-            ready, _, _ = select.select(
-                [process.stdout], [], [], max(0.0, until - time.monotonic())
-            )
+            ready, _, _ = select.select([process.stdout], [], [], 0.2)
             part = os.read(process.stdout.fileno(), 1 << 16) if ready else b""
-            if not part:
+            ended = bool(ready) and not part
+            if ended or time.monotonic() > until or _memory(process.pid) > self._most:
                 return None
             self._rest += part
         line, _, self._rest = self._rest.partition(b"\n")
@@ -112,7 +131,8 @@ def run(
 ) -> Tally:
     """Look at mutants of a kind until there are so many, or until a time; go on from what is kept."""
     tally, number = read(kept)
-    worker = Worker(command or [sys.executable, str(Path(__file__).with_name("worker.py")), name])
+    script = Path(__file__).with_name("door_worker.py" if name == DOORS else "worker.py")
+    worker = Worker(command or [sys.executable, str(script), name])
     failures = 0
     try:
         while tally.mutants < mutants and time.monotonic() < until:
@@ -120,7 +140,7 @@ def run(
             for line in worker.lines(f"{number} {last}", PATIENCE):
                 at, outcome, hole = json.loads(line)
                 found = None if hole is None else Hole(at, tuple(hole[0]), hole[1])
-                tally.add(Seen(at, outcome, found))
+                tally.add(Looked(at, outcome, found))
                 number, failures = at + 1, 0
                 if number == last:
                     break
@@ -130,8 +150,8 @@ def run(
                 failures += 1
                 if failures > 3:
                     raise RuntimeError(f"no worker of {name} starts")
-                why = "the process hung, or ended"
-                tally.add(Seen(number, "hole", Hole(number, ("see its number",), why)))
+                why = "the process hung, ended, or took more memory than it may"
+                tally.add(Looked(number, "hole", Hole(number, ("see its number",), why)))
                 number += 1
             write(kept, tally, number)
             on_progress(name, tally)

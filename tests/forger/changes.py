@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.core.errors import DiscreetError
 from discreet.submodular.matroids.stored import matroid_from_dict
+from forger.exactly import number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +46,7 @@ FACTORS = (
 
 
 def _times(text: object, chance: random.Random) -> str:
-    return str(Fraction(str(text)) * Fraction(chance.choice(FACTORS)))
+    return str(number(str(text)) * Fraction(chance.choice(FACTORS)))
 
 
 def _weight_moved(parts: Any, chance: random.Random) -> None:
@@ -91,10 +92,10 @@ def _point_moved(parts: Any, chance: random.Random) -> None:
 def _stronger(parts: Any, chance: random.Random) -> None:
     claim = parts["meta"]["guarantee"]
     factor = Fraction(chance.choice(FACTORS))
-    claim["epsilon"] = str(Fraction(claim["epsilon"]) * factor)
+    claim["epsilon"] = str(number(claim["epsilon"]) * factor)
     whole = claim["scope"]["all_pairs_epsilon"]
     if whole is not None and chance.random() < 0.7:
-        claim["scope"]["all_pairs_epsilon"] = str(Fraction(whole) * factor)
+        claim["scope"]["all_pairs_epsilon"] = str(number(whole) * factor)
 
 
 def _farther(parts: Any, chance: random.Random) -> None:
@@ -156,7 +157,7 @@ def _other_cell(parts: Any, chance: random.Random) -> None:
     """Tell of larger cells, also where there is no grid, beside distances that fit them or do not."""
     meta, arrays = parts["meta"], parts["arrays"]
     factor = Fraction(chance.choice(FACTORS))
-    meta["space"]["cell"] = str(Fraction(meta["space"]["cell"] or 1) * factor)
+    meta["space"]["cell"] = str(number(meta["space"]["cell"] or 1) * factor)
     if "places" not in arrays:
         n = len(arrays["points"])
         arrays["places"] = np.stack([np.zeros(n), np.arange(n)], axis=1).astype("<i8")
@@ -202,7 +203,7 @@ def _rate(parts: Any, chance: random.Random) -> None:
     meta = parts["meta"]
     meta["rate"] = _times(meta["rate"], chance)
     if chance.random() < 0.7:
-        rate, scale = float(Fraction(meta["rate"])), meta["space"]["scale_bits"]
+        rate, scale = float(number(meta["rate"])), meta["space"]["scale_bits"]
         table = parts["arrays"]["factors"]
         for j in range(7):
             for g in range(256):
@@ -233,10 +234,10 @@ ANCHORED: Whole = {
 def _mechanism_claim(parts: Any, chance: random.Random) -> None:
     factor = Fraction(chance.choice(FACTORS))
     claim = parts["guarantee"]
-    claim["epsilon"] = str(Fraction(claim["epsilon"]) * factor)
+    claim["epsilon"] = str(number(claim["epsilon"]) * factor)
     if claim["scope"]["all_pairs_epsilon"] is not None and chance.random() < 0.7:
         claim["scope"]["all_pairs_epsilon"] = str(
-            Fraction(claim["scope"]["all_pairs_epsilon"]) * factor
+            number(claim["scope"]["all_pairs_epsilon"]) * factor
         )
 
 
@@ -486,15 +487,15 @@ def _choice_claim(parts: Any, chance: random.Random) -> None:
     factor = Fraction(chance.choice(FACTORS))
     for claim in (parts["guarantee"], *(line["guarantee"] for line in parts["accounting"])):
         name = chance.choice([one for one in ("epsilon", "delta", "rho") if one in claim])
-        claim[name] = str(Fraction(claim[name]) * factor)
+        claim[name] = str(number(claim[name]) * factor)
 
 
 def _coefficient(parts: Any, chance: random.Random) -> None:
     factor = Fraction(chance.choice(FACTORS))
-    parts["coefficient"] = str(Fraction(parts["coefficient"]) * factor)
+    parts["coefficient"] = str(number(parts["coefficient"]) * factor)
     if chance.random() < 0.5:
         for line in parts["accounting"]:
-            line["loss_per_draw"] = str(Fraction(line["loss_per_draw"]) * factor)
+            line["loss_per_draw"] = str(number(line["loss_per_draw"]) * factor)
 
 
 def _facts(parts: Any, chance: random.Random) -> None:

@@ -23,7 +23,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.ledger import Ledger
 from discreet.lrgeo import Client, Epochs, Mechanism, Region, design, locate
 from discreet.service.keeping import StateFile
-from discreet.testing import Catalogue, Format, Verdict
+from discreet.testing import Catalogue, Format, Ruling
 from forger import changes, originals
 from forger.oracles.channels import anchored_is_false, channel_is_false, mechanism_is_false
 from forger.oracles.choices import choice_is_false
@@ -115,28 +115,28 @@ def standalone() -> ModuleType:
     return module
 
 
-def alone(path: Path) -> Verdict:
+def alone(path: Path) -> Ruling:
     """Ask the standalone program."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         status = standalone().main([str(path)])
     if status == NOT_CHECKED:
-        return Verdict("not checked")
-    return Verdict("refused" if status else "accepted")
+        return Ruling("not checked")
+    return Ruling("refused" if status else "accepted")
 
 
-def command(name: str, *, optimality: bool = False) -> Callable[[Path], Verdict]:
+def command(name: str, *, optimality: bool = False) -> Callable[[Path], Ruling]:
     """Give what asks the library, as ``discreet verify`` does, whether a file is right, and of this kind."""
 
-    def ask(path: Path) -> Verdict:
+    def ask(path: Path) -> Ruling:
         certificate, said = judge(path, optimality=optimality)
         # A file that has become one of another kind is judged as that.
         accepted = certificate.passed and kind_of_file(path) == name
-        return Verdict("accepted" if accepted else "refused", said)
+        return Ruling("accepted" if accepted else "refused", said)
 
     return ask
 
 
-def of_table(name: str) -> Callable[[Path], Verdict]:
+def of_table(name: str) -> Callable[[Path], Ruling]:
     """Ask about the table that stands beside its record."""
     ask = command(name)
     return lambda path: ask(table_of(path))
@@ -223,13 +223,13 @@ def ledger(folder: Path) -> Format:
     lines = _lines(folder / "original.db")
     noted = [(full, {"salt": made[0]["salt"], "lines": lines})]
 
-    def ask(path: Path) -> Verdict:
+    def ask(path: Path) -> Ruling:
         found = Ledger(path)
         left = {name: [str(x) for x in found.account(name).left] for name in found.datasets}
         for name in found.datasets:
             found.history(name)
         answers = [(what, found.check(digest)) for digest, what in noted]
-        return Verdict("accepted", {"left": left, "noted": answers})
+        return Ruling("accepted", {"left": left, "noted": answers})
 
     catalogue = Catalogue(
         made, (*RELATIONS, *CLAIMS, "grant", "charge", "census", "zones", "team"), changes.LEDGER
@@ -251,7 +251,7 @@ def state(_: Path) -> Format:
         (hour, (0.3, 0.2) if hour % 3 else (0.8, 0.7)) for hour in (*range(20, 30), *range(48, 53))
     ]
 
-    def ask(path: Path) -> Verdict:
+    def ask(path: Path) -> Ruling:
         steps = []
         with StateFile(path).changing(3600, "km") as change:
             now = change.state
@@ -271,13 +271,13 @@ def state(_: Path) -> Format:
                 }
             )
         said = {name: str(limit) for name, limit in limits.items()}
-        return Verdict("accepted", {**said, "epsilon": str(client.cost), "steps": steps})
+        return Ruling("accepted", {**said, "epsilon": str(client.cost), "steps": steps})
 
-    def of_one_region(path: Path) -> Verdict:
+    def of_one_region(path: Path) -> Ruling:
         try:
             return ask(path)
         except InvalidProblemError:
-            return Verdict("refused")
+            return Ruling("refused")
 
     catalogue = Catalogue(
         tuple(originals.states(client.mechanism)), ("km", "m", *CLAIMS), changes.STATE

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from discreet.artefact.judging import JUDGES
-from discreet.testing import Catalogue, Format, Hole, Tally, Verdict, forge, look
+from discreet.testing import Catalogue, Format, Hole, Ruling, Tally, forge, look
 from forger import campaign
 from forger.kinds import ASIDE, FORGED, kind
 from forger.planted import PLANTED
@@ -110,7 +110,7 @@ def test_an_oracle_that_is_broken_is_noticed(name: str, tmp_path: Path) -> None:
     assert made.catalogue.whole is not None
     said = _believed(made, tmp_path)
     lies = Catalogue(made.catalogue.originals, whole={change: made.catalogue.whole[change]})
-    trusting = {"trusting": lambda _: Verdict("accepted", said)}
+    trusting = {"trusting": lambda _: Ruling("accepted", said)}
     believing = Format(name, lies, made.write, trusting, made.oracle)
     # Those whose hashes are made right: another hash is seen by another part.
     sealed = (n for n in range(1, 500, 2) if n % 5 != 4)
@@ -157,14 +157,14 @@ def test_what_is_wrong_with_a_verifier_is_told(tmp_path: Path) -> None:
     def write(parts: Any, path: Path, _: int) -> None:
         path.write_text(repr(parts))
 
-    def failing(_: Path) -> Verdict:
+    def failing(_: Path) -> Ruling:
         raise ZeroDivisionError("by nothing")
 
-    def unsure(_: Path) -> Verdict:
-        return Verdict("not checked")
+    def unsure(_: Path) -> Ruling:
+        return Ruling("not checked")
 
     catalogue = Catalogue(({"a": 1},))
-    no, yes = (lambda _: Verdict("refused")), (lambda _: Verdict("accepted"))
+    no, yes = (lambda _: Ruling("refused")), (lambda _: Ruling("accepted"))
     for verifiers, why in (
         ({"one": failing}, "one fails: ZeroDivisionError: by nothing"),
         ({"one": yes, "other": no}, "one accepts what other refuses"),

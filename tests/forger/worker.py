@@ -1,14 +1,13 @@
 """A process that looks at mutants of one kind, in portions; it may be killed at any time, and another one goes on.
 
 ``python tests/forger/worker.py KIND`` reads lines ``FIRST LAST`` from standard input and prints a line of JSON for each
-mutant. Memory beyond a gigabyte over what it starts with is refused to it.
+mutant. Who started it looks at its memory.
 """
 # ruff: noqa: E402 - as in campaign.py
 
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import tempfile
 from pathlib import Path
@@ -18,15 +17,6 @@ sys.path[:0] = [str(Path(__file__).parents[1])]
 from discreet.testing import look
 from forger.kinds import kind
 
-MOST_BYTES = 1 << 30
-
-
-def limit_memory() -> None:
-    """Refuse more than a gigabyte beyond what is taken now, and what libraries reserve without using it."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    most = pages * resource.getpagesize() + MOST_BYTES
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
 
 def main() -> None:
     made = kind(sys.argv[1])
@@ -34,7 +24,6 @@ def main() -> None:
         # What is compiled or loaded on first use is no business of the first mutant.
         for number in range(3):
             look(made, number, Path(folder))
-        limit_memory()
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         for line in sys.stdin:

@@ -26,7 +26,6 @@ from discreet.kanonymity.methods.greedy_search import GreedySearch
 from discreet.kanonymity.methods.mondrian import Mondrian
 from discreet.kanonymity.problem import Problem
 from discreet.kanonymity.search.search import SearchStep, search
-from discreet.kanonymity.streaming import Parts
 from kanonymity.tables import COUNTRIES, fars, mixed, numeric
 from kanonymity.tables import anonymize_kept as anonymize
 
@@ -143,7 +142,7 @@ def test_the_search_tries_from_cheap_to_dear_and_keeps_the_best() -> None:
     steps: list[SearchStep] = []
     found = search(mixed(80, 0), 3, on_step=steps.append)
     assert [step.method for step in steps] == [
-        "segmentation",
+        "top-down",
         "segmentation",
         "greedy-search",
         "local-search",
@@ -234,15 +233,12 @@ def test_what_is_no_method_is_refused_with_what_is_allowed(wrong: Any, message: 
     with pytest.raises(InvalidProblemError, match=message) as refused:
         anonymize(PEOPLE, KAnonymity(2, ("sex",)), method=wrong)
     assert "mondrian, optimal, segmentation" in str(refused.value)
-    with pytest.raises(InvalidProblemError, match=f"^inner: .*{message}"):
-        Parts(inner=wrong)
 
 
 def test_a_name_is_the_method_with_its_defaults() -> None:
     made = anonymize(PEOPLE, KAnonymity(2, ("sex",)), method="full_domain")
     assert made.diagnostics.method == "full-domain"
     assert made.provenance.parameters["method"] == repr(FullDomain())
-    assert Parts(inner="mondrian").inner == Mondrian()
 
 
 def test_a_table_is_judged_by_its_published_cells(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from discreet.artefact import anonymize_file, audit_file, load_anonymous
 from discreet.artefact import streams as _streams
 from discreet.core.errors import CertificateError, InfeasibleError, InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.randomness import SeededBits
-from discreet.kanonymity.candidate import CandidateClasses, SearchLimits, audit
 from discreet.kanonymity.methods.initial import Initial
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem
-from discreet.kanonymity.streaming import Parts, cut
 from discreet.kanonymity.verify import verify
 from discreet.tables import writing
 
@@ -51,95 +42,6 @@ def problem(n: int, seed: int = 0) -> Problem:
     )
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(2, 120), st.integers(1, 40), st.integers(0, 5))
-def test_parts_are_all_rows_once_and_none_is_tiny(n: int, most: int, seed: int) -> None:
-    stated = problem(n, seed)
-    parts = cut(stated, most)
-    assert sorted(np.concatenate(parts).tolist()) == list(range(n))
-    assert max(map(len, parts)) <= most
-    assert len(parts) == 1 or min(map(len, parts)) >= (most + 1) // 4
-
-
-def test_equal_values_stay_together() -> None:
-    stated = Problem.from_columns({"a": [0] * 6 + [1] * 4}, [Numeric("a")])
-    assert [len(part) for part in cut(stated, 6)] == [6, 4]
-
-
-def test_no_part_has_fewer_rows_than_k() -> None:
-    """Six equal values and fifteen others would be cut apart, and six rows have no class of ten."""
-    stated = Problem.from_columns({"a": [0] * 6 + [1] * 15}, [Numeric("a")])
-    assert [len(part) for part in cut(stated, 20)] == [6, 15]
-    assert audit(
-        Parts(rows=20, inner=Initial()).solve(stated, 10, SearchLimits()).labels, 10
-    ).passed
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(2, 120), st.integers(1, 12), st.integers(1, 40), st.integers(0, 5))
-def test_parts_have_classes_of_k_whatever_their_size(n: int, k: int, rows: int, seed: int) -> None:
-    made = Parts(rows=rows, inner=Initial()).solve(problem(max(n, k), seed), k, SearchLimits())
-    assert audit(made.labels, k).passed
-
-
-@contextmanager
-def dask_cluster() -> Iterator[Executor]:
-    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client.get_executor()
-
-
-EXECUTORS: dict[str, Callable[[], Any]] = {
-    "threads": lambda: ThreadPoolExecutor(2),
-    "processes": lambda: ProcessPoolExecutor(1, get_context("spawn")),
-    "dask": dask_cluster,
-}
-
-
-@pytest.mark.parametrize("name", EXECUTORS)
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:distributed", "ignore::ResourceWarning")
-def test_parts_are_solved_anywhere_with_one_result(name: str) -> None:
-    stated = problem(60)
-    alone = Parts(rows=20, inner=Initial()).solve(stated, 3, SearchLimits()).labels
-    assert audit(alone, 3).passed
-    with EXECUTORS[name]() as executor:
-        found = Parts(rows=20, inner=Initial(), executor=executor).solve(stated, 3, SearchLimits())
-    assert np.array_equal(found.labels, alone)
-
-
-def test_the_default_for_a_part_loses_no_more_than_the_plainest_method() -> None:
-    stated = problem(60)
-    plain = Parts(rows=20, inner=Initial()).solve(stated, 3, SearchLimits()).labels
-    best = Parts(rows=20).solve(stated, 3, SearchLimits()).labels
-    assert stated.loss_of(best) <= stated.loss_of(plain)
-    longer = Parts(rows=20).solve(stated, 3, SearchLimits.within(1.0)).labels
-    assert audit(longer, 3).passed
-    # However little of the time this process gets.
-    hasty = Parts(rows=20).solve(stated, 3, SearchLimits.within(0)).labels
-    assert stated.loss_of(longer) <= stated.loss_of(hasty)
-
-
-@final
-@dataclass(frozen=True)
-class Broken:
-    """A method that fails."""
-
-    def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
-        raise InfeasibleError(f"{problem!r} {k} {limits.gap}")
-
-
-def test_errors_of_a_part_come_through() -> None:
-    with ThreadPoolExecutor(1) as executor, pytest.raises(InfeasibleError):
-        Parts(rows=10, inner=Broken(), executor=executor).solve(problem(60), 3, SearchLimits())
-    with pytest.raises(InvalidProblemError, match="rows"):
-        Parts(rows=0)
-
-
 def write(table: pl.DataFrame, path: Path) -> Path:
     if path.suffix == ".csv":
         table.write_csv(path)
@@ -159,8 +61,7 @@ def test_files_are_anonymized(tmp_path: Path, source: str, target: str) -> None:
         GUARANTEE,
         attributes=KINDS,
         keep=["row"],
-        rows_of_part=25,
-        inner=Initial(),
+        method=Initial(),
         on_progress=said.append,
     )
     out = tmp_path / target
@@ -199,7 +100,7 @@ def test_rows_stand_in_the_order_of_their_keys(
         GUARANTEE,
         attributes=KINDS,
         keep=["row"],
-        inner=Initial(),
+        method=Initial(),
         bits=SeededBits(5),
     )
     bits = SeededBits(5)
@@ -275,6 +176,6 @@ def test_a_file_that_fails_its_audit_is_not_left(
     monkeypatch.setattr(_streams, "write_shuffled", lossy)
     with pytest.raises(CertificateError):
         anonymize_file(
-            file, tmp_path / "out.csv", GUARANTEE, attributes=KINDS, keep=["row"], inner=Initial()
+            file, tmp_path / "out.csv", GUARANTEE, attributes=KINDS, keep=["row"], method=Initial()
         )
     assert {path.name for path in tmp_path.iterdir()} == {"in.csv"}

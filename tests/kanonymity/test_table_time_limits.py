@@ -6,7 +6,7 @@ A clock that counts how often it is looked at stands for the true one, so that n
 from __future__ import annotations
 
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numba.core import event
 from discreet.artefact import anonymize_file, load_anonymous
 from discreet.core.errors import CertificateError
 from discreet.core.guarantee import KAnonymity
-from discreet.kanonymity import bound, candidate, streaming
+from discreet.kanonymity import bound, candidate
 from discreet.kanonymity.bound import nearest_bound
 from discreet.kanonymity.candidate import (
     Method,
@@ -29,18 +29,19 @@ from discreet.kanonymity.candidate import (
 )
 from discreet.kanonymity.demand import Demand, failing_classes
 from discreet.kanonymity.exact.pricing import Pricer
+from discreet.kanonymity.methods import top_down
 from discreet.kanonymity.methods.greedy_search import GreedySearch
 from discreet.kanonymity.methods.k_member import KMember
 from discreet.kanonymity.methods.local_search import LocalSearch
 from discreet.kanonymity.methods.mondrian import Mondrian
 from discreet.kanonymity.methods.partitioning import SetPartitioning
 from discreet.kanonymity.methods.segmentation import Segmentation
+from discreet.kanonymity.methods.top_down import TopDown
 from discreet.kanonymity.models import DistinctDiversity, EntropyDiversity
 from discreet.kanonymity.problem import Categorical, Numeric, Problem
 from discreet.kanonymity.search.diverse import Diverse
 from discreet.kanonymity.search.local import search_shared
 from discreet.kanonymity.search.search import search
-from discreet.kanonymity.streaming import Parts
 from kanonymity.tables import anonymize_kept as anonymize
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ METHODS: dict[str, Method] = {
     "optimal": SetPartitioning(),
     "diverse": Diverse((ILL,)),
     "much entropy": Diverse((ILL, MUCH)),
-    "parts": Parts(rows=20),
+    "top-down": TopDown(),
+    "top-down, strong": TopDown("strong", (ILL,)),
 }
 
 
@@ -132,13 +134,16 @@ def test_time_may_be_over_at_any_look(name: str, looks: int, clock: Callable[...
         assert not failing_classes([ILL], without_gaps(found.labels)).any()
 
 
-@pytest.mark.parametrize("method", [GreedySearch(), KMember(3), Segmentation(3), Mondrian()])
+@pytest.mark.parametrize(
+    "method", [GreedySearch(), KMember(3), Segmentation(3), Mondrian(), TopDown()]
+)
 def test_where_portions_end_changes_nothing(
     method: Method, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = method.solve(mixed(), 3, SearchLimits()).labels
     monkeypatch.setattr(candidate, "LOOK", 0.0)
-    monkeypatch.setattr("discreet.kanonymity.methods.mondrian.ROWS_AT_ONCE", 1)
+    for name in ("mondrian", "top_down"):
+        monkeypatch.setattr(f"discreet.kanonymity.methods.{name}.ROWS_AT_ONCE", 1)
     assert np.array_equal(method.solve(mixed(), 3, SearchLimits()).labels, whole)
 
 
@@ -269,27 +274,6 @@ def test_what_is_compiled_does_not_count(monkeypatch: pytest.MonkeyPatch) -> Non
     assert found.seconds < 100
 
 
-def test_workers_compile_before_the_time_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each worker solves a few rows first, and only where there is a limit."""
-    solved: list[int] = []
-    true = streaming._solve
-
-    def counted(task: Any) -> Any:
-        solved.append(task.problem.n)
-        return true(task)
-
-    monkeypatch.setattr(streaming, "_solve", counted)
-    problem = mixed()
-    with ThreadPoolExecutor(2) as executor:
-        for limit, first in ((None, []), (5.0, [24, 24])):
-            solved.clear()
-            parts = Parts(rows=30, inner=Segmentation(1), executor=executor)
-            found = streaming.search_parts(problem, 3, parts, limit)
-            assert audit(found.labels, 3).passed
-            assert solved[: len(first)] == first
-            assert sum(solved) == problem.n + sum(first)
-
-
 def test_time_of_the_search_and_what_comes_after_are_told_apart() -> None:
     table = pl.DataFrame({"age": [1, 2, 3, 4]})
     found = anonymize(table, KAnonymity(2, ("age",))).diagnostics
@@ -297,41 +281,12 @@ def test_time_of_the_search_and_what_comes_after_are_told_apart() -> None:
     assert found.seconds_after > 0
 
 
-def test_parts_that_the_time_does_not_reach_are_cut_by_k() -> None:
-    problem = mixed()
-    found = Parts(rows=20).solve(problem, 4, SearchLimits.within(0)).labels
-    assert audit(found, 4).passed
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-def test_ctrl_c_among_parts(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The parts that were solved are kept, the others cut by k."""
-    solved: list[int] = []
-    true = streaming._solve
-
-    def pressed(task: Any) -> Any:
-        if len(solved) == 2:
-            raise KeyboardInterrupt
-        solved.append(task.problem.n)
-        return true(task)
-
-    monkeypatch.setattr(streaming, "_solve", pressed)
-    problem = mixed()
-    executor = ThreadPoolExecutor(workers) if workers else None
-    with pytest.raises(SearchInterrupted) as caught:
-        Parts(rows=15, executor=executor).solve(problem, 3, SearchLimits())
-    labels = caught.value.best.labels
-    assert audit(labels, 3).passed
-    quick = Parts(rows=15).solve(problem, 3, SearchLimits.within(0)).labels
-    assert problem.loss_of(labels) < problem.loss_of(quick)
-
-
 def test_ctrl_c_leaves_a_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def pressed(task: object) -> None:
-        del task
+    def pressed(solving: object) -> None:
+        del solving
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(streaming, "_solve", pressed)
+    monkeypatch.setattr(top_down, "wait", pressed)
     source, target = tmp_path / "made.parquet", tmp_path / "out.parquet"
     pl.DataFrame({"age": list(range(50))}).write_parquet(source)
     promise = KAnonymity(5, ("age",))
@@ -340,7 +295,7 @@ def test_ctrl_c_leaves_a_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     made = caught.value.best
     assert made.certificate.passed
     assert not load_anonymous(target).altered
-    assert pl.read_parquet(target).group_by("age").len()["len"].min() == 5
+    assert min(pl.read_parquet(target).group_by("age").len()["len"].to_list()) >= 5
     assert 0 < made.diagnostics.search_seconds < made.diagnostics.seconds
 
 

@@ -23,7 +23,7 @@ NO_TESTS_COLLECTED = 5
 def trusted_base() -> list[str]:
     """List the files on which a guarantee rests, relative to the root."""
     stored = SOURCE / "kanonymity" / "problem" / "native.py"
-    verifiers = [path for path in SOURCE.glob("*/verify.py") if path.parent.name != "cli"]
+    verifiers = [path for path in SOURCE.rglob("verify.py") if path.parent.name != "cli"]
     files = [*(SOURCE / "core").rglob("*.py"), *verifiers, stored]
     return sorted(path.relative_to(ROOT).as_posix() for path in files)
 

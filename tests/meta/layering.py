@@ -15,7 +15,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 MECHANISMS = frozenset({"metricdp", "lrgeo", "hierarchy", "kanonymity", "submodular"})
@@ -126,7 +126,9 @@ def judge(parts: tuple[str, ...], name: str) -> str | None:
         return judge_foreign(parts, target[0])
     # ``from discreet import X`` with a capital or unknown X goes through the façade.
     part = target[1] if len(target) > 1 and target[1] in ALL else "façade"
-    if is_verifier(parts) and not is_trusted(target) and target[1:3] != [own, "problem"]:
+    # A room inside a room has a problem of its own.
+    problems = ([own, "problem"], [*parts[:-1], "problem"])
+    if is_verifier(parts) and not is_trusted(target) and not _is_one_of(target, problems):
         return f"a verifier imports {name}"
     if parts[-1] == "problem" and not is_trusted(target):
         return f"a problem imports {name}"
@@ -138,6 +140,11 @@ def judge(parts: tuple[str, ...], name: str) -> str | None:
     if part != own and part not in MAY_IMPORT[own] and LAUNCHERS.get(parts) != part:
         return f"{own} imports {part}"
     return None
+
+
+def _is_one_of(target: list[str], modules: Iterable[list[str]]) -> bool:
+    """Tell whether a name is one of some modules, or stands in one."""
+    return any(target[1 : 1 + len(module)] == module for module in modules)
 
 
 def _may_use_unproven(parts: tuple[str, ...], target: list[str]) -> bool:

@@ -17,6 +17,17 @@ NUMBERS = {
     "core/spaces/check_distances.py": {"x"},
     "core/spaces/inputs.py": {"x"},
     "core/lp/bounds.py": {"cost[j]", "a", "v"},
+    # Weights and coefficients of this process: integers of the fit, or fractions and floats made of them.
+    "hierarchy/contingency/exact.py": {
+        "one",
+        "regions.get(node, 0)",
+        "t",
+        "theta[node]",
+        "weights.own[q][stratum].tolist()[at]",
+    },
+    "hierarchy/contingency/measure.py": {"float_ceil(2 * q / (1 - q) ** 2)"},
+    "hierarchy/contingency/query.py": {"part"},
+    "hierarchy/contingency/widths.py": {"found", "parts[at]"},
     # Up to sixty digits, no exponent; and numbers that an answer is made of.
     "testing/mutations.py": {"value"},
     "testing/neighbors.py": {"x"},

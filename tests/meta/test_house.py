@@ -17,6 +17,7 @@ from meta.house import (
     several_meanings,
     table,
 )
+from meta.traced import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,6 +105,15 @@ def test_what_is_wrong_is_counted(
 def test_three_modules_in_a_ring_are_one_circle() -> None:
     assert circles({"a": ["b"], "b": ["c"], "c": ["a"], "d": ["a"]}) == [["a", "b", "c"]]
     assert circles({"a": ["b"], "b": []}) == []
+
+
+def test_a_path_that_goes_back_has_returns() -> None:
+    calls = [("d.a.x", "d.b.y"), ("d.b.y", "d.b.z"), ("d.b.z", "d.a.x"), ("d.b.z", "d.c.w")]
+    found = Trace(calls)
+    assert found.entered == ["d.a.x", "d.b.y", "d.b.z", "d.c.w"]
+    assert found.returns == [("d.b.z", "d.a.x")]
+    assert found.folders.entered == ["d.a", "d.b", "d.c"]
+    assert found.folders.returns == [("d.b", "d.a")]
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,21 @@ BAD = {
         "import discreet.metricdp.problem",
         "a verifier",
     ),
+    "a verifier of an inner room imports a solver": (
+        "hierarchy/contingency/verify.py",
+        "from discreet.hierarchy.contingency.whole import whole",
+        "a verifier",
+    ),
+    "a verifier imports the problem of another inner room": (
+        "hierarchy/contingency/verify.py",
+        "from discreet.hierarchy.other.problem import Domain",
+        "a verifier",
+    ),
+    "a problem of an inner room imports its measurement": (
+        "hierarchy/contingency/problem.py",
+        "from discreet.hierarchy.contingency import measure",
+        "a problem",
+    ),
     "a problem imports the repair": ("metricdp/problem.py", "from . import repair", "a problem"),
     "a problem imports another's reader": (
         "hierarchy/problem.py",
@@ -202,6 +217,8 @@ def test_the_checker_accepts_what_points_to_the_ground(tmp_path: Path) -> None:
         "metricdp/kernels/columns.py": "import numba\nfrom discreet.core.jit import kernel",
         "metricdp/verify.py": "import fractions\nimport numpy\nfrom . import problem\n"
         "from discreet.metricdp.problem import Problem\nfrom discreet.core.channels.channel import Channel",
+        "hierarchy/contingency/verify.py": "from discreet.hierarchy.contingency.problem import Domain\n"
+        "from discreet.hierarchy.problem import Frame",
         "lrgeo/a.py": "from discreet.metricdp import repair",
         "hierarchy/problem.py": "from discreet.core import tree",
         "tables/a.py": "import pathlib\nimport polars\nimport pyarrow\nfrom discreet.core import errors",

@@ -449,8 +449,6 @@ def test_reports_far_from_a_block_get_no_prices() -> None:
 def test_very_many_secrets_are_bounded_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (
         ("_MAX_ROWS_FOR_DIRECT", 10),
-        ("_MIN_ROWS_FOR_EARLY_CHANNEL", 10),
-        ("_MIN_SECRETS_FOR_BOUND_IN_PARTS", 10),
         ("_BLOCKS", Alone(9)),
     ):
         monkeypatch.setattr(_design, name, value)

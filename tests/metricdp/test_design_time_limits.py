@@ -26,10 +26,13 @@ from discreet.metricdp import (
 )
 from discreet.metricdp import interior as _interior
 from discreet.metricdp import search as _search
+from discreet.metricdp.bounds import repair as closing
 from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.bounds.closure import close_columns
 from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.methods import primal_dual as steps
 from discreet.metricdp.methods.kernel import Kernel
+from discreet.metricdp.primal_dual import mend as mending
 from discreet.metricdp.primal_dual.iterate import Iterate
 from discreet.metricdp.verify import verify_channel
 
@@ -146,16 +149,38 @@ def test_steps_leave_time_for_what_comes_after_them(
     assert made.provenance.method_trace
 
 
-def test_steps_are_not_prepared_where_no_time_is_left_for_a_bound(
+def test_one_step_is_enough_for_a_channel_and_a_bound(
     wall: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All pairs of 1,000 secrets: 4 s to prepare and 5 s for a first bound, with 2 s left of the limit."""
-    monkeypatch.setattr(steps, "_LISTING", 2 * LIMIT / SKEWED.n_reports)
-    monkeypatch.setattr(steps, "Iterate", wall.takes(2 * LIMIT, Iterate))
-    made, seconds = timed(method=PrimalDual())
-    assert made.provenance.method == "exponential"
-    assert any("primal" in line.lower() for line in made.provenance.method_trace)
+    """All of the limit goes into preparing the steps: the exponential mechanism is for where none was taken."""
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(steps, "Iterate", wall.takes(LIMIT, Iterate))
+    made, seconds = timed()
+    assert made.lower is not None
+    assert made.lower > 0
     assert seconds <= MOST
+
+
+@pytest.mark.parametrize("limit", [1e-3, 0.5, 3.0, 20.0])
+@pytest.mark.parametrize("each", [0.01, 0.3])
+def test_whatever_the_limit_there_is_a_bound_and_no_more_loss_than_need_be(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch, limit: float, each: float
+) -> None:
+    """Limits that end before, at and after the first checkpoint; closures and steps look at the clock."""
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(_search, "verify_channel", wall.takes(0.2, verify_channel))
+    monkeypatch.setattr(Iterate, "advance", wall.takes(each, Iterate.advance))
+    for module in (closing, mending):
+        monkeypatch.setattr(module, "close_columns", wall.takes(each, close_columns))
+    begun = clock()
+    guarantee = MetricDP("0.3", "km")
+    made = design(SKEWED, guarantee, gap=0.0, time_limit=limit, throw=False)
+    seconds = clock() - begun
+    assert verify(made, optimality=True).passed
+    assert made.lower is not None
+    assert made.lower > 0
+    assert made.upper <= design(SKEWED, guarantee, method="exponential", throw=False).upper
+    assert seconds <= 1.1 * limit + 2 + 3 * each
 
 
 def test_steps_that_do_not_look_at_the_clock_are_noticed(

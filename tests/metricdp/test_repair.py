@@ -271,10 +271,11 @@ def test_rows_are_compared_in_all_columns(n_reports: int) -> None:
     assert farthest_apart(logs, pairs).tolist() == apart.max(axis=1).tolist()
 
 
-@pytest.mark.parametrize("width", [1, 3, 64])
-def test_a_closure_is_the_least_majorant(width: int) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("columns", [5, 80])
+def test_a_closure_is_the_least_majorant(columns: int, threads: int) -> None:
     """Against the definition on all pairs: u_i = max_j e^(-w D_ij) z_j."""
-    from discreet.metricdp.kernels.columns import raise_columns
+    from discreet.metricdp.bounds.closure import close_columns
 
     graph = MetricSpace.grid(3, 3, cell=1, unit="km").adjacency(1)
     nats = graph.lengths * 2.0**-graph.scale_bits
@@ -282,10 +283,9 @@ def test_a_closure_is_the_least_majorant(width: int) -> None:
     order = np.argsort(np.concatenate([i, j]), kind="stable")
     start = np.zeros(10, dtype=np.int64)
     np.cumsum(np.bincount(graph.pairs.ravel(), minlength=9), out=start[1:])
-    closed = table(9, 5, 1) ** 8
+    closed = table(9, columns, 1) ** 8
     paths = graph.shortest_paths() * 2.0**-graph.scale_bits
     expected = (np.exp(-paths)[:, :, None] * closed[None]).max(axis=1)
-    raise_columns(
-        closed, start, np.concatenate([j, i])[order], np.exp(-np.tile(nats, 2))[order], width
-    )
+    factors = np.exp(-np.tile(nats, 2))[order]
+    close_columns(closed, start, np.concatenate([j, i])[order], factors, threads=threads)
     assert np.abs(closed / expected - 1).max() < 1e-13

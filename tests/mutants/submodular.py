@@ -389,9 +389,9 @@ MUTANTS = (
     ),
     Mutant(
         "a method without a proof is released",
-        "submodular/stating.py",
-        find='for verb in ("plan", "choose"))',
-        replace='for verb in ("choose",))',
+        "core/method.py",
+        find="allowed = self if accept_no_guarantee else self.proven",
+        replace="allowed = self",
         breaks="a published algorithm with a false claim runs as a release",
         tests=("tests/submodular/test_release_choice.py::test_what_has_no_guarantee_says_why",),
     ),

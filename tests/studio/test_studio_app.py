@@ -179,8 +179,8 @@ def test_free_text_is_no_quasi_identifier(browser: Browser) -> None:
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ({"role-0": ""}, "age: expected a role: identifier, quasi-identifier, sensitive or kept"),
-        ({"role-3": ""}, "disease: expected a role"),
+        ({"role-0": ""}, "Age: expected a role: identifier, quasi-identifier, sensitive or kept"),
+        ({"role-3": ""}, "Disease: expected a role"),
         ({f"role-{at}": "keep" for at in range(4)}, "at least one marked"),
         ({"kind-0": "stars"}, "a form of the list"),
         ({"role-1": "king"}, "a use of the list"),

@@ -57,7 +57,13 @@ class Studio:
         text = httpx.get(self.url, trust_env=False, timeout=30).text
         page = self.url + text.partition('data-desk="')[2].partition('"')[0]
         origin = {"origin": self.url.rpartition("/")[0].rpartition("/")[0]}
-        form = {"role-0": "quasi", "kind-0": "numeric", "k": "3", "seconds": "600"}
+        form = {
+            "role-0": "quasi",
+            "kind-0": "numeric",
+            "role-1": "sensitive",
+            "k": "3",
+            "seconds": "600",
+        }
         for path, sent in (
             ("table?name=a.csv", TABLE.encode()),
             ("run", json.dumps(form).encode()),

@@ -36,9 +36,10 @@ which is also what a server sends; docs/theory/lrgeo-mechanism.md specifies it.
 A private choice (``kind`` is ``"choice"``) is JSON: the chosen candidates, the matroid, the accountant's lines.
 
 A table of counts stays a CSV or Parquet file that any program reads; ``FILE.discreet.json`` beside it holds the
-guarantee, the certificate, the provenance, the regions, and the SHA-256 of the table. So do kept measurements; and so
-does an anonymized table, with how its cells are read. A record that a killed run did not finish holds the one before
-it: the bytes of the table say which of the two is about it, and ``interruption_of`` says it in words.
+guarantee, the certificate, the provenance, the regions, and the SHA-256 of the table. So do kept measurements, tables
+of attributes by region with all their marginals, and what these were made of; and so does an anonymized table, with
+how its cells are read. A record that a killed run did not finish holds the one before it: the bytes of the table say
+which of the two is about it, and ``interruption_of`` says it in words.
 
 Names are loaded on first use.
 """
@@ -75,6 +76,12 @@ if TYPE_CHECKING:
     from discreet.artefact.reader import Artefact, load, read, zip_kind
     from discreet.artefact.sidecar import interruption_of, is_table, kind_of, sidecar_of
     from discreet.artefact.streams import FileDiagnostics, anonymize_file, audit_file
+    from discreet.artefact.tables import (
+        load_table_measurements,
+        load_tables,
+        save_table_measurements,
+        save_tables,
+    )
     from discreet.artefact.writer import save
 
 __all__ = [
@@ -99,6 +106,8 @@ __all__ = [
     "load_counts",
     "load_measurements",
     "load_mechanism",
+    "load_table_measurements",
+    "load_tables",
     "place_anonymous",
     "read",
     "save",
@@ -108,6 +117,8 @@ __all__ = [
     "save_counts",
     "save_measurements",
     "save_mechanism",
+    "save_table_measurements",
+    "save_tables",
     "sidecar_of",
     "zip_kind",
 ]
@@ -135,6 +146,8 @@ _WHERE = {
     "load_counts": "counts",
     "load_measurements": "counts",
     "load_mechanism": "mechanism",
+    "load_table_measurements": "tables",
+    "load_tables": "tables",
     "place_anonymous": "anonymous",
     "read": "reader",
     "save": "writer",
@@ -143,6 +156,8 @@ _WHERE = {
     "save_counts": "counts",
     "save_measurements": "counts",
     "save_mechanism": "mechanism",
+    "save_table_measurements": "tables",
+    "save_tables": "tables",
     "sidecar_of": "sidecar",
     "zip_kind": "reader",
 }

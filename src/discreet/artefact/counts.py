@@ -24,9 +24,16 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["load_counts", "load_measurements", "save_counts", "save_measurements"]
+__all__ = [
+    "MALFORMED",
+    "load_counts",
+    "load_measurements",
+    "not_whole",
+    "save_counts",
+    "save_measurements",
+]
 
-_MALFORMED = (
+MALFORMED = (
     DiscreetError,
     ArithmeticError,
     AttributeError,
@@ -98,8 +105,8 @@ def load_counts(path: str | os.PathLike[str]) -> Release[RegionCounts]:
             Certificate.from_dict(meta["certificate"]),
             provenance,
         )
-    except _MALFORMED as error:
-        raise _not_whole(path, error) from None
+    except MALFORMED as error:
+        raise not_whole(path, error) from None
 
 
 def save_measurements(measured: Measured, path: str | os.PathLike[str]) -> None:
@@ -176,8 +183,8 @@ def load_measurements(path: str | os.PathLike[str]) -> Measured:
             made["leaves_inherit"],
             made["seeded"],
         )
-    except _MALFORMED as error:
-        raise _not_whole(path, error) from None
+    except MALFORMED as error:
+        raise not_whole(path, error) from None
 
 
 def _sizes(kind: str, frame: Frame) -> NDArray[np.int64]:
@@ -250,6 +257,7 @@ def _same_public(frame: Frame, provenance: Provenance) -> None:
             raise InvalidProblemError(public.name, "the hash that is stated", "another")
 
 
-def _not_whole(path: str | os.PathLike[str], error: Exception) -> InvalidProblemError:
+def not_whole(path: str | os.PathLike[str], error: Exception) -> InvalidProblemError:
+    """Make the error for a file whose parts do not fit each other."""
     detail = f"no {error}" if isinstance(error, KeyError) else str(error)
     return InvalidProblemError("path", "a whole discreet artefact", f"{path}: {detail}")

@@ -36,6 +36,8 @@ __all__ = [
     "judge_counts",
     "judge_measurements",
     "judge_mechanism",
+    "judge_table_measurements",
+    "judge_tables",
     "kind_of_file",
     "record_checks",
     "recorded_models",
@@ -52,6 +54,8 @@ JUDGES: dict[str, str] = {
     "mechanism": f"{_HERE}:judge_mechanism",
     "measurements": f"{_HERE}:judge_measurements",
     "region-counts": f"{_HERE}:judge_counts",
+    "region-tables": f"{_HERE}:judge_tables",
+    "table-measurements": f"{_HERE}:judge_table_measurements",
 }
 """Kind of file -> ``judge(path, *, optimality) -> (Certificate, facts)``."""
 
@@ -116,6 +120,7 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
 def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN401 - any outcome
     """Find what checks an outcome that has no proof of a lower bound."""
     from discreet.hierarchy import Measured
+    from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.lrgeo import Mechanism, RegionDesign
 
     for kinds, check in (
@@ -123,6 +128,7 @@ def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN4
         (Anonymization, _verify_anonymization),
         ((Mechanism, RegionDesign), _verify_region),
         (Measured, _verify_measured),
+        (MeasuredTables, _verify_measured_tables),
     ):
         if isinstance(outcome, kinds):
             return check
@@ -130,13 +136,17 @@ def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN4
 
 
 def _verify_release(made: Release[Any]) -> Certificate:
+    from discreet.hierarchy.contingency.result import RegionTables
+    from discreet.hierarchy.contingency.verify import verify as verify_tables
     from discreet.hierarchy.verify import verify as verify_counts
     from discreet.submodular import Selection
     from discreet.submodular.verify import verify as verify_choice
 
-    check: Callable[[Release[Any]], Certificate] = (
-        verify_choice if isinstance(made.result, Selection) else verify_counts
-    )
+    check: Callable[[Release[Any]], Certificate] = verify_counts
+    if isinstance(made.result, Selection):
+        check = verify_choice
+    elif isinstance(made.result, RegionTables):
+        check = verify_tables
     checks = check(made).checks
     return Certificate((*checks, _seeded(made.provenance.seeded)))
 
@@ -162,6 +172,12 @@ def _verify_measured(made: Any) -> Certificate:  # noqa: ANN401 - kept measureme
     from discreet.hierarchy.verify import verify_measurements
 
     return Certificate((*verify_measurements(made).checks, _seeded(made.seeded)))
+
+
+def _verify_measured_tables(made: Any) -> Certificate:  # noqa: ANN401 - kept measurements
+    from discreet.hierarchy.contingency.verify import verify_measured
+
+    return Certificate((*verify_measured(made).checks, _seeded(made.seeded)))
 
 
 def kind_of_file(path: str | os.PathLike[str]) -> str:
@@ -466,6 +482,39 @@ def judge_measurements(path: str, *, optimality: bool) -> tuple[Certificate, dic
     found = claim_facts("measurements", kept.guarantee, None)
     found |= {"not_shown": list(NOT_SHOWN), "method": None}
     return Certificate((*checks, _seeded(kept.seeded))), found
+
+
+def judge_tables(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify tables by region: their numbers, regions and marginals, and the arithmetic of their guarantee.
+
+    Parameters and results are those of :func:`judge_counts`; ``gaps`` are stated, and not checked.
+    """
+    from discreet.artefact.tables import TABLES, load_tables
+    from discreet.hierarchy.contingency.verify import NOT_SHOWN, UNCHECKED
+    from discreet.hierarchy.contingency.verify import verify as verify_tables
+
+    _no_bound(optimality)
+    kept = load_tables(path)
+    found = claim_facts(TABLES, kept.guarantee, kept.provenance, UNCHECKED)
+    gaps = [{"level": one.level, "gap": one.gap} for one in kept.result.gaps]
+    found |= {"not_shown": list(NOT_SHOWN), "method": kept.provenance.method, "gaps": gaps}
+    checks = verify_tables(kept).checks
+    return Certificate((*checks, _seeded(kept.provenance.seeded))), found
+
+
+def judge_table_measurements(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify kept marginals: the arithmetic of their guarantee, and values that nothing protects.
+
+    Parameters and results are those of :func:`judge_counts`.
+    """
+    from discreet.artefact.tables import TABLE_MEASUREMENTS, load_table_measurements
+    from discreet.hierarchy.contingency.verify import NOT_SHOWN, verify_measured
+
+    _no_bound(optimality)
+    kept = load_table_measurements(path)
+    found = claim_facts(TABLE_MEASUREMENTS, kept.guarantee, None)
+    found |= {"not_shown": list(NOT_SHOWN), "method": None}
+    return Certificate((*verify_measured(kept).checks, _seeded(kept.seeded))), found
 
 
 def judge_choice(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import stat
-import sys
 import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from discreet.artefact.rooms import make_private, private_room
 from discreet.core.errors import InvalidProblemError
+from discreet.core.system import creation_rights, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,28 +111,14 @@ def put_in_place(new: Path, path: Path, *, private: bool = False) -> None:
         # Some disks know no permissions; there nobody could have been kept out.
         with suppress(PermissionError):
             path.chmod(mode)
-    _sync(path.absolute().parent)
+    sync_folder(str(path.absolute().parent))
 
 
 def _mode_of(path: Path) -> int:
     """Give the permissions of a file, or those that this process gives to new ones."""
     if path.is_file():
         return stat.S_IMODE(path.stat().st_mode)
-    # There is no other way to ask; a file that another thread makes meanwhile is a private one.
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _sync(folder: Path) -> None:
-    """Make a renaming last; where folders can't be opened the system does it in its own time."""
-    if sys.platform == "win32":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    return creation_rights()
 
 
 @contextmanager

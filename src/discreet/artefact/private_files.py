@@ -6,11 +6,11 @@ import contextlib
 import os
 import secrets
 import stat
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.system import is_foreign, lock, may_be_written_by_others, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,7 +88,7 @@ def write_private(path: Path, data: bytes) -> None:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
-        _sync(path.parent)
+        sync_folder(str(path.parent))
     except OSError as error:
         raise _unwritable(path, error) from None
 
@@ -214,7 +214,7 @@ def locked(path: Path) -> Iterator[Callable[[], bool]]:
                 raise _unwritable(path, error) from None
             # Closing gives the lock back.
             stack.callback(os.close, handle)
-            _lock(handle)
+            lock(handle)
             # Who had waited for a file that was removed meanwhile holds nothing.
             if _is_same(handle, beside):
                 break
@@ -252,7 +252,7 @@ def _read(
             if not stat.S_ISREG(status.st_mode):
                 raise InvalidProblemError("file", f"{_name(path)} to be readable", "no file")
             # Windows has no owners of this kind; there the folder's own rights decide.
-            if sys.platform != "win32" and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+            if is_foreign(status) or may_be_written_by_others(status):
                 expected = f"{_name(path)} to be yours, and writable by nobody else"
                 raise InvalidProblemError("file", expected, "other rights")
             if alone:
@@ -281,25 +281,3 @@ def _unwritable(path: Path, error: OSError) -> InvalidProblemError:
 
 def _name(path: Path) -> str:
     return path.name if len(path.name) <= 100 else f"{path.name[:100]}..."
-
-
-def _lock(handle: int) -> None:
-    if sys.platform == "win32":
-        import msvcrt
-
-        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX)
-
-
-def _sync(folder: Path) -> None:
-    """Make a renaming last; where folders can't be opened the system does it in its own time."""
-    if sys.platform == "win32":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -8,13 +8,14 @@ dies. So a folder whose lock can be taken was left behind.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
+
+from discreet.core.system import POSIX, is_foreign, try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,7 @@ def private_room(folder: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(dir=folder, prefix=PREFIX) as name:
         room = Path(name)
         with make_private(room / f"{_LOCK}.new").open("wb") as lock:
-            _try_lock(lock)
+            try_lock(lock.fileno())
             # Under its name only once it is locked, so that no other run takes it for one left behind.
             Path(lock.name).rename(room / _LOCK)
             yield room
@@ -96,16 +97,15 @@ def remove_left_behind(folder: Path) -> int:
 
 
 def _is_ours(room: Path) -> bool:
-    if not hasattr(os, "getuid") or room.is_symlink() or not room.is_dir():
-        return False
-    return room.lstat().st_uid == os.getuid()
+    # Without owners nobody can tell whose a room is; it is left alone.
+    return POSIX and not room.is_symlink() and room.is_dir() and not is_foreign(room.lstat())
 
 
 def _is_free(path: Path) -> bool:
     """Tell whether a lock is there and nobody holds it."""
     try:
         with path.open("rb") as lock:
-            return _try_lock(lock)
+            return try_lock(lock.fileno())
     except FileNotFoundError:
         return False
 
@@ -114,16 +114,3 @@ def _was_never_used(room: Path) -> bool:
     """Tell whether its run died before the room had its lock, and hence before it held anything else."""
     names = {path.name for path in room.iterdir()}
     return names <= {f"{_LOCK}.new"} and time.time() - room.lstat().st_mtime > _YOUNG
-
-
-def _try_lock(file: IO[bytes]) -> bool:
-    """Lock a file until it is closed; tell whether that was possible."""
-    try:
-        import fcntl
-    except ImportError:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -2,8 +2,7 @@
 
 In memory stand four bytes for each row and quasi-identifier, and the classes. The rows themselves pass by twice: once
 for their codes, and once to be written. What is written is in the order of keys of 128 bits from the operating system,
-over the whole table: rows are dealt to files by the first bits of their keys, and each file is sorted. The order of
-parts, which would tell of ranks, leaves no trace.
+over the whole table: rows are dealt to files by the first bits of their keys, and each file is sorted.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from discreet.core.outcome import Anonymization, Provenance
 from discreet.core.randomness import SystemBits, is_private
 from discreet.kanonymity.candidate import SearchInterrupted
 from discreet.kanonymity.problem import Problem
-from discreet.kanonymity.streaming import ROWS, Parts, search_parts
+from discreet.kanonymity.search.search import search
 from discreet.tables.dialect import first_ragged
 from discreet.tables.parsing import scan
 from discreet.tables.roles import Given, assign_roles, look_of
@@ -36,7 +35,6 @@ from discreet.tables.writing import BATCH, write_shuffled
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
-    from concurrent.futures import Executor
 
     import polars as pl
     from numpy.typing import NDArray
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.candidate import Method
     from discreet.kanonymity.problem import Attribute
     from discreet.tables.looks import Look
-    from discreet.tables.roles import Roles
+    from discreet.tables.roles import AssignedRoles
 
 __all__ = ["FileDiagnostics", "anonymize_file", "audit_file", "file_roles"]
 
@@ -69,6 +67,8 @@ class FileDiagnostics:
         Wall-clock time.
     search_seconds
         Wall-clock time of the search in it, which a time limit is for.
+    method
+        The method that found it.
     """
 
     information_loss: float
@@ -79,6 +79,7 @@ class FileDiagnostics:
     smallest_class: int
     seconds: float
     search_seconds: float = 0.0
+    method: str = ""
 
     @property
     def gap(self) -> float:
@@ -94,10 +95,10 @@ def anonymize_file(
     *,
     attributes: Sequence[Attribute],
     loss: str = "ncp",
-    rows_of_part: int = ROWS,
-    inner: Method | None = None,
-    executor: Executor | None = None,
+    method: Method | str | None = None,
+    effort: str | None = None,
     time_limit: float | None = None,
+    threads: int = 1,
     separator: str = ",",
     spill: str | os.PathLike[str] | None = None,
     sensitive: Sequence[str] = (),
@@ -119,8 +120,8 @@ def anonymize_file(
         The kind of each quasi-identifier.
     loss
         As of :class:`discreet.kanonymity.Problem`.
-    rows_of_part, inner, executor
-        As of :class:`discreet.kanonymity.streaming.Parts`.
+    method, effort, threads
+        As of :func:`discreet.kanonymity.search.search.search`.
     time_limit
         Seconds for the search, bound and all: reading, writing and counting come on top.
     separator
@@ -174,9 +175,23 @@ def anonymize_file(
     roles = file_roles(_scan(source, separator), given)
     told("Reading codes")
     problem = _coded(_scan(source, separator), names, attributes, loss)
-    told(f"Solving parts of {rows_of_part} rows")
-    found = search_parts(problem, guarantee.k, Parts(rows_of_part, inner, executor), time_limit)
-    labels, lost, lower = found.labels, found.lost, found.lower
+    told("Searching")
+    stopped = False
+    try:
+        found = search(
+            problem,
+            guarantee.k,
+            method=method,
+            effort=effort,
+            time_limit=time_limit,
+            threads=threads,
+        )
+    except SearchInterrupted as interrupt:
+        # Ctrl-C ends the search; what was found is written. Once more, and nothing is.
+        if interrupt.best is None:
+            raise
+        found, stopped = interrupt.best, True
+    labels, lost, lower = found.labels, found.loss, found.lower
     cells = _published(problem, labels)
     cost, n = problem.suppressed_cost * problem.n, problem.n
     del problem
@@ -199,7 +214,12 @@ def anonymize_file(
         )
         certificate = Certificate(checks)
         certificate.raise_for_failure()
-        stated = {"k": guarantee.k, "loss": loss, "method": "parts", "rows": "shuffled"}
+        stated = {
+            "k": guarantee.k,
+            "loss": loss,
+            "method": None if method is None else str(method),
+            "rows": "shuffled",
+        }
         stated["roles"] = roles.public()
         made = Anonymization(
             where,
@@ -215,17 +235,18 @@ def anonymize_file(
                 smallest,
                 time.monotonic() - began,
                 found.seconds,
+                found.method,
             ),
         )
         place_anonymous(new, made, schema, rows, attributes)
-    if found.stopped:
+    if stopped:
         raise SearchInterrupted(made)
     return made
 
 
 def file_roles(
     table: pl.LazyFrame, given: Given, *, options: bool = False, show: bool | None = None
-) -> Roles:
+) -> AssignedRoles:
     """Decide on the roles of the columns of a file that need not fit into memory.
 
     A column is looked at by its first rows, and by how many different values it has in all.

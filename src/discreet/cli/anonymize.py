@@ -7,6 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
+from discreet.cli.columns import (
+    Categoricals,
+    DateOption,
+    Drop,
+    Keep,
+    Numerics,
+    PrefixOption,
+    Quasi,
+    RoundOption,
+    Sensitive,
+    ShowColumns,
+    Taxonomies,
+    Unassigned,
+    warn_of_kept,
+)
 from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.microdata import Kinds, attributes_of, names_of, refuse_prose
 from discreet.cli.options import PROMISED, Json, Quiet, Report
@@ -18,7 +33,7 @@ from discreet.core.exact import text_floor
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
-from discreet.tables.columns import columns_at, no_column
+from discreet.tables.columns import no_column
 from discreet.tables.dialect import look
 from discreet.tables.reading import read_rows
 from discreet.tables.roles import Given, assign_roles, look_of
@@ -34,18 +49,9 @@ if TYPE_CHECKING:
     from discreet.kanonymity.anonymize import AnonymizationDiagnostics
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute
-    from discreet.tables.roles import Roles
+    from discreet.tables.roles import AssignedRoles
 
-__all__ = [
-    "Categoricals",
-    "Numerics",
-    "Quasi",
-    "Sensitive",
-    "ShowColumns",
-    "Taxonomies",
-    "anonymize",
-    "register",
-]
+__all__ = ["anonymize", "given_roles", "register"]
 
 _COLUMNS = "Columns"
 _HOW = "How"
@@ -67,108 +73,6 @@ discreet verify out.csv --against patients.csv
 ```
 """
 
-Quasi = Annotated[
-    list[str],
-    typer.Option(
-        metavar="A,B,...",
-        help="Quasi-identifiers: columns that an attacker may know of a person.",
-        rich_help_panel=PROMISED,
-    ),
-]
-Sensitive = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="A,B,...",
-        help="Sensitive attributes: columns that are published as they are; l and t of each are told.",
-        rich_help_panel=PROMISED,
-    ),
-]
-Taxonomies = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=FILE",
-        help="A taxonomy in ARX's column format: each value, then what stands for it level by level. Again for each.",
-        rich_help_panel=_COLUMNS,
-    ),
-]
-Numerics = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="A,B,...",
-        help="Columns to publish as intervals; columns of numbers are by default.",
-        rich_help_panel=_COLUMNS,
-    ),
-]
-Categoricals = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="A,B,...", help="Columns to publish as sets of values.", rich_help_panel=_COLUMNS
-    ),
-]
-
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="A,B,...",
-        help="Columns that are published as they are, though nothing protects them.",
-        rich_help_panel=PROMISED,
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="A,B,...",
-        help="Columns that are left out, such as names and numbers of persons.",
-        rich_help_panel=PROMISED,
-    ),
-]
-Unassigned = Annotated[
-    str | None,
-    typer.Option(
-        metavar="keep|drop",
-        help="The role of columns that are in none of these options. Default: such columns are refused. What looks "
-        "like an identifier is kept only by --keep.",
-        rich_help_panel=PROMISED,
-    ),
-]
-PrefixOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--prefix",
-        metavar="A,B,...",
-        help="Hierarchical codes to publish by their first characters: postal codes, ICD. NAME=3,2 for these lengths.",
-        rich_help_panel=_COLUMNS,
-    ),
-]
-DateOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--date",
-        metavar="NAME=FORMAT",
-        help="How dates are written, such as DD/MM/YYYY; needed where day and month cannot be told apart. "
-        "NAME=FORMAT:year publishes nothing finer than years.",
-        rich_help_panel=_COLUMNS,
-    ),
-]
-RoundOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--round",
-        metavar="NAME=STEP",
-        help="Numbers to publish as intervals between multiples of STEP, or of each of STEP,STEP,...: age=5,10,20.",
-        rich_help_panel=_COLUMNS,
-    ),
-]
-
-ShowColumns = Annotated[
-    bool,
-    typer.Option(
-        "--show-columns",
-        help="Name all columns in messages. Without a line of names they would be cells of a row.",
-        rich_help_panel=_COLUMNS,
-    ),
-]
-
 
 @final
 @dataclass(frozen=True)
@@ -186,6 +90,7 @@ class AnonymizeOptions:
     suppress: float
     keep_suppressed: bool
     threads: int
+    effort: str | None = None
     stream: bool = False
     require: Sequence[str] = ()
     person: str | None = None
@@ -332,11 +237,19 @@ def anonymize(
     threads: Annotated[
         int, typer.Option(help="Threads of the search.", max=1_024, rich_help_panel=_HOW)
     ] = 1,
+    effort: Annotated[
+        str | None,
+        typer.Option(
+            metavar="fast|strong",
+            help="How much is tried. Default: strong up to 200,000 rows. Without a time limit, fast ends by itself.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
     stream: Annotated[
         bool,
         typer.Option(
             "--stream",
-            help="For a table larger than memory: in parts, on as many processes as --threads says.",
+            help="For a table larger than memory: codes are held, and rows pass by twice.",
             rich_help_panel=_HOW,
         ),
     ] = False,
@@ -387,6 +300,7 @@ def anonymize(
         suppress,
         keep_suppressed,
         threads,
+        effort,
         stream,
         (
             *_demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha),
@@ -447,6 +361,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
             output=files.output or "",
             loss=options.loss,
             method=method,
+            effort=options.effort,
             time_limit=options.time_limit,
             threads=options.threads,
             given=given_roles(options),
@@ -464,7 +379,9 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     # A column of persons is not published, and the quasi-identifiers are as text.
     other = (*guarantee.quasi_identifiers, options.person or "")
     refuse_unwritable(table.lazy(), other, files.output, "--output")
-    _warn_of_kept(table, roles, options, files)
+    typed = {*names_of(options.keep), *names_of(options.sensitive)}
+    show = options.kinds.show_columns
+    warn_of_kept(table, roles, typed, show=show, quiet=files.quiet)
     status = Status.DONE
     try:
         with compiling(lambda: warn(COMPILING, quiet=files.quiet)):
@@ -482,6 +399,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
                 person=options.person,
                 sensitive=roles.sensitive,
                 keep=roles.keep,
+                effort=options.effort,
                 threads=options.threads,
                 on_progress=_progress(quiet=files.quiet),
                 throw=False,
@@ -514,7 +432,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
 def _write_pages(
     made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
     original: pl.DataFrame,
-    roles: Roles,
+    roles: AssignedRoles,
     attributes: Sequence[Attribute],
     files: ResultFiles,
 ) -> None:
@@ -549,13 +467,13 @@ def _refuse_for_streams(options: AnonymizeOptions, files: ResultFiles) -> None:
         if given is not None:
             raise InvalidProblemError(option, "none with --stream", "one")
     if options.method == "optimal":
-        raise InvalidProblemError("--method", "a method for parts, with --stream", "'optimal'")
+        raise InvalidProblemError("--method", "another method, with --stream", "'optimal'")
 
 
 def _check_rows(table: pl.DataFrame, options: AnonymizeOptions) -> None:
     if table.height > MOST_ROWS and options.time_limit is None:
         expected = (
-            f"{MOST_ROWS:,} rows or fewer at once; a larger table goes in parts with --stream, or as far as it comes "
+            f"{MOST_ROWS:,} rows or fewer at once; a larger table goes with --stream, or as far as it comes "
             "with --time-limit"
         )
         raise InvalidProblemError("TABLE", expected, f"{table.height:,}")
@@ -592,7 +510,7 @@ def _models(
     return models
 
 
-def _roles(table: pl.DataFrame, options: AnonymizeOptions) -> Roles:
+def _roles(table: pl.DataFrame, options: AnonymizeOptions) -> AssignedRoles:
     """Decide on the role of each column, or refuse."""
     return assign_roles(
         table.columns,
@@ -617,25 +535,6 @@ def given_roles(options: AnonymizeOptions) -> Given:
         options.person,
         options.unassigned,
     )
-
-
-def _warn_of_kept(
-    table: pl.DataFrame, roles: Roles, options: AnonymizeOptions, files: ResultFiles
-) -> None:
-    """Say how many rows the columns that are published as they are single out."""
-    from discreet.tables.frames import singled_out
-
-    typed = {*names_of(options.keep), *names_of(options.sensitive)}
-    show = options.kinds.show_columns
-    for name in (*roles.keep, *roles.sensitive):
-        alone = singled_out(table, name)
-        if alone:
-            told = columns_at([name], table.columns, show=show or name in typed)
-            rows = f"{alone:,} of {table.height:,} rows are the only one with their value"
-            warn(
-                f"{told} is published as it is, and {rows}: who knows it knows the row",
-                quiet=files.quiet,
-            )
 
 
 def _progress(*, quiet: bool) -> Callable[[Progress], None] | None:

@@ -23,6 +23,19 @@ from discreet.cli.options import (
     read_method,
 )
 from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.tables import (
+    By,
+    DomainFile,
+    ExactTotal,
+    Marginals,
+    MaxRows,
+    Shares,
+    TablesAsked,
+    Written,
+    publish_tables,
+    refuse_alone,
+    refuse_beside,
+)
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.hierarchy.methods import DEFAULT, METHODS
@@ -45,7 +58,7 @@ __all__ = ["counts", "register"]
 _BYTES = 24
 """Bytes of memory for each region and size, at least: the true count, the noisy one and the published one."""
 
-_OPTIONS = {"columns": "--regions", "regions": "--region-list"}
+_OPTIONS = {"columns": "--regions", "regions": "--region-list", "total": "--exact-total"}
 """Arguments of the library -> options, where the names differ."""
 
 _DATA = "The data"
@@ -57,6 +70,10 @@ _COUNTS_EXAMPLES = """Examples:
 ```
 discreet counts people.csv --unit household --regions state,county --region-list regions.csv --max-size 1000
     --epsilon 1 --neighbors add-remove-person -o out.parquet
+
+discreet counts people.csv --regions state,county --region-list regions.csv --by sex,age_band --domain domain.json
+    --marginals total,sex,age_band,sex:age_band --rho 1 --neighbors add-remove-person --measurements kept.parquet
+    -o tables.parquet
 
 discreet counts --units units.csv --public-units units.csv --size size --regions state,county --max-size 1000
     --epsilon 0.1 --neighbors add-remove-person --measurements nm.parquet -o out.csv
@@ -120,12 +137,12 @@ def counts(
         ),
     ] = None,
     max_size: Annotated[
-        int,
+        int | None,
         typer.Option(
-            help="Larger units count as of this size. Choose it without looking at the data.",
+            help="Larger units count as of this size; needed without --by. Choose it without looking at the data.",
             rich_help_panel=_PUBLIC,
         ),
-    ],
+    ] = None,
     max_quantity: Annotated[
         int,
         typer.Option(
@@ -195,12 +212,72 @@ def counts(
     report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    by: By = None,
+    domain: DomainFile = None,
+    marginals: Marginals = None,
+    shares: Shares = None,
+    max_rows: MaxRows = 1,
+    exact_total: ExactTotal = None,
 ) -> int:
     """Publish how many units of each size every region has: whole numbers that add up, differentially private.
 
     The table has the columns level, region, size and count; level 1 is the root. FILE.discreet.json beside it says what
-    is guaranteed. Errors about rows of PEOPLE or --units name columns and positions, and are for the curator's eyes.
+    is guaranteed. With --by it publishes how many people of each category every region has instead, for several
+    marginals at once, and columns are level, region, marginal, the attributes and count. Errors about rows of PEOPLE or
+    --units name columns and positions, and are for the curator's eyes.
     """
+    if by is not None:
+        refuse_beside(
+            {
+                "--unit": unit,
+                "--units": units,
+                "--size": size,
+                "--quantity": quantity,
+                "--public-units": public_units,
+                "--max-size": max_size,
+                "--method": method,
+                "--diagnostics": diagnostics or None,
+                "--accept-no-guarantee": accept_no_guarantee or None,
+                "--no-leaves-inherit": None if leaves_inherit else "given",
+            }
+        )
+        asked = TablesAsked(
+            people,
+            regions,
+            region_list,
+            person,
+            by,
+            domain,
+            marginals,
+            shares,
+            levels,
+            max_rows,
+            exact_total,
+            root,
+            ledger,
+        )
+        claim = _Claim(epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee=False)
+        with _as_options():
+            return publish_tables(
+                asked,
+                _guarantee(claim),
+                Written(output, measurements, report, as_json, quiet),
+                _open_ledger(claim, refuse=False),
+                dataset,
+            )
+    refuse_alone(
+        {
+            "--domain": domain,
+            "--marginals": marginals,
+            "--shares": shares,
+            "--max-rows": None if max_rows == 1 else max_rows,
+            "--exact-total": exact_total,
+        }
+    )
+    if max_size is None:
+        raise InvalidProblemError(
+            "--max-size", "the largest size that has a count of its own", "none"
+        )
     rows = _Rows(people, units, unit, size, quantity, person)
     public = _Public(regions.split(","), region_list, public_units, max_size, max_quantity, root)
     claim = _Claim(epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee)

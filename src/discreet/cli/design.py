@@ -109,6 +109,12 @@ def design(
         typer.Argument(metavar="PLACES", help="CSV or Parquet file, one row for each secret."),
     ] = None,
     *,
+    points: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="The same as PLACES, by its name.", rich_help_panel=PLACES
+        ),
+    ] = None,
     grid: Grid = None,
     cell: Cell = None,
     x: X = None,
@@ -224,7 +230,11 @@ def design(
     The design is verified in exact arithmetic before it is written, and the file carries its proof. Places, prior,
     loss and reports are assumed to be public.
     """
-    where = PlaceOptions(places, grid, cell, x, y, columns, label, metric, unit, embeddings)
+    if points is not None and places is not None:
+        raise InvalidProblemError("--points", "either this or PLACES", "both")
+    where = PlaceOptions(
+        places or points, grid, cell, x, y, columns, label, metric, unit, embeddings
+    )
     aims = AimOptions(epsilon, radius, loss, prior, reports, priors)
     search = SearchOptions(gap, time_limit, method, threads, allow_unprotected, blocks, partitioner)
     return _run(where, aims, search, Outputs(output, report, as_json, quiet))

@@ -57,7 +57,11 @@ Cell = Annotated[
     ),
 ]
 X = Annotated[
-    str | None, typer.Option(help="Column of x, or of the longitude.", rich_help_panel=PLACES)
+    str | None,
+    typer.Option(
+        help="Column of x, or of the longitude. Default: x (lon), if y (lat) is there, too.",
+        rich_help_panel=PLACES,
+    ),
 ]
 Y = Annotated[
     str | None, typer.Option(help="Column of y, or of the latitude.", rich_help_panel=PLACES)

@@ -15,6 +15,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
+    from discreet.core.tree import Tree
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import Frame
 
@@ -48,6 +49,21 @@ def query(
             "--people", help="Add up sizes instead of units; the largest size stands for itself."
         ),
     ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="A,B,...",
+            help="Measurements of `counts --by`: one answer for each combination of categories of these attributes.",
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A=X,Y,...",
+            help="Measurements of `counts --by`: count only these categories; may be given again.",
+        ),
+    ] = None,
     interval: Annotated[
         str, typer.Option(help="Probability with which each interval holds the true value.")
     ] = "0.95",
@@ -63,13 +79,32 @@ def query(
     """Answer a question about sizes from kept measurements: without bias, and with an interval.
 
     Answers come from the noisy counts, not from the published ones, which are biased where counts are small. They may
-    be negative. Asking costs nothing.
+    be negative. Asking costs nothing. Measurements of `counts --by` are asked with --by and --where.
     """
     from discreet import hierarchy
 
     check_outputs({"--output": output, "--report": report}, measurements)
     check_table_names({"--output": output})
+    if _kind(measurements) == "table-measurements":
+        if sizes != "all" or people:
+            expected = "--by and --where with measurements of attributes"
+            raise InvalidProblemError("--sizes, --people", expected, "one of them")
+        _query_tables(
+            measurements,
+            level,
+            region or [],
+            by,
+            where or [],
+            interval,
+            output,
+            report,
+            as_json=as_json,
+        )
+        return
     kept = _open(measurements)
+    if by is not None or where:
+        expected = "none with measurements of units by size"
+        raise InvalidProblemError("--by, --where", expected, "one")
     wanted = _all_sizes(kept.frame) if sizes == "all" else parse_sizes(sizes)
     weights = {size: size if people else 1 for size in wanted}
     regions = [parse_path(one, kept.frame) for one in region or ()] or None
@@ -100,6 +135,77 @@ def query(
     emit(data, text, as_json=as_json, command="query")
 
 
+def _query_tables(  # noqa: PLR0917 - the options, one by one
+    path: str,
+    level: int | None,
+    regions: list[str],
+    by: str | None,
+    where: list[str],
+    interval: str,
+    output: str | None,
+    report: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Answer from noisy marginals."""
+    from discreet.artefact import load_table_measurements
+    from discreet.hierarchy.contingency import query as ask
+
+    try:
+        kept = load_table_measurements(path)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("MEASUREMENTS", error.expected, error.got) from None
+    paths = [_path_in(kept.frame.tree, one) for one in regions] or None
+    names = [] if by is None else [name.strip() for name in by.split(",")]
+    answers = ask(
+        kept, by=names, where=parse_where(where), level=level, regions=paths, interval=interval
+    )
+    table = answers.to_frame("polars")
+    if output is None:
+        text = bytes_of(table, ".csv").decode()
+    else:
+        from discreet.artefact.placing import replace_file
+
+        replace_file(Path(output), bytes_of(table, Path(output).suffix))
+        text = f"wrote {output}"
+    if report is not None:
+        from discreet.report import make_chapter
+
+        chapter = make_chapter("table-answers", answers, measured=kept)
+        write_page([chapter], report, title="Answers, with intervals")
+    data: dict[str, Any] = {
+        "guarantee": {**kept.guarantee.to_dict(), "sentence": str(kept.guarantee)},
+        "kind": "marginals",
+        "noise": kept.noise,
+        "by": names,
+        "where": {name: list(listed) for name, listed in parse_where(where).items()},
+        "interval": str(interval),
+        "argument": answers.argument,
+        "answers": table.to_dicts(),
+        "output": output,
+    }
+    emit(data, text, as_json=as_json, command="query")
+
+
+def parse_where(texts: list[str]) -> dict[str, list[str]]:
+    """Read categories by attribute.
+
+    Examples
+    --------
+    >>> parse_where(["sex=F", "age=0-17,18-64"])
+    {'sex': ['F'], 'age': ['0-17', '18-64']}
+    """
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, listed = text.partition("=")
+        if not equals or not name or not listed or name in found:
+            raise InvalidProblemError(
+                "--where", "ATTRIBUTE=CATEGORY,..., each attribute once", repr(text)
+            )
+        found[name] = listed.split(",")
+    return found
+
+
 def parse_sizes(text: str) -> list[int]:
     """Read sizes and ranges of sizes.
 
@@ -127,18 +233,32 @@ def parse_sizes(text: str) -> list[int]:
 
 def parse_path(text: str, frame: Frame) -> tuple[Any, ...]:
     """Read the name of a region, as tables write it, and give its path."""
+    return _path_in(frame.tree, text)
+
+
+def _path_in(tree: Tree, text: str) -> tuple[Any, ...]:
     from discreet.hierarchy.result import region_names
 
-    names = region_names(frame.tree)
+    names = region_names(tree)
     places = [node for node, name in enumerate(names) if name == text]
     if not places:
         raise InvalidProblemError("--region", "a region of the measurements", repr(text))
     # The root may have the name of a region below it, which is then the one that is meant.
-    return frame.tree.path(places[-1])
+    return tree.path(places[-1])
 
 
 def _all_sizes(frame: Frame) -> list[int]:
     return [size for size in frame.sizes.tolist() if size]
+
+
+def _kind(path: str) -> str:
+    """Say what kind of measurements a file holds; what is none is refused where it is opened."""
+    from discreet.artefact import is_table, kind_of
+
+    try:
+        return kind_of(path) if is_table(path) else ""
+    except InvalidProblemError:
+        return ""
 
 
 def _open(path: str) -> Measured:
@@ -153,5 +273,6 @@ def _open(path: str) -> Measured:
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
-        epilog="Example:\n\n```\ndiscreet query nm.parquet --level 2 --sizes 1-7 --interval 0.95\n```"
+        epilog="Example:\n\n```\ndiscreet query nm.parquet --level 2 --sizes 1-7 --interval 0.95\n\n"
+        "discreet query kept.parquet --level 2 --by sex --interval 0.95\n```"
     )(query)

@@ -65,6 +65,7 @@ AUDITS: dict[str, str] = {
     "lrgeo": "discreet.cli.audit:audit_location",
     "metricdp": "discreet.evaluate.audit.metricdp:audit_designs",
     "submodular": "discreet.evaluate.audit.submodular:audit_choices",
+    "tables": "discreet.evaluate.audit.tables:audit_tables",
 }
 
 ATTACKS: dict[str, str] = {
@@ -83,6 +84,8 @@ FILE_ATTACKS: dict[str, str] = {
     "measurements": "discreet.cli.attack:refuse_release",
     "mechanism": "discreet.cli.attack:attack_placed_file",
     "region-counts": "discreet.cli.attack:refuse_release",
+    "region-tables": "discreet.cli.attack:refuse_release",
+    "table-measurements": "discreet.cli.attack:refuse_release",
 }
 
 FRONTIERS: dict[str, str] = {

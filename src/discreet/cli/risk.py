@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.anonymize import (  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at run time
     Categoricals,
     Numerics,
     Quasi,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -33,6 +33,9 @@ __all__ = ["AimOptions", "DesignStatement", "PlaceOptions", "secret_names", "sta
 
 _UNITS = {"haversine": "km", "angular": "rad", "hyperbolic": "unit"}
 """What a distance is measured in where nobody says otherwise."""
+
+_NAMED = {False: ("x", "y"), True: ("lon", "lat")}
+"""Columns of coordinates where both have these names, in the plane and on the globe."""
 
 _EMBEDDED = ("euclidean", "angular", "hyperbolic", "manhattan")
 """Metrics between words; the first is what is meant where nobody says otherwise."""
@@ -224,6 +227,9 @@ def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[n
         if places.x is not None or places.y is not None:
             raise InvalidProblemError("--columns", "either this or --x and --y", "both")
         return columns_of(table, [name.strip() for name in places.columns.split(",")], "--columns")
+    known = _NAMED[metric == "haversine"]
+    if places.x is None and places.y is None and set(known) <= set(table.columns):
+        places = replace(places, x=known[0], y=known[1])
     if places.x is None or places.y is None:
         missing = "--x" if places.x is None else "--y"
         raise InvalidProblemError(missing, "the name of a column of the table", "none")

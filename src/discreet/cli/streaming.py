@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
-from multiprocessing import active_children, get_context
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.microdata import attributes_of, refuse_prose
@@ -20,8 +15,6 @@ from discreet.tables.sizes import refuse_killers
 from discreet.tables.validate import refuse_nested, refuse_times, refuse_unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from concurrent.futures import Executor
     from pathlib import Path
 
     import polars as pl
@@ -69,13 +62,14 @@ def run_stream(
     output: str,
     loss: str,
     method: Method | None,
+    effort: str | None,
     time_limit: float | None,
     threads: int,
     given: Given,
     as_json: bool,
     quiet: bool,
 ) -> Status:
-    """Anonymize a file part by part, and return the exit status."""
+    """Anonymize a file in two passes over its rows, and return the exit status."""
     from discreet.kanonymity.candidate import SearchInterrupted
 
     mark = look(path, "TABLE")
@@ -90,6 +84,7 @@ def run_stream(
             output=output,
             loss=loss,
             method=method,
+            effort=effort,
             time_limit=time_limit,
             threads=threads,
             given=given,
@@ -114,7 +109,7 @@ def run_stream(
         "smallest_class": found.smallest_class,
         "suppressed": 0,
         "rows": found.rows,
-        "method": "parts",
+        "method": found.method,
         "seconds": found.search_seconds,
         "seconds_after": found.seconds - found.search_seconds,
         "loss": loss,
@@ -136,7 +131,7 @@ def run_stream(
             ("rows", f"{found.rows} written, order shuffled"),
             (
                 "method",
-                f"parts, {found.search_seconds:.1f} s; {found.seconds:.1f} s with reading, writing and counting",
+                f"{found.method}, {found.search_seconds:.1f} s; with reading and writing {found.seconds:.1f} s",
             ),
             ("private", PRIVATE),
         ]
@@ -159,6 +154,7 @@ def _made(
     output: str,
     loss: str,
     method: Method | None,
+    effort: str | None,
     time_limit: float | None,
     threads: int,
     given: Given,
@@ -181,15 +177,16 @@ def _made(
     refuse_prose(head, guarantee.quasi_identifiers, kinds)
     attributes = attributes_of(columns, guarantee.quasi_identifiers, kinds)
     told = compiling(lambda: warn(COMPILING, quiet=quiet))
-    with told, _executor(threads) as executor:
+    with told:
         return anonymize_file(
             path,
             output,
             guarantee,
             attributes=attributes,
             loss=loss,
-            inner=method,
-            executor=executor,
+            method=method,
+            effort=effort,
+            threads=threads,
             time_limit=time_limit,
             separator=mark or ",",
             sensitive=roles.sensitive,
@@ -197,25 +194,3 @@ def _made(
             drop=roles.drop,
             on_progress=lambda sentence: warn(sentence, quiet=quiet),
         )
-
-
-@contextmanager
-def _executor(workers: int) -> Iterator[Executor | None]:
-    """Start processes, or none for one worker; a run that is broken off ends them, for nothing of theirs is kept."""
-    if workers == 1:
-        yield None
-        return
-    executor = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_silently)
-    try:
-        yield executor
-    except BaseException:
-        executor.shutdown(wait=False, cancel_futures=True)
-        for worker in active_children():
-            worker.terminate()
-        raise
-    executor.shutdown()
-
-
-def _end_silently() -> None:
-    """End a worker on Ctrl-C at once and without a word: the process that asked hears it as well, and tells."""
-    signal.signal(signal.SIGINT, lambda *_: os._exit(Status.INTERRUPTED))

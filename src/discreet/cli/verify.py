@@ -12,7 +12,7 @@ import typer
 
 from discreet.artefact import interruption_of, is_table
 from discreet.artefact.judging import kind_of_file
-from discreet.cli.anonymize import (  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at run time
     Categoricals,
     Numerics,
     Taxonomies,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.measure import Noise
 
-__all__ = ["Term", "half_width"]
+__all__ = ["Term", "half_width", "noise_law"]
 
 _LONGEST = 1 << 20
 """Points of the grid; a transform of this length takes some milliseconds."""
@@ -110,7 +110,7 @@ def half_width(terms: Mapping[Term, int], noise: Noise, coverage: Fraction) -> i
     transform = np.ones(length // 2 + 1)
     moved, rounded, drift = 0, 0.0, 0.0
     for term, count in terms.items():
-        law = _law(term.factor, scales[term], noise, step, length)
+        law = noise_law(term.factor, scales[term], noise, step, length)
         wave = np.fft.rfft(law)
         # The laws are symmetric, hence their transforms real; what is not is error.
         transform *= wave.real**count
@@ -140,7 +140,9 @@ def _spread(scale: float, noise: Noise) -> float:
     return scale if noise == "laplace" else math.sqrt(scale) / 8
 
 
-def _law(factor: int, scale: float, noise: Noise, step: int, length: int) -> NDArray[np.float64]:
+def noise_law(
+    factor: int, scale: float, noise: Noise, step: int, length: int
+) -> NDArray[np.float64]:
     """Give the law of one noise times its factor, rounded to the grid, with the negative half at the end."""
     if noise == "laplace":
         most = math.ceil(40 * scale) + 1

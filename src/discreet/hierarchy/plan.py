@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     DPForPersons = PureDP | ZeroConcentratedDP
 
-__all__ = ["Plan", "level_parts", "plan", "provenance_of", "solved"]
+__all__ = ["Plan", "charged_after", "level_parts", "plan", "provenance_of", "solved"]
 
 _DECLARED = (
     "declared by the publisher, not read from a public list: that the regions in the private table, and no others, "
@@ -266,7 +266,7 @@ class Plan:
         self.check(source)
         if budget is not None and dataset:
             budget.reserve(dataset, self.guarantee)
-        with _charged(charged=budget is not None):
+        with charged_after(charged=budget is not None):
             report = Reporter(on_progress, clock=None)
             report("reading the table")
             measured = measure(
@@ -529,7 +529,7 @@ def _declaration(frame: Frame) -> tuple[PublicInput, ...]:
 
 
 @contextmanager
-def _charged(*, charged: bool) -> Iterator[None]:
+def charged_after(*, charged: bool) -> Iterator[None]:
     """Say of an error after the charge that the charge stays: what is refused may tell something about the rows."""
     try:
         yield

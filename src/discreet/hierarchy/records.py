@@ -40,11 +40,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Named",
     "Public",
+    "canonical",
     "check_columns",
     "count_rows",
     "declared_regions",
     "from_records",
     "from_units",
+    "join_left",
+    "place_rows",
     "read_public",
 ]
 
@@ -193,11 +196,11 @@ def read_public(
     units = None
     if public_units is not None:
         wanted = columns if unit is None else (*columns, unit)
-        units = _canonical(open_table(public_units, "public_units", wanted), columns)
+        units = canonical(open_table(public_units, "public_units", wanted), columns)
     tree = _read_tree(columns, regions, units, root)
     if units is None:
         return Public(columns, tree, unit)
-    units = _place(units, columns, tree)
+    units = place_rows(units, columns, tree)
     check_places(units, columns, tree, "public_units", private=False)
     counted = collect(units.group_by(LEAF).agg(nw.len().alias(GROUPS)), "public_units")
     groups = np.zeros(len(tree.leaves), dtype=np.int64)
@@ -226,8 +229,8 @@ def count_rows(
     """
     frame = public.frame(positive_count(max_size, "max_size"), max_quantity)
     argument, wanted = named.argument, named.columns(public)
-    table = _canonical(open_table(source, argument, wanted), public.columns)
-    table = _place(table, public.columns, public.tree)
+    table = canonical(open_table(source, argument, wanted), public.columns)
+    table = place_rows(table, public.columns, public.tree)
     persons = named.size is None
     number, most = (named.quantity, frame.max_quantity) if persons else (named.size, frame.max_size)
     table = _with_whole(table, number, most)
@@ -407,7 +410,7 @@ def declared_regions(
     InvalidProblemError
         Where no row names a region, or one region ends in two columns. No cell is quoted.
     """
-    table = _canonical(open_table(given, "regions", columns), columns)
+    table = canonical(open_table(given, "regions", columns), columns)
     # In order of their names: the order of the rows is private.
     listed = collect(table.select(*columns).unique(), "regions").sort(*columns)
     paths = []
@@ -442,7 +445,7 @@ def _read_tree(
         listed = collect(units.select(*columns).unique(), argument).sort(*columns)  # type: ignore[union-attr]
     else:
         argument = "regions"
-        table = _canonical(open_table(regions, argument, columns), columns)
+        table = canonical(open_table(regions, argument, columns), columns)
         listed = collect(table, argument).sort(ROW)
     paths = []
     for number, row in enumerate(listed.select(*columns).rows(), start=1):
@@ -457,12 +460,12 @@ def _read_tree(
         raise InvalidProblemError(argument, error.expected, error.got) from None
 
 
-def _canonical(table: Table, columns: tuple[str, ...]) -> Table:
+def canonical(table: Table, columns: tuple[str, ...]) -> Table:
     """Write the labels of regions as text, with nothing for what is missing."""
     return table.with_columns(*(text_of(table, name, name).alias(name) for name in columns))
 
 
-def _place(table: Table, columns: tuple[str, ...], tree: Tree) -> Table:
+def place_rows(table: Table, columns: tuple[str, ...], tree: Tree) -> Table:
     """Give each row the number of its lowest region, or -1 where the list has none."""
     paths = [tree.path(leaf) for leaf in tree.leaves.tolist()]
     depth = len(columns)
@@ -474,7 +477,7 @@ def _place(table: Table, columns: tuple[str, ...], tree: Tree) -> Table:
     }
     known[LEAF] = list(range(len(paths)))
     leaves = nw.from_dict(known, backend=nw.get_native_namespace(table))
-    joined = _join(table, leaves, list(columns), "regions")
+    joined = join_left(table, leaves, list(columns), "regions")
     return joined.with_columns(nw.col(LEAF).fill_null(-1).cast(nw.Int64))
 
 
@@ -490,7 +493,7 @@ def _with_whole(table: Table, column: str | None, most: int) -> Table:
 
 def _match(table: Table, public: Public) -> Table:
     """Give each row the region in which its unit is listed, where units are public by name."""
-    return table if public.units is None else _join(table, public.units, UNIT, "public_units")
+    return table if public.units is None else join_left(table, public.units, UNIT, "public_units")
 
 
 def _flagged(groups: Table, broken: nw.Expr, public: Public) -> Table:
@@ -500,7 +503,7 @@ def _flagged(groups: Table, broken: nw.Expr, public: Public) -> Table:
     return _match(groups, public).with_columns(broken.cast(nw.Int64).alias(BAD))
 
 
-def _join(table: Table, other: Table, on: str | list[str], argument: str) -> Table:
+def join_left(table: Table, other: Table, on: str | list[str], argument: str) -> Table:
     """Join on the left, also with a table of another library or laziness."""
     backend = nw.get_native_namespace(table)
     if isinstance(table, nw.LazyFrame):

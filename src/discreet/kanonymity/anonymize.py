@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -63,6 +64,9 @@ class AnonymizationDiagnostics:
         Wall-clock time of what came after it: the cells were written, and verified.
     by_column
         Mean loss of a cell of each quasi-identifier, as a share of its weight; a suppressed row loses all.
+    singled_out
+        For each column that is published as it is, how many rows are the only one with their value: who knows such a
+        value of a person knows the row.
     """
 
     information_loss: float
@@ -78,6 +82,7 @@ class AnonymizationDiagnostics:
     steps: tuple[SearchStep, ...]
     seconds_after: float = 0.0
     by_column: Mapping[str, float] = field(default_factory=dict)
+    singled_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @explained('anonymize(table, dc.KAnonymity(5, ("age", "zip")))')
@@ -98,6 +103,7 @@ def anonymize(
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     unassigned: str | None = None,
+    effort: str | None = None,
     threads: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
     throw: bool = True,
@@ -118,7 +124,7 @@ def anonymize(
         they hold these in one format, and else sets of values.
     loss
         Name of the information loss; see :class:`Problem`.
-    method, time_limit, gap, suppress, threads
+    method, time_limit, gap, suppress, effort, threads
         As for :func:`~discreet.kanonymity.search.search.search`.
     keep_suppressed
         Whether suppressed rows stay, with ``*`` in all quasi-identifiers, where there are k of them or more; fewer are
@@ -186,13 +192,14 @@ def anonymize(
     """
     from discreet.kanonymity.cells import publish, read_problem
     from discreet.kanonymity.verify import verify
-    from discreet.tables.frames import left_out, names_of, opened, without
+    from discreet.tables.frames import left_out, names_of, opened, singled_out, without
     from discreet.tables.roles import Given, assign_roles, look_of
 
     claim: object = guarantee
     if not isinstance(claim, KAnonymity):
         raise InvalidProblemError("guarantee", "a KAnonymity", type(guarantee).__name__)
     method = METHODS.resolve(method, optional=True)
+    from_file = isinstance(table, str | Path)
     table = opened(table, "table")
     given = Given(
         guarantee.quasi_identifiers,
@@ -205,6 +212,9 @@ def anonymize(
     whole = table
     roles = assign_roles(names_of(whole), given, lambda name: look_of(whole, name))
     table = left_out(table, roles.drop)
+    if from_file:
+        attributes = _numbers_of(table, guarantee.quasi_identifiers, attributes)
+    alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
     problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
     demands = _demands(table, guarantee, models or {}, person)
     parameters = {
@@ -236,7 +246,7 @@ def anonymize(
             certificate,
             # What was tried depends on the rows, and so stands with the diagnostics.
             Provenance("anonymize", parameters, seeded=not is_private(bits)),
-            _diagnose(problem, found, clock() - began),
+            _diagnose(problem, found, clock() - began, alone),
         )
 
     try:
@@ -248,6 +258,7 @@ def anonymize(
             gap=gap,
             suppress=suppress,
             demands=demands,
+            effort=effort,
             threads=threads,
             on_step=_best_so_far(on_progress, bounded=not suppress),
         )
@@ -257,6 +268,33 @@ def anonymize(
     if throw and gap is not None and found.gap > gap:
         raise LimitReachedError("the gap that was asked for was not reached", made)
     return made
+
+
+def _numbers_of(
+    table: Any,  # noqa: ANN401 - a frame of Polars
+    names: Sequence[str],
+    attributes: Mapping[str, Attribute] | Sequence[Attribute] | None,
+) -> list[Attribute]:
+    """Add that columns of a file hold numbers, where all their cells do and none has a zero in front."""
+    from discreet.kanonymity.problem import Numeric
+    from discreet.tables.columns import holds_numbers
+
+    given: Any = attributes or ()
+    stated: list[Attribute] = list(given.values() if hasattr(given, "values") else given)
+    known = {attribute.name for attribute in stated}
+    dates = {name for name in names if _is_dates(table, name)}
+    return stated + [
+        Numeric(name)
+        for name in names
+        if name not in known and name not in dates and holds_numbers(table[name])
+    ]
+
+
+def _is_dates(table: Any, name: str) -> bool:  # noqa: ANN401 - as above
+    """Say whether a column looks like dates: a run of eight digits may be one."""
+    from discreet.tables.roles import look_of
+
+    return look_of(table, name).kind == "dates"
 
 
 def _union(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
@@ -305,7 +343,9 @@ def _best_so_far(
     return tell
 
 
-def _diagnose(problem: Problem, found: Found, seconds: float) -> AnonymizationDiagnostics:
+def _diagnose(
+    problem: Problem, found: Found, seconds: float, alone: Mapping[str, int]
+) -> AnonymizationDiagnostics:
     sizes = np.bincount(found.labels[found.labels >= 0])
     return AnonymizationDiagnostics(
         information_loss=found.loss,
@@ -321,6 +361,7 @@ def _diagnose(problem: Problem, found: Found, seconds: float) -> AnonymizationDi
         steps=found.steps,
         seconds_after=seconds,
         by_column=_by_column(problem, found),
+        singled_out=alone,
     )
 
 

@@ -10,11 +10,22 @@ import numpy as np
 from discreet.kanonymity.problem import Numeric
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from discreet.kanonymity.problem import Problem
+    from discreet.kanonymity.problem import CodedColumn, Problem
 
-__all__ = ["NUMERIC", "SET", "TREE", "Arrays", "Points", "arrays_of", "points_of"]
+__all__ = [
+    "NUMERIC",
+    "SET",
+    "TREE",
+    "Arrays",
+    "Points",
+    "arrays_of",
+    "columns_as_arrays",
+    "points_of",
+]
 
 NUMERIC, TREE, SET = 0, 1, 2
 """Kinds of columns, as :class:`Arrays` writes them."""
@@ -72,8 +83,16 @@ class Points:
 
 def arrays_of(problem: Problem) -> Arrays:
     """Write a problem as flat arrays."""
+    return columns_as_arrays(problem.columns)._replace(codes=problem.codes)
+
+
+def columns_as_arrays(columns: Sequence[CodedColumn]) -> Arrays:
+    """Write columns as flat arrays, for loops that have the codes of the rows elsewhere."""
     kinds, places, peaks, peak = [], [], [], [0]
-    for column in problem.columns:
+    none = np.empty((0, len(columns)), dtype=np.int32)
+    # As those of a problem are, so that loops are compiled once.
+    none.setflags(write=False)
+    for column in columns:
         numeric = isinstance(column.attribute, Numeric)
         kinds.append(SET if column.is_set else NUMERIC if numeric else TREE)
         places.append(column.place)
@@ -82,11 +101,11 @@ def arrays_of(problem: Problem) -> Arrays:
     sizes = [len(place) for place in places]
     bits = np.frexp(np.maximum(np.arange(max(sizes) + 1), 1).astype(np.float64))[1] - 1
     return Arrays(
-        problem.codes,
+        none,
         np.array(kinds, dtype=np.uint8),
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         np.concatenate(places),
-        np.array([column.attribute.weight for column in problem.columns], dtype=np.float64),
+        np.array([column.attribute.weight for column in columns], dtype=np.float64),
         np.concatenate([*peaks, np.zeros(1)]),
         np.array(peak[:-1], dtype=np.int64),
         bits.astype(np.int64),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Problem
 
 __all__ = [
+    "EFFORTS",
     "CandidateClasses",
     "Method",
     "SearchInterrupted",
@@ -32,6 +33,9 @@ __all__ = [
     "without_gaps",
 ]
 
+
+EFFORTS = ("fast", "strong")
+"""How much a search tries."""
 
 LOOK = 0.1
 """Seconds of work between two looks at the clock, and so between Ctrl-C and its being heard."""

@@ -173,16 +173,22 @@ def publish(
 
 def cells_of(problem: Problem, labels: NDArray[np.int32], j: int) -> list[str]:
     """Give what each class publishes in a column."""
-    column, kept = problem.columns[j], labels >= 0
+    column, rows = problem.columns[j], np.flatnonzero(labels >= 0)
+    classes, size = int(labels.max(initial=-1)) + 1, len(column.domain)
+    label, code = labels[rows], problem.codes[rows, j]
     if column.is_set:
-        pairs = np.unique(np.stack([labels[kept], problem.codes[kept, j]]), axis=1)
-        found: list[list[Hashable]] = [[] for _ in range(int(labels.max()) + 1)]
-        for label, code in pairs.T.tolist():
-            found[label].append(column.domain[code])
+        found: list[list[Hashable]] = [[] for _ in range(classes)]
+        pairs = np.unique(label.astype(np.int64) * size + code)
+        for at, value in zip((pairs // size).tolist(), (pairs % size).tolist(), strict=True):
+            found[at].append(column.domain[value])
         return ["|".join(sorted(_escaped(text_of(value)) for value in values)) for values in found]
-    boxes = problem.boxes(labels)
-    spans = zip(boxes.lo[:, j].tolist(), boxes.hi[:, j].tolist(), strict=True)
-    return [_span_text(column, lo, hi) for lo, hi in spans]
+    lo, hi = np.full(classes, size, dtype=np.int64), np.full(classes, -1, dtype=np.int64)
+    np.minimum.at(lo, label, code)
+    np.maximum.at(hi, label, code)
+    # There are far fewer different cells than classes.
+    spans, at_span = np.unique(lo * size + hi, return_inverse=True)
+    texts = [_span_text(column, span // size, span % size) for span in spans.tolist()]
+    return [texts[at] for at in at_span.tolist()]
 
 
 def _escaped(text: str) -> str:

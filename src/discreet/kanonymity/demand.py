@@ -130,7 +130,7 @@ class Wanted(NamedTuple):
 
 
 def wanted_of(demands: Sequence[Demand]) -> Wanted:
-    """Write demands as flat arrays.
+    """Write demands as flat arrays, none as arrays without rows.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def wanted_of(demands: Sequence[Demand]) -> Wanted:
         For a share with a numerator or denominator beyond 2^31, or one for which 64 bits do not hold what is compared.
     """
     rows: list[tuple[int, int, int, int, float]] = []
-    width = max(demand.width for demand in demands)
+    width = max((demand.width for demand in demands), default=1)
     whole_table = np.zeros((len(demands), width), dtype=np.int64)
     counts = np.ones((len(demands), width), dtype=np.bool_)
     for q, demand in enumerate(demands):
@@ -163,9 +163,10 @@ def wanted_of(demands: Sequence[Demand]) -> Wanted:
                     raise InvalidProblemError(demand.name, "a distance of small integers", most)
         if max(rows[-1][1:3]) >= _LARGEST:
             raise InvalidProblemError(demand.name, "a share of small integers", repr(demand.model))
-    flat = np.array([row[:4] for row in rows], dtype=np.int64).T.copy()
+    flat = np.array([row[:4] for row in rows], dtype=np.int64).reshape(-1, 4).T.copy()
+    codes = [demand.codes for demand in demands]
     return Wanted(
-        np.stack([demand.codes for demand in demands]),
+        np.stack(codes) if codes else np.empty((0, 0), dtype=np.int64),
         flat[0],
         flat[1],
         flat[2],

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.core.errors import BudgetError, InvalidProblemError
+from discreet.core.system import is_foreign, may_be_written_by_others
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,12 +125,10 @@ def _identity(path: Path, true: Path, *, writing: bool) -> tuple[int, int]:
     if found.st_nlink != 1:
         expected = "a file with one name, since SQLite keeps a journal beside each"
         raise _refused(path, expected, f"{found.st_nlink} hard links")
-    # Windows has no owners of this kind; there the folder's own rights decide.
-    if sys.platform != "win32":
-        if found.st_mode & 0o022:
-            raise _refused(path, "a file that nobody else may write", "other rights: chmod 600 it")
-        if writing and found.st_uid != os.geteuid():
-            raise _refused(path, "a file of yours", "another user's")
+    if may_be_written_by_others(found):
+        raise _refused(path, "a file that nobody else may write", "other rights: chmod 600 it")
+    if writing and is_foreign(found):
+        raise _refused(path, "a file of yours", "another user's")
     return found.st_dev, found.st_ino
 
 

@@ -20,7 +20,7 @@ from discreet.metricdp.methods.anchored import Anchored
 from discreet.metricdp.methods.columns import Columns
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT, Direct, priced_edges, program_rows
 from discreet.metricdp.methods.kernel import Kernel
-from discreet.metricdp.methods.primal_dual import PrimalDual
+from discreet.metricdp.methods.primal_dual import PrimalDual, fits
 from discreet.metricdp.part import Method, SearchLimits, WholeProblem
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import Search, Trivial
@@ -51,15 +51,9 @@ _BEYOND = 2.0
 roads at ten nats a kilometer, without those above 5, 7, 10, 14 nats, left gaps of 2.5e-4, 4.6e-5, 5.7e-6, 1.9e-7 after
 0.2, 0.4, 0.7, 1.4 CPU seconds; with all 4.9 s."""
 
-_MIN_ROWS_FOR_EARLY_CHANNEL = 2_000_000
-"""Rows from which on a good channel should be there before bounds are: 900 secrets with 8 neighbors each have six
-million, and the anchored program takes 4 s for them."""
-
 _EARLY_CHANNEL = Anchored(radius=1.0)
-"""The program that gives it: with balls of twice that radius it takes twice as long, and loses 0.1 % less."""
-
-_MIN_SECRETS_FOR_BOUND_IN_PARTS = 1600
-"""Secrets from which on a good channel and some bound are what there is time for."""
+"""The program that gives a channel where the state of steps is too large: with balls of twice that radius it takes
+twice as long, and loses 0.1 % less."""
 
 _SHARE = 0.7
 """Part of the time left that the channel may then take; the bound takes what it leaves."""
@@ -69,8 +63,13 @@ _BLOCKS = Alone()
 steps 2.79, the loss being 3.43."""
 
 _NARROW_GAP = 1e-3
-"""Relative gap down to which primal-dual steps were faster than columns: for 225 secrets on a grid at 0.5 %, at half a
-nat to two nats a cell, 1.4 to 28 times as fast with a skewed prior, 3 and 20 times with a uniform one."""
+"""Relative gap down to which primal-dual steps come first whatever the prior: 225 random points with a skewed prior at
+0.1 % took 4 CPU seconds by steps, and by columns ended with a gap of 48 % after 40 s, November 2026."""
+
+_EVEN, _APART = 1.5, 0.7
+"""Largest prior beside the least, and nats between nearest secrets, at and from which columns were shown to end for
+narrower gaps: grids of 100 to 500 secrets, half a nat to two nats a cell, in 3 to 8 rounds. With half a nat, or with
+points and priors of no pattern, they did not."""
 
 
 @final
@@ -257,20 +256,22 @@ def _near(whole: WholeProblem, gap: float) -> tuple[Method, ...]:
 def _without(whole: WholeProblem, gap: float, rows: int) -> tuple[tuple[Method, ...], str]:
     """List what does without the program as a whole, until there is nothing else."""
     size = f"The linear program has {rows} rows"
-    # Where bounds take long, a channel within some percent of the best is there after seconds.
-    soon: tuple[Method, ...] = (_EARLY_CHANNEL,) if rows > _MIN_ROWS_FOR_EARLY_CHANNEL else ()
-    if max(part.n for part in whole.parts) >= _MIN_SECRETS_FOR_BOUND_IN_PARTS:
-        why = f"{size}: the anchored program gives a channel, and primal-dual steps or blocks bound it."
-        first: tuple[Method, ...] = (
-            replace(_EARLY_CHANNEL, share=_SHARE),
-            PrimalDual(persistent=False),
-        )
-        return (*first, _BLOCKS, Columns(), Direct(), PrimalDual()), why
-    if gap > _NARROW_GAP:
-        why = f"{size} and a gap of {gap:g} is wide: primal-dual steps come first."
-        return (*soon, PrimalDual(persistent=False), Columns(), Direct(), PrimalDual()), why
-    why = f"{size} and a gap of {gap:g} is narrow: columns come first."
-    return (*soon, Columns(), PrimalDual(), Direct()), why
+    steps = PrimalDual(persistent=False)
+    if not all(fits(part) for part in whole.parts):
+        why = f"{size}: the anchored program gives a channel, and blocks bound it."
+        return (replace(_EARLY_CHANNEL, share=_SHARE), _BLOCKS, steps, Columns(), Direct()), why
+    if gap < _NARROW_GAP and _columns_end(whole):
+        why = f"{size} and a gap of {gap:g} is narrow: columns come first."
+        return (Columns(), PrimalDual(), Direct()), why
+    return (steps, Columns(), Direct(), PrimalDual()), f"{size}: primal-dual steps come first."
+
+
+def _columns_end(whole: WholeProblem) -> bool:
+    """Tell whether column generation was shown to end on such problems."""
+    prior = whole.problem.prior
+    if float(prior.max()) > _EVEN * float(prior.min()) or whole.problem.n_reports < whole.n_classes:
+        return False
+    return all(part.spacing >= _APART for part in whole.parts if part.n > 1)
 
 
 def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:

@@ -95,6 +95,15 @@ class Part:
         return self.constraints.prune()
 
     @cached_property
+    def spacing(self) -> float:
+        """Nats from a secret to the nearest that is constrained with it, in the median; 0 without any."""
+        nearest = np.full(self.n, np.inf)
+        for side in self.constraints.pairs.T:
+            np.minimum.at(nearest, side, self.nats(self.constraints.lengths))
+        known = nearest[np.isfinite(nearest)]
+        return float(np.median(known)) if known.size else 0.0
+
+    @cached_property
     def places(self) -> NDArray[np.int64]:
         """At which secret each report stands, ``(n_reports,)``: at that whose own it is, or at its home."""
         # A cost of zero may be that of a secret that never occurs, so that known places come first.

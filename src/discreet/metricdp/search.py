@@ -14,8 +14,10 @@ from discreet.core.jit import clock
 from discreet.core.outcome import Design, Provenance
 from discreet.core.progress import Progress
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
+from discreet.metricdp.bounds.pairs import pair_prices
 from discreet.metricdp.bounds.repair import Repaired, repair
 from discreet.metricdp.methods.baselines import Exponential, bayes_remap
+from discreet.metricdp.methods.primal_dual import PrimalDual
 from discreet.metricdp.part import (
     Candidate,
     Method,
@@ -48,6 +50,12 @@ _MORE = 1.3
 
 _TOO_LATE = 0.1
 """Part of the time limit; when less is left, no other method starts: most would build their program in vain."""
+
+_OVERDUE = 0.5
+"""Seconds beyond the limit after which repair makes no further attempt at a small loss."""
+
+_SUSPICIOUS = 0.05
+"""Proven gap from which on the exponential mechanism might lose less than what was found."""
 
 _NEGLIGIBLE = 2.0**-40
 """Loss, in parts of that of the best constant report, below which there is no gap to speak of: rounding alone makes
@@ -89,8 +97,10 @@ class _State:
         left = self.raw - self.lower
         return math.isfinite(left) and left <= max(gap / 2, 1e-9) * self.raw
 
-    def learn(self, found: Candidate) -> bool:
-        """Keep what is better; say whether the matrix is."""
+    def learn(
+        self, found: Candidate, threads: int = 1, late: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Keep what is better; say whether the matrix is. Once it is late, repair is short and costly."""
         if found.multipliers is not None:
             lower = self._lower(found.multipliers)
             if lower > self.lower:
@@ -102,7 +112,7 @@ class _State:
             return False
         repaired = None
         if found.rough:
-            repaired = _repaired(found.matrix, self.part)
+            repaired = _repaired(found.matrix, self.part, threads, late)
             raw = repaired.upper
         else:
             raw = float(((self.part.cost * found.matrix).sum(axis=1) / sums).sum())
@@ -159,8 +169,8 @@ class Search:
     ) -> MetricDesign:
         """Try the methods in turn until the gap is reached or time is up.
 
-        Before anything that may take long there is some verified channel: without one so far, the exponential
-        mechanism. ``costly`` lists methods and says why in this order.
+        Before a method that hands in nothing before its end there is some verified channel: without one so far, the
+        exponential mechanism. ``costly`` lists methods and says why in this order.
         """
         for method in quick:
             self._try(method)
@@ -171,10 +181,10 @@ class Search:
         for method in methods:
             if self.reached or self._late():
                 break
-            if self.verified is None:
+            if self.verified is None and not isinstance(method, PrimalDual):
                 self._fall_back()
             self._try(method)
-        return self._outcome(self.verified or self._fall_back())
+        return self._finished()
 
     def force(self, method: Method) -> MetricDesign:
         """Use one method and no other, apart from what is trivial.
@@ -190,6 +200,24 @@ class Search:
             said = self.trace[-1] if self.trace else ""
             raise SolverError(type(method).__name__, "found no channel", said)
         return self._outcome(self.verified or self._fall_back())
+
+    def _finished(self) -> MetricDesign:
+        """Return a design with some bound, and none that loses more than the exponential mechanism.
+
+        After few steps there may be no bound, and that mechanism may lose less.
+        """
+        if not (self.reached or self.lower > self.negligible):
+            for state in self.states:
+                state.learn(Candidate("pairs", None, pair_prices(state.part), ""))
+            self._bound()
+        if self.verified is None:
+            return self._outcome(self._fall_back())
+        if self._gap() > max(_SUSPICIOUS, self.limits.gap):
+            parts = self.whole.parts
+            loss = sum(_exponential_loss(part, self.limits) for part in parts)
+            if loss < self.verified.upper:
+                return self._outcome(self._fall_back())
+        return self._outcome(self.verified)
 
     @property
     def best(self) -> MetricDesign | None:
@@ -211,7 +239,7 @@ class Search:
         better, news = False, []
         for state, answer in zip(todo, found, strict=True):
             if isinstance(answer, Candidate):
-                better |= state.learn(answer)
+                better |= state.learn(answer, self.limits.threads, self._overdue)
             self.short_of_time |= isinstance(answer, OutOfTime)
             if answer is not None:
                 news.append(answer.note if isinstance(answer, Candidate) else answer)
@@ -235,7 +263,8 @@ class Search:
 
     def _offered(self, name: str, state: _State, found: Candidate) -> bool:
         """Take what a method has so far; say whether it is enough."""
-        self._take(name, better=state.learn(found))
+        better = state.learn(found, self.limits.threads, self._overdue)
+        self._take(name, better=better)
         return self.reached if len(self.states) == 1 else state.done(self.limits.gap)
 
     def _solve(self, method: Method, todo: list[_State]) -> list[Candidate | str | None]:
@@ -271,7 +300,14 @@ class Search:
         repaired = self.states[0].repaired if len(self.states) == 1 else None
         if repaired is None or parts[0] is not self.states[0].best:
             matrix = whole.assemble([part.matrix for part in parts if part.matrix is not None])
-            repaired = repair(matrix, whole.binding, whole.epsilon, cost=whole.cost)
+            repaired = repair(
+                matrix,
+                whole.binding,
+                whole.epsilon,
+                cost=whole.cost,
+                threads=self.limits.threads,
+                late=self._overdue,
+            )
         channel = repaired.channel
         if whole.n_classes < problem.n_secrets:
             channel = channel.restrict(whole.labels)
@@ -306,6 +342,12 @@ class Search:
         if self.limits.seconds is None:
             return None
         return max(0.0, self.limits.seconds - (clock() - self.start))
+
+    def _overdue(self) -> bool:
+        """Tell whether the limit is over by so much that a repair has to end."""
+        return self._remaining() == 0 and clock() - self.start > _OVERDUE + (
+            self.limits.seconds or 0.0
+        )
 
     def _late(self) -> bool:
         left, seconds = self._remaining(), self.limits.seconds
@@ -351,12 +393,20 @@ class Search:
         return "loss negligible" if self.reached else "limit reached"
 
 
-def _repaired(matrix: NDArray[np.float64], part: Part) -> Repaired:
+def _repaired(
+    matrix: NDArray[np.float64], part: Part, threads: int, late: Callable[[], bool]
+) -> Repaired:
     """Repair a rough matrix, and rename each report as the one that costs least given it."""
-    repaired = repair(matrix, part.binding, part.epsilon, cost=part.cost)
+    cost = part.cost
+    repaired = repair(matrix, part.binding, part.epsilon, cost=cost, threads=threads, late=late)
     channel = bayes_remap(repaired.channel, part.cost)
     upper = channel.expected_loss(part.cost)
     return replace(repaired, channel=channel, upper=upper) if upper < repaired.upper else repaired
+
+
+def _exponential_loss(part: Part, limits: SearchLimits) -> float:
+    found = _renamed(part, Exponential().solve(part, limits))
+    return math.inf if found.matrix is None else float((part.cost * found.matrix).sum())
 
 
 def _renamed(part: Part, found: Candidate) -> Candidate:

@@ -69,6 +69,13 @@ MEANINGS: dict[str, str] = {
     "regions below them, and lowest regions without a measurement.",
     "claims without a measurement": "Guarantees whose record names no noise at all.",
     "tables held to no promise": "Tables whose record promises nothing, so that no number was checked.",
+    # Tables of attributes by region.
+    "sums over regions that do not hold": "Cells of a region that are not the sum over the regions below it.",
+    "marginals that do not hold": "Published entries, such as totals, that are not the sum of their cells.",
+    "records in structural zeros": "Cells that are declared to be impossible, and that hold a record.",
+    "difference from the public total": "By how much all records are more or fewer than the number that is public.",
+    "lowest regions whose cells have no noise": "Levels whose lowest regions were not measured cell by cell: what "
+    "stands there would follow from nothing.",
     # Tables of rows.
     "classes smaller than k": "Equivalence classes, of fewer than k rows.",
     "classes of fewer than k persons": "Equivalence classes, of fewer than k persons.",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.core.outcome import Anonymization
     from discreet.kanonymity.anonymize import AnonymizationDiagnostics
     from discreet.kanonymity.problem import Attribute
-    from discreet.tables.roles import Roles
+    from discreet.tables.roles import AssignedRoles
 
 __all__ = ["chapter", "counted"]
 
@@ -52,7 +52,7 @@ class _Column:
 def chapter(
     original: pl.DataFrame,
     made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
-    roles: Roles,
+    roles: AssignedRoles,
     attributes: Sequence[Attribute],
     *,
     title: str = "What was published, and what it cost",
@@ -147,7 +147,7 @@ def _proved(found: AnonymizationDiagnostics, rows: int) -> str:
 def _columns(
     original: pl.DataFrame,
     made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
-    roles: Roles,
+    roles: AssignedRoles,
     attributes: Sequence[Attribute],
 ) -> list[_Column]:
     from discreet.tables.frames import singled_out

@@ -45,6 +45,8 @@ CHAPTERS: Mapping[str, str] = {
     "query": "discreet.report.answers:chapter",
     "risk": "discreet.report.risk:chapter",
     "submodular": "discreet.report.submodular:chapter",
+    "table-answers": "discreet.report.region_tables:answers_chapter",
+    "tables": "discreet.report.region_tables:chapter",
     "verified": "discreet.report.verified:chapter",
 }
 """What can stand in a report: mechanism -> the function that makes its chapter."""

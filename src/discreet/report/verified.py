@@ -152,6 +152,25 @@ KINDS: Mapping[str, _Kind] = {
         "the guarantee. Where nothing was measured every value has to be 0.",
         (_DRAWN, _OTHERS, _PUBLIC),
     ),
+    "region-tables": _Kind(
+        "tables of attributes by region",
+        "The numbers were checked against each other: not below zero, adding up from the lowest regions to the whole, "
+        "and each marginal the sum of its cells. The noise that the record states was added up over the marginals of "
+        "each path from the root to a lowest region, for that is where one person counts; it has to pay for the "
+        "guarantee.",
+        (
+            _DRAWN,
+            _OTHERS,
+            ("How near the numbers are to the truth.", "Nothing in the tables tells."),
+            _PUBLIC,
+        ),
+    ),
+    "table-measurements": _Kind(
+        "kept measurements of tables: noisy marginals that can be asked",
+        "The noise of each marginal was added up along each path from the root to a lowest region, for that is where "
+        "one person counts; it has to pay for the guarantee. Where nothing was measured every value has to be 0.",
+        (_DRAWN, _OTHERS, _PUBLIC),
+    ),
     "anonymous-table": _Kind(
         "a table of rows, generalized into equivalence classes",
         "The rows of the table were put into groups by their quasi-identifiers, as they are printed, and "

@@ -166,9 +166,14 @@ def _add_table(app: FastAPI, desks: Desks) -> None:
 
 
 def _load(desk: Desk, path: Path, asked: dict[str, str]) -> Response:
+    desk.clear()
+    return _show(desk, path, asked)
+
+
+def _show(desk: Desk, path: Path, asked: dict[str, str]) -> Response:
+    """Read a file, and show its columns with the roles that are suggested."""
     name = asked.get("name", "table")[:200]
     delimiter, encoding = asked.get("delimiter", ""), asked.get("encoding", "")
-    desk.clear()
     desk.upload = read_upload(path, name, delimiter=delimiter, encoding=encoding)
     desk.name, desk.columns = name, describe(desk.upload.table)
     return render(
@@ -190,7 +195,7 @@ def _load_sample(desk: Desk) -> Response:
     path = desk.folder / SAMPLE
     write_private(path, sample_csv().encode())
     try:
-        return _load(desk, path, {"name": SAMPLE})
+        return _show(desk, path, {"name": SAMPLE})
     finally:
         path.unlink(missing_ok=True)
 

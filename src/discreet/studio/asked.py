@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Attribute
     from discreet.studio.reading import ColumnSummary
 
-__all__ = ["DEMANDS", "ROLES", "Roles", "number_of", "read_demands", "read_roles", "whole_of"]
+__all__ = ["DEMANDS", "ROLES", "TypedRoles", "number_of", "read_demands", "read_roles", "whole_of"]
 
 ROLES = {
     "": "choose …",
@@ -43,7 +43,7 @@ ROLES = {
 
 @final
 @dataclass(frozen=True)
-class Roles:
+class TypedRoles:
     """What the columns are.
 
     Parameters
@@ -67,7 +67,7 @@ class Roles:
 
 def read_roles(
     form: Mapping[str, str], columns: Sequence[ColumnSummary], table: pl.DataFrame
-) -> Roles:
+) -> TypedRoles:
     """Read the form of columns: ``role-0``, ``kind-0``, ``weight-0`` and ``outline-0`` for the first column.
 
     Raises
@@ -92,7 +92,7 @@ def read_roles(
     if not attributes:
         expected = f"at least one marked “{ROLES['quasi']}”"
         raise InvalidProblemError("Columns", expected, "none")
-    return Roles(
+    return TypedRoles(
         tuple(attributes), tuple(others["sensitive"]), tuple(others["drop"]), tuple(others["keep"])
     )
 
@@ -140,6 +140,7 @@ DEMANDS = {
     "alpha": ("Largest share of one value in a class", "a share above 0 and up to 1", "1/2"),
     "entropy": ("Entropy l-diversity", "a number above 1", "2.5"),
     "recursive": ("Recursive (c, l)-diversity", "c and l, with a comma between them", "3,2"),
+    "closeness": ("Farthest from the whole table (t)", "a share from 0 to 1", "0.3"),
 }
 """What classes may have to hold in a sensitive column: its title, what is expected, and an example."""
 

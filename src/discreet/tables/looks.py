@@ -142,16 +142,18 @@ def look_at(
         return Look()
     hints = _hints(name)
     many = rows > 1 and different >= NEARLY_ALL * rows
-    found = _identifier(cells, hints, values, many=many, different=different, rows=rows)
+    unique = "nearly every value is different, probably an identifier" if many else ""
+    single = "nearly every value is different, which singles people out" if many else ""
+    dates = _dates(cells, values, single)
+    date = dates is not None
+    found = _identifier(cells, hints, date=date, many=many, different=different, rows=rows)
     if found is not None:
         return found
-    unique = "nearly every value is different, probably an identifier" if many else ""
-    dates = _dates(cells, values, unique)
     if dates is not None:
         return dates
     if _is_postal(cells, hints) or (_share(cells, _DISEASE.fullmatch) >= _MOST and different > 1):
         sick = _share(cells, _DISEASE.fullmatch) >= _MOST and "postal" not in hints
-        return Look("sensitive" if sick else "quasi", "prefix", unique)
+        return Look("sensitive" if sick else "quasi", "prefix", single)
     numbers = _share(cells, _NUMBER.fullmatch) == 1.0
     coded = numbers and any(re.match(r"[+-]?0\d", cell) for cell in cells)
     kind = "numeric" if numbers and not coded else "categorical"
@@ -184,14 +186,13 @@ def _share(cells: Sequence[str], fits: Callable[[str], object]) -> float:
 def _identifier(
     cells: list[str],
     hints: set[str],
-    values: Sequence[object],
     *,
+    date: bool,
     many: bool,
     different: int,
     rows: int,
 ) -> Look | None:
     """Recognize what identifies people by its form."""
-    date = len(formats_of(values[:_CELLS])) > 0
     for kind, pattern in _SHAPES.items():
         if (
             not date

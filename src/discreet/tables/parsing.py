@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CONTROL_GROUPS",
     "CellError",
-    "Verdict",
+    "ReadOutcome",
     "all_memory",
     "cells_of_lines",
     "free_memory",
@@ -64,7 +64,7 @@ _BYTES_A_SECOND = 2e6
 """A child may take so long, and a second more for so many bytes of the file; one tenth of this is usual."""
 
 
-class Verdict(Enum):
+class ReadOutcome(Enum):
     """How a child ended."""
 
     READ = "it read the file, or refused it in words, as a second reader will"
@@ -164,7 +164,7 @@ def reader_errors(*more: type[BaseException]) -> tuple[type[BaseException], ...]
     return (pl.exceptions.PolarsError, pl.exceptions.PanicException, *more)
 
 
-def try_reading(path: str | os.PathLike[str], mark: str, *, whole: bool = True) -> Verdict:
+def try_reading(path: str | os.PathLike[str], mark: str, *, whole: bool = True) -> ReadOutcome:
     """Read a CSV or Parquet file in a child process with a limit of memory.
 
     Parameters
@@ -178,7 +178,7 @@ def try_reading(path: str | os.PathLike[str], mark: str, *, whole: bool = True) 
 
     Returns
     -------
-    Verdict
+    ReadOutcome
         How that ended.
 
     Raises
@@ -204,14 +204,14 @@ def try_reading(path: str | os.PathLike[str], mark: str, *, whole: bool = True) 
             timeout=seconds,
         )
     except subprocess.TimeoutExpired:
-        return Verdict.LATE
+        return ReadOutcome.LATE
     if not ended.returncode:
-        return Verdict.READ
+        return ReadOutcome.READ
     if ended.stdout != _READY:
-        return Verdict.NOT_STARTED
+        return ReadOutcome.NOT_STARTED
     if ended.returncode == _NO_MEMORY or -ended.returncode in _OF_MEMORY:
-        return Verdict.NO_MEMORY
-    return Verdict.DIED
+        return ReadOutcome.NO_MEMORY
+    return ReadOutcome.DIED
 
 
 def free_memory() -> int:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ROLES",
     "UNASSIGNED",
+    "AssignedRoles",
     "Given",
-    "Roles",
     "assign_roles",
     "look_of",
     "look_of_column",
@@ -71,7 +71,7 @@ class Given:
 
 @final
 @dataclass(frozen=True)
-class Roles:
+class AssignedRoles:
     """The role of each column, decided.
 
     Parameters
@@ -101,7 +101,7 @@ def assign_roles(
     options: bool = False,
     show: bool | None = None,
     mine: Iterable[str] = (),
-) -> Roles:
+) -> AssignedRoles:
     """Decide on the role of each column, or refuse.
 
     Parameters
@@ -165,7 +165,7 @@ def assign_roles(
     listed = {kind: tuple(name for name in columns if role.get(name) == kind) for kind in ROLES}
     if not (listed["quasi"] or listed["sensitive"] or listed["keep"]):
         raise InvalidProblemError(called("drop"), "a column that is left to publish", "all of them")
-    return Roles(
+    return AssignedRoles(
         tuple(given.quasi), listed["sensitive"], listed["keep"], listed["drop"], given.person
     )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.core.errors import InvalidProblemError
 from discreet.tables import parsing
 from discreet.tables.dialect import names_in
-from discreet.tables.parsing import Verdict, reader_errors, scan
+from discreet.tables.parsing import ReadOutcome, reader_errors, scan
 
 if TYPE_CHECKING:
     import io
@@ -270,16 +270,16 @@ def refuse_killers(
     except OSError as error:
         expected = "room for one more process, which reads the table first"
         raise InvalidProblemError(argument, expected, error.strerror or "none") from None
-    if verdict is Verdict.READ:
+    if verdict is ReadOutcome.READ:
         return
     called, most = shown or path, f"{parsing.share_of_memory() / 2**30:.1f} GiB"
-    if verdict is Verdict.DIED:
+    if verdict is ReadOutcome.DIED:
         expected = "a table that can be read; write it again with the program that made it"
         raise InvalidProblemError(argument, expected, f"{called}, at which the reader broke off")
-    if verdict is Verdict.LATE:
+    if verdict is ReadOutcome.LATE:
         expected = "a table that is read in a minute or two with the memory that there is; allow the process more"
         raise InvalidProblemError(argument, expected, f"{called}, which takes longer")
-    if verdict is Verdict.NOT_STARTED:
+    if verdict is ReadOutcome.NOT_STARTED:
         expected = "memory for the reader of tables; allow the process more"
         raise InvalidProblemError(argument, expected, f"at most {most} for it")
     expected = (

@@ -4,7 +4,7 @@ The strategies need Hypothesis; the rest does not.
 """
 
 from discreet.core.randomness.replay import Law, enumerate_law
-from discreet.testing.forger import Format, Hole, Seen, Tally, Verdict, forge, look
+from discreet.testing.forger import Format, Hole, Looked, Ruling, Tally, forge, look
 from discreet.testing.matroids import assert_matroid
 from discreet.testing.mutations import Catalogue, Mutant, changes_of, places_in
 from discreet.testing.neighbors import (
@@ -22,11 +22,11 @@ __all__ = [
     "Format",
     "Hole",
     "Law",
+    "Looked",
     "Moved",
     "Mutant",
-    "Seen",
+    "Ruling",
     "Tally",
-    "Verdict",
     "assert_law",
     "assert_matroid",
     "assert_pure_dp",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.testing.mutations import Catalogue
 
-__all__ = ["Format", "Hole", "Seen", "Tally", "Verdict", "forge", "look"]
+__all__ = ["Format", "Hole", "Looked", "Ruling", "Tally", "forge", "look"]
 
 MOST_SECONDS = 5.0
 """What a verifier may take for a small file, on a busy machine too."""
@@ -28,7 +28,7 @@ MOST_SECONDS = 5.0
 
 @final
 @dataclass(frozen=True)
-class Verdict:
+class Ruling:
     """What a verifier says of a file.
 
     Parameters
@@ -58,7 +58,7 @@ class Format:
         ``write(parts, path, number)``: puts a file together from parts, hashes sealed anew. It may leave a hash as it
         was for some numbers, and raise for parts that no file can hold.
     verifiers
-        ``verifier(path)`` gives a :class:`Verdict`. An error of this library counts as a refusal; any other as a hole.
+        ``verifier(path)`` gives a :class:`Ruling`. An error of this library counts as a refusal; any other as a hole.
     oracle
         ``oracle(path, said)`` gives nothing where all that the file states is true, ``"beyond: why"`` where it cannot
         say, and otherwise why it is false. `said` is what the first verifier told.
@@ -67,7 +67,7 @@ class Format:
     name: str
     catalogue: Catalogue
     write: Callable[[Any, Path, int], None]
-    verifiers: Mapping[str, Callable[[Path], Verdict]]
+    verifiers: Mapping[str, Callable[[Path], Ruling]]
     oracle: Callable[[Path, Any], str]
 
 
@@ -93,7 +93,7 @@ class Hole:
 
 @final
 @dataclass(frozen=True)
-class Seen:
+class Looked:
     """What became of one mutant: a word for the tally, and the hole where there is one."""
 
     number: int
@@ -117,7 +117,7 @@ class Tally:
     Examples
     --------
     >>> tally = Tally()
-    >>> tally.add(Seen(0, "refused"))
+    >>> tally.add(Looked(0, "refused"))
     >>> print(tally)
     1 mutants: 1 refused
     """
@@ -131,7 +131,7 @@ class Tally:
         aside = ("not written", "unchanged", "not checked")
         return sum(count for name, count in self.counts.items() if name not in aside)
 
-    def add(self, seen: Seen) -> None:
+    def add(self, seen: Looked) -> None:
         """Count one."""
         outcome, _, aside = seen.outcome.partition("; ")
         self.counts[outcome] += 1
@@ -150,7 +150,7 @@ def forge(
     numbers: Iterable[int],
     folder: Path,
     *,
-    on_progress: Callable[[Seen], None] | None = None,
+    on_progress: Callable[[Looked], None] | None = None,
 ) -> Tally:
     """Make mutants, show them to the verifiers, and judge again what is accepted.
 
@@ -175,14 +175,15 @@ def forge(
     A verifier that believes what a file says of its sum, and an oracle that adds up:
 
     >>> import json, tempfile
-    >>> from discreet.testing import Catalogue, Format, Verdict, forge
+    >>> from pathlib import Path
+    >>> from discreet.testing import Catalogue, Format, Ruling, forge
     >>> def write(parts, path, number):
     ...     path.write_text(json.dumps(parts))
     >>> def trusting(path):
     ...     stated = json.loads(path.read_text())
-    ...     known = isinstance(stated, dict) and {*stated} == {"parts", "sum"}
-    ...     whole = known and all(type(x) is int for x in [*(stated["parts"] or "x"), stated["sum"]])
-    ...     return Verdict("accepted" if whole and stated["sum"] > 0 else "refused")
+    ...     known = isinstance(stated, dict) and {*stated} == {"parts", "sum"} and isinstance(stated["parts"], list)
+    ...     whole = known and all(type(x) is int for x in [*stated["parts"], stated["sum"]])
+    ...     return Ruling("accepted" if whole and stated["sum"] > 0 else "refused")
     >>> def adds_up(path, said):
     ...     stated = json.loads(path.read_text())
     ...     return "" if sum(stated["parts"]) == stated["sum"] else "the sum is another"
@@ -202,7 +203,7 @@ def forge(
     return tally
 
 
-def look(kind: Format, number: int, folder: Path) -> Seen:
+def look(kind: Format, number: int, folder: Path) -> Looked:
     """Make one mutant, and see what becomes of it; the rest is as in :func:`forge`."""
     mutant = kind.catalogue.mutant(number)
     if all(mutant.parts is not one for one in kind.catalogue.originals):
@@ -217,16 +218,16 @@ def look(kind: Format, number: int, folder: Path) -> Seen:
             TypeError,
             ValueError,
         ):
-            return Seen(number, "not written")
+            return Looked(number, "not written")
     else:
-        return Seen(number, "unchanged")
-    answers: dict[str, Verdict] = {}
+        return Looked(number, "unchanged")
+    answers: dict[str, Ruling] = {}
     for name, verifier in kind.verifiers.items():
         began = time.monotonic()
         try:
             answers[name] = verifier(path)
         except DiscreetError:
-            answers[name] = Verdict("refused")
+            answers[name] = Ruling("refused")
         except MemoryError:
             return _hole(mutant.changes, number, f"{name} takes more memory than it may")
         except Exception as error:  # noqa: BLE001 - an error that no verifier documents is what is looked for
@@ -240,8 +241,8 @@ def look(kind: Format, number: int, folder: Path) -> Seen:
 
 
 def _judged(
-    kind: Format, number: int, changes: tuple[str, ...], path: Path, answers: dict[str, Verdict]
-) -> Seen:
+    kind: Format, number: int, changes: tuple[str, ...], path: Path, answers: dict[str, Ruling]
+) -> Looked:
     given = {name: verdict.answer for name, verdict in answers.items()}
     aside = "; not checked" if "not checked" in given.values() else ""
     accepting = [name for name, answer in given.items() if answer == "accepted"]
@@ -265,9 +266,9 @@ def _judged(
         if refusing:
             told = f"{', '.join(accepting)} accepts what {', '.join(refusing)} refuses"
             return _hole(changes, number, told)
-        return Seen(number, (false or "accepted and true") + aside)
-    return Seen(number, "refused" + aside)
+        return Looked(number, (false or "accepted and true") + aside)
+    return Looked(number, "refused" + aside)
 
 
-def _hole(changes: tuple[str, ...], number: int, why: str) -> Seen:
-    return Seen(number, "hole", Hole(number, changes, why))
+def _hole(changes: tuple[str, ...], number: int, why: str) -> Looked:
+    return Looked(number, "hole", Hole(number, changes, why))

@@ -1,7 +1,7 @@
 """All neighbors on a tiny domain: every small data set, and every one that differs from it by one person.
 
-What a mechanism must not tell apart is enumerated here and nowhere derived. A sensitivity that somebody proved is
-compared with the worst of all pairs; a law that somebody computed, with that of every neighbor.
+What a mechanism must not tell apart is enumerated here and nowhere derived. A sensitivity that was proved is
+compared with the worst of all pairs; a law that was computed, with that of every neighbor.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def neighboring_pairs(
     Raises
     ------
     InvalidProblemError
-        For another relation, or so many pairs that nobody would wait.
+        For another relation, or more pairs than can be compared.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Moved:
     absolute, squared
         The largest sum of changes, and the largest sum of their squares: what Laplace and Gaussian noise need.
     pair
-        The neighbors with the first, for whoever wants to see them.
+        The neighbors that reach `absolute`.
     pairs
         How many pairs were compared.
     """

@@ -19,7 +19,7 @@ from discreet.evaluate.intervals import Estimate, clopper_pearson
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.evaluate.attack.people import People, Seen
+    from discreet.evaluate.attack.people import People, SeenRows
 
 __all__ = ["Inferred", "attack_inference", "compare", "share_right"]
 
@@ -115,7 +115,7 @@ class Inferred:
     truth: NDArray[np.int64]
 
     @classmethod
-    def of(cls, possible: NDArray[np.int64], seen: Seen, truth: NDArray[np.int64]) -> Inferred:
+    def of(cls, possible: NDArray[np.int64], seen: SeenRows, truth: NDArray[np.int64]) -> Inferred:
         """Answer by how often each value fits; by the commonest of the table where none does."""
         common = int(seen.counts.sum(axis=0).argmax())
         best = possible.argmax(axis=1)

@@ -14,7 +14,7 @@ from discreet.evaluate.attack.people import look_up, secrets_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.evaluate.attack.people import People, Seen
+    from discreet.evaluate.attack.people import People, SeenRows
 
 __all__ = ["attack_intersection"]
 
@@ -106,7 +106,7 @@ def _both(
     )
 
 
-def _in_order(seen: Seen, values: tuple[str, ...]) -> NDArray[np.int64]:
+def _in_order(seen: SeenRows, values: tuple[str, ...]) -> NDArray[np.int64]:
     """Count the values that fit in the order of another table's values; a value unknown there fits nobody."""
     place = {value: at for at, value in enumerate(seen.values)}
     possible = seen.possible

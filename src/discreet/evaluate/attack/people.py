@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Attribute
 
-__all__ = ["People", "Seen", "look_up", "people_of", "secrets_of"]
+__all__ = ["People", "SeenRows", "look_up", "people_of", "secrets_of"]
 
 
 @final
@@ -95,7 +95,7 @@ def _values(column: list[Any], attribute: Attribute) -> list[Any]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SeenRows:
     """A published table as an attacker reads it who knows people.
 
     Parameters
@@ -130,7 +130,7 @@ def look_up(
     table: Any,  # noqa: ANN401 - as above
     people: People,
     sensitive: str | None = None,
-) -> Seen:
+) -> SeenRows:
     """Find for each person the published rows that may be theirs.
 
     Parameters
@@ -144,7 +144,7 @@ def look_up(
 
     Returns
     -------
-    Seen
+    SeenRows
         Classes, and who fits them.
 
     Raises
@@ -175,14 +175,14 @@ def look_up(
     shape = (people.n, len(classes.sizes))
     fits = csr_array((np.ones(len(pairs[0]), dtype=np.int64), pairs), shape=shape)
     if sensitive is None:
-        return Seen(classes, fits, (), np.zeros((shape[1], 0), dtype=np.int64))
+        return SeenRows(classes, fits, (), np.zeros((shape[1], 0), dtype=np.int64))
     texts = cells(table, sensitive)
     values = tuple(sorted(set(texts)))
     place = {value: at for at, value in enumerate(values)}
     counts = np.zeros((shape[1], len(values)), dtype=np.int64)
     held = np.array([place[text] for text in texts], dtype=np.int64)
     np.add.at(counts, (classes.labels, held), 1)
-    return Seen(classes, fits, values, counts)
+    return SeenRows(classes, fits, values, counts)
 
 
 def secrets_of(people: People, values: Sequence[str]) -> NDArray[np.int64]:

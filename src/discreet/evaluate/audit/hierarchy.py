@@ -45,7 +45,15 @@ if TYPE_CHECKING:
     DPForPersons = PureDP | ZeroConcentratedDP
     Groups = tuple[tuple[int, ...], ...]
 
-__all__ = ["audit_counts", "count_pairs", "measurements_of", "published_counts"]
+__all__ = [
+    "audit_counts",
+    "count_pairs",
+    "joined_law",
+    "measurements_of",
+    "number_law",
+    "published_counts",
+    "sides_of",
+]
 
 _REGIONS = 40
 """Regions of the sampled audit: the more there are, the more a chain through all of them loses."""
@@ -246,8 +254,8 @@ def _exact(method: Method, claim: PureDP) -> Audit:
             pairs.append(Pair(one, other, label))
             laws.append(
                 (
-                    _joined([_sides(*move)[0] for move in key]),
-                    _joined([_sides(*move)[1] for move in key]),
+                    joined_law([sides_of(*move)[0] for move in key]),
+                    joined_law([sides_of(*move)[1] for move in key]),
                 )
             )
             proved.append(_delta(key, claim))
@@ -267,7 +275,7 @@ def _moved(one: _Noised, other: _Noised) -> list[tuple[int, int, Fraction]]:
 
 
 @cache
-def _number(value: int, scale: Fraction) -> Law:
+def number_law(value: int, scale: Fraction) -> Law:
     """Find the law of one noisy number, by the production sampler."""
     return enumerate_law(
         lambda bits: value + int(discrete_laplaces(scale, 1, bits)[0]), max_runs=_REPLAYS
@@ -275,7 +283,7 @@ def _number(value: int, scale: Fraction) -> Law:
 
 
 @cache
-def _sides(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
+def sides_of(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
     """Give the law of which side of the two values a noisy number falls on, for each of the two."""
     low, high = min(value, other), max(value, other)
 
@@ -285,7 +293,7 @@ def _sides(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
         return f"at least {high}" if noisy >= high else f"between {low} and {high}"
 
     told = []
-    for law in (_number(value, scale), _number(other, scale)):
+    for law in (number_law(value, scale), number_law(other, scale)):
         masses: dict[Hashable, Fraction] = {}
         for noisy, mass in law.masses.items():
             masses[side(noisy)] = masses.get(side(noisy), Fraction(0)) + mass
@@ -293,7 +301,7 @@ def _sides(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
     return told[0], told[1]
 
 
-def _joined(laws: list[Law]) -> Law:
+def joined_law(laws: list[Law]) -> Law:
     """Give the law of independent outcomes together."""
     masses: dict[Hashable, Fraction] = {(): Fraction(1)}
     for law in laws:
@@ -312,7 +320,9 @@ def _delta(moved: tuple[tuple[int, int, Fraction], ...], claim: PureDP) -> Fract
     if sum(epsilons) > claim.epsilon:
         return Fraction(1)
     deltas = [
-        proved_delta(_number(a, scale), _number(b, scale), PureDP(epsilon, claim.neighbors), None)
+        proved_delta(
+            number_law(a, scale), number_law(b, scale), PureDP(epsilon, claim.neighbors), None
+        )
         for (a, b, scale), epsilon in zip(moved, epsilons, strict=True)
     ]
     return min(sum(deltas, Fraction(0)), Fraction(1))

@@ -17,11 +17,10 @@ from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.methods.m_c_ch import Chain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
@@ -81,8 +80,6 @@ class ChainAsPublished:
             true = ZeroConcentratedDP(guarantee.rho * total, guarantee.neighbors)
         return true, tuple(part / total for part in spent)
 
-    def solve(
-        self, measured: Measured, *, on_progress: Callable[[str], None] | None = None
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Fit the chain and take differences."""
         return Chain(self.solver).solve(measured, on_progress=on_progress)

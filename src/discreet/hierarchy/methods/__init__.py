@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from discreet.core.method import MethodRecord, Methods
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.sensitivity import Kind
 
-__all__ = ["DEFAULT", "METHODS", "Method", "quick_methods", "reason"]
+__all__ = ["DEFAULT", "METHODS", "Method", "Tell", "quick_methods", "reason"]
+
+Tell = Callable[[str], None]
+"""Hears a few words about a step."""
 
 DEFAULT = "m-c-dp-weighted"
 """The method of ``method=None``, whatever the data."""
@@ -119,9 +121,7 @@ class Method(Protocol):
     kind: ClassVar[Kind]
     integral: ClassVar[bool]
 
-    def solve(
-        self, measured: Measured, *, on_progress: Callable[[str], None] | None = None
-    ) -> NDArray[Any]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[Any]:
         """Compute counts from noisy values and public facts alone: post-processing, which costs no budget.
 
         Parameters

@@ -14,15 +14,13 @@ from discreet.hierarchy.methods.top_down import apportion
 from discreet.hierarchy.survival import check_kind, counts_of, fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
-    Tell = Callable[[str], None]
 
 __all__ = ["BottomUp", "BottomUpCumulative", "Clipped", "RawNoisy"]
 
@@ -37,12 +35,7 @@ class RawNoisy:
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
     promises: ClassVar[tuple[str, ...]] = ("integral",)
 
-    def solve(
-        self,
-        measured: Measured,
-        *,
-        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
         """Give the noisy counts."""
         check_kind(measured, "direct")
         return np.array(measured.values)
@@ -58,12 +51,7 @@ class Clipped:
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative")
 
-    def solve(
-        self,
-        measured: Measured,
-        *,
-        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
         """Clip the noisy counts."""
         check_kind(measured, "direct")
         return np.maximum(measured.values, 0)
@@ -82,12 +70,7 @@ class BottomUp:
     integral: ClassVar[bool] = True
     only_leaves: ClassVar[bool] = True
 
-    def solve(
-        self,
-        measured: Measured,
-        *,
-        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
         """Project the counts of the leaves and add them up."""
         check_kind(measured, "direct", everywhere=False)
         tree, totals = measured.frame.tree, measured.frame.group_totals
@@ -116,12 +99,7 @@ class BottomUpCumulative:
     integral: ClassVar[bool] = True
     only_leaves: ClassVar[bool] = True
 
-    def solve(
-        self,
-        measured: Measured,
-        *,
-        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
         """Fit the survival counts of the leaves and add up the counts."""
         check_kind(measured, "survival", everywhere=False)
         frame = measured.frame

@@ -18,15 +18,13 @@ from discreet.hierarchy.survival import check_kind, node_weights
 from discreet.hierarchy.treefit import TreeFit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
-    Tell = Callable[[str], None]
 
 __all__ = ["HaySorted", "HayTree", "sorted_histograms"]
 
@@ -46,12 +44,7 @@ class HayTree:
     integral: ClassVar[bool] = False
     promises: ClassVar[tuple[str, ...]] = ("consistent",)
 
-    def solve(
-        self,
-        measured: Measured,
-        *,
-        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
-    ) -> NDArray[np.float64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.float64]:  # noqa: ARG002 - the signature of all methods
         """Solve the least squares problem of each size."""
         check_kind(measured, "direct", everywhere=False)
         weights = node_weights(measured, "inverse-variance").astype(np.float64)
@@ -76,12 +69,7 @@ class HaySorted:
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative", "faithful")
 
-    def solve(
-        self,
-        measured: Measured,
-        *,
-        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
         """Fit the sizes of each region and count them."""
         check_kind(measured, "sorted")
         return sorted_histograms(measured, self.loss)

@@ -23,11 +23,10 @@ from discreet.hierarchy.survival import Weights, check_kind, counts_of, node_wei
 from discreet.hierarchy.treefit import TreeFit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
@@ -73,7 +72,7 @@ def fit_jointly(
     gap: float = 1e-3,
     max_iterations: int = 1000,
     weights: Weights = "inverse-variance",
-    on_progress: Callable[[str], None] | None = None,
+    on_progress: Tell | None = None,
 ) -> JointFit:
     """Solve the joint problem to a relative gap.
 
@@ -184,9 +183,7 @@ class Joint:
     integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
-    def solve(
-        self, measured: Measured, *, on_progress: Callable[[str], None] | None = None
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Round the joint fit to monotone whole rows, and make their counts consistent."""
         frame = measured.frame
         counts = counts_of(frame, rounded(measured, self, on_progress))
@@ -194,9 +191,7 @@ class Joint:
         return project(frame, counts, total=frame.total, weights=weights)
 
 
-def rounded(
-    measured: Measured, how: Joint, on_progress: Callable[[str], None] | None
-) -> NDArray[np.int64]:
+def rounded(measured: Measured, how: Joint, on_progress: Tell | None) -> NDArray[np.int64]:
     """Fit jointly and round each number half up, which keeps rows monotone."""
     try:
         fit = fit_jointly(

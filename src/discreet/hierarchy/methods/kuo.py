@@ -25,16 +25,14 @@ from discreet.hierarchy.methods.top_down import apportion
 from discreet.hierarchy.survival import check_kind, counts_of, fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.core.tree import Tree
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
-    Tell = Callable[[str], None]
 
 __all__ = ["KuoHc", "KuoHg", "KuoNaive", "match_down"]
 
@@ -48,12 +46,7 @@ class KuoNaive:
     integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
-    def solve(
-        self,
-        measured: Measured,
-        *,
-        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
         """Project the counts of each region on those that sum to its groups, then match."""
         check_kind(measured, "direct")
         counts = apportion(measured.values, _totals(measured))
@@ -77,12 +70,7 @@ class KuoHc:
     integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
-    def solve(
-        self,
-        measured: Measured,
-        *,
-        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
         """Fit the survival counts of each region, then match."""
         check_kind(measured, "survival")
         _totals(measured)
@@ -107,12 +95,7 @@ class KuoHg:
     integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
-    def solve(
-        self,
-        measured: Measured,
-        *,
-        on_progress: Tell | None = None,  # noqa: ARG002 - the signature of all methods
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
         """Fit the sorted sizes of each region, then match."""
         check_kind(measured, "sorted")
         counts = sorted_histograms(measured, self.loss)

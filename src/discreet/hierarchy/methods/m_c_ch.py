@@ -18,12 +18,11 @@ from discreet.hierarchy.isotonic import isotonic_sums
 from discreet.hierarchy.survival import check_kind, check_needs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.core.tree import Tree
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
@@ -72,9 +71,7 @@ class Chain:
         if self.solver not in ("pooling", "recurrence"):
             raise InvalidProblemError("solver", "'pooling' or 'recurrence'", repr(self.solver))
 
-    def solve(
-        self, measured: Measured, *, on_progress: Callable[[str], None] | None = None
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Fit the chain and take differences.
 
         Raises

@@ -18,12 +18,11 @@ from discreet.hierarchy.laminar import project
 from discreet.hierarchy.survival import Weights, check_kind, counts_of, fitted, node_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
 
 __all__ = ["MCDP", "weighted"]
@@ -68,9 +67,7 @@ class MCDP:
     kind: ClassVar[Kind] = "survival"
     integral: ClassVar[bool] = True
 
-    def solve(
-        self, measured: Measured, *, on_progress: Callable[[str], None] | None = None
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Compute consistent counts from noisy survival counts.
 
         Complexity

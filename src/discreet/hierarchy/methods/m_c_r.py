@@ -9,12 +9,11 @@ from discreet.hierarchy.methods.joint import Joint, rounded
 from discreet.hierarchy.survival import Weights, counts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
@@ -48,9 +47,7 @@ class MCRelaxed:
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative", "faithful")
 
-    def solve(
-        self, measured: Measured, *, on_progress: Callable[[str], None] | None = None
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Solve, round and take differences."""
         how = Joint(self.gap, self.max_iterations, self.weights)
         return counts_of(measured.frame, rounded(measured, how, on_progress))

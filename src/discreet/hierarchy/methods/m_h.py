@@ -20,14 +20,13 @@ from discreet.hierarchy.laminar import optimal, project
 from discreet.hierarchy.survival import Weights, check_kind, node_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from discreet.core.lp import LinearModel
     from discreet.core.tree import Tree
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
 
 __all__ = ["MH", "integer_program"]
@@ -79,9 +78,7 @@ class MH:
         if self.solver not in ("laminar", "milp"):
             raise InvalidProblemError("solver", "'laminar' or 'milp'", repr(self.solver))
 
-    def solve(
-        self, measured: Measured, *, on_progress: Callable[[str], None] | None = None
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Compute consistent counts from noisy direct counts.
 
         Raises

@@ -15,11 +15,12 @@ import numpy as np
 from discreet.hierarchy.cost_tables import CountCosts, by_tables, widths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
@@ -66,9 +67,7 @@ class MHDP:
     integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
-    def solve(
-        self, measured: Measured, *, on_progress: Callable[[str], None] | None = None
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Compute consistent counts from noisy direct counts.
 
         Raises

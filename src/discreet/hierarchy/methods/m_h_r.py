@@ -17,11 +17,10 @@ from discreet.hierarchy.laminar import continuous
 from discreet.hierarchy.survival import Weights, check_kind, node_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
 
 __all__ = ["MHRelaxed"]
@@ -59,9 +58,7 @@ class MHRelaxed:
     integral: ClassVar[bool] = True
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative")
 
-    def solve(
-        self, measured: Measured, *, on_progress: Callable[[str], None] | None = None
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Compute rounded counts from noisy direct counts.
 
         Returns

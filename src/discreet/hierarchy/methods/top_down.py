@@ -25,11 +25,10 @@ from discreet.hierarchy.laminar import project
 from discreet.hierarchy.survival import check_kind, counts_of, fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
+    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
@@ -102,9 +101,7 @@ class TopDown:
         if self.variant not in ("a", "b"):
             raise InvalidProblemError("variant", "'a' or 'b'", repr(self.variant))
 
-    def solve(
-        self, measured: Measured, *, on_progress: Callable[[str], None] | None = None
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Compute consistent counts from noisy counts of all levels.
 
         Complexity
@@ -139,18 +136,14 @@ class TopDownCumulative:
     integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
-    def solve(
-        self, measured: Measured, *, on_progress: Callable[[str], None] | None = None
-    ) -> NDArray[np.int64]:
+    def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Compute consistent counts from noisy survival counts of all levels; see :meth:`TopDown.solve`."""
         check_kind(measured, "survival")
         counts = counts_of(measured.frame, fitted(measured, self.loss))
         return descend(measured.frame, counts, on_progress)
 
 
-def descend(
-    frame: Frame, counts: NDArray[np.int64], on_progress: Callable[[str], None] | None
-) -> NDArray[np.int64]:
+def descend(frame: Frame, counts: NDArray[np.int64], on_progress: Tell | None) -> NDArray[np.int64]:
     """Variant a, from any counts of all nodes."""
     tree = frame.tree
     fit = np.empty_like(counts)
@@ -172,7 +165,7 @@ def _top(frame: Frame, counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _descend_two(
-    frame: Frame, counts: NDArray[np.int64], on_progress: Callable[[str], None] | None
+    frame: Frame, counts: NDArray[np.int64], on_progress: Tell | None
 ) -> NDArray[np.int64]:
     tree = frame.tree
     fit = np.empty_like(counts)

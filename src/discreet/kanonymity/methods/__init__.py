@@ -27,6 +27,7 @@ _PROVEN = {
     "optimal": ("partitioning:SetPartitioning", "set partitioning, which proves the optimum"),
     "segmentation": ("segmentation:Segmentation", "optimal cuts of several orders of rows"),
     "split-carry": ("split_carry:SplitCarry", "blocks of rows solved in turn: Algorithm 1, sound"),
+    "top-down": ("top_down:TopDown", "splits that gain most for what they spend"),
     "subset-program": ("subsets:SubsetProgram", "dynamic programming over all subsets of rows"),
 }
 

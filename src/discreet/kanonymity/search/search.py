@@ -11,8 +11,14 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_floor
 from discreet.core.jit import clock
-from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.candidate import SearchInterrupted, SearchLimits, audit, require_feasible
+from discreet.kanonymity.bounds.lower import LowerBound
+from discreet.kanonymity.candidate import (
+    EFFORTS,
+    SearchInterrupted,
+    SearchLimits,
+    audit,
+    require_feasible,
+)
 from discreet.kanonymity.demand import failing_classes, require_whole
 from discreet.kanonymity.methods import METHODS
 
@@ -33,14 +39,14 @@ PAIR = 0.5e-9
 GROWTH = 10.0
 """Seconds that this may take, and at most a fifth of the time that is left."""
 
-BOUND_SHARE, BOUND = 0.1, 30.0
-"""Part of the time that may go into the bound from near rows, and seconds where there is no limit."""
+BOUND_SHARE, SLOW_SHARE = 0.4, 0.1
+"""Part of the time that may go into the lower bound, and where it rises slowly or a method that proves one follows."""
 
 START_PART = 0.4
 """Part of the time for the partition to begin with, at most."""
 
-FIRST_PART = 0.15
-"""Part of the time for a partition that need not hold demands, to begin with."""
+MOST_UNTIMED = 200_000
+"""Rows up to which near classes are partitioned anew without a time limit; effort is strong by default then."""
 
 OPTIMAL = 1e-9
 """Relative gap up to which a partition counts as optimal: what directed rounding of sums leaves open."""
@@ -135,6 +141,7 @@ def search(
     gap: float | None = None,
     suppress: float = 0.0,
     demands: Sequence[Demand] = (),
+    effort: str | None = None,
     threads: int = 1,
     on_step: Callable[[SearchStep], None] | None = None,
 ) -> Found:
@@ -158,6 +165,9 @@ def search(
     demands
         What each class must hold besides k rows; see :class:`~discreet.kanonymity.search.diverse.Diverse`. A partition
         that a method finds is then merged and searched until it does. Bounds stay valid, as nothing more is allowed.
+    effort
+        ``"fast"`` ends with top-down splitting where there is no time limit; ``"strong"`` tries more splits, and goes
+        on for up to 200,000 rows. Default: strong for so many, fast for more.
     threads
         Threads of solvers and trees.
     on_step
@@ -190,16 +200,18 @@ def search(
     require_feasible(problem, k)
     chosen: Method | None = METHODS.resolve(method, optional=True)
     _check(time_limit, gap, suppress, threads)
+    if effort is not None and effort not in EFFORTS:
+        raise InvalidProblemError("effort", f"one of {', '.join(EFFORTS)}", repr(effort))
     if demands:
         if suppress:
             raise InvalidProblemError("suppress", "0, with demands on sensitive columns", suppress)
         require_whole(demands, problem.n)
     deadline = SearchLimits.within(time_limit).deadline
     limits = SearchLimits(deadline, gap or 0.0, threads, int(suppress * problem.n))
-    run = _Run(problem, k, limits, on_step, tuple(demands))
-    share = BOUND if time_limit is None else BOUND_SHARE * time_limit
+    chosen_effort = effort or ("strong" if problem.n <= MOST_UNTIMED else "fast")
+    run = _Run(problem, k, limits, on_step, demands=tuple(demands), effort=chosen_effort)
     try:
-        run.all(chosen, share)
+        run.all(chosen)
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, SearchInterrupted) and interrupt.best is not None:
             run.learn(interrupt.best)
@@ -223,20 +235,24 @@ def _check(
         raise InvalidProblemError("suppress", "a share in [0, 1)", suppress)
 
 
-def _by_cost(problem: Problem, k: int, limits: SearchLimits) -> Iterator[Method]:
-    """Yield methods in order of cost, by the size of the table and the time alone."""
+def _by_cost(problem: Problem, k: int, limits: SearchLimits, effort: str) -> Iterator[Method]:
+    """Yield methods in order of cost, by the size of the table, the effort and the time alone."""
     from discreet.kanonymity.methods.greedy_search import GreedySearch
     from discreet.kanonymity.methods.local_search import LocalSearch
     from discreet.kanonymity.methods.partitioning import SetPartitioning
     from discreet.kanonymity.methods.segmentation import Segmentation
     from discreet.kanonymity.methods.subsets import MOST_ROWS, SubsetProgram
+    from discreet.kanonymity.methods.top_down import TopDown
 
     if problem.n <= MOST_ROWS:
         yield SubsetProgram()
         if not limits.suppress:
             return
-    yield Segmentation(orders=1)
-    yield Segmentation(orders=8, after=1)
+    yield TopDown(effort)
+    if limits.left == np.inf and (effort == "fast" or problem.n > MOST_UNTIMED):
+        return
+    if problem.n <= MOST_UNTIMED:
+        yield Segmentation(orders=8)
     if PAIR * problem.n**2 * problem.m <= min(GROWTH, limits.left / 5):
         yield GreedySearch()
     # What it takes to prove an optimum is known for few rows alone.
@@ -255,23 +271,29 @@ class _Run:
         k: int,
         limits: SearchLimits,
         on_step: Callable[[SearchStep], None] | None,
+        *,
         demands: tuple[Demand, ...] = (),
+        effort: str = "fast",
     ) -> None:
         self.problem, self.k, self.limits = problem, k, limits
+        self.effort = effort
         self.demands = demands
         self.on_step = on_step
         self.began = clock()
         self.best: CandidateClasses | None = None
         self.loss, self.lower = np.inf, 0.0
+        self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0)
         self.steps: list[SearchStep] = []
         self.notes: list[str] = []
 
-    def bound(self, seconds: float) -> None:
-        """Prove what no partition loses less than, within some seconds and the time that is left."""
-        within = replace(
-            SearchLimits.within(min(seconds, self.limits.left)), threads=self.limits.threads
-        )
-        self.lower = max(self.lower, nearest_bound(self.problem, self.k, within))
+    def bound(self, share: float) -> None:
+        """Raise the lower bound for a part of the time that is left; without a limit, as far as it goes by itself."""
+        limits = SearchLimits.within(share * self.limits.left)
+        labels = None if self.best is None or self.demands else self.best.labels
+        try:
+            self.bounds.refine(replace(limits, threads=self.limits.threads), labels)
+        finally:
+            self.lower = max(self.lower, self.bounds.value)
 
     @property
     def done(self) -> bool:
@@ -281,23 +303,26 @@ class _Run:
         reached = self.loss - self.lower <= max(self.limits.gap, OPTIMAL) * self.loss
         return reached or self.limits.left <= 0
 
-    def all(self, method: Method | None, seconds: float) -> None:
-        """Run one method, or several, and spend some seconds on a bound."""
+    def all(self, method: Method | None) -> None:
+        """Run one method, or several, and raise the bound in a part of the time, and in what is left in the end."""
+        proves = self.k <= PROVABLE and self.problem.n <= MOST_PROVED
+        share = SLOW_SHARE if proves or self.bounds.is_slow else BOUND_SHARE
         if self.demands or method is not None:
-            self.bound(seconds)
+            self.bound(share)
         if self.demands:
             self.hold(method)
-            return
-        if method is not None:
+        elif method is not None:
             self.take(method)
-            return
-        for one in _by_cost(self.problem, self.k, self.limits):
-            if self.done:
-                return
-            self.take(one)
-            if len(self.steps) == 1:
-                # Once there is something that Ctrl-C can leave.
-                self.bound(seconds)
+        else:
+            for one in _by_cost(self.problem, self.k, self.limits, self.effort):
+                if self.done:
+                    return
+                self.take(one)
+                if len(self.steps) == 1:
+                    # Once there is something that Ctrl-C can leave.
+                    self.bound(share)
+        if not self.done and self.limits.left < np.inf:
+            self.bound(1.0)
 
     def take(self, method: Method) -> None:
         """Run a method and learn what it found."""
@@ -306,21 +331,23 @@ class _Run:
         self.learn(method.solve(self.problem, self.k, limits))
 
     def hold(self, method: Method | None) -> None:
-        """Find a k-anonymous partition without the demands, and from it one that holds them."""
-        from discreet.kanonymity.methods.local_search import LocalSearch
-        from discreet.kanonymity.methods.segmentation import Segmentation
+        """Split top-down so that all classes hold the demands, or mend what a method finds; go on from there."""
+        from discreet.kanonymity.methods.top_down import TopDown
         from discreet.kanonymity.search.diverse import Diverse
 
         limits = self.limits
-        # Most of the time is for what holds the demands.
-        first = SearchLimits.within(START_PART * limits.left, gap=limits.gap)
-        first = replace(first, threads=limits.threads, suppress=limits.suppress)
-        start = (method or Segmentation(8)).solve(self.problem, self.k, first).labels
-        if method is None and FIRST_PART * limits.left > 0 and np.isfinite(limits.left):
-            short = SearchLimits.within(FIRST_PART * limits.left, start=start)
-            start = LocalSearch().solve(self.problem, self.k, short).labels
-        found = Diverse(self.demands).solve(self.problem, self.k, replace(limits, start=start))
-        self.learn(found)
+        if method is None:
+            self.take(TopDown(self.effort, self.demands))
+            large = self.problem.n > MOST_UNTIMED or self.effort == "fast"
+            if self.done or (large and limits.left == np.inf):
+                return
+            start = None if self.best is None else self.best.labels
+        else:
+            # Most of the time is for what holds the demands.
+            first = SearchLimits.within(START_PART * limits.left, gap=limits.gap)
+            first = replace(first, threads=limits.threads, suppress=limits.suppress)
+            start = method.solve(self.problem, self.k, first).labels
+        self.learn(Diverse(self.demands).solve(self.problem, self.k, replace(limits, start=start)))
 
     def learn(self, candidate: CandidateClasses) -> None:
         """Audit a partition, and keep it if it loses less."""

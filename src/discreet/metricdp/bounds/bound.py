@@ -43,9 +43,6 @@ _LARGEST = 1e300
 _LARGEST_EXPONENT = 709.0
 """Below it the exponential is a finite float."""
 
-_TOGETHER = 1 << 23
-"""Prices that are added up at once, so that few arrays of their number are there at a time."""
-
 _CHUNK = 8
 """Bits of a length that one table of exponentials covers."""
 
@@ -194,31 +191,12 @@ def lower_bound(
             "finite non-negative numbers",
             first_unfit(table, np.isfinite(table) & (table >= 0)),
         )
-    place = _places(constraints, multipliers, table.shape[1])
-    with np.errstate(over="ignore"):
-        base, sizes, classes = _merge(table, constraints)
-    source, target = classes[multipliers.source], classes[multipliers.target]
-    # At distance 0 a price is paid and earned by the same row.
-    kept = (multipliers.value > 0) & (constraints.lengths > 0)[place]
-    source, target, prices = source[kept], target[kept], multipliers.value[kept]
-    report = multipliers.report[kept]
-    width = table.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
-        growth = _growth(constraints, place[kept], epsilon)
-        cells = base.size
-        earned, spent = np.zeros(cells), np.zeros(cells)
-        terms = np.zeros(cells, dtype=np.int64)
-        used = np.flatnonzero(kept)
-        for first in range(0, len(prices), _TOGETHER):
-            some = slice(first, first + _TOGETHER)
-            paid = growth[place[used[some]]] * prices[some]
-            at, by = (end[some] * width + report[some] for end in (source, target))
-            earned += np.bincount(at, prices[some], cells)
-            spent += np.bincount(by, paid, cells)
-            terms += np.bincount(at, minlength=cells) + np.bincount(by, minlength=cells)
-        terms = terms.reshape(base.shape) + sizes[:, None]
-        bracket = base + (earned - spent).reshape(base.shape)
-        magnitude = base + (earned + spent).reshape(base.shape)
+        base, sizes, classes = _merge(table, constraints)
+        earned, spent, terms = _sums(constraints, multipliers, epsilon, base.shape, classes)
+        terms += sizes[:, None]
+        bracket = base + (earned - spent)
+        magnitude = base + (earned + spent)
         least = (bracket - ((terms + 4) * (_UNIT * magnitude) + terms * _TINY)).min(axis=1)
     if not np.isfinite(least).all() or float(np.abs(least).max()) > _LARGEST / len(least):
         return -math.inf
@@ -250,46 +228,38 @@ def _exp_up(x: Fraction) -> float:
     return float_ceil(Fraction(exp_ceil(x, 64), 1 << 64))
 
 
-def _growth(
-    constraints: Adjacency, place: NDArray[np.int32], epsilon: Fraction
-) -> NDArray[np.float64]:
-    """Bound the exponentials of those constraints that are priced; reports share them."""
+def _sums(
+    constraints: Adjacency,
+    multipliers: Multipliers,
+    epsilon: Fraction,
+    shape: tuple[int, ...],
+    classes: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Add up what each bracket earns and spends, and count the summands."""
+    from discreet.metricdp.kernels.brackets import add_prices, mark_priced
+
+    earned, spent = np.zeros(shape), np.zeros(shape)
+    terms = np.zeros(shape, dtype=np.int64)
+    starts = np.searchsorted(constraints.pairs[:, 0], np.arange(constraints.n + 1))
+    ends = np.ascontiguousarray(constraints.pairs[:, 1])
+    columns = multipliers.report, multipliers.source, multipliers.target
     used = np.zeros(len(constraints), dtype=bool)
-    used[place] = True
-    growth = np.ones(len(constraints))
-    growth[used] = exp_up(constraints.lengths[used], epsilon / (1 << constraints.scale_bits))
-    return growth
-
-
-def _places(constraints: Adjacency, multipliers: Multipliers, n_reports: int) -> NDArray[np.int32]:
-    """Look up which stated constraint each price belongs to."""
-    n = constraints.n
-    if not len(multipliers):
-        return np.zeros(0, dtype=np.int32)
-    if int(multipliers.report.max()) >= n_reports:
+    wrong = mark_priced(*columns, starts, ends, shape[1], used)
+    if wrong >= 0:
+        report, s, t = (int(column[wrong]) for column in columns)
+        if report >= shape[1]:
+            raise InvalidProblemError("multipliers", f"reports below {shape[1]}", report)
         raise InvalidProblemError(
-            "multipliers", f"reports below {n_reports}", int(multipliers.report.max())
+            "multipliers",
+            "stated constraints",
+            f"the pair {min(s, t)}, {max(s, t)}, which is none",
         )
-    # Pairs are in lexicographic order, so that their keys are sorted.
-    stated = constraints.pairs[:, 0].astype(np.int64) * n + constraints.pairs[:, 1]
-    places = np.empty(len(multipliers), dtype=np.int32)
-    for first in range(0, len(places), _TOGETHER):
-        some = slice(first, first + _TOGETHER)
-        ends = multipliers.source[some], multipliers.target[some]
-        low, high = np.minimum(*ends).astype(np.int64), np.maximum(*ends).astype(np.int64)
-        keys = low * n + high
-        place = np.minimum(np.searchsorted(stated, keys), max(len(stated) - 1, 0))
-        known = high < n if len(stated) else np.zeros(len(keys), dtype=bool)
-        known[known] = stated[place[known]] == keys[known]
-        if not known.all():
-            at = int(np.argmin(known))
-            raise InvalidProblemError(
-                "multipliers",
-                "stated constraints",
-                f"the pair {int(low[at])}, {int(high[at])}, which is none",
-            )
-        places[some] = place
-    return places
+    # At distance 0 a price is paid and earned by the same row.
+    used &= constraints.lengths > 0
+    growth = np.zeros(len(constraints))
+    growth[used] = exp_up(constraints.lengths[used], epsilon / (1 << constraints.scale_bits))
+    add_prices(*columns, multipliers.value, starts, ends, growth, classes, earned, spent, terms)
+    return earned, spent, terms
 
 
 def _merge(

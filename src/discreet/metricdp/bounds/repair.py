@@ -40,8 +40,11 @@ import numpy as np
 from discreet.core.channels.rounding import mixing_weight, round_channel
 from discreet.core.errors import InvalidProblemError, first_unfit
 from discreet.core.exact import to_fraction
+from discreet.metricdp.bounds.closure import close_columns, in_threads
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.channels.channel import Channel
@@ -55,6 +58,9 @@ _PIVOTS, _COLUMNS = 64, 512
 
 _FLOOR = {1: 2.0**-70, 2: 2.0**-132}
 """Least positive entry that is kept, for one limb and for two: below what the rounding can tell from zero."""
+
+_DUPLICATE = 1e-6
+"""Nats to the nearest secret, beside the largest of these, up to which it is a near duplicate."""
 
 _UNUSED = 2.0**-60
 """A column whose entries are all below this is not used at all."""
@@ -154,9 +160,19 @@ class _Frame:
     ends: NDArray[np.int32]
     ids: NDArray[np.int64]
     every: NDArray[np.float64] | None
+    threads: int
+    late: Callable[[], bool]
 
 
-def repair(matrix: ArrayLike, binding: Adjacency, epsilon: Exact, *, cost: ArrayLike) -> Repaired:
+def repair(
+    matrix: ArrayLike,
+    binding: Adjacency,
+    epsilon: Exact,
+    *,
+    cost: ArrayLike,
+    threads: int = 1,
+    late: Callable[[], bool] = lambda: False,
+) -> Repaired:
     r"""Turn any matrix into a channel that is private on the edges of a graph, near to it where it nearly is one.
 
     Parameters
@@ -170,6 +186,10 @@ def repair(matrix: ArrayLike, binding: Adjacency, epsilon: Exact, *, cost: Array
         Nats per unit of distance, exact.
     cost
         ``(n_secrets, n_reports)`` non-negative, the prior included: what is charged for a change.
+    threads
+        What columns are divided among; the channel does not depend on it.
+    late
+        Looked at between closures: whether to end with the delta at which one is always enough.
 
     Returns
     -------
@@ -211,10 +231,12 @@ def repair(matrix: ArrayLike, binding: Adjacency, epsilon: Exact, *, cost: Array
     rate = to_fraction(epsilon, "epsilon")
     table, price = _read(matrix, cost, binding, rate)
     table = _normal(table, binding)
-    closed, limbs = _with_slack(table, _frame(binding, rate, table.shape[1], 1), price), 1
+    frame = _frame(binding, rate, table.shape[1], 1, threads, late)
+    closed, limbs = _with_slack(table, frame, price), 1
     if not _cheap(closed, price, _LIMB_PRICE):
         limbs = 2
-        closed = _balanced(table, _frame(binding, rate, table.shape[1], limbs), price)
+        frame = _frame(binding, rate, table.shape[1], limbs, threads, late)
+        closed = _balanced(table, frame, price)
     channel = round_channel(closed.matrix, slack=closed.slack, limbs=limbs)
     reports = int((closed.matrix > 0).sum(axis=1).max())
     theta = mixing_weight(reports, closed.slack, limbs)
@@ -257,13 +279,22 @@ def _normal(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.float6
     return used
 
 
-def _frame(binding: Adjacency, rate: Fraction, n_reports: int, limbs: int) -> _Frame:
+def _frame(  # noqa: PLR0917 - one call, in the order of the fields
+    binding: Adjacency,
+    rate: Fraction,
+    n_reports: int,
+    limbs: int,
+    threads: int,
+    late: Callable[[], bool],
+) -> _Frame:
     n = binding.n
     nats = np.asarray(binding.lengths * float(rate / 2**binding.scale_bits), dtype=np.float64)
     nearest = np.full(n, np.inf)
     for side in binding.pairs.T:
         np.minimum.at(nearest, side, np.where(nats > 0, nats, np.inf))
     positive = nearest[np.isfinite(nearest)]
+    # Near duplicates, even most of the secrets, do not say how far apart the others are.
+    positive = positive[positive > _DUPLICATE * positive.max(initial=0.0)]
     scale = float(np.median(positive)) if positive.size else 1.0
     every = None
     if n >= _ALL_PAIRS and 2 * len(nats) == n * (n - 1):
@@ -278,7 +309,8 @@ def _frame(binding: Adjacency, rate: Fraction, n_reports: int, limbs: int) -> _F
     start = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(pairs.ravel(), minlength=n), out=start[1:])
     ids = np.concatenate([np.arange(len(pairs)), np.arange(len(pairs))])[order]
-    return _Frame(pairs, nats, scale, limbs, start, np.concatenate([j, i])[order], ids, every)
+    ends = np.concatenate([j, i])[order]
+    return _Frame(pairs, nats, scale, limbs, start, ends, ids, every, threads, late)
 
 
 def _as_given(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
@@ -319,12 +351,11 @@ def _closed(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clos
         found = _attempt(table, frame, delta)
         if found is not None:
             return found
-        delta = _LAST if delta >= _SURE else min(10 * delta, _SURE)
+        following = _SURE if frame.late() else min(10 * delta, _SURE)
+        delta = _LAST if delta >= _SURE else following
 
 
 def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Closed | None:
-    from discreet.metricdp.kernels.columns import raise_columns, raise_over_all
-
     part = float(delta)
     extra = min(part, _MOST_EXTRA) * frame.scale
     kept = np.maximum((1 - part) * frame.nats - extra, 0.0) if delta < 1 else 0 * frame.nats
@@ -338,10 +369,10 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
         number += 1
         closed = _floored(closed, frame)
         if every is None:
-            raise_columns(closed, frame.start, frame.ends, factor, _WIDTH)
+            close_columns(closed, frame.start, frame.ends, factor, threads=frame.threads)
         else:
             source, closed = closed, np.empty_like(closed)
-            raise_over_all(0, source.shape[1], source, every, closed, _WIDTH)
+            _over_all(source, every, closed, frame.threads)
         sums = closed.sum(axis=1)
         apart = np.abs(np.log(sums[i]) - np.log(sums[j]))
         excess = float((2 * apart / room).max(initial=0.0))
@@ -355,9 +386,28 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
             return _Closed(matrix, delta, Fraction(slack), number) if slack > 0 else None
         # Excess falls geometrically, so that its logarithm falls along a line: give up when that ends above zero.
         high = math.log(excess)
-        if number > 5 and high + (high - before) * (most - number) > 0:
+        hopeless = number > 5 and high + (high - before) * (most - number) > 0
+        if hopeless or (delta < _SURE and frame.late()):
             return None
         closed, before = closed / sums[:, None], high
+
+
+def _over_all(
+    source: NDArray[np.float64],
+    factor: NDArray[np.float64],
+    raised: NDArray[np.float64],
+    threads: int,
+) -> None:
+    """Close columns over all pairs at once, side by side."""
+    from discreet.metricdp.kernels.columns import raise_over_all
+
+    columns = source.shape[1]
+
+    def close(piece: int) -> None:
+        first = _WIDTH * piece
+        raise_over_all(first, min(first + _WIDTH, columns), source, factor, raised, _WIDTH)
+
+    in_threads(close, -(-columns // _WIDTH), threads)
 
 
 def _with_slack(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
@@ -373,6 +423,8 @@ def _balanced(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float
     A delta costs about ``kappa delta`` of the loss, and its rounding a price that falls with ``1 / delta``.
     """
     first = _closed(table, frame, _digit(_FIRST if frame.limbs == 1 else 0.0, frame))
+    if frame.late():
+        return first
     loss = float((price * first.matrix).sum())
     rounding = _price_of_rounding(first, price, frame.limbs) * float(first.slack) / frame.scale
     kappa = max(1.0, frame.scale)

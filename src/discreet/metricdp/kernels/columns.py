@@ -11,50 +11,7 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["farthest_apart", "raise_columns", "raise_over_all", "swept_tails"]
-
-
-@kernel
-def raise_columns(
-    Z: NDArray[np.float64],
-    start: NDArray[np.int64],
-    ends: NDArray[np.int32],
-    factor: NDArray[np.float64],
-    width: int,
-) -> None:
-    """Raise each column, in place, to the least one above it with ``z_i >= factor_ij z_j`` on every edge.
-
-    Labels are corrected in alternating sweeps over the rows until nothing changes, ``width`` columns at a time; an edge
-    is looked at again only if its other end has changed since. Factors are at most 1, so that a product rounded to a
-    float never exceeds what it came from, and the sweeps end.
-    """
-    n, n_columns = Z.shape
-    touched = np.empty(n, dtype=np.int64)
-    for left in range(0, n_columns, width):
-        right = min(left + width, n_columns)
-        touched[:] = 0
-        sweep = 0
-        changed = 1
-        while changed:
-            changed = 0
-            for step in range(n):
-                i = step if sweep % 2 == 0 else n - 1 - step
-                row = Z[i]
-                lifts = 0
-                for at in range(start[i], start[i + 1]):
-                    if touched[ends[at]] < sweep - 1:
-                        continue
-                    other = Z[ends[at]]
-                    f = factor[at]
-                    # A count is what the compiler can vectorize; a flag is not.
-                    for k in range(left, right):
-                        lifted = f * other[k]
-                        lifts += 1 if lifted > row[k] else 0
-                        row[k] = max(row[k], lifted)
-                if lifts:
-                    touched[i] = sweep
-                    changed += lifts
-            sweep += 1
+__all__ = ["farthest_apart", "raise_over_all", "swept_tails"]
 
 
 @kernel

@@ -1,9 +1,8 @@
-"""Compiled steps of the primal-dual method: thirty-two reports side by side in the inner loop.
+"""Compiled steps of the primal-dual method: sixteen reports side by side in the inner loop.
 
-Arrays are laid out as ``[block of 32 reports][secret or constraint][32]``, so that an edge is read once for
-32 reports and the compiler turns the inner loops into vector instructions; with 16 of them, what it checks before each
-loop took as long as the loop. The state is float32; nothing that is
-claimed rests on it.
+Arrays are laid out as ``[block of 16 reports][secret or constraint][16]``, so that an edge is read once for 16 reports
+and a value fills one vector register. The pull of a multiplier and its push for the next step are one pass, so that it
+is read once a step. The state is float32; nothing that is claimed rests on it.
 """
 
 from __future__ import annotations
@@ -13,16 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.jit import kernel
-from discreet.metricdp.kernels.primal_dual_step import pull, push
+from discreet.metricdp.kernels.primal_dual_step import move, pull, push
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["add_up", "anchor", "flows", "largest_value", "list_prices", "step"]
+__all__ = ["add_up", "anchor", "anchor_prices", "flows", "largest_value", "list_prices", "step"]
 
 
 @kernel
 def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    cuts: NDArray[np.int64],
     first: int,
     last: int,
     X: NDArray[np.float32],
@@ -32,6 +32,9 @@ def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     S: NDArray[np.float32],
     R: NDArray[np.float32],
     W: NDArray[np.float32],
+    G: NDArray[np.float32],
+    Z: NDArray[np.float32],
+    rows: NDArray[np.float32],
     y: NDArray[np.float32],
     ends: NDArray[np.int32],
     shrink: NDArray[np.float32],
@@ -41,75 +44,50 @@ def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     sums: NDArray[np.float64],
     moved: NDArray[np.float64],
 ) -> None:
-    """Take one reflected step, averaged with the anchor, in the blocks from ``first`` to ``last``.
+    """Take one reflected step, averaged with the anchor, in the chunks of blocks from ``first`` to ``last``.
 
-    ``sums`` receives the row sums of the reflected point, ``moved`` the squared lengths of both halves of the step.
+    ``G`` holds what the multipliers add to reduced costs, and is kept up. Each chunk has its rows of ``sums``, the row
+    sums of the reflected point, and ``moved``, the squared lengths of both halves of the step; ``Z`` and ``rows`` are
+    room to work in.
     """
     n, m = X.shape[1], len(shrink)
-    zero, two, least = np.float32(0.0), np.float32(2.0), np.float32(1e-30)
     rest = np.float32(1.0) - weight
-    g = np.empty((n, 32), dtype=np.float32)
-    z = np.empty((n, 32), dtype=np.float32)
-    rows = np.zeros((n, 32), dtype=np.float32)
-    primal = np.zeros(32, dtype=np.float32)
-    dual = np.zeros((1, 32), dtype=np.float32)
-    moved[:] = 0.0
-    for b in range(first, last):
-        x, x0, s, r, w, prices, prices0 = X[b], X0[b], S[b], R[b], W[b], L[b], L0[b]
-        g[:] = zero
-        for e in range(m):
-            push(g, r, prices, e, ends[e, 0], ends[e, 1], shrink[e])
-        primal[:] = zero
+    primal = np.zeros((1, 16), dtype=np.float32)
+    dual = np.zeros((1, 16), dtype=np.float32)
+    for c in range(first, last):
+        z, row = Z[c], rows[c]
+        row[:] = np.float32(0.0)
+        moved[c] = 0.0
+        for b in range(cuts[c], cuts[c + 1]):
+            x, x0, s, r, w, g, prices, prices0 = X[b], X0[b], S[b], R[b], W[b], G[b], L[b], L0[b]
+            primal[:] = np.float32(0.0)
+            dual[:] = np.float32(0.0)
+            for i in range(n):
+                move(x, x0, s, w, g, z, row, primal, i, y[i], tau, rest, weight)
+            for e in range(m):
+                i, j = ends[e, 0], ends[e, 1]
+                pull(z, r, prices, prices0, g, dual, e, i, j, shrink[e], sigma, rest, weight)
+            for v in range(16):
+                moved[c, 0] += primal[0, v]
+                moved[c, 1] += dual[0, v]
         for i in range(n):
-            level = y[i]
-            for v in range(32):
-                old = x[i, v]
-                new = max(old - tau * (w[i, v] + s[i, v] * (g[i, v] - level)), zero)
-                d = new - old
-                primal[v] += d * d
-                mirrored = two * new - old
-                ahead = s[i, v] * mirrored
-                # Products with what is smaller would leave the normal floats.
-                z[i, v] = ahead if abs(ahead) > least else zero
-                rows[i, v] += ahead
-                x[i, v] = rest * x0[i, v] + weight * mirrored
-        dual[:] = zero
-        for e in range(m):
-            pull(
-                z,
-                r,
-                prices,
-                prices0,
-                dual,
-                e,
-                ends[e, 0],
-                ends[e, 1],
-                shrink[e],
-                sigma,
-                rest,
-                weight,
-            )
-        for v in range(32):
-            moved[0] += primal[v]
-            moved[1] += dual[0, v]
-    for i in range(n):
-        sums[i] = 0.0
-        for v in range(32):
-            sums[i] += rows[i, v]
+            sums[c, i] = 0.0
+            for v in range(16):
+                sums[c, i] += row[i, v]
 
 
 @kernel
-def anchor(table: NDArray[np.float32], before: NDArray[np.float32]) -> float:
+def anchor(table: NDArray[np.float32], before: NDArray[np.float32], least: float) -> float:
     """Make the point the new anchor, negative entries clipped; return the squared distance from the old one.
 
-    What is so small that its products would leave the normal floats, which take a hundred times as long, becomes zero.
+    What is below ``least`` becomes zero: where squares and products leave the normal floats, they take a hundred times
+    as long.
     """
-    least = np.float32(1e-32)
     total = 0.0
     for b in range(len(table)):
         new, old = table[b], before[b]
         for i in range(len(new)):
-            for v in range(32):
+            for v in range(16):
                 d = new[i, v] - old[i, v]
                 total += d * d
                 kept = new[i, v] if new[i, v] > least else np.float32(0.0)
@@ -119,12 +97,32 @@ def anchor(table: NDArray[np.float32], before: NDArray[np.float32]) -> float:
 
 
 @kernel
+def anchor_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    L: NDArray[np.float32],
+    L0: NDArray[np.float32],
+    R: NDArray[np.float32],
+    ends: NDArray[np.int32],
+    shrink: NDArray[np.float32],
+    G: NDArray[np.float32],
+    least: float,
+) -> float:
+    """Make the multipliers the new anchor, as :func:`anchor`, and add up anew what they do to reduced costs."""
+    total = anchor(L, L0, least)
+    G[:] = np.float32(0.0)
+    for b in range(len(L)):
+        prices, r, g = L[b], R[b], G[b]
+        for e in range(len(shrink)):
+            push(g, r, prices, e, ends[e, 0], ends[e, 1], shrink[e])
+    return total
+
+
+@kernel
 def add_up(table: NDArray[np.float32], total: NDArray[np.float32]) -> None:
     """Add the positive part of a table to a running total."""
     zero = np.float32(0.0)
     for b in range(len(table)):
         for i in range(table.shape[1]):
-            for v in range(32):
+            for v in range(16):
                 total[b, i, v] += max(table[b, i, v], zero)
 
 
@@ -139,21 +137,21 @@ def largest_value(
     """Estimate the largest squared singular value of the scaled ratios of any report, by the power method."""
     blocks, n, _ = S.shape
     most = 0.0
-    v0 = np.empty((n, 32), dtype=np.float32)
-    v1 = np.empty((n, 32), dtype=np.float32)
-    size = np.empty(32)
+    v0 = np.empty((n, 16), dtype=np.float32)
+    v1 = np.empty((n, 16), dtype=np.float32)
+    size = np.empty(16)
     for b in range(blocks):
         s, r = S[b], R[b]
         for i in range(n):
             # Signs that alternate without a pattern start near the eigenvector.
             sign = np.float32(1.0 if (i * 7919 + i * i * 31) % 13 < 6 else -1.0)
-            for v in range(32):
+            for v in range(16):
                 v0[i, v] = sign
         for _ in range(rounds):
             v1[:] = np.float32(0.0)
             for e in range(len(shrink)):
                 i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-                for v in range(32):
+                for v in range(16):
                     forth = s[i, v] * r[j, v] * a
                     back = s[j, v] * r[i, v] * a
                     p = forth * v0[i, v] - v0[j, v]
@@ -162,14 +160,14 @@ def largest_value(
                     v1[j, v] += back * q - p
             size[:] = 0.0
             for i in range(n):
-                for v in range(32):
+                for v in range(16):
                     size[v] += v1[i, v] * v1[i, v]
-            for v in range(32):
+            for v in range(16):
                 size[v] = np.sqrt(size[v])
             for i in range(n):
-                for v in range(32):
+                for v in range(16):
                     v0[i, v] = v1[i, v] / np.float32(max(size[v], 1e-30))
-        for v in range(32):
+        for v in range(16):
             most = max(most, size[v])
     return most
 
@@ -179,7 +177,7 @@ def flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     first: int,
     last: int,
     L: NDArray[np.float32],
-    S: NDArray[np.float32],
+    R: NDArray[np.float32],
     ends: NDArray[np.int32],
     shrink: NDArray[np.float64],
     F: NDArray[np.float64],
@@ -189,55 +187,65 @@ def flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     Of both directions of a constraint the lesser price is taken off, and ``e^-d`` times it from the other: that leaves
     the bracket of one end as it was, and raises that of the other.
     """
-    n = S.shape[1]
+    n = R.shape[1]
     m, n_reports = len(shrink), F.shape[1]
-    g = np.empty((n, 32))
+    g = np.empty((n, 16))
+    zero = np.float32(0.0)
     for b in range(first, last):
         g[:] = 0.0
-        prices, s = L[b], S[b]
+        prices, r = L[b], R[b]
         for e in range(m):
             i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-            for v in range(32):
-                p = max(prices[2 * e, v], np.float32(0.0)) / max(s[j, v], np.float32(1e-37))
-                q = max(prices[2 * e + 1, v], np.float32(0.0)) / max(s[i, v], np.float32(1e-37))
+            for v in range(16):
+                p = max(prices[2 * e, v], zero) * np.float64(r[j, v])
+                q = max(prices[2 * e + 1, v], zero) * np.float64(r[i, v])
                 kept = p - a * q if p >= q else a * p - q
                 forth, back = max(kept, 0.0), max(-kept, 0.0)
                 g[i, v] += a * forth - back
                 g[j, v] += a * back - forth
         for i in range(n):
-            for v in range(min(32, n_reports - 32 * b)):
-                F[i, 32 * b + v] = g[i, v]
+            for v in range(min(16, n_reports - 16 * b)):
+                F[i, 16 * b + v] = g[i, v]
 
 
 @kernel
 def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    first: int,
+    last: int,
     L: NDArray[np.float32],
-    S: NDArray[np.float32],
+    R: NDArray[np.float32],
     ends: NDArray[np.int32],
     shrink: NDArray[np.float64],
     least: float,
-    columns: NDArray[np.int32],
-    prices: NDArray[np.float64],
+    scale: float,
+    secrets: NDArray[np.int64],
+    reports: NDArray[np.int64],
+    report: NDArray[np.int32],
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    price: NDArray[np.float64],
 ) -> int:
     """List report, source, target and unscaled price of the multipliers above ``least``, as in ``flows``; count them.
 
-    ``columns`` and ``prices`` receive as many as they have room for.
+    Blocks are those from ``first`` to ``last``, ``secrets`` and ``reports`` the names of rows and columns, prices are
+    multiplied by ``scale``. What is found beyond the room that there is, is only counted.
     """
-    found, room = 0, len(prices)
-    tiny = np.float32(1e-37)
-    for b in range(len(L)):
+    found, room = 0, len(price)
+    zero = np.float32(0.0)
+    for b in range(first, last):
+        lanes = min(16, len(reports) - 16 * b)
         for e in range(len(shrink)):
             i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-            forth, back, si, sj = L[b, 2 * e], L[b, 2 * e + 1], S[b, i], S[b, j]
-            for v in range(32):
-                p = max(forth[v], np.float32(0.0)) / max(sj[v], tiny)
-                q = max(back[v], np.float32(0.0)) / max(si[v], tiny)
+            forth, back, ri, rj = L[b, 2 * e], L[b, 2 * e + 1], R[b, i], R[b, j]
+            for v in range(lanes):
+                p = max(forth[v], zero) * np.float64(rj[v])
+                q = max(back[v], zero) * np.float64(ri[v])
                 kept = p - a * q if p >= q else a * p - q
                 if a * abs(kept) > least:
                     if found < room:
-                        columns[0, found] = 32 * b + v
-                        columns[1, found] = i if kept > 0 else j
-                        columns[2, found] = j if kept > 0 else i
-                        prices[found] = a * abs(kept)
+                        report[found] = reports[16 * b + v]
+                        source[found] = secrets[i if kept > 0 else j]
+                        target[found] = secrets[j if kept > 0 else i]
+                        price[found] = a * abs(kept) * scale
                     found += 1
     return found

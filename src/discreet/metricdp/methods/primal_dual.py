@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
-from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.methods.direct import priced_edges
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import LANES, Iterate, Scaling
 from discreet.metricdp.primal_dual.mend import mend, mend_all
+from discreet.metricdp.primal_dual.mixture import Mixture
+from discreet.metricdp.primal_dual.order import Ordered
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -22,53 +23,56 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.spaces.adjacency import Adjacency
+    from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.part import Part, SearchLimits
 
-__all__ = ["PrimalDual"]
+__all__ = ["PrimalDual", "fits"]
 
-_FIRST, _GROWTH = 200, 1.12
-"""Steps before the first checkpoint, and from one to the next."""
+_FIRST, _GROWTH = 480.0, 1.15
+"""Steps before the first checkpoint, for 1,000 secrets and as the root of their number for others; and from one to the
+next. Before so many there is no bound to speak of: 0.8 times the steps for which the primal weight is high."""
 
-_PATIENCE, _PATIENCE_ALL = 2.0, 3.0
-"""How much longer the method runs before it hands in what is not thought enough."""
+_SOON = 1 / 3
+"""Part of the time after which the first checkpoint is at the latest."""
+
+_PATIENCE = 3.0
+"""How many times the steps of the last time the method takes before it hands in what is not thought enough."""
 
 _SLOW, _LITTLE = 4000, 0.7
-"""Steps from which on it matters whether twice as many have closed at least so much of the gap."""
+"""Steps from which on it matters whether three times as many have closed at least so much of the gap."""
 
-_THETAS = (1.0, 0.9995, 0.999, 0.9975, 0.995, 0.99, 0.98, 0.96, 0.92, 0.85, 0.7, 0.5)
-"""Factors by which multipliers are scaled back: most brackets gain, and few that are the least lose."""
-
-_DELTA, _DELTA_ALL = 1e-4, 1e-3
+_DELTA, _DELTA_ALL = 2e-4, 1e-3
 """Most of epsilon that mending leaves for rows that do not sum to one, and most where it takes all pairs at a time,
-whose rounds take long."""
+whose rounds take long. 1,000 random points: 0.07 % of the loss less than with 1e-3, a third slower, November 2026."""
 
 _SAFE = 0.97
-"""Part of the gap to reach before prices alone are handed in for a channel that is there: rounding takes the rest."""
+"""Part of the gap to reach before anything is handed in as enough: rounding takes the rest."""
 
-_MARGIN = 1.3
-"""How much longer than the last time it may take to hand in the last iterate."""
+_NEAR = 0.85
+"""Part of the gap, by an iterate that was not mended, from which on mending it may be worth the time."""
+
+_AGAIN, _IN_HOPE = 1.1, 1.3
+"""How many times the steps of the last time before an iterate is mended again: where mending as much as it added then
+is expected to be enough, and where it has to add less."""
+
+_RESERVE = 1.5
+"""How much longer than the last time it may take to mend, list, bound, repair and verify."""
+
+_WORTH, _BOUNDING = 1.5, 0.35
+"""How many times the steps of the last time make mending again worth it where there is no time for more; and which part
+of the reserve prices alone take: 500 random points, 0.25 of 1.1 CPU seconds, November 2026."""
+
+_HANDING_IN = 2.5e-7
+"""Seconds for each multiplier that all this takes together, before it was measured: 3 s for 11.7 million, 1,000 random
+points, November 2026."""
 
 _LEAST = 1e-6
 """What all prices that are left out may sum to for each report, in units of what a typical secret costs."""
 
-_LEFT_OUT = 1e-4
-"""What each of them may be, times the gap if that is known and at most 0.1: a bracket has few of them."""
-
-_LISTING = 1.7e-7
-"""Seconds for each multiplier that listing and evaluating take: 20 s for 200 million."""
-
-_ALWAYS = 0.5
-"""Seconds that a first bound may take although less is left."""
-
-_SPARE = 4.0
-"""Mending may take one part in so many of the time, as long as nothing says that it is the last."""
-
-_MEND, _MEND_ALL = 25.0, 4.0
-"""Steps that take as long as mending along the edges; and over all pairs, times their number for an edge: 900 secrets
-and 15,700 edges took 5 CPU seconds for one, 0.024 for a step."""
-
-_RARELY = 3.0
-"""The first iterate is handed in after twice as many steps as mending so many times would take."""
+_LEFT_OUT = 1e-2
+"""What each of them may be, times the gap if that is known and at most 0.1: 400 random points, 1.8 million multipliers,
+had 913,000 prices above 0, 806,000 above 1e-5, and 665,000 above 1e-4, with bounds that rose by 1.4e-5, November 2026.
+"""
 
 _DENSE = 18
 """Constraints a secret beyond which a spanner stands for them."""
@@ -118,45 +122,36 @@ class PrimalDual:
             ``None`` where nothing is constrained. Without a matrix where the state would not fit into memory, and
             where everything was handed in already.
 
-        Raises
-        ------
-        LimitReachedError
-            When the time would not be enough for a bound: to prepare the steps takes as long as many of them.
-
         Complexity
         ----------
-        A step takes about a nanosecond for each of the ``2 m n_reports`` multipliers, and a gap of 1 % some 1,000 steps
-        for 225 secrets, 5,000 for 1,000. Twenty bytes for each multiplier.
+        A step takes half a nanosecond for each of the ``2 m n_reports`` multipliers, and a gap of 1 % some 1,000 steps
+        for 225 secrets, 2,000 to 3,000 for 1,000. Sixteen bytes for each multiplier, and twenty for its price.
         """
         edges = priced_edges(part)
         if not len(edges) or part.n_reports < 2:
             return None
         # Of more a spanner with so many is taken, if there is one.
-        first = _bounding(min(len(edges), _FEW * part.n), part.n_reports)
-        left = np.inf if limits.seconds is None else max(limits.seconds, _ALWAYS)
-        if limits.offer is not None and left < first:
-            raise LimitReachedError(
-                f"the first bound would take about {first:.2g} s, which are not left"
-            )
         edges, dilation = _thinned(edges)
-        blocks = -(-part.n_reports // LANES)
-        needed = 4 * LANES * blocks * (9 * len(edges) + 12 * part.n)
+        needed = _state(len(edges), part)
         if needed > _LARGEST_STATE:
             note = f"Its state would take {needed / 2**30:.1f} GiB; it was not started. Anchored() needs less."
             return Candidate("primal-dual", None, None, note)
-        home = part.cost.argmin(axis=0) if part.home is None else part.home
-        nats = part.nats(edges.lengths)
-        # Long edges of a spanner say nothing of how far the nearest are apart.
-        step = float(np.median(nats if dilation == 1 else _nearest(edges, nats)))
-        scaling = Scaling(part.cost, part.nats(part.paths), home, step)
-        state = Iterate(part.cost, scaling, edges, nats, limits.threads)
-        run = _Run(part, limits, state, dilation, persistent=self.persistent)
+        run = _Run(part, limits, edges, dilation, persistent=self.persistent)
         return run.until(self.iterations)
 
 
-def _bounding(edges: int, n_reports: int) -> float:
-    """Estimate the seconds of a bound: its prices are listed and evaluated."""
-    return _LISTING * 2 * edges * n_reports
+def fits(part: Part) -> bool:
+    """Tell whether the state of the steps fits into memory."""
+    edges = len(priced_edges(part))
+    return (
+        _state(min(edges, _FEW * part.n) if edges > _DENSE * part.n else edges, part)
+        <= _LARGEST_STATE
+    )
+
+
+def _state(edges: int, part: Part) -> int:
+    """Count the bytes of multipliers, their anchor, their mean and the kept ones, and of six tables of variables."""
+    return 4 * LANES * -(-part.n_reports // LANES) * (9 * edges + 12 * part.n)
 
 
 def _thinned(edges: Adjacency) -> tuple[Adjacency, float]:
@@ -190,128 +185,148 @@ class _Run:
     """One run: the best bound so far, and what has been handed in."""
 
     def __init__(
-        self, part: Part, limits: SearchLimits, state: Iterate, dilation: float, *, persistent: bool
+        self,
+        part: Part,
+        limits: SearchLimits,
+        edges: Adjacency,
+        dilation: float,
+        *,
+        persistent: bool,
     ) -> None:
-        self.part, self.limits, self.state, self.persistent = part, limits, state, persistent
-        self.dilation = dilation
+        self.limits, self.persistent, self.dilation = limits, persistent, dilation
+        self.begun = clock()
         seconds = math.inf if limits.seconds is None else limits.seconds
-        self.stop = clock() + seconds
-        self.lower = -math.inf
-        self.kept: tuple[NDArray[np.float32], float] | None = None
-        # Before anything is measured: listing prices and evaluating their bound, and what else there is to do.
-        self.bounding = _bounding(len(state.edges), part.n_reports)
-        self.handing_in = max(0.15 * min(seconds, 60.0), 3 * self.bounding)
-        short = seconds < 4 * _MARGIN * self.handing_in
-        self.bounds_only = limits.offer is not None and short
-        # In steps and not in seconds, so that the same input gives the same design.
-        self.mending = _MEND if dilation == 1 else _MEND_ALL * part.n**2 / len(state.edges)
-        self.mended, self.offered = 0.0, _RARELY * self.mending
-        # What takes long is done more rarely.
-        self.patience = _PATIENCE if dilation == 1 else _PATIENCE_ALL
-        self.every = part.nats(part.paths) if dilation > 1 else None
+        self.stop, self.soon = self.begun + seconds, self.begun + _SOON * seconds
+        home = part.cost.argmin(axis=0) if part.home is None else part.home
+        self.near = near = Ordered.of(part.cost, edges, part.paths, home)
+        self.nats = part.nats(near.edges.lengths)
+        # Long edges of a spanner say nothing of how far the nearest are apart.
+        step = float(np.median(self.nats if dilation == 1 else _nearest(near.edges, self.nats)))
+        paths = part.nats(part.paths[np.ix_(near.secrets, near.secrets)])
+        scaling = Scaling(near.cost, paths, near.place[home[near.reports]], step)
+        self.every = paths if dilation > 1 else None
+        self.state = Iterate(near.cost, scaling, near.edges, self.nats, limits.threads)
+        self.best = Mixture(near.cost, self.state)
+        self.reserve = _HANDING_IN * self.state.L.size
+        self.mended = self.offered = 0
         self.gap = self.upper = math.inf
+        # What mending adds to the loss, as a factor; known from the last time.
+        self.excess = 1.0
         self.ready: NDArray[np.float64] | None = None
         self.pool: ThreadPoolExecutor | None = None
 
     def until(self, iterations: int) -> Candidate:
         state = self.state
+        checkpoint = max(1, int(_FIRST * math.sqrt(state.n / 1000)))
         with state.pool() as self.pool:
-            pool, checkpoint = self.pool, _FIRST
             while state.count < iterations:
-                state.advance(pool)
+                state.advance(self.pool)
+                now = clock()
                 # The last iterate has to be mended and handed in, too, which may take as long as the last time.
-                ahead = self.bounding if self.bounds_only else _MARGIN * self.handing_in
-                late = clock() + ahead > self.stop
-                last = late or state.count == iterations
-                if last and self.bounds_only:
-                    self._bound()
-                    return self._candidate(None, self._multipliers())
-                if last or (state.count >= checkpoint and not self.bounds_only):
-                    checkpoint = int(_GROWTH * state.count)
-                    found = self._check(last=last)
-                    if found is not None:
-                        return found
-                if late:
-                    break
+                last = now + self.reserve > self.stop or state.count == iterations
+                if last and self.offered > 0 and state.count < _WORTH * self.offered:
+                    return self._bound_until(checkpoint, iterations)
+                first = now > self.soon and not self.offered
+                if last or first or state.count >= checkpoint:
+                    checkpoint = max(checkpoint, int(_GROWTH * state.count))
+                    found = self._check(last=last, first=first)
+                    if found is not None or last:
+                        return found or self._candidate(None, None)
         return self._candidate(None, None)
 
-    def _check(self, *, last: bool) -> Candidate | None:
+    def _bound_until(self, checkpoint: int, iterations: int) -> Candidate:
+        """Take steps for the bound alone, as long as there is time to hand it in; the channel is nearly as good."""
+        state = self.state
+        while state.count < iterations and clock() + _BOUNDING * self.reserve <= self.stop:
+            state.advance(self.pool)
+            if state.count >= checkpoint:
+                checkpoint = int(_GROWTH * state.count) + 1
+                self.best.learn(self.pool)
+                state.lower_weight(self.pool)
+        self.best.learn(self.pool)
+        self.ready = None
+        self._hand_in()
+        return self._candidate(None, None)
+
+    def _check(self, *, last: bool, first: bool) -> Candidate | None:
         """Evaluate bound and loss roughly; hand in what looks enough, or was waited for long enough."""
-        part, state = self.part, self.state
+        state, listens = self.state, self.limits.offer
+        self.best.learn(self.pool)
         matrix = state.matrix()
+        state.lower_weight(self.pool)
         sums = matrix.sum(axis=1)
         if not sums.min() > 0:
             return None
-        self._bound()
-        loss = float(((part.cost * matrix).sum(axis=1) / sums).sum())
-        gap, listens = self.limits.gap, self.limits.offer
-        if listens is not None and self.lower >= (1 - _SAFE * gap) * self.upper:
-            # What was mended before, handed in or not, may be enough now.
-            ready, self.ready, self.upper = self.ready, None, math.inf
-            if listens(self._candidate(ready, self._multipliers())):
-                return self._candidate(None, None)
+        if math.isfinite(self.upper) and self._enough(self.upper):
+            # What was mended before, handed in or not, is enough now.
+            return self._hand_in()
+        loss = float(((self.near.cost * matrix).sum(axis=1) / sums).sum())
         # Before it is mended it breaks constraints and loses too little.
-        near = abs(loss - self.lower) <= 0.8 * gap * abs(loss)
-        wait = not last and (listens is None or state.count < self.patience * self.offered)
-        if wait and not (near and state.count - self.mended >= _SPARE * self.mending):
+        guess = max(loss, state.level())
+        since = state.count / max(self.mended, 1)
+        close = self._enough(guess * self.excess) and since >= _AGAIN
+        near = guess - self.best.lower <= _NEAR * self.limits.gap * guess
+        close |= near and since >= _IN_HOPE
+        waited = listens is not None and state.count >= _PATIENCE * self.offered
+        if not (last or first or waited or close):
             return None
         start = clock()
-        matrix = self._mend(matrix)
+        self.excess = self._mend(matrix) / guess if guess > 0 else 1.0
         self.mended = state.count
-        loss = float((part.cost * matrix).sum())
-        if wait and loss - self.lower > (0.9 * gap if listens is None else gap) * loss:
-            if listens is not None and loss < self.upper:
-                self.ready, self.upper = matrix, loss
+        if not (last or first or waited or self._enough(self.upper)):
             return None
-        self.offered, self.upper, self.ready = state.count, loss, None
+        found = self._hand_in()
+        self.reserve = _RESERVE * (clock() - start)
+        return found
+
+    def _enough(self, upper: float) -> bool:
+        return upper - self.best.lower <= _SAFE * self.limits.gap * upper
+
+    def _mend(self, matrix: NDArray[np.float64]) -> float:
+        """Mend an iterate; say what it loses once its reports are renamed, and keep it if that is less."""
+        gap, cost, threads = self.limits.gap, self.near.cost, self.limits.threads
+        begun = clock()
+
+        def late() -> bool:
+            # What follows takes about as long.
+            now = clock()
+            return now + (now - begun) > self.stop
+
+        if self.every is not None:
+            delta = min(_DELTA_ALL, 0.1 * gap + 1e-7)
+            table = mend_all(matrix, self.every, delta, threads=threads, late=late)
+        else:
+            delta = min(_DELTA, 0.1 * gap + 1e-9)
+            table = mend(matrix, self.near.edges, self.nats, delta, threads=threads, late=late)
+        upper = float((cost.T @ table).min(axis=0).sum())
+        if upper < self.upper or self.ready is None:
+            self.upper, self.ready = upper, table
+        return upper
+
+    def _hand_in(self) -> Candidate | None:
+        """Hand in the best channel and the best prices; say what to return if that ends it."""
+        ready, self.ready = self.ready, None
+        matrix = None if ready is None else self.near.undone(ready)
         found = self._candidate(matrix, self._multipliers())
+        listens = self.limits.offer
         if listens is None:
             return found
-        before, self.gap = self.gap, (loss - self.lower) / (loss or 1.0)
-        stalled = state.count >= _SLOW and self.gap > _LITTLE * before and not self.persistent
-        enough = listens(found)
-        self.handing_in = clock() - start
-        return self._candidate(None, None) if enough or stalled else None
-
-    def _mend(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        part, edges, gap = self.part, self.state.edges, self.limits.gap
-        if self.every is not None:
-            return mend_all(matrix, self.every, min(_DELTA_ALL, 0.1 * gap + 1e-7), self.pool)
-        delta = min(_DELTA, 0.02 * gap + 1e-9)
-        return mend(matrix, edges, part.nats(edges.lengths), delta)
-
-    def _bound(self) -> None:
-        """Bound by the last multipliers and by their mean, scaled back as far as the bound gains; keep the best."""
-        cost, state = self.part.cost, self.state
-        for L in (state.L, state.mean()):
-            flows = state.flows(L, self.pool)
-            value, theta = -math.inf, 0.0
-            for factor in _THETAS:
-                scaled = float((cost + factor * flows).min(axis=1).sum())
-                # A sum of minima is concave in the factor.
-                if scaled < value:
-                    break
-                value, theta = scaled, factor
-            if value > self.lower:
-                self.lower, self.kept = value, (L.copy(), theta)
+        before, self.gap = self.gap, (self.upper - self.best.lower) / (self.upper or 1.0)
+        slow = self.state.count >= max(_SLOW, _PATIENCE * self.offered)
+        stalled = slow and self.gap > _LITTLE * before and not self.persistent
+        self.offered = self.state.count
+        return self._candidate(None, None) if listens(found) or stalled else None
 
     def _multipliers(self) -> Multipliers | None:
         """State the best prices since the last time, if there are any, unscaled and at full epsilon."""
-        if self.kept is None:
+        if not self.best.fresh:
             return None
-        from discreet.metricdp.kernels.primal_dual import list_prices
-
-        (L, theta), self.kept = self.kept, None
-        state, columns, prices = self.state, np.empty((3, 0), dtype=np.int32), np.empty(0)
+        self.best.fresh = False
+        state, near = self.state, self.near
         # Prices are in units of what a row costs: as many as there are secrets and constraints change little.
         gap = min(self.gap, 0.1) if self.limits.offer is not None else 0.0
         least = max(_LEAST / len(state.edges), _LEFT_OUT * gap)
-        for _ in range(2):
-            count = list_prices(L, state.S, state.ends, state.shrink, least, columns, prices)
-            if len(prices) < count:
-                columns, prices = np.empty((3, count), dtype=np.int32), np.empty(count)
-        report, source, target = columns
-        return Multipliers(report, source, target, prices * (theta * state.scaling.unit))
+        return state.prices(self.best.L, least, near.secrets, near.reports, self.pool)
 
     def _candidate(
         self, matrix: NDArray[np.float64] | None, prices: Multipliers | None

@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.metricdp.bounds.closure import ALL_SWEEPS, close_columns, in_threads
+
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -32,6 +34,9 @@ __all__ = ["mend", "mend_all"]
 
 _ABOVE, _MIDDLE = 20, 80
 """Rounds of U, and most rounds of the geometric mean."""
+
+_SWEEPS = 2
+"""Sweeps over the edges in a round, there and back, before sums fit."""
 
 _PATIENT, _MOST = 16, 24
 """Rounds of U over all pairs after which twice as much is left for the sums each time, and most rounds."""
@@ -48,7 +53,13 @@ _WIDTH = 64
 
 
 def mend(
-    matrix: NDArray[np.float64], edges: Adjacency, nats: NDArray[np.float64], delta: float
+    matrix: NDArray[np.float64],
+    edges: Adjacency,
+    nats: NDArray[np.float64],
+    delta: float,
+    *,
+    threads: int = 1,
+    late: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.float64]:
     """Make rows sum to 1 and columns keep ratios, but for a part of about ``delta`` of the nats.
 
@@ -60,14 +71,16 @@ def mend(
         The constraints and their lengths.
     delta
         Part of the nats that is left for the rows' sums to differ by.
+    threads
+        What columns are divided among; the result does not depend on it.
+    late
+        Looked at after each round: whether no other is to begin. Sums may then differ by more.
 
     Returns
     -------
     ndarray
         Of the same shape.
     """
-    from discreet.metricdp.kernels.columns import raise_columns
-
     n = edges.n
     i, j = edges.pairs.T
     order = np.argsort(np.concatenate([i, j]), kind="stable")
@@ -76,20 +89,26 @@ def mend(
     ends = np.concatenate([j, i])[order]
     factor = np.exp(-(1 - delta) * np.concatenate([nats, nats])[order])
     table: NDArray[np.float64] = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
+    exact = False
     for number in range(_ABOVE + _MIDDLE):
+        # Until sums fit, what a few sweeps leave open is closed by the next rounds.
+        exact |= number == _ABOVE + _MIDDLE - 1
+        most = ALL_SWEEPS if exact else _SWEEPS
         above = table.copy()
-        raise_columns(above, start, ends, factor, _WIDTH)
+        close_columns(above, start, ends, factor, threads=threads, most=most)
         if number < _ABOVE:
             table = above
         else:
             below = 1.0 / table
-            raise_columns(below, start, ends, factor, _WIDTH)
+            close_columns(below, start, ends, factor, threads=threads, most=most)
             table = np.sqrt(above / below)
         sums = table.sum(axis=1)
         logs = np.log(sums)
         table /= sums[:, None]
-        if (np.abs(logs[i] - logs[j]) <= 0.9 * delta * nats).all():
+        fit = bool((np.abs(logs[i] - logs[j]) <= 0.9 * delta * nats).all())
+        if (fit and exact) or late():
             break
+        exact = fit
     return table
 
 
@@ -97,7 +116,9 @@ def mend_all(
     matrix: NDArray[np.float64],
     nats: NDArray[np.float64],
     delta: float,
-    pool: ThreadPoolExecutor | None = None,
+    *,
+    threads: int = 1,
+    late: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.float64]:
     """Do the same for all pairs of secrets.
 
@@ -109,8 +130,8 @@ def mend_all(
         ``(n, n)`` lengths of all pairs, closed under the triangle inequality.
     delta
         As for :func:`mend`.
-    pool
-        What closes columns side by side.
+    threads, late
+        As for :func:`mend`.
 
     Returns
     -------
@@ -127,7 +148,8 @@ def mend_all(
     above = np.empty_like(table)
     factor = np.exp(-(1 - delta) * nats)
 
-    def close(first: int) -> None:
+    def close(piece: int) -> None:
+        first = _WIDTH * piece
         last = min(first + _WIDTH, table.shape[1])
         raise_over_all(first, last, table, factor, above, _WIDTH)
 
@@ -135,10 +157,10 @@ def mend_all(
         if number >= _PATIENT:
             delta = min(2 * delta, 0.5)
             factor = np.exp(-(1 - delta) * nats)
-        list((map if pool is None else pool.map)(close, range(0, table.shape[1], _WIDTH)))
+        in_threads(close, -(-table.shape[1] // _WIDTH), threads)
         sums = above.sum(axis=1)
         logs = np.log(sums)
-        if (np.abs(logs[:, None] - logs) <= 0.9 * delta * nats).all():
+        if (np.abs(logs[:, None] - logs) <= 0.9 * delta * nats).all() or late():
             break
         table = above / sums[:, None] ** _BEYOND
     result: NDArray[np.float64] = above / sums[:, None]

@@ -55,7 +55,17 @@ export function show(section, html) {
   lookAt(section);
 }
 
+/** Mark in the stepper how far one is: the last step whose section is shown. */
+function step() {
+  const steps = [...document.querySelectorAll(".stepper [data-step]")];
+  const at = steps.findLastIndex((one) => !$(one.dataset.step).hidden);
+  for (const [place, one] of steps.entries())
+    if (place === at) one.setAttribute("aria-current", "step");
+    else one.removeAttribute("aria-current");
+}
+
 export function lookAt(section) {
+  step();
   const title = $(`${section}-title`);
   title.focus({ preventScroll: true });
   title.scrollIntoView({ block: "start" });
@@ -63,6 +73,7 @@ export function lookAt(section) {
 
 export function hide(...sections) {
   for (const section of sections) $(section).hidden = true;
+  step();
 }
 
 /** All that forms say, by name. */

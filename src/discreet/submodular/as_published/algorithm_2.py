@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -90,6 +90,7 @@ class Algorithm2:
     epsilon: Fraction
     sensitivity: Fraction | None
     samples: int | None
+    name: ClassVar[str] = "algorithm-2"
 
     def __init__(
         self,
@@ -104,11 +105,6 @@ class Algorithm2:
         object.__setattr__(self, "epsilon", exact)
         object.__setattr__(self, "sensitivity", delta)
         object.__setattr__(self, "samples", samples)
-
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "algorithm-2"
 
     def unproven(self, matroid: Matroid) -> str:
         """Say what is false."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -71,15 +71,11 @@ class Algorithm4:
 
     gamma: Fraction
     lazy: bool
+    name: ClassVar[str] = "algorithm-4"
 
     def __init__(self, gamma: Exact = "0.1", *, lazy: bool = True) -> None:
         object.__setattr__(self, "gamma", read_gamma(gamma))
         object.__setattr__(self, "lazy", lazy)
-
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "algorithm-4"
 
     def unproven(self, matroid: Matroid) -> str | None:
         """Say what is false for a matroid, if anything is."""

@@ -16,7 +16,10 @@ Draws from the gains of a growing set, and the loop that all greedy algorithms s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, final
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Protocol, final
 
 import numpy as np
 
@@ -24,15 +27,25 @@ from discreet.core.randomness import bernoulli_exp, exponential_mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from fractions import Fraction
 
     from numpy.typing import NDArray
 
+    from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
-    from discreet.submodular.matroids.base import IndependentSet
+    from discreet.submodular.matroids.base import IndependentSet, Matroid
+    from discreet.submodular.method import Chosen, DrawPlan
     from discreet.submodular.objectives.objective import GrowingChoice, Objective
+    from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["Drawer", "Eager", "LazyThinning", "drawer_for", "grow", "subset"]
+__all__ = [
+    "Drawer",
+    "Eager",
+    "GreedyDraws",
+    "LazyThinning",
+    "drawer_for",
+    "grow",
+    "subset",
+]
 
 _MOST_AT_ONCE = 64
 """Bounds that are refreshed at once after many rejections; it changes the cost, not the law."""
@@ -246,3 +259,29 @@ def subset(elements: NDArray[np.int64], size: int, bits: RandomBits) -> NDArray[
         j = i + bits.randrange(left.size - i)
         left[i], left[j] = left[j], left[i]
     return np.sort(left[:size])
+
+
+@dataclass(frozen=True)
+class GreedyDraws(ABC):
+    """A base by r draws from the gains of the pairs that still fit; how it is accounted for differs."""
+
+    lazy: bool = True
+    name: ClassVar[str]
+
+    @abstractmethod
+    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
+        """Find the largest coefficient that some rules allow."""
+
+    def choose(
+        self,
+        objective: Objective,
+        matroid: Matroid,
+        plan: DrawPlan,
+        bits: RandomBits,
+        on_draw: Callable[[int], None] | None = None,
+    ) -> Chosen:
+        """Draw a base, one pair after another."""
+        state = objective.start()
+        rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)
+        drawer = drawer_for(objective, lazy=self.lazy)(state, rate, bits)
+        return grow(state, matroid.start(), drawer, plan.draws, on_draw=on_draw)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -61,17 +61,13 @@ class Algorithm1:
     """
 
     rho: Fraction
+    name: ClassVar[str] = "algorithm-1"
 
     def __init__(self, rho: Exact = "0.5") -> None:
         exact = to_fraction(rho, "rho")
         if exact <= 0:
             raise InvalidProblemError("rho", "a positive radius", rho)
         object.__setattr__(self, "rho", exact)
-
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "algorithm-1"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Find the largest coefficient that the guarantee allows for r draws of points."""

@@ -7,20 +7,15 @@ probability proportional to :math:`\exp(c\, \Delta_{e,i} F(s))`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.submodular.accounting import Draws, strongest
-from discreet.submodular.draws.growing import drawer_for, grow
-from discreet.submodular.method import Chosen, DrawPlan
+from discreet.submodular.draws.growing import GreedyDraws
+from discreet.submodular.method import DrawPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from discreet.core.guarantee import DPGuarantee
-    from discreet.core.randomness.bits import RandomBits
     from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import ChoiceFacts
 
 __all__ = ["Algorithm3"]
@@ -28,7 +23,7 @@ __all__ = ["Algorithm3"]
 
 @final
 @dataclass(frozen=True)
-class Algorithm3:
+class Algorithm3(GreedyDraws):
     r"""Private greedy for (k-)submodular functions and any matroid.
 
     Parameters
@@ -57,28 +52,9 @@ class Algorithm3:
     'algorithm-3'
     """
 
-    lazy: bool = True
-
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "algorithm-3"
+    name: ClassVar[str] = "algorithm-3"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Find the largest coefficient that the guarantee allows."""
         coefficient, accounting = strongest(Draws(matroid.rank), statement, guarantee)
         return DrawPlan(coefficient, accounting, matroid.rank, parameters={"lazy": self.lazy})
-
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan,
-        bits: RandomBits,
-        on_draw: Callable[[int], None] | None = None,
-    ) -> Chosen:
-        """Draw a base, one pair after another."""
-        state = objective.start()
-        rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)
-        drawer = drawer_for(objective, lazy=self.lazy)(state, rate, bits)
-        return grow(state, matroid.start(), drawer, plan.draws, on_draw=on_draw)

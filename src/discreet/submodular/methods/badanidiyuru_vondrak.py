@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -59,15 +59,11 @@ class BadanidiyuruVondrak:
 
     rounds: int = 4
     samples: int = 16
+    name: ClassVar[str] = "badanidiyuru-vondrak"
 
     def __post_init__(self) -> None:
         positive(self.rounds, "rounds")
         positive(self.samples, "samples")
-
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "badanidiyuru-vondrak"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Find the largest coefficient that the guarantee allows for r M draws."""

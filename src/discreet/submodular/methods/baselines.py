@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from discreet.submodular.objectives.objective import GrowingChoice, Objective
     from discreet.submodular.problem import ChoiceFacts
 
+    Heard = Callable[[int], None]
+
 __all__ = [
     "ContinuousGreedy",
     "Greedy",
@@ -59,20 +61,12 @@ def fits(objective: Objective, matroid: Matroid) -> None:
         )
 
 
-class _WithoutNoise(ABC):
-    """A baseline that adds no noise: ``reproduce`` runs it, and says so."""
+@dataclass(frozen=True)
+class _Baseline(ABC):
+    """Called as methods are, and in need of neither a plan nor a source of chance."""
 
-    def unproven(self, matroid: Matroid) -> str:
-        """Say why there is no guarantee."""
-        del matroid
-        return WITHOUT_GUARANTEE["non-private-greedy"].why_none
+    name: ClassVar[str]
 
-    def literal_plan(self, statement: ChoiceFacts, matroid: Matroid) -> DrawPlan:
-        """Plan as many draws as a base has elements."""
-        del statement
-        return DrawPlan(None, (), matroid.rank)
-
-    @abstractmethod
     def choose(
         self,
         objective: Objective,
@@ -99,8 +93,41 @@ class _WithoutNoise(ABC):
         Returns
         -------
         tuple of tuple
-            Pairs of an element and its kind, in order.
+            Pairs of an element and its kind, in order; those of :class:`ContinuousGreedy` have kind 0 and ascend.
+
+        Raises
+        ------
+        InvalidProblemError
+            For ground sets that differ; for a function that is not known to be submodular (:class:`LazyGreedy`), of
+            several kinds (:class:`ContinuousGreedy`, :class:`StochasticGreedy`), or another than a uniform matroid
+            (:class:`StochasticGreedy`).
         """
+        del plan
+        fits(objective, matroid)
+        return self._chosen(objective, matroid, as_bits(bits), on_draw or _unheard)
+
+    @abstractmethod
+    def _chosen(
+        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: Heard
+    ) -> Chosen: ...
+
+
+def _unheard(number: int) -> None:
+    """Nothing is told."""
+
+
+class _WithoutNoise(_Baseline):
+    """A baseline that adds no noise: ``reproduce`` runs it, and says so."""
+
+    def unproven(self, matroid: Matroid) -> str:
+        """Say why there is no guarantee."""
+        del matroid
+        return WITHOUT_GUARANTEE["non-private-greedy"].why_none
+
+    def literal_plan(self, statement: ChoiceFacts, matroid: Matroid) -> DrawPlan:
+        """Plan as many draws as a base has elements."""
+        del statement
+        return DrawPlan(None, (), matroid.rank)
 
 
 @final
@@ -173,22 +200,12 @@ class Greedy(_WithoutNoise):
     ((0, 0), (1, 0))
     """
 
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "non-private-greedy"
+    name: ClassVar[str] = "non-private-greedy"
 
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan | None = None,
-        bits: RandomBits | None = None,
-        on_draw: Callable[[int], None] | None = None,
+    def _chosen(
+        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: Heard
     ) -> Chosen:
-        """Take the best pair, again and again."""
-        del plan, bits
-        fits(objective, matroid)
+        del bits
         state = objective.start()
         return grow(state, matroid.start(), _Best(state), matroid.rank, on_draw=on_draw)
 
@@ -216,28 +233,12 @@ class LazyGreedy(_WithoutNoise):
     ((0, 0), (1, 0))
     """
 
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "lazy-greedy"
+    name: ClassVar[str] = "lazy-greedy"
 
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan | None = None,
-        bits: RandomBits | None = None,
-        on_draw: Callable[[int], None] | None = None,
+    def _chosen(
+        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: Heard
     ) -> Chosen:
-        """Take the best pair, again and again.
-
-        Raises
-        ------
-        InvalidProblemError
-            For a function that is not known to be submodular.
-        """
-        del plan, bits
-        fits(objective, matroid)
+        del bits
         if not objective.submodular:
             raise InvalidProblemError(
                 "objective", "a function known to be submodular", repr(objective)
@@ -277,41 +278,22 @@ class StochasticGreedy(_WithoutNoise):
     """
 
     gamma: Exact = Fraction(1, 10)
+    name: ClassVar[str] = "stochastic-greedy"
 
     def __post_init__(self) -> None:
         if not 0 < to_fraction(self.gamma, "gamma") < 1:
             raise InvalidProblemError("gamma", "a number between 0 and 1", self.gamma)
 
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "stochastic-greedy"
-
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan | None = None,
-        bits: RandomBits | None = None,
-        on_draw: Callable[[int], None] | None = None,
+    def _chosen(
+        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: Heard
     ) -> Chosen:
-        """Take the best pair of a random subset, again and again.
-
-        Raises
-        ------
-        InvalidProblemError
-            For several kinds, or another than a uniform matroid.
-        """
-        del plan
-        fits(objective, matroid)
         if not isinstance(matroid, UniformMatroid) or objective.n_kinds != 1:
             raise InvalidProblemError("matroid", "a uniform matroid and one kind", matroid)
-        source = as_bits(bits)
         log = -math.log(to_fraction(self.gamma, "gamma"))
         size = math.ceil(objective.n_elements / max(1, matroid.rank) * log)
 
         def among(_: int, feasible: NDArray[np.int64]) -> NDArray[np.int64]:
-            return subset(feasible, size, source)
+            return subset(feasible, size, bits)
 
         state = objective.start()
         return grow(
@@ -351,50 +333,30 @@ class ContinuousGreedy(_WithoutNoise):
 
     steps: int = 100
     samples: int = 64
+    name: ClassVar[str] = "continuous-greedy"
 
     def __post_init__(self) -> None:
         for name in ("steps", "samples"):
             positive(getattr(self, name), name)
 
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "continuous-greedy"
-
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan | None = None,
-        bits: RandomBits | None = None,
-        on_draw: Callable[[int], None] | None = None,
+    def _chosen(
+        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: Heard
     ) -> Chosen:
-        """Move, step by step, and round; pairs come with kind 0, ascending.
-
-        Raises
-        ------
-        InvalidProblemError
-            For several kinds.
-        """
-        del plan
-        fits(objective, matroid)
         if objective.n_kinds != 1:
             raise InvalidProblemError("objective", "a function of one kind", objective)
-        source = as_bits(bits)
         x = np.zeros(objective.n_elements, dtype=np.int64)
         bases = []
         for number in range(self.steps):
-            scores, _ = marginals(objective, x, self.steps, self.samples, source)
+            scores, _ = marginals(objective, x, self.steps, self.samples, bits)
             bases.append(heaviest_base(matroid, scores))
             x[list(bases[-1])] += 1
-            if on_draw is not None:
-                on_draw(number + 1)
-        return tuple((element, 0) for element in swap_round(matroid, bases, bits=source))
+            on_draw(number + 1)
+        return tuple((element, 0) for element in swap_round(matroid, bases, bits=bits))
 
 
 @final
 @dataclass(frozen=True)
-class RandomBase:
+class RandomBase(_Baseline):
     """Look at the elements in random order, and take each that fits, with a random kind.
 
     Guarantee
@@ -409,10 +371,7 @@ class RandomBase:
     2
     """
 
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "random-base"
+    name: ClassVar[str] = "random-base"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Plan as many draws as a base has elements; any guarantee holds."""
@@ -420,30 +379,20 @@ class RandomBase:
         line = AccountLine("no data", guarantee, matroid.rank, Fraction(0))
         return DrawPlan(None, (line,), matroid.rank, mechanism="blind")
 
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan | None = None,
-        bits: RandomBits | None = None,
-        on_draw: Callable[[int], None] | None = None,
+    def _chosen(
+        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: Heard
     ) -> Chosen:
-        """Choose a base; of the function only the sizes of its ground set are read."""
-        del plan
-        fits(objective, matroid)
-        source = as_bits(bits)
         left = np.arange(objective.n_elements)
         grown = matroid.start()
         chosen = []
         for at in range(len(left)):
-            other = at + source.randrange(len(left) - at)
+            other = at + bits.randrange(len(left) - at)
             left[[at, other]] = left[[other, at]]
             element = int(left[at])
             if grown.feasible()[element]:
                 grown.add(element)
-                chosen.append((element, int(source.randrange(objective.n_kinds))))
-                if on_draw is not None:
-                    on_draw(len(chosen))
+                chosen.append((element, int(bits.randrange(objective.n_kinds))))
+                on_draw(len(chosen))
         return tuple(chosen)
 
 

@@ -7,9 +7,10 @@ towards it by 1/T. The T bases are swap-rounded.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -82,9 +83,68 @@ def draw_base(
     return walk_base(matroid, scores, rate, bits)
 
 
+_FINE = 1 << 30
+"""Parts into which a coordinate is divided."""
+
+
+@dataclass(frozen=True)
+class _WholeBases(ABC):
+    """T draws of bases by the exponential mechanism, and rounding; which point is looked at differs."""
+
+    steps: int | None = None
+    samples: int = 16
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if self.steps is not None:
+            positive(self.steps, "steps")
+        positive(self.samples, "samples")
+
+    @abstractmethod
+    def _point(self, drawn: NDArray[np.int64], steps: int) -> tuple[NDArray[np.int64], int]:
+        """Give the point after some draws, in parts of a coordinate, and the number of parts."""
+
+    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
+        """Find the largest coefficient that the guarantee allows for T draws of bases."""
+        need_set_function(self.name, statement)
+        count, rank = self.steps or matroid.rank, matroid.rank
+        parameters = {"steps": count, "samples": self.samples}
+        if has_exact_sampler(matroid):
+            draws = Draws(count, per_draw=rank, one_pass=False)
+            coefficient, accounting = strongest(draws, statement, guarantee)
+            mechanism = "rounds"
+        else:
+            need_approximate(f"bases of {type(matroid).__name__}", guarantee)
+            coefficient, line = _walk_line(count, rank, statement, guarantee)
+            accounting, mechanism = (line,), "walk"
+        return DrawPlan(coefficient, accounting, count, rank, mechanism, parameters)
+
+    def choose(
+        self,
+        objective: Objective,
+        matroid: Matroid,
+        plan: DrawPlan,
+        bits: RandomBits,
+        on_draw: Callable[[int], None] | None = None,
+    ) -> Chosen:
+        """Draw T bases, then round."""
+        drawn = np.zeros(objective.n_elements, dtype=np.int64)
+        bases = []
+        for number in range(plan.draws):
+            x, parts = self._point(drawn, plan.draws)
+            scores, unit = marginals(objective, x, parts, self.samples, bits)
+            rate = Fraction(plan.coefficient or 0) * unit
+            base = draw_base(matroid, scores.tolist(), rate, bits)
+            drawn[list(base)] += 1
+            bases.append(base)
+            if on_draw is not None:
+                on_draw(number + 1)
+        return tuple((e, 0) for e in swap_round(matroid, bases, bits=bits))
+
+
 @final
 @dataclass(frozen=True)
-class BaseContinuousGreedy:
+class BaseContinuousGreedy(_WholeBases):
     r"""Private continuous greedy, T steps of whole bases.
 
     Parameters
@@ -111,47 +171,15 @@ class BaseContinuousGreedy:
     'base-continuous-greedy'
     """
 
-    steps: int | None = None
-    samples: int = 16
+    name: ClassVar[str] = "base-continuous-greedy"
 
-    def __post_init__(self) -> None:
-        _check(self.steps, self.samples)
-
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "base-continuous-greedy"
-
-    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows for T draws of bases."""
-        need_set_function(self.name, statement)
-        return _plan(self.steps, self.samples, statement, matroid, guarantee)
-
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan,
-        bits: RandomBits,
-        on_draw: Callable[[int], None] | None = None,
-    ) -> Chosen:
-        """Draw T bases, then round."""
-        x = np.zeros(objective.n_elements, dtype=np.int64)
-        bases = []
-        for number in range(plan.draws):
-            scores, unit = marginals(objective, x, plan.draws, self.samples, bits)
-            rate = Fraction(plan.coefficient or 0) * unit
-            base = draw_base(matroid, scores.tolist(), rate, bits)
-            x[list(base)] += 1
-            bases.append(base)
-            if on_draw is not None:
-                on_draw(number + 1)
-        return tuple((e, 0) for e in swap_round(matroid, bases, bits=bits))
+    def _point(self, drawn: NDArray[np.int64], steps: int) -> tuple[NDArray[np.int64], int]:
+        return drawn, steps
 
 
 @final
 @dataclass(frozen=True)
-class MeasuredContinuousGreedy:
+class MeasuredContinuousGreedy(_WholeBases):
     r"""Private measured continuous greedy: x moves by :math:`(1 - x_e)/T` in each coordinate of the drawn base.
 
     The point stays below the mean of the drawn bases, which is what is rounded; F is monotone, so nothing is lost.
@@ -177,79 +205,12 @@ class MeasuredContinuousGreedy:
     'measured-continuous-greedy'
     """
 
-    steps: int | None = None
-    samples: int = 16
+    name: ClassVar[str] = "measured-continuous-greedy"
 
-    def __post_init__(self) -> None:
-        _check(self.steps, self.samples)
-
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "measured-continuous-greedy"
-
-    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows for T draws of bases."""
-        need_set_function(self.name, statement)
-        return _plan(self.steps, self.samples, statement, matroid, guarantee)
-
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan,
-        bits: RandomBits,
-        on_draw: Callable[[int], None] | None = None,
-    ) -> Chosen:
-        """Draw T bases, then round."""
-        drawn = np.zeros(objective.n_elements, dtype=np.int64)
-        steps = plan.draws
-        bases = []
-        for number in range(steps):
-            scores, unit = marginals(objective, _measured(drawn, steps), _FINE, self.samples, bits)
-            rate = Fraction(plan.coefficient or 0) * unit
-            base = draw_base(matroid, scores.tolist(), rate, bits)
-            drawn[list(base)] += 1
-            bases.append(base)
-            if on_draw is not None:
-                on_draw(number + 1)
-        return tuple((e, 0) for e in swap_round(matroid, bases, bits=bits))
-
-
-_FINE = 1 << 30
-
-
-def _measured(drawn: NDArray[np.int64], steps: int) -> NDArray[np.int64]:
-    """Give 1 - (1 - 1/T)^k for an element that was drawn k times, in units of 2^-30; a public point."""
-    gone = [1 - Fraction(steps - 1, steps) ** k for k in range(int(drawn.max()) + 1)]
-    table = np.array([int(share * _FINE) for share in gone], dtype=np.int64)
-    return table[drawn]
-
-
-def _check(steps: int | None, samples: int) -> None:
-    if steps is not None:
-        positive(steps, "steps")
-    positive(samples, "samples")
-
-
-def _plan(
-    steps: int | None,
-    samples: int,
-    statement: ChoiceFacts,
-    matroid: Matroid,
-    guarantee: DPGuarantee,
-) -> DrawPlan:
-    count, rank = steps or matroid.rank, matroid.rank
-    parameters = {"steps": count, "samples": samples}
-    if has_exact_sampler(matroid):
-        draws = Draws(count, per_draw=rank, one_pass=False)
-        coefficient, accounting = strongest(draws, statement, guarantee)
-        mechanism = "rounds"
-    else:
-        need_approximate(f"bases of {type(matroid).__name__}", guarantee)
-        coefficient, line = _walk_line(count, rank, statement, guarantee)
-        accounting, mechanism = (line,), "walk"
-    return DrawPlan(coefficient, accounting, count, rank, mechanism, parameters)
+    def _point(self, drawn: NDArray[np.int64], steps: int) -> tuple[NDArray[np.int64], int]:
+        """Give 1 - (1 - 1/T)^k for an element that was drawn k times; a public point."""
+        gone = [1 - Fraction(steps - 1, steps) ** k for k in range(int(drawn.max()) + 1)]
+        return np.array([int(share * _FINE) for share in gone], dtype=np.int64)[drawn], _FINE
 
 
 def _walk_line(

@@ -7,20 +7,16 @@ add up to at most 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.submodular.accounting import Draws, strongest
-from discreet.submodular.method import Chosen, DrawPlan, need_approximate
-from discreet.submodular.methods.algorithm_3 import Algorithm3
+from discreet.submodular.draws.growing import GreedyDraws
+from discreet.submodular.method import DrawPlan, need_approximate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from discreet.core.guarantee import DPGuarantee
-    from discreet.core.randomness.bits import RandomBits
     from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import ChoiceFacts
 
 __all__ = ["Gupta"]
@@ -28,13 +24,13 @@ __all__ = ["Gupta"]
 
 @final
 @dataclass(frozen=True)
-class Gupta:
+class Gupta(GreedyDraws):
     r"""Private greedy for decomposable functions, with an accounting that does not depend on the rank.
 
     Parameters
     ----------
     lazy
-        As in :class:`Algorithm3`.
+        As in :class:`~discreet.submodular.methods.algorithm_3.Algorithm3`.
 
     Guarantee
     ---------
@@ -50,12 +46,7 @@ class Gupta:
     'gupta'
     """
 
-    lazy: bool = True
-
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "gupta"
+    name: ClassVar[str] = "gupta"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Find the largest coefficient that the rule allows."""
@@ -68,14 +59,3 @@ class Gupta:
             Draws(matroid.rank), statement, guarantee, rules=frozenset({"decomposable, one pass"})
         )
         return DrawPlan(coefficient, accounting, matroid.rank, parameters={"lazy": self.lazy})
-
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan,
-        bits: RandomBits,
-        on_draw: Callable[[int], None] | None = None,
-    ) -> Chosen:
-        """Draw a base, one pair after another."""
-        return Algorithm3(self.lazy).choose(objective, matroid, plan, bits, on_draw)

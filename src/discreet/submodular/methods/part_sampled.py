@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -88,15 +88,11 @@ class PartSampled:
 
     gamma: Fraction
     lazy: bool
+    name: ClassVar[str] = "part-sampled"
 
     def __init__(self, gamma: Exact = "0.1", *, lazy: bool = True) -> None:
         object.__setattr__(self, "gamma", read_gamma(gamma))
         object.__setattr__(self, "lazy", lazy)
-
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "part-sampled"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Find the largest coefficient that the guarantee allows."""

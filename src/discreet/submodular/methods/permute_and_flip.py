@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.core.randomness import bernoulli_exp
 from discreet.submodular.accounting import Draws, strongest
@@ -98,10 +98,7 @@ class PermuteAndFlip:
     'permute-and-flip'
     """
 
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "permute-and-flip"
+    name: ClassVar[str] = "permute-and-flip"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Divide epsilon by the number of draws."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -71,11 +71,7 @@ class Subsampled:
     """
 
     lazy: bool = True
-
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "subsampled"
+    name: ClassVar[str] = "subsampled"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Find c; the share of records that is kept follows from epsilon."""

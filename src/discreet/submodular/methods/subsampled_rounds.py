@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -61,14 +61,10 @@ class SubsampledRounds:
     """
 
     rounds: int = 2
+    name: ClassVar[str] = "subsampled-rounds"
 
     def __post_init__(self) -> None:
         positive(self.rounds, "rounds")
-
-    @property
-    def name(self) -> str:
-        """The registered name."""
-        return "subsampled-rounds"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Divide the coefficient of the subsample by the number of rounds."""

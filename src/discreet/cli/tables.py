@@ -1,0 +1,305 @@
+"""``counts --by``: publish tables of attributes by region. Options become a plan; the plan charges, then reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, final
+
+import typer
+
+from discreet.cli.files import check_outputs, check_table_names, write_page
+from discreet.cli.output import Status, emit, facts, warn
+from discreet.core.errors import InvalidProblemError
+from discreet.tables.dialect import look
+from discreet.tables.parsing import free_memory
+from discreet.tables.reading import refuse_unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet import ledger as ledgers
+    from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+    from discreet.core.outcome import Release
+    from discreet.hierarchy.contingency import RegionTables, TablesPlan
+
+__all__ = [
+    "By",
+    "DomainFile",
+    "ExactTotal",
+    "Marginals",
+    "MaxRows",
+    "Shares",
+    "TablesAsked",
+    "Written",
+    "publish_tables",
+    "refuse_alone",
+    "refuse_beside",
+]
+
+_PANEL = "Tables of attributes"
+_FAR = "squared distance from the unbiased estimates {:.6g}, at least {:.6g} for any tables"
+_LARGEST_LIST = 1 << 26
+"""Bytes of a file that lists categories, at most."""
+
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="A,B,...",
+        help="Attributes: publish people by their categories instead of units by size.",
+        rich_help_panel=_PANEL,
+    ),
+]
+DomainFile = Annotated[
+    str | None,
+    typer.Option(
+        "--domain",
+        metavar="FILE.json",
+        help="All categories of each attribute, public; or these under attributes, and structural zeros under zeros.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Marginals = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,A:B,...",
+        help="Marginals that are measured: total, an attribute, several with colons, cells. Another list for each "
+        "level after a semicolon. Default: cells.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Shares = Annotated[
+    str | None,
+    typer.Option(
+        metavar="X,Y,...",
+        help="Part of each level's budget that each marginal has, with the sum 1; lists for levels after semicolons. "
+        "Default: 9/10 for the cells.",
+        rich_help_panel=_PANEL,
+    ),
+]
+MaxRows = Annotated[
+    int,
+    typer.Option(
+        help="The most rows of one person; public. With --person more are refused.",
+        rich_help_panel=_PANEL,
+    ),
+]
+ExactTotal = Annotated[
+    int | None,
+    typer.Option(
+        help="The number of all records, where it is public; with replace-person alone.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+@final
+@dataclass(frozen=True)
+class TablesAsked:
+    """What is to be published, as typed."""
+
+    people: str | None
+    regions: str
+    region_list: str | None
+    person: str | None
+    by: str
+    domain: str | None
+    marginals: str | None
+    shares: str | None
+    levels: str | None
+    max_rows: int
+    total: int | None
+    root: str
+    ledger: str | None
+
+
+@final
+@dataclass(frozen=True)
+class Written:
+    """Where results go."""
+
+    output: str | None
+    measurements: str | None
+    report: str | None
+    as_json: bool
+    quiet: bool
+
+
+def refuse_beside(options: Mapping[str, object]) -> None:
+    """Refuse options about units by size beside --by."""
+    for name, given in options.items():
+        if given is not None:
+            raise InvalidProblemError(name, "none with --by, which counts people", repr(given))
+
+
+def refuse_alone(options: Mapping[str, object]) -> None:
+    """Refuse options about attributes without --by."""
+    for name, given in options.items():
+        if given is not None:
+            raise InvalidProblemError(name, "none without --by", repr(given))
+
+
+def publish_tables(
+    asked: TablesAsked,
+    guarantee: PureDP | ZeroConcentratedDP,
+    written: Written,
+    ledger: ledgers.Ledger | None,
+    dataset: str | None,
+) -> Status:
+    """Check files and options, plan, release and write; the plan charges the ledger before it reads a value."""
+    from discreet.artefact import save_table_measurements, save_tables
+    from discreet.hierarchy.contingency.estimates import check_room
+
+    people = _check_files(asked)
+    tables = {"--output": written.output, "--measurements": written.measurements}
+    read = (asked.people, asked.region_list, asked.domain, asked.ledger)
+    check_outputs({**tables, "--report": written.report}, *read)
+    check_table_names(tables)
+    planned = plan_tables(asked, guarantee)
+    check_room(planned.frame, free_memory())
+    outcome = planned.release(
+        people, budget=ledger, dataset=dataset, keep_measurements=written.measurements is not None
+    )
+    if written.output is None and written.report is None:
+        warn("nothing was written: no --output", quiet=written.quiet)
+    if written.output is not None:
+        save_tables(outcome, written.output)
+    kept = outcome.result.measurements
+    if written.measurements is not None and kept is not None:
+        save_table_measurements(kept, written.measurements)
+    if written.report is not None:
+        from discreet.report import make_chapter
+
+        chapter = make_chapter("tables", outcome)
+        write_page([chapter], written.report, title="Tables by region, with their proof")
+    left = None
+    if ledger is not None and dataset is not None:
+        left = [str(amount) for amount in ledger.account(dataset).left]
+    data, text = _describe(outcome, planned, written, left)
+    emit(data, text, as_json=written.as_json, command="counts")
+    return Status.DONE
+
+
+def plan_tables(asked: TablesAsked, guarantee: PureDP | ZeroConcentratedDP) -> TablesPlan:
+    """Read the public files and plan."""
+    from discreet.hierarchy import contingency
+
+    if asked.domain is None:
+        raise InvalidProblemError("--domain", "the file of all categories", "none")
+    if asked.region_list is None:
+        raise InvalidProblemError("--region-list", "the regions that exist, public", "none")
+    return contingency.plan(
+        asked.region_list,
+        guarantee,
+        columns=asked.regions.split(","),
+        domain=_read_json(asked.domain),
+        by=asked.by.split(","),
+        marginals=_lists(asked.marginals),
+        shares=_lists(asked.shares),
+        levels=None if asked.levels is None else asked.levels.split(","),
+        person=asked.person,
+        max_rows=asked.max_rows,
+        total=asked.total,
+        root=asked.root,
+    )
+
+
+def _lists(text: str | None) -> Any:  # noqa: ANN401 - a list, or a list of lists
+    """Read a list between commas, or one for each level between semicolons.
+
+    Examples
+    --------
+    >>> _lists("total,sex"), _lists("total;total,sex"), _lists(None)
+    (['total', 'sex'], [['total'], ['total', 'sex']], None)
+    """
+    if text is None:
+        return None
+    parts = [[word.strip() for word in part.split(",")] for part in text.split(";")]
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        got = f"{path}: {error.strerror}"
+        raise InvalidProblemError("--domain", "a file that can be read", got) from None
+    if len(data) > _LARGEST_LIST:
+        raise InvalidProblemError("--domain", f"at most {_LARGEST_LIST:,} bytes", len(data))
+    try:
+        return json.loads(data, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise InvalidProblemError("--domain", "JSON", f"{path}: {error}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that comes twice: the last one would win in silence."""
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        again = next(name for at, name in enumerate(names) if name in names[:at])
+        message = f"{again!r} comes twice"
+        raise ValueError(message)
+    return dict(pairs)
+
+
+def _check_files(asked: TablesAsked) -> str:
+    """Refuse files that cannot be read before anything is charged; give the private table."""
+    if asked.people is None:
+        raise InvalidProblemError("PEOPLE", "a file with one row for each record", "none")
+    for path, option in ((asked.people, "PEOPLE"), (asked.region_list, "--region-list")):
+        if path is not None:
+            mark = look(path, option, (".csv", ".tsv", ".txt", ".parquet"))
+            refuse_unreadable(path, mark, option)
+    return asked.people
+
+
+def _describe(
+    outcome: Release[RegionTables],
+    planned: TablesPlan,
+    written: Written,
+    left: list[str] | None,
+) -> tuple[dict[str, Any], str]:
+    """Lay out what may be published, and nothing else."""
+    frame, provenance = outcome.result.frame, outcome.provenance
+    gaps = [
+        {"level": one.level, "gap": one.gap, "lower": one.lower, "upper": one.upper}
+        for one in outcome.result.gaps
+    ]
+    guarantee = outcome.guarantee
+    data = {
+        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
+        "method": provenance.method,
+        "regions": frame.tree.n,
+        "levels": frame.tree.depth + 1,
+        "cells": frame.domain.size,
+        "marginals": [frame.domain.name(q) for q in frame.marginals],
+        "parameters": dict(provenance.parameters),
+        "gaps": gaps,
+        "assumed_public": provenance.to_dict()["assumed_public"],
+        "certificate": outcome.certificate.to_dict(),
+        "output": written.output,
+        "measurements": written.measurements,
+        "left": left,
+    }
+    rows: list[tuple[str, object]] = [
+        ("guarantee", guarantee),
+        (
+            "tables",
+            f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, {frame.domain.size} cells",
+        ),
+        *(("noise", line) for line in planned.noise),
+        *(
+            (f"gap, level {one.level}", f"{one.gap:.2%}: {_FAR.format(one.upper, one.lower)}")
+            for one in outcome.result.gaps
+        ),
+        (
+            "small cells",
+            "are biased, as in any table that is never below zero: ask `discreet query` for intervals",
+        ),
+    ]
+    rows += [("assumed public", f"{p.name}: {p.description}") for p in provenance.assumed_public]
+    if left is not None:
+        rows.append(("budget left", ", ".join(left)))
+    return data, f"{facts(rows)}\n\n{outcome.certificate}"

@@ -1,0 +1,134 @@
+"""What differs between systems, in one place: owners and rights of files, locks, and renamings that last.
+
+POSIX has owners, rights, locks of whole files and folders that can be synchronized. Windows has none of the first two
+in this form: there a folder's own rights decide who reads and writes a file, its locks are of single bytes, and it
+makes a renaming last in its own time. Nothing else in the library looks at which system it runs on.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+__all__ = [
+    "POSIX",
+    "creation_rights",
+    "is_foreign",
+    "lock",
+    "may_be_written_by_others",
+    "sync_folder",
+    "try_lock",
+]
+
+POSIX = os.name == "posix"
+"""Whether files have owners and rights."""
+
+
+def is_foreign(status: os.stat_result) -> bool:
+    """Tell whether a file is another user's; never where files have no owners of this kind.
+
+    Parameters
+    ----------
+    status
+        Of the file.
+    """
+    return POSIX and status.st_uid != os.geteuid()
+
+
+def may_be_written_by_others(status: os.stat_result) -> bool:
+    """Tell whether others than the owner may write a file; never where the folder's own rights decide.
+
+    Parameters
+    ----------
+    status
+        Of the file.
+    """
+    return POSIX and bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
+def creation_rights() -> int:
+    """Give the rights that this process gives to new files.
+
+    Notes
+    -----
+    POSIX has no way to look but to set; a file that another thread makes meanwhile is a private one.
+
+    Examples
+    --------
+    >>> 0 <= creation_rights() <= 0o666
+    True
+    """
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def lock(handle: int) -> None:
+    """Wait until a file is locked for this process alone; it is so until it is closed.
+
+    Parameters
+    ----------
+    handle
+        Of a file that was opened for writing.
+
+    Raises
+    ------
+    OSError
+        Where the system has no lock for it, or after ten seconds on Windows.
+    """
+    if POSIX:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    else:
+        import msvcrt
+
+        # One byte stands for all: each lock of the file is one of it.
+        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined,unused-ignore]
+
+
+def try_lock(handle: int) -> bool:
+    """Lock a file until it is closed; tell whether that was possible at once.
+
+    Parameters
+    ----------
+    handle
+        Of an open file.
+
+    Returns
+    -------
+    bool
+        False where another process holds it, and where it can't be known.
+    """
+    if not POSIX:
+        # A file that is open for reading can't be locked there: that it is free is not known.
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def sync_folder(folder: str) -> None:
+    """Make renamings in a folder last; where folders can't be opened the system does it in its own time.
+
+    Parameters
+    ----------
+    folder
+        Its path.
+
+    Raises
+    ------
+    OSError
+        Where the disk refuses.
+    """
+    if not POSIX:
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

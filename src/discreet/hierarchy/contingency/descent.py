@@ -1,0 +1,202 @@
+r"""Non-negative tables of the regions below one parent, and a bound of how far any such tables are from the best.
+
+Given the parent's table :math:`X`, its children minimize
+
+.. math:: f(x) = \tfrac12 \sum_c (x_c - m_c)^T \Lambda_c (x_c - m_c), \qquad \sum_c x_c = X, \quad x \ge 0,
+
+where :math:`m_c` is a child's estimate from its own subtree and :math:`\Lambda_c = \sum_S a_{cS} E_S` its precision.
+Without the bounds this is generalized least squares. The alternating direction method of multipliers [BPCPE11]_ solves
+it: one step is closed form for each coefficient, the other clips.
+
+**The bound.** For any multipliers :math:`s_c \ge 0` and :math:`\mu`, with :math:`t_c = s_c + \mu`, dropping
+:math:`x \ge 0` gives a lower bound L; and for every feasible table x, with :math:`d_c = x_c - m_c`,
+
+.. math:: f(x) - L = \tfrac12 \sum_c \lVert \Lambda_c^{1/2} d_c - \Lambda_c^{-1/2} t_c \rVert^2 + \sum_c s_c \cdot x_c ,
+
+a sum of terms that are not negative: nothing cancels, and floats with a proved error give it rounded outwards.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import SolverError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.hierarchy.contingency.estimates import InteractionBasis
+
+__all__ = ["Siblings", "Solved", "proved", "solve"]
+
+_CHECKED = 10
+"""Rounds between two looks at the residual."""
+
+_UNIT = 2.0**-53
+_SUMS = 1 + 1e-9
+"""Sums of at most 2^30 terms that are not negative, in floats, are right up to this factor."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Siblings:
+    """The problem of the children of one parent.
+
+    Parameters
+    ----------
+    targets
+        ``(children, cells)``: the coefficients of their estimates.
+    precision
+        ``(children, interactions)``: of each interaction.
+    parent
+        ``(cells,)`` whole numbers that the children add up to; ``None`` for the root.
+    total
+        For the root the public number of records, or ``None``.
+    free
+        ``(cells,)``: where a record may be.
+    """
+
+    targets: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    parent: NDArray[np.int64] | None
+    total: int | None
+    free: NDArray[np.bool_]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What the search found: tables that are not negative, and the multipliers of the bounds.
+
+    Parameters
+    ----------
+    tables
+        ``(children, cells)`` floats, not negative; they add up to the parent up to the residual.
+    multipliers
+        ``(children, cells)``; not negative but where no record may be.
+    residual
+        The largest difference from tables that add up exactly.
+    """
+
+    tables: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+    residual: float
+
+
+def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 0.01) -> Solved:
+    """Run the alternating direction method of multipliers.
+
+    Parameters
+    ----------
+    task
+        The children of one parent.
+    basis
+        The change of basis, in the floats to compute with.
+    rounds
+        How many rounds, at most.
+    tol
+        Residual at which it ends.
+
+    Complexity
+    ----------
+    Two transforms of all children a round.
+    """
+    from discreet.hierarchy.contingency.kernels import descent as kernels
+
+    kind = basis.dtype
+    targets, precision = task.targets.astype(kind), task.precision.astype(kind)
+    step = float(kind(np.median(task.precision[:, basis.subset].mean(axis=0))))
+    parent, fixed = _sums(task, basis)
+    # Nothing is below a parent that has nothing.
+    free = task.free if task.parent is None else task.free & (task.parent > 0)
+    kept = np.maximum(basis.backward(targets), 0)
+    kept[:, ~free] = 0
+    dual = np.zeros_like(kept)
+    wanted, gap = kept.copy(), np.zeros(kept.shape[1])
+    residual = math.inf
+    for count in range(1, rounds + 1):
+        moved = basis.forward(wanted)
+        kernels.mix(moved, targets, precision, basis.subset, step, parent.astype(kind), fixed, gap)
+        residual = float(kernels.clip(basis.backward(moved), kept, dual, free, wanted))
+        if count % _CHECKED == 0 and residual < tol:
+            break
+    return Solved(kept.astype(np.float64), -step * dual.astype(np.float64), residual)
+
+
+def _sums(task: Siblings, basis: InteractionBasis) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Give the sums of coefficients that are fixed, and which are."""
+    size = task.targets.shape[1]
+    if task.parent is not None:
+        wide = type(basis)(basis.domain)
+        made = wide.forward(task.parent[None].astype(np.float64))[0]
+        return np.asarray(made, dtype=np.float64), np.ones(size, dtype=bool)
+    parent, fixed = np.zeros(size), np.zeros(size, dtype=bool)
+    if task.total is not None:
+        parent[0], fixed[0] = task.total / math.sqrt(size), True
+    return parent, fixed
+
+
+def proved(
+    task: Siblings, solved: Solved, tables: NDArray[np.int64], basis: InteractionBasis
+) -> tuple[float, float, float]:
+    """Bound the objective of whole tables and their distance from the best, outwards.
+
+    Parameters
+    ----------
+    task
+        The children of one parent.
+    solved
+        Whose multipliers are used; any are valid.
+    tables
+        ``(children, cells)`` whole numbers, feasible.
+    basis
+        The change of basis in doubles.
+
+    Returns
+    -------
+    least : float
+        The objective of the tables, rounded down.
+    most : float
+        The objective of the tables, rounded up.
+    apart : float
+        By how much no feasible tables are better, rounded up.
+
+    Notes
+    -----
+    A block of n orthonormal columns, whose entries are right to eight units in the last place, is applied with an
+    error of at most ``(n + 8) sqrt(n)`` units of the Euclidean norm; blocks add up. With the weights in front, an error
+    e of the coefficients of a row moves the norm by at most ``sqrt(max a) e``, or ``e / sqrt(min a)`` for multipliers.
+    """
+    fine = sum((len(block) + 8) * math.sqrt(len(block)) for block in basis.blocks) * 2 * _UNIT
+    free = task.free if task.parent is None else task.free & (task.parent > 0)
+    weight = task.precision[:, basis.subset]
+    if tables.min(initial=0) < 0 or tables[:, ~free].any():
+        raise SolverError("descent", "tables that are not negative, and 0 where no record may be")
+    cells = tables.astype(np.float64)
+    off = basis.forward(cells) - task.targets
+    # Multipliers are any numbers of the right sign: the floats that are there.
+    given = np.where(free, np.maximum(solved.multipliers, 0), solved.multipliers)
+    _, fixed = _sums(task, basis)
+    marked = basis.forward(given)
+    common = np.where(
+        fixed, (off.sum(axis=0) - (marked / weight).sum(axis=0)) / (1 / weight).sum(axis=0), 0.0
+    )
+    turned = marked + common
+    largest, smallest = math.sqrt(float(weight.max())), math.sqrt(float(weight.min()))
+    # The subtraction and the sum round once more, each number by itself.
+    moved = fine * np.linalg.norm(cells, axis=1) + 2 * _UNIT * (
+        np.linalg.norm(off, axis=1) + np.linalg.norm(task.targets, axis=1)
+    )
+    turning = fine * np.linalg.norm(given, axis=1) + 2 * _UNIT * np.linalg.norm(turned, axis=1)
+    slack = (largest * moved + turning / smallest) * _SUMS
+    whole = np.linalg.norm(off * np.sqrt(weight), axis=1)
+    slack += 8 * _UNIT * (whole + np.linalg.norm(turned / np.sqrt(weight), axis=1)) * _SUMS
+    rows = np.linalg.norm((weight * off - turned) / np.sqrt(weight), axis=1) * _SUMS + slack
+    apart = float((rows**2).sum()) / 2 * _SUMS + float((given * cells)[:, free].sum()) * _SUMS
+    least = float((np.maximum(whole / _SUMS - largest * moved, 0) ** 2).sum()) / 2 / _SUMS
+    most = float(((whole * _SUMS + largest * moved) ** 2).sum()) / 2 * _SUMS
+    return least, most, apart

@@ -1,0 +1,288 @@
+r"""The unbiased estimate of every cell of every region, in floats: the closed form, for tables of any size.
+
+Cells are written in orthonormal bases of the attributes whose first vector is constant (Helmert), so that every
+coefficient belongs to one interaction. There a marginal has the coefficients of the cells whose interaction is a part
+of it, times :math:`\sqrt{c_q}`; no system is solved. The weights are those of
+:mod:`discreet.hierarchy.contingency.weights`, the same as for exact answers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.contingency.weights import interactions, table_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.hierarchy.contingency.measure import MeasuredTables
+    from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
+    from discreet.hierarchy.contingency.weights import TableWeights
+
+__all__ = ["InteractionBasis", "Upward", "estimate", "upward"]
+
+_LARGEST_BLOCK = 64
+"""Attributes beside one another are transformed together up to so many categories: fewer and larger products."""
+
+_CHUNK = 1 << 20
+"""Numbers that are transformed together: they stay in a processor's cache."""
+
+
+@final
+class InteractionBasis:
+    """The orthonormal change of basis of a domain, and which interaction each coefficient belongs to.
+
+    Parameters
+    ----------
+    domain
+        The cells.
+    dtype
+        The floats to compute in.
+
+    Examples
+    --------
+    >>> from discreet.hierarchy.contingency.problem import Domain
+    >>> basis = InteractionBasis(Domain.read({"sex": ["F", "M"], "age": ["0-17", "18+"]}))
+    >>> basis.forward(np.array([[1.0, 1, 1, 1]])).round(9).tolist(), basis.subset.tolist()
+    ([[2.0, 0.0, 0.0, 0.0]], [0, 2, 1, 3])
+    """
+
+    def __init__(self, domain: Domain, dtype: type[np.floating] = np.float64) -> None:
+        self.domain, self.dtype = domain, dtype
+        self.blocks: list[NDArray[np.floating]] = []
+        block: NDArray[np.float64] = np.ones((1, 1))
+        for size in domain.shape:
+            if len(block) * size > _LARGEST_BLOCK and len(block) > 1:
+                self.blocks.append(block.astype(dtype))
+                block = np.ones((1, 1))
+            block = np.asarray(np.kron(block, _helmert(size)), dtype=np.float64)
+        self.blocks.append(block.astype(dtype))
+        self.subset = _subset_of_coefficients(domain)
+
+    def forward(self, cells: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Give the coefficients of rows of cells."""
+        return self._apply(cells, transposed=False)
+
+    def backward(self, coefficients: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Give the cells of rows of coefficients."""
+        return self._apply(coefficients, transposed=True)
+
+    def _apply(self, rows: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
+        found = np.empty(rows.shape, dtype=self.dtype)
+        many = max(1, _CHUNK // self.domain.size)
+        for first in range(0, len(rows), many):
+            part = np.ascontiguousarray(rows[first : first + many], dtype=self.dtype)
+            found[first : first + many] = self._chunk(part, transposed=transposed)
+        return found
+
+    def _chunk(self, part: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
+        count, before = len(part), 1
+        after = self.domain.size
+        made = part
+        for block in self.blocks:
+            n = len(block)
+            after //= n
+            matrix = block.T if transposed else block
+            # One product where the block runs fastest, else one for each stretch behind it.
+            made = (
+                made.reshape(-1, n) @ matrix.T
+                if after == 1
+                else matrix @ made.reshape(count * before, n, after)
+            )
+            before *= n
+        return made.reshape(count, -1)
+
+
+def _helmert(size: int) -> NDArray[np.float64]:
+    """Make an orthonormal basis whose first vector is constant."""
+    basis = np.zeros((size, size))
+    basis[0] = 1 / math.sqrt(size)
+    for row in range(1, size):
+        basis[row, :row] = 1.0
+        basis[row, row] = -row
+        basis[row] /= math.sqrt(row * (row + 1))
+    return basis
+
+
+def _subset_of_coefficients(domain: Domain) -> NDArray[np.int64]:
+    """Find for each coefficient the place of its interaction among :func:`interactions`."""
+    place = {subset: at for at, subset in enumerate(interactions(domain))}
+    index = np.unravel_index(np.arange(domain.size), domain.shape)
+    bits = sum(((part > 0).astype(np.int64) << at) for at, part in enumerate(index))
+    codes = np.zeros(1 << len(domain.shape), dtype=np.int64)
+    for subset, at in place.items():
+        codes[sum(1 << one for one in subset)] = at
+    return np.asarray(codes[bits], dtype=np.int64)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Upward:
+    """The estimates of each region from all that was measured in it and below it, as coefficients.
+
+    Parameters
+    ----------
+    basis
+        The change of basis.
+    weights
+        The weights.
+    means
+        ``(n_nodes, n_cells)`` coefficients of the upward values.
+    """
+
+    basis: InteractionBasis
+    weights: TableWeights
+    means: NDArray[np.float64]
+
+
+def upward(measured: MeasuredTables, *, look_below: bool = True) -> Upward:
+    """Make the estimate of each region from its subtree: the mean of its marginals, then the pass up.
+
+    Parameters
+    ----------
+    measured
+        Noisy marginals.
+    look_below
+        Whether a region's estimate uses the measurements of the regions below it.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without `look_below`, where a level does not measure its cells.
+
+    Complexity
+    ----------
+    O(n N) for the passes and O(n N sum of block sizes) for the transforms, with n regions and N cells.
+    """
+    frame = measured.frame
+    weights = table_weights(measured)
+    basis = InteractionBasis(frame.domain)
+    means = _own_means(measured, weights, basis)
+    theta = (weights.theta / weights.unit).T.copy()
+    from discreet.hierarchy.contingency.kernels import passes
+
+    tree = frame.tree
+    if not look_below:
+        if not theta.all():
+            levels = "the cells on every level, where levels below are not looked at"
+            raise InvalidProblemError("marginals", levels, "none on some")
+        own = weights.precision * weights.theta / weights.unit
+        return Upward(basis, replace(weights, precision=own), means)
+    if frame.total is not None:
+        # As in exact answers: the public total is all that is believed of the root's.
+        means[0, 0] = frame.total / math.sqrt(frame.domain.size)
+    passes.up(tree.child_start, means, theta, basis.subset)
+    return Upward(basis, weights, means)
+
+
+def estimate(measured: MeasuredTables) -> NDArray[np.float64]:
+    """Estimate every cell of every region by generalized least squares: unbiased, consistent, and of either sign.
+
+    Parameters
+    ----------
+    measured
+        The measurements.
+
+    Returns
+    -------
+    ndarray
+        ``(n_nodes, n_cells)`` floats. Structural zeros are estimated like other cells: that keeps the closed form, and
+        whole tables are 0 there.
+
+    Notes
+    -----
+    The values are those of :func:`query` up to rounding of floats. They are neither whole nor non-negative, and are
+    post-processing of what the guarantee covers; whole tables are :func:`discreet.hierarchy.contingency.whole.whole`.
+
+    Examples
+    --------
+    >>> from discreet import PureDP, Tree
+    >>> from discreet.hierarchy.contingency import CellCounts, Domain, TableFrame
+    >>> from discreet.hierarchy.contingency.measure import measure
+    >>> shares = {(): ("1/4", "1/4"), (0,): ("1/4", "1/4")}
+    >>> frame = TableFrame(Tree.from_paths([("GA",), ("NY",)]), Domain.read({"sex": ["F", "M"]}), shares)
+    >>> kept = measure(CellCounts(frame, np.array([[3, 1], [2, 2]])), PureDP(900, neighbors="add-remove-person"))
+    >>> estimate(kept).round(6).tolist()
+    [[5.0, 3.0], [3.0, 1.0], [2.0, 2.0]]
+    """
+    from discreet.hierarchy.contingency.kernels import passes
+
+    made = upward(measured)
+    tree = measured.frame.tree
+    beta = (made.weights.beta / made.weights.unit).T.copy()
+    passes.down(tree.child_start, made.means, beta, made.basis.subset)
+    found = made.basis.backward(made.means)
+    return np.asarray(found, dtype=np.float64)
+
+
+def _own_means(
+    measured: MeasuredTables, weights: TableWeights, basis: InteractionBasis
+) -> NDArray[np.float64]:
+    """Make the weighted mean of the marginals of each region, as coefficients."""
+    frame = measured.frame
+    domain = frame.domain
+    means = np.zeros((frame.tree.n, domain.size))
+    order = sorted(frame.marginals, key=domain.size_of, reverse=True)
+    for q in order:
+        parts = (weights.own[q] / weights.unit)[frame.strata]
+        rows = np.flatnonzero(parts.any(axis=1))
+        if not len(rows):
+            continue
+        if q == domain.full:
+            many = max(1, _CHUNK // domain.size)
+            for first in range(0, len(rows), many):
+                some = rows[first : first + many]
+                made = basis.forward(measured.values[q][some].astype(np.float64))
+                means[some] += made * parts[some][:, basis.subset]
+            continue
+        made = _marginal_coefficients(measured.values[q][rows].astype(np.float64), domain, q)
+        held = _places(domain, q)
+        means[np.ix_(rows, held)] += made * parts[rows][:, basis.subset[held]]
+    return means
+
+
+def _marginal_coefficients(
+    tables: NDArray[np.float64], domain: Domain, q: Marginal
+) -> NDArray[np.float64]:
+    """Transform a marginal: the coefficients of the cells, as far as it knows them."""
+    shaped = tables.reshape(len(tables), *domain.shape_of(q))
+    for axis, at in enumerate(q, start=1):
+        moved = np.tensordot(shaped, _helmert(domain.shape[at]), axes=(axis, 1))
+        shaped = np.moveaxis(moved, -1, axis)
+    return np.asarray(shaped.reshape(len(tables), -1) / math.sqrt(domain.spread(q)))
+
+
+def _places(domain: Domain, q: Marginal) -> NDArray[np.int64]:
+    """Find the coefficients whose interaction is a part of a marginal, in the order of its entries."""
+    found = np.zeros(1, dtype=np.int64)
+    for at in q:
+        stride = math.prod(domain.shape[at + 1 :])
+        found = (found[:, None] + stride * np.arange(domain.shape[at])).reshape(-1)
+    return found
+
+
+def check_room(frame: TableFrame, free: int) -> None:
+    """Refuse tables for which there is no memory, by their number and before a record is read.
+
+    Parameters
+    ----------
+    frame
+        The public facts.
+    free
+        Bytes that are free.
+    """
+    numbers = frame.tree.n * frame.domain.size
+    most = free // _BYTES
+    if numbers > most:
+        expected = f"at most {most:,} cells of regions in the memory that is free"
+        got = f"{frame.tree.n:,} regions x {frame.domain.size:,} cells = {numbers:,}"
+        raise InvalidProblemError("domain", expected, got)
+
+
+_BYTES = 64
+"""Bytes for each cell of a region: true, noisy and published counts, coefficients, and what is computed with them."""

@@ -1,0 +1,106 @@
+r"""Intervals that always cover, from what is known of the noise: half-widths, rounded up.
+
+The noise of an answer is :math:`Z = \sum_j a_j X_j` with known :math:`a_j`. By Chernoff
+:math:`P(|Z| \ge h) \le 2 \exp(-t h + \sum_j \ln M_j(t a_j))` for every :math:`t > 0`.
+
+**Gaussian.** :math:`\ln M(\lambda) \le \lambda^2 \sigma^2 / 2` ([CKS20]_), so that
+:math:`h = \sqrt{2 V \ln(2 / \alpha)}` with :math:`V = \sum_j a_j^2 \sigma_j^2` is enough: 2.72 standard deviations at
+95 %.
+
+**Laplace.** With :math:`q = e^{-1/b}` and :math:`\kappa = 2q / (1-q)^2`,
+:math:`\ln M(\lambda) = -\ln(1 - \kappa (\cosh \lambda - 1))` is a power series in :math:`\lambda^2` without negative
+coefficients, hence :math:`\ln M(\lambda) / \lambda^2` rises with :math:`|\lambda|`. Where :math:`|a_j| \le A_g` for all
+noises of a kind g, they contribute at most :math:`V_g\, t^2 / 2` times
+:math:`F_g(t) = \ln M_g(t A_g) / (t^2 A_g^2 \sigma_g^2 / 2)`, and all kinds together at most :math:`\max_g F_g(t)` times
+:math:`V t^2 / 2`.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.core.exact import log_ceil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["excess", "half_width", "whole_root"]
+
+_SAFE = 1 + 1e-9
+"""Some floating operations are done with relative errors below this by far."""
+
+
+def whole_root(square: Fraction) -> Fraction:
+    """Give a number that is not below the square root, and hardly above it.
+
+    Examples
+    --------
+    >>> 0 <= whole_root(Fraction(2)) ** 2 - 2 < Fraction(1, 1 << 30)
+    True
+    """
+    scaled = (square.numerator << 120) // square.denominator + 1
+    return Fraction(math.isqrt(scaled) + 1, 1 << 60)
+
+
+def half_width(
+    variance: Fraction,
+    interval: Fraction,
+    steepest: Iterable[tuple[Fraction, Fraction]] = (),
+) -> Fraction:
+    r"""Find an h with :math:`P(|Z| < h)` at least the given probability, or more.
+
+    Parameters
+    ----------
+    variance
+        :math:`V`, the variance of the noise or, for Gaussian noise, the sum of its parameters; not rounded down.
+    interval
+        The probability.
+    steepest
+        For Laplace noise, for each kind of noise its scale b and a bound of its coefficients; nothing for Gaussian
+        noise.
+
+    Returns
+    -------
+    Fraction
+        The half-width; 0 where there is no noise.
+
+    Examples
+    --------
+    >>> float(half_width(Fraction(1), Fraction("0.95")))
+    2.716...
+    >>> float(half_width(Fraction(2), Fraction("0.95"), [(Fraction(1), Fraction(1))]))
+    5.9...
+    """
+    if not variance:
+        return Fraction(0)
+    # ln(2 / alpha), rounded up.
+    bits = 60
+    tail = Fraction(log_ceil(2 / (1 - interval), bits), 1 << bits)
+    kinds = [(float(b), float(top) * _SAFE) for b, top in steepest if top]
+    if not kinds:
+        return whole_root(2 * variance * tail)
+    v, level = float(variance) * _SAFE, float(tail) * _SAFE
+    limit = min(1 / (b * top) for b, top in kinds)
+    ideal = math.sqrt(2 * level / v)
+    best = math.inf
+    for step in range(1, 200):
+        t = min(ideal, limit) * step / 200
+        worst = max(excess(b, t * top) for b, top in kinds)
+        best = min(best, (level + worst * v * t * t / 2) / t)
+    return Fraction(best * _SAFE)
+
+
+def excess(b: float, turn: float) -> float:
+    """Divide the log-moment of a discrete Laplace noise by that of a Gaussian one of its variance, rounded up."""
+    # 1 - q from below: kappa and the variance, which is kappa, from above. expm1 keeps its digits for large scales.
+    gone = -math.expm1(-1 / b)
+    kappa = 2 * math.exp(-1 / b) / gone**2 * _SAFE
+    # cosh(x) - 1 without cancellation.
+    inside = kappa * 2 * math.sinh(turn / 2) ** 2
+    if inside >= 1:
+        return math.inf
+    if not inside:
+        return 1.0
+    return max(1.0, -math.log1p(-inside) / (turn * turn * kappa / 2) * _SAFE * _SAFE)

@@ -1,0 +1,60 @@
+"""Compiled loops over regions and coefficients: the passes of the tree fit, with weights by interaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.jit import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["down", "up"]
+
+
+@kernel
+def up(
+    children: NDArray[np.int64],
+    means: NDArray[np.float64],
+    theta: NDArray[np.float64],
+    subset: NDArray[np.int64],
+) -> None:
+    """Replace the mean of each inner region by its best mix with the sum of the regions below it, in place."""
+    n, size = means.shape
+    sums = np.empty(size)
+    for node in range(n - 1, -1, -1):
+        first, stop = children[node], children[node + 1]
+        if first == stop:
+            continue
+        sums[:] = means[first]
+        for child in range(first + 1, stop):
+            for k in range(size):
+                sums[k] += means[child, k]
+        for k in range(size):
+            part = theta[subset[k], node]
+            means[node, k] = part * means[node, k] + (1.0 - part) * sums[k]
+
+
+@kernel
+def down(
+    children: NDArray[np.int64],
+    means: NDArray[np.float64],
+    beta: NDArray[np.float64],
+    subset: NDArray[np.int64],
+) -> None:
+    """Hand down to the children what their parent has more than their sum, in place."""
+    n, size = means.shape
+    gap = np.empty(size)
+    for node in range(n):
+        first, stop = children[node], children[node + 1]
+        if first == stop:
+            continue
+        gap[:] = means[node]
+        for child in range(first, stop):
+            for k in range(size):
+                gap[k] -= means[child, k]
+        for child in range(first, stop):
+            for k in range(size):
+                means[child, k] += beta[subset[k], child] * gap[k]

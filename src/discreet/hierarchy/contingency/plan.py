@@ -1,0 +1,452 @@
+"""Plan a release of tables by region from public inputs, and release: a budget is charged before values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.certificate import Certificate
+from discreet.core.errors import InvalidProblemError, unknown_name
+from discreet.core.exact import to_fraction
+from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.core.outcome import Provenance, Release
+from discreet.core.progress import Reporter
+from discreet.core.tree import Tree
+from discreet.hierarchy.contingency.exact import expected_errors
+from discreet.hierarchy.contingency.measure import marginal_scales, measure
+from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.records import RecordColumns, count_cells
+from discreet.hierarchy.contingency.verify import verify
+from discreet.hierarchy.contingency.whole import Descent, method_name
+from discreet.hierarchy.plan import charged_after
+from discreet.hierarchy.records import check_columns, read_public
+from discreet.hierarchy.refusals import check_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from discreet.core.budget import Budget
+    from discreet.core.exact import Exact
+    from discreet.core.outcome import PublicInput
+    from discreet.core.progress import Progress
+    from discreet.core.randomness import UniformSource
+    from discreet.hierarchy.contingency.exact import ExpectedError
+    from discreet.hierarchy.contingency.measure import MeasuredTables
+    from discreet.hierarchy.contingency.problem import Marginal
+    from discreet.hierarchy.contingency.result import RegionTables
+    from discreet.hierarchy.contingency.whole import TableMethod
+
+    DPForPersons = PureDP | ZeroConcentratedDP
+    Shares = Mapping[str, Exact] | Sequence[Exact]
+
+__all__ = ["TablesPlan", "plan"]
+
+_CELL_SHARE = Fraction(9, 10)
+"""Part of a level's budget that the cells have where nothing else is said. At 2,016 cells and 3,051 regions a tenth on
+marginals makes totals of counties 9 times better and costs the cells nothing (2026-11-22)."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class TablesPlan:
+    """A release that is decided but for the private data: made by :func:`plan` from public inputs, frozen, picklable.
+
+    Parameters
+    ----------
+    frame
+        The public facts, with the shares of the budget.
+    guarantee
+        What each release from this plan satisfies, and what it charges.
+    method
+        How whole tables are made.
+    columns
+        The columns of the private table; ``None`` where only :class:`CellCounts` are released.
+
+    Examples
+    --------
+    >>> guarantee = ZeroConcentratedDP(1, neighbors="add-remove-person")
+    >>> planned = plan([("GA",), ("NY",)], guarantee, columns=["state"], domain={"sex": ["F", "M"]}, marginals=["sex"])
+    >>> planned
+    TablesPlan(3 regions, 2 cells, rho 1, add-remove-person)
+    """
+
+    frame: TableFrame
+    guarantee: DPForPersons
+    method: TableMethod
+    columns: RecordColumns | None = None
+
+    def __post_init__(self) -> None:
+        # Noise that cannot be had is refused before anything is charged for it.
+        marginal_scales(self.frame, self.guarantee)
+
+    def __repr__(self) -> str:
+        frame = self.frame
+        return f"TablesPlan({frame.tree.n} regions, {frame.domain.size} cells, {self.cost}, {self.guarantee.neighbors})"
+
+    def __str__(self) -> str:
+        """Say what a release does, what it costs and what it takes to be public, a line each."""
+        lines = [
+            ("guarantee", str(self.guarantee)),
+            ("cost", f"{self.cost}, charged again by each release"),
+            *(("noise", line) for line in self.noise),
+            *(("assumed public", f"{one.name}: {one.description}") for one in self.assumed_public),
+        ]
+        if self.frame.total is not None:
+            told = "who is among the records may change, how many there are may not: that number is public"
+            lines.append(("invariant", told))
+        width = max(len(name) for name, _ in lines)
+        return "\n".join(f"{name.ljust(width)}  {text}" for name, text in lines)
+
+    @property
+    def assumed_public(self) -> tuple[PublicInput, ...]:
+        """What a release takes to be public, with hashes."""
+        return self.frame.assumed_public()
+
+    @property
+    def cost(self) -> str:
+        """What one release charges."""
+        name = "epsilon" if isinstance(self.guarantee, PureDP) else "rho"
+        return f"{name} {getattr(self.guarantee, name)}"
+
+    @property
+    def noise(self) -> tuple[str, ...]:
+        """The noise of each level and marginal in words, the root first."""
+        frame, domain = self.frame, self.frame.domain
+        law = (
+            "Laplace noise of scale"
+            if isinstance(self.guarantee, PureDP)
+            else "Gaussian noise of variance"
+        )
+        scales = marginal_scales(frame, self.guarantee)
+        there = set(frame.strata.tolist())
+        found = []
+        for level in range(frame.tree.depth + 1):
+            for q in frame.marginals:
+                told = dict.fromkeys(
+                    str(scales[q][stratum])
+                    for stratum in (2 * level, 2 * level + 1)
+                    if stratum in there and scales[q][stratum] is not None
+                )
+                entries = domain.size_of(q)
+                named = f"level {level + 1}, {domain.name(q)} ({entries} {'entry' if entries == 1 else 'entries'})"
+                if not told:
+                    found.append(f"{named}: not measured")
+                    continue
+                words = " (lowest regions: ".join(told) + ")" * (len(told) > 1)
+                found.append(f"{named}: {law} {words}, {frame.shares[q][level]} of the budget")
+        return tuple(found)
+
+    def expected_errors(self) -> tuple[ExpectedError, ...]:
+        """Say how noisy each marginal of each level will be, alone and by all measurements together."""
+        return expected_errors(self.frame, self.guarantee)
+
+    def with_guarantee(self, guarantee: DPForPersons) -> TablesPlan:
+        """Plan the same release for another guarantee."""
+        return replace(self, guarantee=guarantee)
+
+    def check(self, source: object) -> None:
+        """Refuse a source by what may be looked at before the charge: names of columns, and division into cells.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no table, a column that is missing, a row of a CSV file with other than as many cells as there are
+            names, or :class:`CellCounts` on other public facts than the plan's.
+        """
+        if isinstance(source, CellCounts):
+            if source.frame != self.frame:
+                expected = f"counts on the public facts of the plan, {self.frame!r}"
+                raise InvalidProblemError("source", expected, f"counts on {source.frame!r}")
+            return
+        if source is None or self.columns is None:
+            expected = "CellCounts, or a plan that names the columns of the table"
+            raise InvalidProblemError("source", expected, type(source).__name__)
+        check_shape(source, "people", self.columns.of(self.frame.domain))
+
+    def release(
+        self,
+        source: Any,  # noqa: ANN401 - a path, any frame that Narwhals knows, or CellCounts
+        *,
+        budget: Budget | None = None,
+        dataset: str | None = None,
+        bits: UniformSource | None = None,
+        keep_measurements: bool = False,
+        threads: int = 1,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Release[RegionTables]:
+        """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
+
+        Parameters
+        ----------
+        source
+            The private data: a path, a frame of any library that Narwhals knows, or :class:`CellCounts`.
+        budget, dataset
+            A ledger, and the name under which the data stand in it.
+        bits
+            Source of chance; the operating system's by default. With any other the outcome is marked as not private.
+        keep_measurements
+            Whether the result carries the noisy marginals. They are covered by the same guarantee.
+        threads
+            Among how many threads whole tables are made.
+        on_progress
+            Called with each step; what it is told depends on the noisy values alone.
+
+        Returns
+        -------
+        Release
+            :class:`RegionTables` with their guarantee, certificate and provenance.
+
+        Raises
+        ------
+        InvalidProblemError
+            Before the charge as :meth:`check`; after it for rows that are refused, by column and position. The message
+            then says that the charge stays.
+        BudgetError
+            When the ledger refuses. Nothing was charged or read then.
+        CertificateError
+            When the tables fail a check. Nothing is published then; the charge stays.
+
+        Guarantee
+        ---------
+        That of the plan, for the tables, for the measurements, and for both together.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> guarantee = PureDP(900, neighbors="add-remove-person")
+        >>> planned = plan([("GA",), ("NY",)], guarantee, columns=["state"], domain={"sex": ["F", "M"]})
+        >>> people = pl.DataFrame({"state": ["GA", "GA", "NY"], "sex": ["F", "M", "F"]})
+        >>> planned.release(people).result.cells.tolist()
+        [[2, 1], [1, 1], [1, 0]]
+        """
+        if budget is None and dataset is not None:
+            raise InvalidProblemError("dataset", "a budget with it", repr(dataset))
+        if budget is not None and not dataset:
+            raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
+        self.check(source)
+        if budget is not None and dataset:
+            budget.reserve(dataset, self.guarantee)
+        with charged_after(charged=budget is not None):
+            Reporter(on_progress, clock=None)("reading the table")
+            measured = measure(self._count(source), self.guarantee, bits=bits)
+            result = self.method.solve(measured, threads=threads, on_progress=on_progress)
+            if keep_measurements:
+                result = replace(result, measurements=measured)
+            made = Release(
+                result, self.guarantee, Certificate(()), self._provenance(measured, result)
+            )
+            made = replace(made, certificate=verify(made))
+            made.certificate.raise_for_failure()
+            return made
+
+    def _count(self, source: Any) -> CellCounts:  # noqa: ANN401 - as for release
+        if isinstance(source, CellCounts):
+            return source
+        if self.columns is None:
+            raise InvalidProblemError("source", "CellCounts", type(source).__name__)
+        return count_cells(source, self.frame, self.columns)
+
+    def _provenance(self, measured: MeasuredTables, result: RegionTables) -> Provenance:
+        gaps = [{"level": g.level, "lower": g.lower, "upper": g.upper} for g in result.gaps]
+        own: dict[str, Any] = asdict(self.method)  # type: ignore[call-overload] # methods are dataclasses
+        parameters = {**measured.parameters(), "method": own, "gaps": gaps}
+        return Provenance(
+            method_name(self.method), parameters, self.assumed_public, seeded=measured.seeded
+        )
+
+
+def plan(
+    regions: Any,  # noqa: ANN401 - a tree, paths of labels, a path or any frame; or the public facts
+    guarantee: DPForPersons,
+    *,
+    columns: Sequence[str] | None = None,
+    domain: Domain | Mapping[str, Any] | None = None,
+    by: Sequence[str] | None = None,
+    marginals: Sequence[str] | Sequence[Sequence[str]] | None = None,
+    shares: Shares | Sequence[Shares] | None = None,
+    levels: Sequence[Exact] | None = None,
+    person: str | None = None,
+    max_rows: int = 1,
+    total: int | None = None,
+    root: Hashable = "all",
+    method: TableMethod | None = None,
+) -> TablesPlan:
+    """Decide once all that public inputs can decide about a release of tables of attributes by region.
+
+    Parameters
+    ----------
+    regions
+        The regions that exist, public: a :class:`~discreet.Tree`, paths of labels, or a table or file with one row for
+        each lowest region. A :class:`TableFrame`, the public facts in full, plans for :class:`CellCounts`.
+    guarantee
+        What each release has to satisfy, with neighbors ``"add-remove-person"`` or ``"replace-person"``.
+    columns
+        Columns of the region path in all tables, from the top down.
+    domain
+        The attributes with all their categories: a :class:`Domain`, or lists by name, with structural zeros under
+        ``"zeros"`` beside ``"attributes"`` where there are some.
+    by
+        Which attributes, in which order; all of them by default.
+    marginals
+        What is measured and published: ``"total"``, ``"sex"``, ``"sex:age_band"``, ``"cells"`` for all attributes; or a
+        list of such lists, one a level, the root first. The cells of the lowest level must be among them.
+    shares
+        The part of each level's budget that each marginal has, in the order of the marginals or by name, with the sum
+        1; or a list of these, one a level. Default: 9/10 for the cells and equal parts of the rest. Not to be chosen by
+        looking at the data.
+    levels
+        The part of the budget of each level, the root first, with the sum 1. Default: equal parts.
+    person
+        Column that names the person, where rows of one person are to be counted.
+    max_rows
+        The most rows of one person; public. A household is protected by its largest size.
+    total
+        The number of all records, where it is public: with ``"replace-person"`` and one row each only, where all
+        neighbors share it. It is then met exactly.
+    root
+        Name of the region that holds all.
+    method
+        How whole tables are made: :class:`~discreet.hierarchy.contingency.whole.Descent` by default.
+
+    Returns
+    -------
+    TablesPlan
+        What is decided; ``print`` shows noise by level and marginal, cost and what is assumed to be public.
+
+    Raises
+    ------
+    InvalidProblemError
+        For public inputs that make no sense, shares that do not add up, leaves without cells, a guarantee of another
+        kind, or an invariant that the guarantee does not survive.
+
+    Examples
+    --------
+    >>> guarantee = ZeroConcentratedDP("1/2", neighbors="add-remove-person")
+    >>> listed = {"sex": ["F", "M"], "age": ["0-17", "18+"]}
+    >>> print(plan([("GA",), ("NY",)], guarantee, columns=["state"], domain=listed, marginals=["total", "sex:age"]))
+    guarantee       0.5-zero-concentrated differentially private (neighbors: all records of one person added or ...
+    cost            rho 1/2, charged again by each release
+    noise           level 1, total (1 entry): Gaussian noise of variance 20, 1/20 of the budget
+    noise           level 1, sex:age (4 entries): Gaussian noise of variance 20/9, 9/20 of the budget
+    noise           level 2, total (1 entry): Gaussian noise of variance 20, 1/20 of the budget
+    noise           level 2, sex:age (4 entries): Gaussian noise of variance 20/9, 9/20 of the budget
+    assumed public  regions: 3 regions on 2 levels
+    assumed public  domain: sex 2 x age 2, 4 cells
+    assumed public  max_rows: a person has one row
+    """
+    given: Any = guarantee
+    if not isinstance(given, PureDP | ZeroConcentratedDP):
+        raise InvalidProblemError("guarantee", "PureDP or ZeroConcentratedDP", type(given).__name__)
+    chosen = Descent() if method is None else method
+    if isinstance(regions, TableFrame):
+        told = {"columns": columns, "domain": domain, "marginals": marginals, "shares": shares}
+        for name, value in told.items():
+            if value is not None:
+                raise InvalidProblemError(name, "None beside a TableFrame", type(value).__name__)
+        return TablesPlan(regions, guarantee, chosen)
+    if columns is None:
+        raise InvalidProblemError("columns", "the columns of the region path", "None")
+    if domain is None:
+        raise InvalidProblemError("domain", "the attributes with all their categories", "None")
+    read = domain if isinstance(domain, Domain) else Domain.from_dict(domain, by)
+    tree = (
+        regions
+        if isinstance(regions, Tree)
+        else read_public(check_columns(columns, None), regions=regions, root=root).tree
+    )
+    kept = guarantee.neighbors == "replace-person" and max_rows == 1
+    parts = _parts(read, tree.depth + 1, marginals, shares, levels, root_total_is_free=kept)
+    frame = TableFrame(tree, read, parts, max_rows, total)
+    named = RecordColumns(check_columns(columns, None), person)
+    named.of(read)
+    return TablesPlan(frame, guarantee, chosen, named)
+
+
+def _parts(
+    domain: Domain,
+    n_levels: int,
+    marginals: Any,  # noqa: ANN401 - as for plan
+    shares: Any,  # noqa: ANN401 - as for plan
+    levels: Sequence[Exact] | None,
+    *,
+    root_total_is_free: bool,
+) -> dict[Marginal, tuple[Fraction, ...]]:
+    """Find the part of the whole budget of each marginal on each level."""
+    if levels is None:
+        by_level = [Fraction(1, n_levels)] * n_levels
+    else:
+        by_level = [to_fraction(part, "levels") for part in levels]
+        if len(by_level) != n_levels:
+            expected = f"{n_levels} numbers, the root first"
+            raise InvalidProblemError("levels", expected, len(by_level))
+        if min(by_level) < 0 or sum(by_level) != 1:
+            got = [str(part) for part in by_level]
+            raise InvalidProblemError("levels", "nonnegative numbers with the sum 1", got)
+    listed = _by_level(marginals if marginals is not None else ["cells"], n_levels, "marginals")
+    several = (
+        shares is not None
+        and not isinstance(shares, Mapping)
+        and any(isinstance(one, Mapping | list | tuple) for one in shares)
+    )
+    given = list(shares) if several else [shares] * n_levels
+    if len(given) != n_levels:
+        raise InvalidProblemError("shares", f"one list for each of {n_levels} levels", len(given))
+    found: dict[Marginal, list[Fraction]] = {}
+    for level, (names, own) in enumerate(zip(listed, given, strict=True)):
+        read = [domain.marginal(name) for name in names]
+        if len(set(read)) < len(read):
+            raise InvalidProblemError("marginals", "each marginal once", repr(list(names)))
+        free = level == 0 and root_total_is_free
+        for q, part in _of_level(domain, read, own, free=free).items():
+            found.setdefault(q, [Fraction(0)] * n_levels)[level] = part * by_level[level]
+    return {q: tuple(parts) for q, parts in found.items()}
+
+
+def _by_level(marginals: Any, n_levels: int, field: str) -> list[list[str]]:  # noqa: ANN401 - as for plan
+    if isinstance(marginals, str) or not isinstance(marginals, Sequence) or not marginals:
+        raise InvalidProblemError(
+            field, "a list of names such as total or sex:age", repr(marginals)
+        )
+    if all(isinstance(one, str) for one in marginals):
+        return [list(marginals)] * n_levels
+    if len(marginals) != n_levels:
+        raise InvalidProblemError(field, f"one list for each of {n_levels} levels", len(marginals))
+    return [list(one) for one in marginals]
+
+
+def _of_level(
+    domain: Domain,
+    marginals: list[Marginal],
+    shares: Any,  # noqa: ANN401 - as for plan
+    *,
+    free: bool,
+) -> dict[Marginal, Fraction]:
+    """Read the shares of one level, or choose them; its total may have none where nobody moves it."""
+    if shares is None:
+        soft = [q for q in marginals if q != domain.full and not (free and q == ())]
+        cells = domain.full in marginals
+        rest = (1 - _CELL_SHARE if cells else Fraction(1)) if soft else Fraction(0)
+        found = {q: rest / len(soft) if q in soft else Fraction(0) for q in marginals}
+        if cells:
+            found[domain.full] = 1 - rest
+        elif not soft:
+            raise InvalidProblemError("marginals", "one that a replaced person moves", "none")
+        return found
+    if isinstance(shares, Mapping):
+        named = {domain.marginal(name): part for name, part in shares.items()}
+        for q in named:
+            if q not in marginals:
+                listed = [domain.name(one) for one in marginals]
+                raise unknown_name("shares", domain.name(q), listed)
+        parts = [to_fraction(named.get(q, 0), "shares") for q in marginals]
+    else:
+        parts = [to_fraction(part, "shares") for part in shares]
+        if len(parts) != len(marginals):
+            expected = f"{len(marginals)} numbers, one for each marginal"
+            raise InvalidProblemError("shares", expected, len(parts))
+    if min(parts) < 0 or sum(parts) != 1:
+        got = [str(part) for part in parts]
+        raise InvalidProblemError("shares", "nonnegative numbers with the sum 1", got)
+    return dict(zip(marginals, parts, strict=True))

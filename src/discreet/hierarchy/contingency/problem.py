@@ -1,0 +1,586 @@
+r"""What is published: marginal tables of listed attributes for every region. Public facts and private counts, apart.
+
+A :class:`Domain` lists the attributes and their categories, so that a cell is one category of each. A
+:class:`TableFrame` adds the regions, the marginals that are measured on each level and the part of the budget that each
+has. Both are public. :class:`CellCounts` holds the private counts of the lowest regions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError, unknown_name
+from discreet.core.exact import to_fraction
+from discreet.core.outcome import PublicInput, digest_array
+from discreet.core.spaces.inputs import positive_count
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.tree import Tree
+
+__all__ = ["MOST_CELLS", "MOST_PERSONS", "Attribute", "CellCounts", "Domain", "TableFrame"]
+
+MOST_CELLS = 1 << 20
+"""Cells of a domain, at most: a region's table of so many has 8 MB."""
+
+MOST_PERSONS = 1 << 45
+"""So many records keep every sum and every transform of counts inside 64-bit integers."""
+
+Marginal = tuple[int, ...]
+"""Attributes of a marginal by their place in the domain, in ascending order; empty for the total."""
+
+
+@final
+@dataclass(frozen=True)
+class Attribute:
+    """A column with its listed categories.
+
+    Parameters
+    ----------
+    name
+        The column.
+    categories
+        The categories as text; a blank is none, and ``"01"`` is not ``"1"``.
+
+    Examples
+    --------
+    >>> Attribute("sex", ("F", "M")).size
+    2
+    """
+
+    name: str
+    categories: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        given: Any = self.categories
+        name: Any = self.name
+        if not isinstance(name, str) or not name or set(name) & set(":;,="):
+            expected = "a name without any of : ; , ="
+            raise InvalidProblemError("domain", expected, repr(name))
+        if self.name in RESERVED:
+            raise InvalidProblemError("domain", f"a name other than {self.name}", repr(self.name))
+        if isinstance(given, str) or not all(isinstance(one, str) for one in given):
+            raise InvalidProblemError("domain", f"a list of texts for {self.name}", repr(given))
+        if not given or not all(one.strip() for one in given):
+            expected = f"at least one category of {self.name}, none of them blank"
+            raise InvalidProblemError("domain", expected, repr(list(given)))
+        if len(set(given)) < len(given):
+            again = next(one for at, one in enumerate(given) if one in given[:at])
+            expected = f"each category of {self.name} once"
+            raise InvalidProblemError("domain", expected, f"{again!r} twice")
+        object.__setattr__(self, "categories", tuple(given))
+
+    @property
+    def size(self) -> int:
+        """Number of categories."""
+        return len(self.categories)
+
+
+RESERVED = frozenset({"level", "region", "marginal", "count", "noisy", "value", "low", "high"})
+"""Names of columns that published tables have beside the attributes."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Domain:
+    """The cells: every combination of categories, but for those that are declared to be impossible.
+
+    Parameters
+    ----------
+    attributes
+        The attributes in order; the last one runs fastest.
+    zeros
+        Structural zeros: each maps names of attributes to lists of categories, and rules out every cell whose
+        categories are all in these lists. They are public and do not depend on records.
+
+    Raises
+    ------
+    InvalidProblemError
+        For no attributes, the same one twice, more than :data:`MOST_CELLS` cells, zeros of unknown attributes or
+        categories, or zeros that leave no cell.
+
+    Examples
+    --------
+    >>> listed = {"sex": ["F", "M"], "age": ["0-17", "18+"], "married": ["no", "yes"]}
+    >>> domain = Domain.read(listed, zeros=[{"age": ["0-17"], "married": ["yes"]}])
+    >>> domain
+    Domain(sex 2 x age 2 x married 2, 8 cells, 2 of them structural zeros)
+    >>> domain.marginal("age:sex"), domain.name((0, 1)), domain.name(())
+    ((0, 1), 'sex:age', 'total')
+    """
+
+    attributes: tuple[Attribute, ...]
+    zeros: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [one.name for one in self.attributes]
+        if not names:
+            raise InvalidProblemError("domain", "at least one attribute", "none")
+        if len(set(names)) < len(names):
+            raise InvalidProblemError("domain", "each attribute once", repr(names))
+        if self.size > MOST_CELLS:
+            sizes = " x ".join(str(one.size) for one in self.attributes)
+            expected = f"at most {MOST_CELLS:,} cells"
+            raise InvalidProblemError("domain", expected, f"{sizes} = {self.size:,}")
+        read = tuple(MappingProxyType(self._read_zero(one)) for one in self.zeros)
+        object.__setattr__(self, "zeros", read)
+        if not self.possible.any():
+            raise InvalidProblemError("domain", "zeros that leave a cell", "zeros in all of them")
+
+    def _read_zero(self, given: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 - as read from a file
+        expected = "structural zeros as lists of categories by attribute"
+        if not isinstance(given, Mapping) or not given:
+            raise InvalidProblemError("domain", expected, repr(given))
+        read = {}
+        for name, listed in given.items():
+            known = self.attributes[self.place(name)].categories
+            if isinstance(listed, str) or not isinstance(listed, Sequence) or not listed:
+                raise InvalidProblemError("domain", expected, repr(listed))
+            for one in listed:
+                if one not in known:
+                    raise unknown_name(f"zeros of {name}", str(one), sorted(known))
+            read[name] = tuple(listed)
+        return read
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the views of mappings, which do not pickle."""
+        return {"attributes": self.attributes, "zeros": tuple(map(dict, self.zeros))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(attributes=state["attributes"])
+        self.__dict__["zeros"] = tuple(MappingProxyType(one) for one in state["zeros"])
+
+    def __repr__(self) -> str:
+        listed = " x ".join(f"{one.name} {one.size}" for one in self.attributes)
+        ruled = int((~self.possible).sum())
+        also = f", {ruled} of them structural zeros" if ruled else ""
+        return f"Domain({listed}, {self.size} cells{also})"
+
+    @classmethod
+    def read(
+        cls,
+        listed: Mapping[str, Sequence[Any]],
+        by: Sequence[str] | None = None,
+        *,
+        zeros: Sequence[Mapping[str, Sequence[str]]] = (),
+    ) -> Domain:
+        """Read lists of categories by attribute, such as from JSON.
+
+        Parameters
+        ----------
+        listed
+            The categories of each attribute; whole numbers are read as text.
+        by
+            Which attributes, and in which order; all of them where it is ``None``.
+        zeros
+            Structural zeros; those that name an attribute that is not among `by` are refused.
+
+        Examples
+        --------
+        >>> Domain.read({"sex": ["F", "M"], "age": [1, 2, 3]}, by=["age"])
+        Domain(age 3, 3 cells)
+        """
+        lists: Any = listed
+        if not isinstance(lists, Mapping):
+            expected = "lists of categories by attribute"
+            raise InvalidProblemError("domain", expected, type(lists).__name__)
+        names = list(lists) if by is None else list(by)
+        attributes = []
+        for name in names:
+            if name not in lists:
+                raise unknown_name("by", name, sorted(map(str, lists)))
+            given = lists[name]
+            if isinstance(given, str) or not isinstance(given, Sequence):
+                raise InvalidProblemError("domain", f"a list of texts for {name}", repr(given))
+            texts = [str(one) if type(one) is int else one for one in given]
+            attributes.append(Attribute(name, tuple(texts)))
+        ruled: Any = tuple(zeros)
+        return cls(tuple(attributes), ruled)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of categories of each attribute."""
+        return tuple(one.size for one in self.attributes)
+
+    @property
+    def size(self) -> int:
+        """Number of cells, structural zeros among them."""
+        return math.prod(self.shape)
+
+    @property
+    def full(self) -> Marginal:
+        """The marginal of all attributes: the cells."""
+        return tuple(range(len(self.attributes)))
+
+    @cached_property
+    def possible(self) -> NDArray[np.bool_]:
+        """Array ``(n_cells,)``: whether a cell is no structural zero."""
+        allowed = np.ones(self.shape, dtype=bool)
+        for zero in self.zeros:
+            inside = np.ones(self.shape, dtype=bool)
+            for name, listed in zero.items():
+                at = self.place(name)
+                known = self.attributes[at].categories
+                kept = np.array([one in listed for one in known])
+                inside &= kept.reshape([-1 if k == at else 1 for k in range(len(self.shape))])
+            allowed &= ~inside
+        flat = allowed.reshape(-1)
+        flat.setflags(write=False)
+        return flat
+
+    def place(self, name: str) -> int:
+        """Find an attribute by its name."""
+        for at, one in enumerate(self.attributes):
+            if one.name == name:
+                return at
+        raise unknown_name("marginals", str(name), sorted(one.name for one in self.attributes))
+
+    def marginal(self, text: str) -> Marginal:
+        """Read a marginal: ``total``, ``cells``, or names of attributes between colons.
+
+        Raises
+        ------
+        InvalidProblemError
+            For an attribute that is not in the domain, or that comes twice.
+        """
+        plain = text.strip()
+        if plain == "total":
+            return ()
+        if plain == "cells":
+            return self.full
+        places = [self.place(name.strip()) for name in plain.split(":")]
+        if len(set(places)) < len(places):
+            raise InvalidProblemError("marginals", "each attribute once", repr(plain))
+        return tuple(sorted(places))
+
+    def name(self, marginal: Marginal) -> str:
+        """Name a marginal by its attributes, in the order of the domain."""
+        return ":".join(self.attributes[at].name for at in marginal) or "total"
+
+    def shape_of(self, marginal: Marginal) -> tuple[int, ...]:
+        """Give the number of categories of each attribute of a marginal."""
+        return tuple(self.shape[at] for at in marginal)
+
+    def size_of(self, marginal: Marginal) -> int:
+        """Count the entries of a marginal."""
+        return math.prod(self.shape_of(marginal))
+
+    def spread(self, marginal: Marginal) -> int:
+        """Count the cells of one entry of a marginal."""
+        return self.size // self.size_of(marginal)
+
+    def project(
+        self, tables: NDArray[Any], marginal: Marginal, given: Marginal | None = None
+    ) -> NDArray[Any]:
+        """Add up tables of cells, or of another marginal, to a marginal.
+
+        Parameters
+        ----------
+        tables
+            ``(rows, entries)`` of the marginal `given`; of the cells where that is ``None``.
+        marginal
+            A part of `given`.
+        given
+            What the tables hold.
+
+        Returns
+        -------
+        ndarray
+            ``(rows, size_of(marginal))``.
+
+        Examples
+        --------
+        >>> Domain.read({"a": ["x", "y"], "b": ["p", "q"]}).project(np.array([[1, 2, 3, 4]]), (1,)).tolist()
+        [[4, 6]]
+        """
+        held = self.full if given is None else given
+        shaped = tables.reshape(len(tables), *self.shape_of(held))
+        dropped = tuple(k + 1 for k, at in enumerate(held) if at not in marginal)
+        summed = shaped.sum(axis=dropped) if dropped else shaped
+        return np.ascontiguousarray(summed.reshape(len(tables), -1))
+
+    def entries(self, marginal: Marginal) -> NDArray[np.int64]:
+        """Array ``(n_cells,)``: the entry of a marginal to which each cell belongs."""
+        shape = self.shape_of(marginal)
+        places = np.unravel_index(np.arange(self.size), self.shape)
+        if not marginal:
+            return np.zeros(self.size, dtype=np.int64)
+        found = np.ravel_multi_index(tuple(places[at] for at in marginal), shape)
+        return np.asarray(found, dtype=np.int64)
+
+    def labels(self, marginal: Marginal) -> list[tuple[str, ...]]:
+        """List the categories of each entry of a marginal, in order."""
+        shape = self.shape_of(marginal)
+        return [
+            tuple(self.attributes[at].categories[k] for at, k in zip(marginal, index, strict=True))
+            for index in np.ndindex(*shape)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as :meth:`from_dict` reads them; attributes as pairs, whose order no JSON file loses."""
+        return {
+            "attributes": [[one.name, list(one.categories)] for one in self.attributes],
+            "zeros": [{name: list(listed) for name, listed in one.items()} for one in self.zeros],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], by: Sequence[str] | None = None) -> Domain:
+        """Read what :meth:`to_dict` wrote, or categories by attribute alone."""
+        given: Any = data
+        stated: Any = given.get("attributes") if isinstance(given, Mapping) else None
+        zeros = given.get("zeros", ()) if isinstance(given, Mapping) else ()
+        pairs = isinstance(stated, list) and all(
+            isinstance(one, list | tuple) and len(one) == 2 for one in stated
+        )
+        # Beside zeros, "attributes" can be no attribute of this name.
+        if isinstance(stated, Mapping) or (pairs and "zeros" in data):
+            unknown = set(data) - {"attributes", "zeros"}
+            if unknown:
+                raise unknown_name("domain", str(min(unknown)), ["attributes", "zeros"])
+            return cls.read(dict(stated), by, zeros=tuple(zeros))
+        return cls.read(data, by)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class TableFrame:
+    """The public facts about tables by region: what exists, what is measured, and with which part of the budget.
+
+    Parameters
+    ----------
+    tree
+        The regions; every record lies in one leaf.
+    domain
+        The cells.
+    shares
+        For each marginal that is measured the part of the budget on each level, the root first. All of them add up to
+        exactly 1. The cells of the deepest level must have one. A leaf above that level has the parts of the levels
+        below it, too, since nobody else spends them on its path.
+    max_rows
+        The most rows of one person.
+    total
+        The number of all records, where it is public: only neighbors that keep it are then protected against.
+
+    Raises
+    ------
+    InvalidProblemError
+        For shares that do not add up, are negative, or leave the cells of leaves without a measurement.
+
+    Examples
+    --------
+    >>> from discreet.core.tree import Tree
+    >>> domain = Domain.read({"sex": ["F", "M"]})
+    >>> half = Fraction(1, 4)
+    >>> frame = TableFrame(Tree.from_paths([("GA",), ("NY",)]), domain, {(): (half,) * 2, (0,): (half,) * 2})
+    >>> frame
+    TableFrame(regions=3, levels=2, cells=2, marginals=total, sex)
+    """
+
+    tree: Tree
+    domain: Domain
+    shares: Mapping[Marginal, tuple[Fraction, ...]]
+    max_rows: int = 1
+    total: int | None = None
+    inner: Mapping[Marginal, tuple[Fraction, ...]] = field(init=False)
+    leaf: Mapping[Marginal, tuple[Fraction, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_rows", positive_count(self.max_rows, "max_rows"))
+        levels, domain = self.tree.depth + 1, self.domain
+        read: dict[Marginal, tuple[Fraction, ...]] = {}
+        for marginal, parts in self.shares.items():
+            given = tuple(to_fraction(part, "shares") for part in parts)
+            if len(given) != levels:
+                raise InvalidProblemError("shares", f"one for each of {levels} levels", len(given))
+            if min(given) < 0:
+                got = f"{min(given)} for {domain.name(marginal)}"
+                raise InvalidProblemError("shares", "none below 0", got)
+            read[tuple(marginal)] = given
+        whole = sum((part for parts in read.values() for part in parts), Fraction(0))
+        if whole != 1:
+            raise InvalidProblemError("shares", "the sum 1 over levels and marginals", str(whole))
+        if not read.get(domain.full, (Fraction(0),))[-1]:
+            expected = f"a part of the lowest level for the cells, {domain.name(domain.full)}"
+            raise InvalidProblemError("marginals", expected, "none: leaves without cells")
+        if self.total is not None:
+            if isinstance(self.total, bool) or not isinstance(self.total, int | np.integer):
+                raise InvalidProblemError("total", "a whole number", type(self.total).__name__)
+            if not 0 <= self.total <= MOST_PERSONS:
+                raise InvalidProblemError("total", f"a number from 0 to {MOST_PERSONS}", self.total)
+        object.__setattr__(self, "shares", MappingProxyType(read))
+        below = {
+            marginal: tuple(sum(parts[level:], Fraction(0)) for level in range(levels))
+            for marginal, parts in read.items()
+        }
+        object.__setattr__(self, "inner", MappingProxyType(read))
+        object.__setattr__(self, "leaf", MappingProxyType(below))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep what the constructor takes: views of mappings do not pickle."""
+        return {
+            "tree": self.tree,
+            "domain": self.domain,
+            "shares": dict(self.shares),
+            "max_rows": self.max_rows,
+            "total": self.total,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(self.domain.name, self.marginals))
+        return (
+            f"TableFrame(regions={self.tree.n}, levels={self.tree.depth + 1}, "
+            f"cells={self.domain.size}, marginals={names})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TableFrame) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @property
+    def marginals(self) -> tuple[Marginal, ...]:
+        """The marginals that are measured on some level, in the order in which they were given."""
+        return tuple(self.shares)
+
+    @cached_property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Array ``(n_nodes,)``: whether a region is not divided."""
+        flags = np.zeros(self.tree.n, dtype=bool)
+        flags[self.tree.leaves] = True
+        return flags
+
+    @cached_property
+    def strata(self) -> NDArray[np.int64]:
+        """Array ``(n_nodes,)``: twice the level, and one more for a leaf; regions of one stratum have equal noise."""
+        return np.asarray(2 * self.tree.levels + self.is_leaf, dtype=np.int64)
+
+    def share(self, marginal: Marginal, stratum: int) -> Fraction:
+        """Give the part of the budget of a marginal in the regions of a stratum."""
+        level, ends = divmod(stratum, 2)
+        return (self.leaf if ends else self.inner)[marginal][level]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything in the frame."""
+        parts = [self._tree_digest, self._domain_digest, self.max_rows, self.total]
+        parts += [
+            f"{self.domain.name(q)} {' '.join(map(str, each))}" for q, each in self.shares.items()
+        ]
+        return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
+
+    @cached_property
+    def _tree_digest(self) -> str:
+        named = hashlib.sha256("\n".join(map(repr, self.tree.labels)).encode()).hexdigest()
+        return hashlib.sha256(f"{named} {digest_array(self.tree.parents)}".encode()).hexdigest()
+
+    @cached_property
+    def _domain_digest(self) -> str:
+        listed = [(one.name, one.categories) for one in self.domain.attributes]
+        zeros = [sorted(one.items()) for one in self.domain.zeros]
+        return hashlib.sha256(repr((listed, zeros)).encode()).hexdigest()
+
+    def assumed_public(self) -> tuple[PublicInput, ...]:
+        """List what a release on this frame takes to be public, each with its hash."""
+        rows = f"{self.max_rows}"
+        regions = f"{self.tree.n} regions on {self.tree.depth + 1} levels"
+        person = (
+            "a person has one row"
+            if self.max_rows == 1
+            else f"a person has at most {rows} rows, as the publisher states"
+        )
+        listed = [
+            PublicInput("regions", self._tree_digest, regions),
+            PublicInput("domain", self._domain_digest, repr(self.domain)[7:-1]),
+            PublicInput("max_rows", hashlib.sha256(rows.encode()).hexdigest(), person),
+        ]
+        if self.total is not None:
+            stated = f"{self.total}"
+            told = f"{stated} records in all, published as it is"
+            hashed = hashlib.sha256(stated.encode()).hexdigest()
+            listed.append(PublicInput("total", hashed, told))
+        return tuple(listed)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class CellCounts:
+    """Private data: how many records each lowest region has in each cell.
+
+    Parameters
+    ----------
+    frame
+        The public facts.
+    counts
+        ``(n_leaves, n_cells)`` in the order of ``frame.tree.leaves`` and of the domain, the last attribute fastest.
+
+    Raises
+    ------
+    InvalidProblemError
+        For counts of another shape, that are no integers or negative, in structural zeros, or that contradict a public
+        total. Values are not said.
+
+    Examples
+    --------
+    >>> from discreet.core.tree import Tree
+    >>> domain = Domain.read({"sex": ["F", "M"]})
+    >>> frame = TableFrame(Tree.from_paths([("GA",), ("NY",)]), domain, {(0,): (Fraction(1, 2),) * 2})
+    >>> CellCounts(frame, np.array([[3, 1], [2, 2]])).of_regions((0,)).tolist()
+    [[5, 3], [3, 1], [2, 2]]
+    """
+
+    frame: TableFrame
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        counts = _read_counts(self.counts)
+        frame = self.frame
+        expected = (len(frame.tree.leaves), frame.domain.size)
+        if counts.shape != expected:
+            raise InvalidProblemError("counts", f"shape {expected}", f"shape {counts.shape}")
+        if counts[:, ~frame.domain.possible].any():
+            raise InvalidProblemError(
+                "counts",
+                "no records in structural zeros",
+                "some (private: this depends on records)",
+            )
+        if frame.total is not None and int(counts.sum()) != frame.total:
+            got = "another number (private: this depends on records)"
+            raise InvalidProblemError("total", "as many records as are public", got)
+        counts.setflags(write=False)
+        object.__setattr__(self, "counts", counts)
+
+    def __repr__(self) -> str:
+        return f"CellCounts({repr(self.frame)[11:-1]}; counts are private)"
+
+    def of_regions(self, marginal: Marginal) -> NDArray[np.int64]:
+        """Add up to ``(n_nodes, entries)``: a marginal of every region."""
+        part = self.frame.domain.project(self.counts, marginal)
+        return np.asarray(self.frame.tree.totals(part), dtype=np.int64)
+
+
+def _read_counts(counts: ArrayLike) -> NDArray[np.int64]:
+    """Read a copy of private counts; say nothing of their values."""
+    given = np.asarray(counts)
+    if not np.issubdtype(given.dtype, np.integer):
+        raise InvalidProblemError("counts", "integers", given.dtype)
+    whole = given.astype(np.int64)
+    if whole.size and int(whole.min()) < 0:
+        raise InvalidProblemError("counts", "non-negative integers", "a negative one")
+    if float(whole.sum(dtype=np.float64)) > MOST_PERSONS:
+        raise InvalidProblemError("counts", f"at most {MOST_PERSONS} records", "more")
+    return whole

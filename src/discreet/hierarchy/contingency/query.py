@@ -1,0 +1,374 @@
+r"""Questions to kept measurements of tables: unbiased answers, exact as fractions, with intervals that always cover.
+
+A published table is post-processed, hence biased where cells are small. The generalized least squares estimate of the
+noisy marginals is not, and uses all of them: a county's number of women is estimated from its total, its cells, its
+state and its neighbors, each with its best weight. What is answered is that estimate for the stored weights, exactly;
+:mod:`discreet.hierarchy.contingency.intervals` says why the intervals cover.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError, unknown_name
+from discreet.core.exact import Exact, to_fraction
+from discreet.hierarchy.contingency.exact import ExactFit
+from discreet.hierarchy.contingency.intervals import half_width
+from discreet.hierarchy.contingency.widths import Widths
+from discreet.hierarchy.result import BACKENDS, region_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.hierarchy.contingency.measure import MeasuredTables
+    from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
+    from discreet.hierarchy.result import Backend
+
+__all__ = ["TableAnswers", "query"]
+
+BOUND = (
+    "Chernoff's bound of the noise of all measurements or, where it is shorter, the exact law of the noise of the "
+    "region itself with that bound for the rest; rounded up"
+)
+
+_MOST_WEIGHT = 10**6
+"""Largest weight of a category or region in a question."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class TableAnswers:
+    r"""Answers to a question for several regions and categories; covered by the guarantee of the measurements.
+
+    Parameters
+    ----------
+    frame
+        The public facts.
+    regions
+        What each row of answers is about: the name of a region, or of a combination.
+    levels
+        The level of each of them, the root's is 1; 0 for a combination.
+    by
+        The attributes of the columns of answers.
+    categories
+        The categories of each column of answers.
+    values
+        ``(regions, columns)`` of :class:`~fractions.Fraction`: unbiased answers, which may be negative.
+    low, high
+        ``(regions, columns)`` integers: the true number is between them with at least the probability `interval`, for
+        each answer by itself.
+    variances
+        ``(regions, columns)`` of :class:`~fractions.Fraction`: at least the variance of each answer's noise.
+    interval
+        That probability, over the noise.
+    argument
+        Why the intervals cover.
+    """
+
+    frame: TableFrame
+    regions: tuple[str, ...]
+    levels: tuple[int, ...]
+    by: tuple[str, ...]
+    categories: tuple[tuple[str, ...], ...]
+    values: NDArray[Any]
+    low: NDArray[Any]
+    high: NDArray[Any]
+    variances: NDArray[Any]
+    interval: Fraction
+    argument: str = BOUND
+
+    def __repr__(self) -> str:
+        return (
+            f"TableAnswers({len(self.regions)} regions x {len(self.categories)} entries, "
+            f"interval={float(self.interval):g})"
+        )
+
+    def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
+        """Lay the answers out: one row for each region and entry, with the attributes as columns.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a backend that :meth:`RegionCounts.to_frame` does not know.
+        """
+        if backend not in BACKENDS:
+            raise InvalidProblemError("backend", f"one of {', '.join(BACKENDS)}", repr(backend))
+        width = len(self.categories)
+        columns: dict[str, list[Any]] = {
+            "level": [level for level in self.levels for _ in range(width)],
+            "region": [name for name in self.regions for _ in range(width)],
+        }
+        for at, name in enumerate(self.by):
+            columns[name] = [one[at] for one in self.categories] * len(self.regions)
+        columns["value"] = [float(one) for one in self.values.reshape(-1)]
+        columns["low"] = [int(one) for one in self.low.reshape(-1)]
+        columns["high"] = [int(one) for one in self.high.reshape(-1)]
+        if backend == "dict":
+            return columns
+        import narwhals as nw
+
+        return nw.from_dict(columns, backend=backend).to_native()
+
+
+def query(
+    measured: MeasuredTables,
+    *,
+    by: Sequence[str] = (),
+    where: Mapping[str, Sequence[str]] | None = None,
+    weights: ArrayLike | None = None,
+    level: int | None = None,
+    regions: Sequence[Sequence[Any]] | None = None,
+    combine: Mapping[tuple[Any, ...], int] | None = None,
+    interval: Exact = "0.95",
+) -> TableAnswers:
+    """Answer a linear question on regions and cells: without bias, and with intervals that always cover.
+
+    Parameters
+    ----------
+    measured
+        Kept measurements.
+    by
+        Attributes: one answer for each combination of their categories. None at all asks for the total.
+    where
+        Categories by attribute: only records of these are counted.
+    weights
+        Instead of `where`: one whole number for each combination of the categories of `by`, the last attribute
+        fastest; the answer is the weighted sum of the entries.
+    level
+        Answer for all regions of this level; the root's is 1. A leaf above it counts as well.
+    regions
+        Answer for these regions instead, each by its path.
+    combine
+        Instead: one answer for a combination of regions, a whole number for each path.
+    interval
+        Probability, over the noise, with which each interval holds the true number.
+
+    Returns
+    -------
+    TableAnswers
+        One answer for each region and entry.
+
+    Raises
+    ------
+    InvalidProblemError
+        For attributes, categories or regions that are not there, weights that are no whole numbers or all 0, an
+        interval not strictly between 0 and 1, or more numbers than are computed exactly.
+
+    Notes
+    -----
+    Each answer is the exact value of the estimate for weights that are multiples of ``2^-40`` and follow from public
+    facts alone: answers add up over regions and categories. Intervals hold each by itself, not all at once, and are
+    not cut at 0.
+
+    Examples
+    --------
+    >>> from discreet import PureDP, Tree
+    >>> from discreet.hierarchy.contingency import CellCounts, Domain, TableFrame
+    >>> from discreet.hierarchy.contingency.measure import measure
+    >>> domain = Domain.read({"sex": ["F", "M"], "age": ["0-17", "18+"]})
+    >>> shares = {(): ("1/20", "1/20"), (0, 1): ("9/20", "9/20")}
+    >>> frame = TableFrame(Tree.from_paths([("GA",), ("NY",)]), domain, shares)
+    >>> data = CellCounts(frame, np.array([[3, 1, 2, 2], [5, 0, 0, 7]]))
+    >>> kept = measure(data, PureDP(900, neighbors="add-remove-person"))
+    >>> query(kept, level=2, by=["sex"], where={"age": ["18+"]}).to_frame("dict")["value"]
+    [1.0, 2.0, 0.0, 7.0]
+    """
+    frame = measured.frame
+    chance = to_fraction(interval, "interval")
+    if not 0 < chance < 1:
+        raise InvalidProblemError("interval", "a probability between 0 and 1", str(chance))
+    domain = frame.domain
+    names = (by,) if isinstance(by, str) else tuple(by)
+    marginal, cells, categories = _questions(domain, names, where or {}, weights)
+    fit = ExactFit(measured, marginal)
+    told = names if weights is None else ()
+    if combine is not None:
+        chosen = _combined(frame, combine, level, regions)
+        return _combination(fit, cells, chosen, chance, labels=(told, categories))
+    nodes = _nodes(frame, level, regions)
+    values = fit.answers(cells, nodes)
+    variances = fit.variances(cells, nodes)
+    low, high = (np.empty(values.shape, dtype=object) for _ in range(2))
+    widths = Widths(fit, chance)
+    for column, question in enumerate(cells):
+        steepest = _steepest(fit, question)
+        for row, node in enumerate(nodes.tolist()):
+            half = widths.of(question, node, variances[row, column], steepest)
+            low[row, column], high[row, column] = _ends(values[row, column], half)
+    labels = region_names(frame.tree)
+    return TableAnswers(
+        frame,
+        tuple(labels[node] for node in nodes.tolist()),
+        tuple((frame.tree.levels[nodes] + 1).tolist()),
+        told,
+        categories,
+        values,
+        low,
+        high,
+        variances,
+        chance,
+    )
+
+
+def _questions(
+    domain: Domain,
+    by: tuple[str, ...],
+    where: Mapping[str, Sequence[str]],
+    weights: ArrayLike | None,
+) -> tuple[Marginal, NDArray[Any], tuple[tuple[str, ...], ...]]:
+    """Write the questions as whole-number weights on the entries of one marginal."""
+    known = [one.name for one in domain.attributes]
+    for name in (*by, *where):
+        if name not in known:
+            raise unknown_name("by" if name in by else "where", str(name), known)
+    if len(set(by)) < len(by):
+        raise InvalidProblemError("by", "each attribute once", repr(list(by)))
+    grouped = tuple(domain.place(name) for name in by)
+    if weights is not None:
+        if where:
+            raise InvalidProblemError("where", "none beside weights", "one")
+        return _weighted(domain, grouped, weights)
+    marginal = tuple(sorted({*grouped, *(domain.place(name) for name in where)}))
+    allowed = [_allowed(domain, at, where) for at in marginal]
+    at = [marginal.index(one) for one in grouped]
+    # A category that `where` leaves out has no answer.
+    lists = [
+        [one for one in domain.attributes[marginal[k]].categories if one in allowed[k]] for k in at
+    ]
+    shown = list(itertools.product(*lists))
+    place = {one: row for row, one in enumerate(shown)}
+    entries = domain.labels(marginal)
+    cells = np.zeros((len(shown), len(entries)), dtype=object)
+    for entry, labels in enumerate(entries):
+        if all(one in kept for one, kept in zip(labels, allowed, strict=True)):
+            cells[place[tuple(labels[k] for k in at)], entry] = 1
+    return marginal, cells, tuple(shown)
+
+
+def _allowed(domain: Domain, at: int, where: Mapping[str, Sequence[str]]) -> set[str]:
+    """Read which categories of an attribute are counted."""
+    attribute = domain.attributes[at]
+    given = where.get(attribute.name, attribute.categories)
+    listed = (given,) if isinstance(given, str) else tuple(given)
+    for one in listed:
+        if one not in attribute.categories:
+            raise unknown_name(f"where {attribute.name}", str(one), attribute.categories)
+    if not listed:
+        raise InvalidProblemError("where", f"categories of {attribute.name}", "none")
+    return set(listed)
+
+
+def _weighted(
+    domain: Domain, grouped: tuple[int, ...], weights: ArrayLike
+) -> tuple[Marginal, NDArray[Any], tuple[tuple[str, ...], ...]]:
+    """Read the weights of one question, and put them into the order of the domain."""
+    given = np.asarray(weights)
+    size = domain.size_of(tuple(sorted(grouped)))
+    if given.dtype.kind not in "iu" or given.size != size:
+        expected = f"{size} whole numbers, one for each entry of by"
+        raise InvalidProblemError("weights", expected, f"{given.size} of {given.dtype}")
+    if not given.any() or int(np.abs(given.astype(np.float64)).max()) > _MOST_WEIGHT:
+        expected = f"whole numbers up to {_MOST_WEIGHT}, not all of them 0"
+        raise InvalidProblemError("weights", expected, "others")
+    shaped = given.reshape([domain.shape[at] for at in grouped])
+    ordered = (
+        shaped.transpose(np.argsort(grouped)).reshape(1, -1) if grouped else given.reshape(1, 1)
+    )
+    return tuple(sorted(grouped)), ordered.astype(np.int64).astype(object), ((),)
+
+
+def _nodes(
+    frame: TableFrame, level: int | None, regions: Sequence[Sequence[Any]] | None
+) -> NDArray[np.int64]:
+    tree = frame.tree
+    if (level is None) == (regions is None):
+        raise InvalidProblemError("level, regions", "one of the two", "both or neither")
+    if regions is not None:
+        return np.array([tree.find(path) for path in regions], dtype=np.int64)
+    if level is None or isinstance(level, bool) or not 1 <= level <= tree.depth + 1:
+        raise InvalidProblemError("level", f"a level from 1 to {tree.depth + 1}", repr(level))
+    deep = tree.levels + 1
+    return np.flatnonzero((deep == level) | (frame.is_leaf & (deep < level)))
+
+
+def _combined(
+    frame: TableFrame,
+    combine: Mapping[tuple[Any, ...], int],
+    level: int | None,
+    regions: Sequence[Sequence[Any]] | None,
+) -> dict[int, int]:
+    if level is not None or regions is not None:
+        raise InvalidProblemError("level, regions", "none beside combine", "one")
+    found: dict[int, int] = {}
+    weight: Any
+    for path, weight in combine.items():
+        whole = isinstance(weight, int | np.integer) and not isinstance(weight, bool)
+        if not whole or abs(weight) > _MOST_WEIGHT:
+            expected = f"whole numbers up to {_MOST_WEIGHT}"
+            raise InvalidProblemError("combine", expected, repr(weight))
+        node = frame.tree.find(path)
+        found[node] = found.get(node, 0) + int(weight)
+    if not any(found.values()):
+        raise InvalidProblemError("combine", "a region with a weight other than 0", "none")
+    return found
+
+
+def _combination(
+    fit: ExactFit,
+    cells: NDArray[Any],
+    regions: dict[int, int],
+    chance: Fraction,
+    *,
+    labels: tuple[tuple[str, ...], tuple[tuple[str, ...], ...]],
+) -> TableAnswers:
+    """Answer for one combination of regions."""
+    frame = fit.measured.frame
+    nodes = np.array(list(regions), dtype=np.int64)
+    weights = np.array(list(regions.values()), dtype=object)
+    values = (weights @ fit.answers(cells, nodes))[None]
+    variances, low, high = (np.empty(values.shape, dtype=object) for _ in range(3))
+    # No coefficient of a region's mean is above 1 in any estimate: the sum of weights bounds that of a combination.
+    most = sum(map(abs, regions.values()))
+    for column, question in enumerate(cells):
+        variances[0, column] = fit.combined_variance(question, regions)
+        steepest = [(scale, most * top) for scale, top in _steepest(fit, question)]
+        half = half_width(variances[0, column], chance, steepest)
+        low[0, column], high[0, column] = _ends(values[0, column], half)
+    names = region_names(frame.tree)
+    told = " + ".join(f"{weight} x {names[node]}" for node, weight in regions.items())
+    return TableAnswers(frame, (told,), (0,), *labels, values, low, high, variances, chance)
+
+
+def _steepest(fit: ExactFit, question: NDArray[Any]) -> list[tuple[Fraction, Fraction]]:
+    """Bound the coefficient of any one noise of each kind in an answer; nothing for Gaussian noise."""
+    measured = fit.measured
+    if measured.noise == "gaussian":
+        return []
+    largest, unit = fit.largest(question), fit.weights.unit
+    found = []
+    for q in measured.frame.marginals:
+        for stratum, scale in enumerate(measured.scales[q]):
+            if scale is None:
+                continue
+            parts = fit.weights.own[q][stratum].tolist()
+            top = sum(
+                (Fraction(part) / unit * one for part, one in zip(parts, largest, strict=True)),
+                Fraction(0),
+            )
+            found.append((scale, top))
+    return found
+
+
+def _ends(value: Fraction, half: Fraction) -> tuple[int, int]:
+    """Give the whole numbers in an interval: the true number is one. Where there is none, the nearest."""
+    low, high = -((half - value) // 1), (value + half) // 1
+    if low > high:
+        low = high = round(value)
+    return int(low), int(high)

@@ -1,0 +1,172 @@
+"""What a release of tables gives: counts for every region, marginal and entry, and the same as a tidy table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.result import BACKENDS, region_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.hierarchy.contingency.measure import MeasuredTables
+    from discreet.hierarchy.contingency.problem import Marginal, TableFrame
+    from discreet.hierarchy.result import Backend
+
+__all__ = ["LevelGap", "RegionTables", "rows_of", "tidy"]
+
+
+@final
+@dataclass(frozen=True)
+class LevelGap:
+    """How near the whole tables of one level are to the best ones, given the tables of the level above.
+
+    Parameters
+    ----------
+    level
+        The level; the root's is 1.
+    lower, upper
+        The weighted squared distance from the unbiased estimates: a lower bound for all tables that are not negative
+        and add up to the tables above, and that of the published tables. Both are rounded outwards.
+
+    Examples
+    --------
+    >>> LevelGap(2, 97.0, 100.0).gap
+    0.03
+    """
+
+    level: int
+    lower: float
+    upper: float
+
+    @property
+    def gap(self) -> float:
+        """``(upper - lower) / upper``, 0 when both are 0."""
+        return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class RegionTables:
+    """The cells of every region as published: whole numbers, none negative, that add up.
+
+    Parameters
+    ----------
+    frame
+        The public facts.
+    cells
+        ``(n_nodes, n_cells)`` integers.
+    gaps
+        How near each level is to the best tables, where that was proved; it follows from the noisy values alone.
+    measurements
+        The noisy marginals that they were made of, where they were kept; publishing them costs nothing more.
+    published
+        The marginals as they stand in a file, to be checked against the cells; ``None`` where they follow from these.
+
+    Raises
+    ------
+    InvalidProblemError
+        For cells of another shape or type.
+    """
+
+    frame: TableFrame
+    cells: NDArray[np.int64]
+    gaps: tuple[LevelGap, ...] = ()
+    measurements: MeasuredTables | None = None
+    published: Mapping[Marginal, NDArray[np.int64]] | None = None
+
+    def __post_init__(self) -> None:
+        cells = np.asarray(self.cells)
+        expected = (self.frame.tree.n, self.frame.domain.size)
+        if cells.dtype != np.int64 or cells.shape != expected:
+            got = f"{cells.dtype} of shape {cells.shape}"
+            raise InvalidProblemError("cells", f"64-bit integers of shape {expected}", got)
+        cells = cells.view()
+        cells.setflags(write=False)
+        object.__setattr__(self, "cells", cells)
+
+    def __repr__(self) -> str:
+        frame = self.frame
+        return f"RegionTables(regions={frame.tree.n}, cells={frame.domain.size})"
+
+    def marginal(self, text: str) -> NDArray[np.int64]:
+        """Add up a marginal, such as ``"total"`` or ``"sex:age_band"``: ``(n_nodes, entries)``."""
+        domain = self.frame.domain
+        return np.asarray(domain.project(self.cells, domain.marginal(text)), dtype=np.int64)
+
+    def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
+        """Lay the tables out: one row for each marginal, region and entry.
+
+        Returns
+        -------
+        DataFrame, Table or dict
+            Columns ``level`` (1 for the root), ``region``, ``marginal``, one for each attribute (empty where the
+            marginal adds it up), and ``count``; the marginals that were measured, in their order, and the cells.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a backend that :meth:`RegionCounts.to_frame` does not know.
+        """
+        domain = self.frame.domain
+        tables = {q: domain.project(self.cells, q) for q in self.frame.marginals}
+        return tidy(self.frame, tables, "count", backend)
+
+
+def tidy(
+    frame: TableFrame,
+    tables: dict[Marginal, NDArray[np.int64]],
+    column: str,
+    backend: Backend = "polars",
+) -> Any:  # noqa: ANN401 - a table of that library
+    """Lay tables of several marginals out as one table."""
+    if backend not in BACKENDS:
+        raise InvalidProblemError("backend", f"one of {', '.join(BACKENDS)}", repr(backend))
+    looked, counts = rows_of(frame, tables)
+    level, region, *rest = looked
+    columns: dict[str, Any] = {"level": level[1]}
+    if backend == "dict":
+        for name, places, words in (region, *rest):
+            columns[name] = [words[at] for at in places.tolist()]
+        return {**columns, "level": columns["level"].tolist(), column: counts.tolist()}
+    import narwhals as nw
+
+    columns["level"] = nw.new_series("level", level[1], backend=backend)
+    for name, places, words in (region, *rest):
+        # Words are made once, and gathered by the table's own library.
+        columns[name] = nw.new_series(name, words, nw.String, backend=backend)[places]
+    columns[column] = nw.new_series(column, counts, backend=backend)
+    return nw.from_dict(columns).to_native()
+
+
+def rows_of(
+    frame: TableFrame, tables: dict[Marginal, NDArray[np.int64]]
+) -> tuple[list[tuple[str, NDArray[np.int64], list[str]]], NDArray[np.int64]]:
+    """Say what each row of a tidy table is about: for each column its name, a place for each row, and the words."""
+    domain, tree = frame.domain, frame.tree
+    widths = [domain.size_of(q) for q in tables]
+    nodes = [np.repeat(np.arange(tree.n), width) for width in widths]
+    entries = [np.tile(np.arange(width), tree.n) for width in widths]
+    node = np.concatenate(nodes)
+    rows = [tree.n * width for width in widths]
+    found = [
+        ("level", np.asarray(tree.levels[node] + 1, dtype=np.int64), []),
+        ("region", node, region_names(tree)),
+        ("marginal", np.repeat(np.arange(len(rows)), rows), [domain.name(q) for q in tables]),
+    ]
+    for at, attribute in enumerate(domain.attributes):
+        places = []
+        for q, held in zip(tables, entries, strict=True):
+            if at in q:
+                places.append(np.unravel_index(held, domain.shape_of(q))[q.index(at)])
+            else:
+                places.append(np.full(len(held), attribute.size))
+        found.append((attribute.name, np.concatenate(places), [*attribute.categories, ""]))
+    counts = np.concatenate([values.reshape(-1) for values in tables.values()])
+    return found, counts

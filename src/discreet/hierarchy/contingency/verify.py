@@ -1,0 +1,360 @@
+"""The checker of tables by region: whether they are what was promised, and whether the noise pays for the guarantee.
+
+Nothing here is shared with what made the tables. They are judged by their own numbers and the public facts; the
+guarantee by arithmetic in fractions on the scales of the noise that the record states, with sensitivities that are
+found anew. What no file can show is listed in :data:`NOT_SHOWN`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core.certificate import Certificate, Check
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
+from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.core.guarantee import Guarantee
+    from discreet.core.outcome import Release
+    from discreet.hierarchy.contingency.problem import Marginal, TableFrame
+
+__all__ = [
+    "NOT_SHOWN",
+    "UNCHECKED",
+    "verify",
+    "verify_guarantee",
+    "verify_measured",
+    "verify_tables",
+]
+
+NOT_SHOWN = (
+    "that noise was drawn, with the stated scales and from chance that nobody knows",
+    "that nothing else was published from the same people",
+    "that no person has more rows than the record states",
+)
+"""What no table and no record can show, however they are checked."""
+
+UNCHECKED = (
+    "that the tables were made of such measurements, by the stated method",
+    "the stated gaps, which follow from the noisy values",
+)
+"""What is not checked of a file of tables."""
+
+_NEEDED = ("noise", "neighbors", "max_rows", "shares", "scales")
+
+
+def verify(release: Release[Any]) -> Certificate:
+    """Check a release of tables: the tables by themselves, and the guarantee by the scales of the noise.
+
+    Parameters
+    ----------
+    release
+        The release, wherever it comes from; its result has a ``frame``, ``cells`` and, from a file, the ``published``
+        marginals.
+
+    Returns
+    -------
+    Certificate
+        The checks of :func:`verify_tables` and of :func:`verify_guarantee`.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a provenance without the scales of the noise.
+
+    Examples
+    --------
+    >>> from discreet import PureDP, Tree
+    >>> from discreet.hierarchy.contingency import CellCounts, Domain, TableFrame, plan
+    >>> frame = TableFrame(
+    ...     Tree.from_paths([("GA",), ("NY",)]), Domain.read({"sex": ["F", "M"]}), {(0,): (Fraction(1, 2),) * 2}
+    ... )
+    >>> planned = plan(frame, PureDP(1, neighbors="add-remove-person"))
+    >>> print(verify(planned.release(CellCounts(frame, np.array([[3, 1], [2, 2]])))))
+    check                                     residual  limit  exact  verdict
+    numbers below zero                               0      0    yes  passed
+    sums over regions that do not hold               0      0    yes  passed   3 regions, 2 cells
+    marginals that do not hold                       0      0    yes  passed   1 marginal
+    records in structural zeros                      0      0    yes  passed
+    facts that differ                                0      0    yes  passed   between record, frame and guarantee
+    epsilon spent on the worst path                  1      1    yes  passed   laplace noise
+    lowest regions whose cells have no noise         0      0    yes  passed
+    """
+    result = release.result
+    tables = verify_tables(result.frame, result.cells, result.published)
+    spent = verify_guarantee(result.frame, release.guarantee, release.provenance.parameters)
+    return Certificate((*tables.checks, *spent.checks))
+
+
+def verify_tables(
+    frame: TableFrame,
+    cells: NDArray[np.int64],
+    published: Mapping[Marginal, NDArray[np.int64]] | None = None,
+) -> Certificate:
+    """Check tables by their own numbers and the public facts.
+
+    Parameters
+    ----------
+    frame
+        The public facts.
+    cells
+        ``(n_nodes, n_cells)`` whole numbers.
+    published
+        The marginals that stand beside the cells; where there are none, only cells are claimed.
+
+    Returns
+    -------
+    Certificate
+        Numbers below zero; regions that are not the sum of those below them; entries of marginals that are not the sum
+        of their cells; records in structural zeros; and a total of the root that is not the public one.
+
+    Raises
+    ------
+    InvalidProblemError
+        For tables that are no integers or of another shape.
+    """
+    tree, domain = frame.tree, frame.domain
+    expected = (tree.n, domain.size)
+    if not np.issubdtype(cells.dtype, np.integer) or cells.shape != expected:
+        got = f"{cells.dtype} of shape {cells.shape}"
+        raise InvalidProblemError("cells", f"integers of shape {expected}", got)
+    # Sums of numbers this large would wrap around, and then hold though they do not.
+    huge = cells.size and max(abs(int(cells.max())), abs(int(cells.min()))) * cells.size >= 1 << 62
+    table = cells.astype(object) if huge else cells.astype(np.int64)
+    below = np.zeros_like(table)
+    np.add.at(below, tree.parents[1:], table[1:])
+    inner = np.isin(np.arange(tree.n), tree.parents)
+    off = int((below[inner] != table[inner]).sum())
+    detail = f"{tree.n} regions, {domain.size} cells"
+    checks = [
+        Check("numbers below zero", int((table < 0).sum()), 0, exact=True),
+        Check("sums over regions that do not hold", off, 0, exact=True, detail=detail),
+    ]
+    shown = dict(published or {})
+    wrong = sum(_apart(frame, table, q, np.asarray(values)) for q, values in shown.items())
+    missing = 0 if published is None else len(set(frame.marginals) - set(shown))
+    many = len(frame.marginals)
+    told = f"{many} marginal{'' if many == 1 else 's'}"
+    checks.append(Check("marginals that do not hold", wrong + missing, 0, exact=True, detail=told))
+    zeros = ~_possible(frame)
+    checks.append(
+        Check("records in structural zeros", int((table[:, zeros] != 0).sum()), 0, exact=True)
+    )
+    if frame.total is not None:
+        gap = abs(int(table[0].sum()) - frame.total)
+        checks.append(Check("difference from the public total", gap, 0, exact=True))
+    return Certificate(tuple(checks))
+
+
+def _apart(frame: TableFrame, cells: NDArray[Any], marginal: Marginal, values: NDArray[Any]) -> int:
+    """Count the entries of a marginal that are not the sum of their cells, cell by cell."""
+    shape = frame.domain.shape
+    size = int(np.prod([shape[at] for at in marginal], dtype=np.int64))
+    if values.shape != (frame.tree.n, size):
+        return frame.tree.n * size
+    summed = np.zeros((frame.tree.n, size), dtype=cells.dtype)
+    code = np.zeros(frame.domain.size, dtype=np.int64)
+    index = np.indices(shape).reshape(len(shape), -1)
+    for at in marginal:
+        code = code * shape[at] + index[at]
+    np.add.at(summed.T, code, cells.T)
+    return int((summed != values).sum())
+
+
+def _possible(frame: TableFrame) -> NDArray[np.bool_]:
+    """Find anew where a record may be."""
+    domain = frame.domain
+    index = np.indices(domain.shape).reshape(len(domain.shape), -1)
+    allowed = np.ones(domain.size, dtype=bool)
+    names = [one.name for one in domain.attributes]
+    for zero in domain.zeros:
+        inside = np.ones(domain.size, dtype=bool)
+        for name, listed in zero.items():
+            at = names.index(name)
+            known = domain.attributes[at].categories
+            inside &= np.isin(index[at], [k for k, one in enumerate(known) if one in listed])
+        allowed &= ~inside
+    return allowed
+
+
+def verify_guarantee(
+    frame: TableFrame, guarantee: Guarantee, parameters: Mapping[str, Any]
+) -> Certificate:
+    r"""Check that the stated noise pays for the guarantee along each path from the root to a leaf.
+
+    A marginal of a region with sensitivity :math:`\Delta` costs :math:`\varepsilon = \Delta_1 / b` with Laplace noise,
+    and :math:`\rho = \Delta_2^2 / 2 \sigma^2` with Gaussian noise. A person with k rows adds k unit vectors, so that
+    :math:`\Delta_1 = k` and :math:`\Delta_2^2 = k^2`; a replaced person is one less and one more, which doubles both,
+    but for the total of the root, where they cancel.
+
+    Parameters
+    ----------
+    frame
+        The public facts.
+    guarantee
+        The claim.
+    parameters
+        The record: ``noise``, ``neighbors``, ``max_rows``, ``total``, and by the names of marginals ``shares`` and
+        ``scales``: for the divided regions and the leaves of each level a fraction as text or ``"none"``.
+
+    Returns
+    -------
+    Certificate
+        Facts in the record that differ from the frame or the guarantee; the cost of the worst path; and the kinds of
+        lowest regions whose cells were not measured: what stands there would follow from nothing.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a record that lacks one of these, or holds no positive fractions.
+    """
+    missing = [name for name in _NEEDED if name not in parameters]
+    if missing:
+        raise InvalidProblemError("parameters", f"also {', '.join(missing)}", "none")
+    noise, neighbors = parameters["noise"], parameters["neighbors"]
+    if noise not in ("laplace", "gaussian") or neighbors not in (
+        "add-remove-person",
+        "replace-person",
+    ):
+        expected = "a noise and a neighbor relation that have a proof"
+        raise InvalidProblemError("parameters", expected, repr([noise, neighbors]))
+    claimed = Fraction(0)
+    if isinstance(guarantee, PureDP) and noise == "laplace":
+        claimed = guarantee.epsilon
+    elif isinstance(guarantee, ZeroConcentratedDP) and noise == "gaussian":
+        claimed = guarantee.rho
+    scales = _scales(frame, parameters["scales"])
+    kept = neighbors == "replace-person" and frame.max_rows == 1
+    differ = [
+        not claimed,
+        neighbors != getattr(guarantee, "neighbors", None),
+        parameters["max_rows"] != frame.max_rows,
+        parameters.get("total") != frame.total,
+        # An exact total leaves no neighbors but where each has one row and is replaced.
+        frame.total is not None and not kept,
+        _other_shares(frame, parameters["shares"]),
+    ]
+    levels, leaves = frame.tree.levels, ~np.isin(np.arange(frame.tree.n), frame.tree.parents)
+    ends = sorted(set(levels[leaves].tolist()))
+    spent = max(
+        sum(
+            (_cost(frame, scales, 2 * level, noise, neighbors) for level in range(end)),
+            Fraction(0),
+        )
+        + _cost(frame, scales, 2 * end + 1, noise, neighbors)
+        for end in ends
+    )
+    cells = tuple(range(len(frame.domain.shape)))
+    bare = sum(scales.get(cells, {}).get(2 * end + 1) is None for end in ends)
+    name = "epsilon" if noise == "laplace" else "rho"
+    said = "between record, frame and guarantee"
+    return Certificate(
+        (
+            Check("facts that differ", sum(differ), 0, exact=True, detail=said),
+            Check(
+                f"{name} spent on the worst path",
+                spent,
+                claimed,
+                exact=True,
+                detail=f"{noise} noise",
+            ),
+            Check("lowest regions whose cells have no noise", bare, 0, exact=True),
+        )
+    )
+
+
+def verify_measured(measured: Any) -> Certificate:  # noqa: ANN401 - its type draws noise, and is not imported here
+    """Check kept measurements: the arithmetic of their guarantee, and values where nothing was measured.
+
+    Parameters
+    ----------
+    measured
+        A :class:`~discreet.hierarchy.contingency.MeasuredTables`, wherever it comes from.
+
+    Returns
+    -------
+    Certificate
+        The checks of :func:`verify_guarantee`, and values other than 0 that nothing would protect.
+    """
+    frame = measured.frame
+    stated = {
+        "noise": measured.noise,
+        "neighbors": measured.guarantee.neighbors,
+        "max_rows": frame.max_rows,
+        "total": frame.total,
+        "shares": {_name(frame, q): list(map(str, parts)) for q, parts in frame.shares.items()},
+        "scales": {
+            _name(frame, q): ["none" if one is None else str(one) for one in scales]
+            for q, scales in measured.scales.items()
+        },
+    }
+    inner = np.isin(np.arange(frame.tree.n), frame.tree.parents)
+    strata = 2 * frame.tree.levels + ~inner
+    bare = 0
+    for q, values in measured.values.items():
+        silent = np.array([scale is None for scale in measured.scales[q]])[strata]
+        bare += int((values[silent] != 0).sum())
+    spent = verify_guarantee(frame, measured.guarantee, stated)
+    check = Check("values where nothing was measured", bare, 0, exact=True, detail="other than 0")
+    return Certificate((*spent.checks, check))
+
+
+def _name(frame: TableFrame, marginal: Marginal) -> str:
+    return ":".join(frame.domain.attributes[at].name for at in marginal) or "total"
+
+
+def _scales(frame: TableFrame, stated: Any) -> dict[Marginal, dict[int, Fraction | None]]:  # noqa: ANN401 - as read
+    """Read the scales of each marginal: positive fractions as text, or ``"none"``."""
+    strata = 2 * (frame.tree.depth + 1)
+    if not isinstance(stated, Mapping):
+        raise InvalidProblemError("scales", "scales by marginal", type(stated).__name__)
+    found: dict[Marginal, dict[int, Fraction | None]] = {}
+    names = {_name(frame, q): q for q in frame.marginals}
+    for name, given in stated.items():
+        if name not in names or not isinstance(given, list | tuple) or len(given) != strata:
+            expected = f"{strata} scales for each of {', '.join(names)}"
+            raise InvalidProblemError("scales", expected, f"others for {name!r}")
+        read = [None if text == "none" else to_fraction(text, "scales") for text in given]
+        if any(one is not None and one <= 0 for one in read):
+            raise InvalidProblemError("scales", "positive fractions or none", repr(name))
+        found[names[name]] = dict(enumerate(read))
+    return found
+
+
+def _other_shares(frame: TableFrame, stated: Any) -> bool:  # noqa: ANN401 - as read
+    """Tell whether the record says other shares than the frame."""
+    own = {_name(frame, q): [str(part) for part in parts] for q, parts in frame.shares.items()}
+    return not isinstance(stated, Mapping) or {q: list(parts) for q, parts in stated.items()} != own
+
+
+def _cost(
+    frame: TableFrame,
+    scales: Mapping[Marginal, Mapping[int, Fraction | None]],
+    stratum: int,
+    noise: str,
+    neighbors: str,
+) -> Fraction:
+    """Add up what the marginals of a region cost a person; a stratum is twice the level, and one more for leaves."""
+    squared = noise == "gaussian"
+    k = frame.max_rows
+    spent = Fraction(0)
+    for q, by_stratum in scales.items():
+        scale = by_stratum[stratum]
+        if scale is None:
+            continue
+        moved = k * k if squared else k
+        if neighbors == "replace-person":
+            entries = int(np.prod([frame.domain.shape[at] for at in q], dtype=np.int64))
+            if stratum < 2 and entries == 1:
+                moved = 0 if k == 1 else moved
+            else:
+                moved *= 2
+        spent += moved / (2 * scale if squared else scale)
+    return spent

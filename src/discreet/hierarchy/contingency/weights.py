@@ -1,0 +1,202 @@
+r"""The weights of the unbiased estimate: one scalar for each interaction of attributes, region and marginal.
+
+With :math:`P_i = J / n_i`, :math:`R_i = I - P_i` and :math:`E_S = \bigotimes_i (R_i \text{ if } i \in S \text{ else }
+P_i)`, a marginal :math:`q` that has :math:`c_q` cells an entry satisfies :math:`M_q^T M_q = c_q \sum_{S \subseteq q}
+E_S`. So generalized least squares over the marginals of a region splits into a weighted mean for each :math:`S`, with
+weights :math:`\omega_{qS} = w_q c_q / \lambda_S`, :math:`\lambda_S = \sum_{q \supseteq S} w_q c_q`; and over the
+tree into one fit for each :math:`S` with the scalar weights :math:`\lambda_{rS}`, since regions add up cell by cell:
+
+.. math:: \theta_r = \frac{\lambda_r}{\lambda_r + A_r}, \quad \frac{1}{A_r} = \sum_c \frac{1}{a_c}, \quad
+          a_r = \lambda_r + A_r, \quad \beta_c = \frac{A_r}{a_c}.
+
+**Up** :math:`m_r = \theta_r z_r + (1 - \theta_r) \sum_c m_c`; **down** :math:`x_c = m_c + \beta_c (x_r - \sum_d
+m_d)`. Any weights with :math:`\sum_q \omega_{qS} = 1` and :math:`\sum_c \beta_c = 1` leave the estimate unbiased and
+the regions consistent. So the best ones are rounded to multiples of :math:`2^{-40}` that add up exactly, and variances
+are computed for these. The interaction subspaces are those of ResidualPlanner [XHZK23]_, the two passes those of
+[HRMS10]_ and of the Census Bureau's generalized least squares [CZ24]_.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.hierarchy.contingency.measure import MeasuredTables
+    from discreet.hierarchy.contingency.problem import Domain, Marginal
+
+__all__ = ["UNIT", "TableWeights", "interactions", "sum_below", "table_weights"]
+
+UNIT = 1 << 40
+"""Weights are multiples of one in this many."""
+
+MOST_INTERACTIONS = 1 << 10
+"""Interactions of a fit, at most: ten attributes have so many."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TableWeights:
+    """The weights of one fit.
+
+    Parameters
+    ----------
+    subsets
+        The interactions, each by the attributes that it is about.
+    unit
+        What a weight of 1 is: all others are in these units.
+    own
+        For each marginal ``(n_strata, n_subsets)``: its part in the mean of a region.
+    theta
+        ``(n_nodes, n_subsets)``: the part of a region's own mean beside the sum of the regions below it.
+    beta
+        ``(n_nodes, n_subsets)``: the part of a region in what its parent has more than its children together.
+    precision
+        ``(n_nodes, n_subsets)``: one over the variance of the estimate of a region from its subtree, for the best
+        weights and a question of norm 1.
+    """
+
+    subsets: tuple[Marginal, ...]
+    unit: int
+    own: Mapping[Marginal, NDArray[Any]]
+    theta: NDArray[Any]
+    beta: NDArray[Any]
+    precision: NDArray[Any]
+
+
+def interactions(domain: Domain, within: Marginal | None = None) -> tuple[Marginal, ...]:
+    """List all subsets of the attributes of a marginal, of all attributes where it is ``None``.
+
+    Raises
+    ------
+    InvalidProblemError
+        For more than :data:`MOST_INTERACTIONS`.
+    """
+    held = domain.full if within is None else within
+    if 1 << len(held) > MOST_INTERACTIONS:
+        expected = f"at most {MOST_INTERACTIONS.bit_length() - 1} attributes"
+        raise InvalidProblemError("domain", expected, len(held))
+    return tuple(
+        itertools.chain.from_iterable(
+            itertools.combinations(held, count) for count in range(len(held) + 1)
+        )
+    )
+
+
+def table_weights(
+    measured: MeasuredTables,
+    subsets: tuple[Marginal, ...] | None = None,
+    *,
+    exact: bool = False,
+) -> TableWeights:
+    """Find the weights for the noise of a measurement; they depend on public facts alone.
+
+    Parameters
+    ----------
+    measured
+        What was measured; only its frame and scales are looked at.
+    subsets
+        The interactions that are needed; all of them where it is ``None``.
+    exact
+        Whether to take the best weights themselves, as fractions in units of 1: slow where a tree has many regions.
+
+    Returns
+    -------
+    TableWeights
+        The weights: the best ones up to ``2^-40``, or exactly.
+    """
+    frame = measured.frame
+    chosen = interactions(frame.domain) if subsets is None else subsets
+    n_strata = 2 * (frame.tree.depth + 1)
+    kind: Any = object if exact else np.float64
+    number: Any = Fraction if exact else float
+    raw = {q: np.full((n_strata, len(chosen)), number(0), dtype=kind) for q in frame.marginals}
+    for q, table in raw.items():
+        covers = np.array([set(subset) <= set(q) for subset in chosen])
+        spread = frame.domain.spread(q)
+        for stratum in range(n_strata):
+            variance = measured.variance(q, stratum)
+            if variance is not None:
+                table[stratum, covers] = number(spread / variance)
+    precision = sum(raw.values(), np.full((n_strata, len(chosen)), number(0), dtype=kind))
+    own = {q: table / np.where(precision == 0, number(1), precision) for q, table in raw.items()}
+    theta, beta, total = _tree_weights(measured, precision[frame.strata], kind, number)
+    if frame.total is not None and () in chosen:
+        # Known exactly: the total of the root is all that is believed of it.
+        theta[0, chosen.index(())] = number(1)
+    if exact:
+        return TableWeights(chosen, 1, own, theta, beta, total)
+    return TableWeights(
+        chosen,
+        UNIT,
+        _whole_parts(own, precision),
+        np.rint(theta * UNIT).astype(np.int64),
+        _shares_of_children(measured, beta),
+        total,
+    )
+
+
+def _tree_weights(
+    measured: MeasuredTables,
+    precision: NDArray[Any],
+    kind: Any,  # noqa: ANN401 - a type of numbers for NumPy
+    number: Any,  # noqa: ANN401 - float or Fraction
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    tree = measured.frame.tree
+    total = precision.copy()
+    theta = np.full(precision.shape, number(1), dtype=kind)
+    beta = np.full(precision.shape, number(1), dtype=kind)
+    starts = tree.level_start.tolist()
+    for level in range(tree.depth, 0, -1):
+        first, stop = starts[level], starts[level + 1]
+        parents = tree.parents[first:stop]
+        inner = np.unique(parents)
+        below = number(1) / sum_below(number(1) / total[first:stop], parents)
+        theta[inner] = precision[inner] / (precision[inner] + below)
+        total[inner] = precision[inner] + below
+        beta[first:stop] = below[np.searchsorted(inner, parents)] / total[first:stop]
+    return theta, beta, total
+
+
+def sum_below(rows: NDArray[Any], parents: NDArray[np.int64]) -> NDArray[Any]:
+    """Add the rows of each parent; children of one parent stand together. Integers and fractions stay exact."""
+    firsts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(parents))])
+    found: NDArray[Any] = np.add.reduceat(rows, firsts, axis=0)
+    return found
+
+
+def _whole_parts(
+    own: Mapping[Marginal, NDArray[np.float64]], precision: NDArray[np.float64]
+) -> dict[Marginal, NDArray[np.int64]]:
+    """Round the parts of marginals so that they add up to the unit; the largest one takes what is left."""
+    parts = {q: np.floor(table * UNIT).astype(np.int64) for q, table in own.items()}
+    stacked = np.stack(list(own.values()))
+    largest = stacked.argmax(axis=0)
+    left = np.where(precision > 0, UNIT - sum(parts.values()), 0)
+    for at, q in enumerate(own):
+        parts[q] += np.where(largest == at, left, 0)
+    return parts
+
+
+def _shares_of_children(measured: MeasuredTables, beta: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Round the parts of siblings so that they add up to the unit; the first of them takes what is left."""
+    tree = measured.frame.tree
+    whole = np.floor(beta * UNIT).astype(np.int64)
+    whole[0] = UNIT
+    starts = tree.level_start.tolist()
+    for level in range(1, tree.depth + 1):
+        first, stop = starts[level], starts[level + 1]
+        parents = tree.parents[first:stop]
+        firsts = first + np.concatenate([[0], 1 + np.flatnonzero(np.diff(parents))])
+        whole[firsts] += UNIT - sum_below(whole[first:stop], parents)
+    return whole

@@ -1,0 +1,1 @@
+"""Lower bounds on the information loss of every k-anonymous table."""

@@ -1,0 +1,171 @@
+"""The cells that a column may publish, as a tree of sets of values, each at a cost that no cell inside it undercuts.
+
+A bound may look at larger cells than are published, at a cost that is no higher: every cell that k rows share lies in a
+listed one that costs no more. Few listed cells make a weaker bound in less time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.kanonymity.problem import Numeric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.problem import CodedColumn
+
+__all__ = ["Cover", "cover_of"]
+
+WIDE = 48
+"""Children of a node of a taxonomy that are listed one by one; more are listed in so many groups."""
+
+SUBSETS, PAIRS = 6, 16
+"""Values of a set up to which all of its subsets are listed, and up to which all pairs are."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Listed cells of one column. Cell 0 has all values, and a cell comes after the one that it lies in.
+
+    Parameters
+    ----------
+    atoms
+        ``(D,)`` the atom of each code: values that no listed cell divides are one; -1 for codes without rows.
+    members
+        ``(n_cells, n_atoms)`` the atoms of each cell.
+    costs
+        ``(n_cells,)`` costs; 0 for the least.
+    parent
+        ``(n_cells,)`` a listed cell around each, -1 for cell 0.
+    """
+
+    atoms: NDArray[np.int64]
+    members: NDArray[np.bool_]
+    costs: NDArray[np.float64]
+    parent: NDArray[np.int64]
+
+
+def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) -> Cover:
+    """List the cells of a column that k rows or more can share.
+
+    Parameters
+    ----------
+    column
+        The column.
+    counts
+        ``(D,)`` rows with each code.
+    k
+        Least class size: smaller cells are left out, since no class lies in them.
+    bins
+        Most pieces of a numeric column. Between two pieces the nearest ends count, so that a cell costs no more than
+        any interval from one to the other.
+    """
+    codes = np.flatnonzero(counts)
+    if isinstance(column.attribute, Numeric):
+        of_code, members, costs = _intervals(column, codes, bins)
+    elif column.is_set:
+        of_code, members, costs = _sets(column, codes)
+    else:
+        of_code, members, costs = _nodes(column, codes, counts[codes], k)
+    atoms = np.full(len(counts), -1, dtype=np.int64)
+    atoms[codes] = of_code
+    rows = np.bincount(of_code, weights=counts[codes])
+    # A cell lies in each larger one that has its atoms: those with too few rows have only such inside.
+    kept = (members @ rows >= k) | (np.arange(len(costs)) == 0)
+    members, costs = members[kept], costs[kept]
+    order = np.argsort(-members.sum(axis=1), kind="stable")
+    members, costs = members[order], costs[order]
+    parent = np.full(len(costs), -1, dtype=np.int64)
+    for cell in range(1, len(costs)):
+        # The smallest cell around it.
+        around = (members[:cell] >= members[cell]).all(axis=1)
+        parent[cell] = np.flatnonzero(around)[-1]
+    return Cover(atoms, members, costs, parent)
+
+
+_Listed = tuple["NDArray[np.int64]", "NDArray[np.bool_]", "NDArray[np.float64]"]
+
+
+def _intervals(column: CodedColumn, codes: NDArray[np.int64], bins: int) -> _Listed:
+    """Intervals between any two pieces; a piece alone costs nothing."""
+    place = column.place[codes]
+    piece = np.arange(len(codes))
+    if len(codes) > bins:
+        # Missing values stand two ranges away, and get a piece of their own.
+        inside = place <= column.attribute.weight
+        width = float(np.ptp(place[inside])) or 1.0
+        pieces = np.floor((place - place.min()) / width * (bins - 1)).astype(np.int64)
+        piece = np.unique(pieces, return_inverse=True)[1]
+    first = np.searchsorted(piece, np.arange(piece[-1] + 1))
+    last = np.append(first[1:], len(codes)) - 1
+    low, high = np.triu_indices(len(first))
+    costs = np.where(low < high, column.span_cost(codes[last[low]], codes[first[high]]), 0.0)
+    here = np.arange(len(first))
+    return piece, (here >= low[:, None]) & (here <= high[:, None]), costs
+
+
+def _sets(column: CodedColumn, codes: NDArray[np.int64]) -> _Listed:
+    """All subsets of few values; of more the single ones, pairs, and all for what three cost, or two."""
+    d = len(codes)
+    here = np.arange(d)
+    if d <= SUBSETS:
+        members = (np.arange(1, 2**d)[:, None] >> here) & 1 == 1
+        return here, members, column.set_cost(members.sum(axis=1))
+    pairs = np.stack(np.triu_indices(d, 1), axis=1) if d <= PAIRS else np.empty((0, 2), np.int64)
+    chosen = np.zeros((1 + len(pairs) + d, d), dtype=bool)
+    chosen[0] = True
+    chosen[1 + np.arange(len(pairs))[:, None], pairs] = True
+    chosen[1 + len(pairs) + here, here] = True
+    sizes = np.concatenate([[3 if len(pairs) else 2], np.full(len(pairs), 2), np.ones(d, np.int64)])
+    if d > WIDE:
+        # Groups of values for nothing, which no single value undercuts.
+        group = here * WIDE // d
+        one = np.arange(WIDE)
+        members = np.concatenate([np.ones((1, WIDE), dtype=bool), one[:, None] == one])
+        return group, members, np.append(column.set_cost(2), np.zeros(WIDE))
+    return here, chosen, column.set_cost(sizes)
+
+
+def _nodes(
+    column: CodedColumn, codes: NDArray[np.int64], rows: NDArray[np.int64], k: int
+) -> _Listed:
+    """Nodes of a taxonomy that k rows share; the codes below one that are in no smaller one are an atom of it."""
+    joins = column.span_cost(codes[:-1], codes[1:])
+    before = np.concatenate([[0], np.cumsum(rows)])
+    found: list[tuple[int, int, float]] = []
+    stack = [(0, len(codes))]
+    while stack:
+        first, stop = stack.pop()
+        inner = joins[first : stop - 1]
+        cost = float(inner.max(initial=0.0))
+        found.append((first, stop, cost))
+        if stop - first == 1:
+            continue
+        cuts = np.concatenate([[first], first + 1 + np.flatnonzero(inner >= cost), [stop]])
+        cuts = cuts.tolist()
+        below = [cell for cell in pairwise(cuts) if before[cell[1]] - before[cell[0]] >= k]
+        if len(below) > WIDE:
+            # Groups of neighbors, which cost nothing, as the least of them.
+            found += [
+                (below[part[0]][0], below[part[-1]][1], 0.0)
+                for part in np.array_split(np.arange(len(below)), WIDE)
+            ]
+        else:
+            stack += below
+    # The last cell that has a code is the smallest, sorted from large to small.
+    found.sort(key=lambda cell: (cell[0] - cell[1], cell[0]))
+    smallest = np.zeros(len(codes), dtype=np.int64)
+    for at, (first, stop, _) in enumerate(found):
+        smallest[first:stop] = at
+    used, atom = np.unique(smallest, return_inverse=True)
+    low = np.array([cell[0] for cell in found])[:, None]
+    high = np.array([cell[1] for cell in found])[:, None]
+    # An atom belongs to a cell where the cell around it does.
+    members = (low <= low[used].T) & (high >= high[used].T)
+    return atom, members, np.array([cell[2] for cell in found])

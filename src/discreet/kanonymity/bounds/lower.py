@@ -1,0 +1,130 @@
+"""The lower bound of a run: which of the bounds fits a table, and refining it while time is left."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.kanonymity.bound import nearest_bound
+from discreet.kanonymity.bounds.dual import MOST_POINTS, Branching, DualBound
+from discreet.kanonymity.bounds.shared import Shared
+from discreet.kanonymity.candidate import SearchLimits, require_feasible
+from discreet.kanonymity.problem import Taxonomy
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.problem import Problem
+
+__all__ = ["LowerBound", "lower_bound"]
+
+BINS = 16
+"""Pieces of a numeric column in which cells shared by k rows are looked for."""
+
+LOOKED_AT = 20_000
+"""Rows among which different ones are counted at first."""
+
+NEAREST = 20.0
+"""Seconds for the bound by near rows, where there is no time limit."""
+
+
+@final
+class LowerBound:
+    """What no k-anonymous table loses less than, rounded down.
+
+    A table of up to 6,000 different rows has multipliers by cutting planes
+    (:class:`~discreet.kanonymity.bounds.dual.DualBound`); a larger one the cheapest cells of each row that k rows share
+    (:class:`~discreet.kanonymity.bounds.shared.Shared`) and the nearest rows.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    k
+        Least class size.
+    suppressed
+        Whether rows may be suppressed, each at the cost of all weights.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric, Problem
+    >>> problem = Problem.from_columns({"age": [20, 21, 40, 50, 60]}, [Numeric("age")])
+    >>> bound = LowerBound(problem, 2)
+    >>> bound.refine(SearchLimits())
+    >>> round(bound.value, 6), round(problem.loss_of([0, 0, 1, 1, 1]), 6)
+    (1.05, 1.55)
+    """
+
+    def __init__(self, problem: Problem, k: int, *, suppressed: bool = False) -> None:
+        require_feasible(problem, k)
+        self.problem, self.k, self.value = problem, k, 0.0
+        self.suppressed = suppressed
+
+    @cached_property
+    def stages(self) -> tuple[DualBound | Shared | _Nearest, ...]:
+        """What raises the bound of this table, in order."""
+        problem, k = self.problem, self.k
+        if k == 1:
+            return ()
+        # The first rows tell of most large tables that they have too many different ones.
+        if len(np.unique(problem.codes[:LOOKED_AT], axis=0)) <= MOST_POINTS:
+            dual = DualBound(problem, k, suppressed=self.suppressed)
+            if dual.points.n <= MOST_POINTS:
+                return (dual,)
+        shared = Shared(problem, k, BINS)
+        return shared, _Nearest(problem, k, shared)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the bound rises by branching, which takes minutes where others take seconds."""
+        return any(
+            isinstance(stage, DualBound) and isinstance(stage.separation, Branching)
+            for stage in self.stages
+        )
+
+    def refine(self, limits: SearchLimits, labels: NDArray[np.int32] | None = None) -> None:
+        """Raise the bound until the time is over or nothing more is known to do.
+
+        Parameters
+        ----------
+        limits
+            When to end. Without a time limit it ends by itself, and gives the same number each time.
+        labels
+            The best partition so far, which helps the search.
+        """
+        for stage in self.stages:
+            # Where there is no bound yet, the first rows are looked at in any case.
+            if stage.done or (limits.left <= 0 < self.value):
+                continue
+            try:
+                stage.refine(limits, labels)
+            finally:
+                self.value = max(self.value, stage.lower)
+
+
+@final
+class _Nearest:
+    """The bound by nearest rows, which adds nothing where all nodes of taxonomies were looked at."""
+
+    def __init__(self, problem: Problem, k: int, shared: Shared) -> None:
+        self.problem, self.k, self.shared = problem, k, shared
+        self.lower, self.done = 0.0, False
+
+    def refine(self, limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
+        """Look at near rows."""
+        nodes = all(isinstance(column.attribute, Taxonomy) for column in self.problem.columns)
+        if not (nodes and self.shared.done):
+            if limits.left == math.inf:
+                limits = SearchLimits.within(NEAREST)
+            self.lower = nearest_bound(self.problem, self.k, limits)
+        self.done = True
+
+
+def lower_bound(problem: Problem, k: int, limits: SearchLimits | None = None) -> float:
+    """Give a lower bound for tables without suppressed rows; see :class:`LowerBound`."""
+    bound = LowerBound(problem, k)
+    bound.refine(SearchLimits() if limits is None else limits)
+    return bound.value

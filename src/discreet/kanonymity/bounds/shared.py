@@ -1,0 +1,213 @@
+r"""Each row pays at least for its cheapest cells that k rows share: a bound for tables of any size.
+
+The cells of the class of row i hold i and k rows or more, so that the class costs each of its rows no less than
+
+.. math:: u_i = \min\{\, w(B) : i \in B,\ |B| \ge k \,\},
+
+B running over boxes, a cell for each column, and w(B) being what they cost. Hence every k-anonymous table loses at
+least the sum of all :math:`u_i`; a suppressed row costs all weights, and no box costs more.
+
+The boxes of all rows are searched together, column after column. Those whose first cells are the same share one list
+of the rows in them; rows that agree in all later columns are one from there on. A list with fewer than k rows ends
+the search below it, and so does one in which every row has a cheaper box already.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.kanonymity.bounds.covers import cover_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.bounds.covers import Cover
+    from discreet.kanonymity.candidate import SearchLimits
+    from discreet.kanonymity.kernels.shared import Lattice
+    from discreet.kanonymity.problem import Problem
+
+__all__ = ["Packed", "Shared", "pack"]
+
+UNITS = 2**26
+"""Units of cost that all weights together have."""
+
+CEILINGS = (16, 8, 4, 2, 1)
+"""Parts of all weights up to which costs are looked for, one search after another: the first ones are short."""
+
+MOST_ROWS = 20_000_000
+"""Different packed rows, of 24 bytes each and thrice; beyond, columns are left out, those with most values first."""
+
+UNTIMED = 2_000_000_000
+"""Rows looked at in one search without a time limit: some ten seconds."""
+
+BITS = 63
+"""Bits of a packed row; columns beyond are left out, which makes the bound weaker and no less valid."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Rows by their atoms, different ones once.
+
+    Parameters
+    ----------
+    lattice
+        The cells of the columns that fit.
+    keys
+        ``(n_keys,)`` packed rows, rising.
+    counts
+        ``(n_keys,)`` rows of each.
+    scale
+        Units of a cost of 1.
+    """
+
+    lattice: Lattice
+    keys: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    scale: float
+
+
+def pack(problem: Problem, k: int, bins: int) -> Packed:
+    """Pack rows by the cells of their columns, those with most values first."""
+    from discreet.kanonymity.kernels.shared import packed
+
+    scale = UNITS / problem.suppressed_cost
+    covers = []
+    for j, column in enumerate(problem.columns):
+        counts = np.bincount(problem.codes[:, j], minlength=len(column.domain))
+        cover = cover_of(column, counts, k, bins)
+        if cover.costs.max() > 0:
+            covers.append((j, cover))
+    covers.sort(key=lambda one: -one[1].members.shape[1])
+    keys = np.zeros(problem.n, dtype=np.int64)
+    kept: list[Cover] = []
+    shift = 0
+    for j, cover in covers:
+        bits = _bits(cover)
+        if shift + bits <= BITS:
+            packed(keys, np.ascontiguousarray(problem.codes[:, j]), cover.atoms, shift)
+            kept.append(cover)
+            shift += bits
+    keys.sort()
+    new = np.append(True, keys[1:] != keys[:-1])
+    while new.sum() > MOST_ROWS and len(kept) > 1:
+        # The first column has the lowest bits, so that the order stays.
+        keys >>= _bits(kept.pop(0))
+        new = np.append(True, keys[1:] != keys[:-1])
+    first = np.append(np.flatnonzero(new), len(keys))
+    return Packed(_lattice(kept, scale), keys[new], np.diff(first), scale)
+
+
+def _bits(cover: Cover) -> int:
+    return max(1, int(cover.members.shape[1] - 1).bit_length())
+
+
+def _lattice(covers: list[Cover], scale: float) -> Lattice:
+    from discreet.kanonymity.kernels.shared import Lattice
+
+    sizes = [len(cover.costs) for cover in covers]
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    child: list[int] = []
+    following: list[int] = []
+    member: list[int] = []
+    inside: list[NDArray[np.bool_]] = []
+    cost: list[NDArray[np.int64]] = []
+    least: list[NDArray[np.int64]] = []
+    for at, cover in zip(start.tolist(), covers, strict=False):
+        below = [-1] * len(cover.costs)
+        after = [-1] * len(cover.costs)
+        # Rounded down, by a unit more than the product's rounding can be.
+        paid = np.maximum(np.floor(cover.costs * scale) - 1, 0).astype(np.int64)
+        cheapest = paid.copy()
+        for cell in range(len(below) - 1, 0, -1):
+            up = int(cover.parent[cell])
+            after[cell], below[up] = below[up], at + cell
+            cheapest[up] = min(cheapest[up], cheapest[cell])
+        child += below
+        following += after
+        width = cover.members.shape[1]
+        offset = sum(len(part) for part in inside)
+        member += [offset + cell * width for cell in range(len(below))]
+        inside.append(cover.members.ravel())
+        cost.append(paid)
+        least.append(cheapest)
+    return Lattice(
+        start,
+        np.array([_bits(cover) for cover in covers]),
+        np.concatenate(inside),
+        np.array(member),
+        np.array(child),
+        np.array(following),
+        np.concatenate(cost),
+        np.concatenate(least),
+    )
+
+
+@final
+class Shared:
+    """The bound of one problem, by searches up to rising costs.
+
+    Parameters
+    ----------
+    problem, k
+        The problem and the least class size, 2 or more.
+    bins
+        Most pieces of a numeric column.
+    """
+
+    def __init__(self, problem: Problem, k: int, bins: int) -> None:
+        self.problem, self.k, self.bins = problem, k, bins
+        self.lower, self.done = 0.0, False
+        self.packed: Packed | None = None
+        self.ceilings = list(CEILINGS)
+        self.costs, self.reached = np.empty(0, dtype=np.int64), 0
+
+    def refine(self, limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
+        """Search on, as long as there is time; a search that is cut short leaves the bound as it is."""
+        if limits.left <= 0:
+            return
+        if self.packed is None:
+            if not any(column.place.max() > 0 for column in self.problem.columns):
+                self.done = True
+                return
+            self.packed = pack(self.problem, self.k, self.bins)
+            self.costs = np.zeros(len(self.packed.keys), dtype=np.int64)
+        packed = self.packed
+        while self.ceilings and limits.left > 0:
+            ceiling = UNITS // self.ceilings[0]
+            # What is below the last ceiling is known.
+            best = np.where(self.costs < self.reached, self.costs, ceiling)
+            if not self._searched(packed, best, limits):
+                return
+            self.costs, self.reached = best, ceiling
+            self.ceilings.pop(0)
+            total = int(best @ packed.counts)
+            # The scale was rounded once, and so are quotient and product.
+            self.lower = max(self.lower, total / packed.scale * (1 - 2.0**-50))
+            if int(best.max()) < ceiling:
+                break
+        self.done = not self.ceilings or int(self.costs.max()) < self.reached
+
+    def _searched(self, packed: Packed, best: NDArray[np.int64], limits: SearchLimits) -> bool:
+        """Search in a thread of its own, which is told when the time is over or Ctrl-C was pressed."""
+        from discreet.kanonymity.kernels.shared import descend
+
+        stop = np.zeros(1, dtype=np.bool_)
+        timed = limits.left < float("inf")
+        counts = np.minimum(packed.counts, self.k).astype(np.int32)
+        room = 3 * len(best) + 100_000
+        most = 2**62 if timed else UNTIMED
+        with ThreadPoolExecutor(1) as pool:
+            given = (packed.lattice, packed.keys, counts, best, 0, 0, self.k, room, most, stop)
+            searching = pool.submit(descend, *given)
+            try:
+                while not searching.done():
+                    wait([searching], timeout=min(1.0, limits.left + 0.01))
+                    stop[0] = limits.left <= 0
+            finally:
+                stop[0] = True
+        return bool(searching.result())

@@ -1,0 +1,59 @@
+"""Compiled: packed rows are dealt to parts by a tree of tests, and classes numbered where rows were split."""
+
+# ruff: noqa: PLR0917 - a compiled kernel takes its arrays one by one
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.core.jit import kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.packed import Layout
+
+__all__ = ["deal_rows", "label_runs", "route_rows"]
+
+
+@kernel
+def label_runs(
+    P: NDArray[np.int64], bound: NDArray[np.uint8], labels: NDArray[np.int32], first: int
+) -> int:
+    """Number the classes in the order of their runs, from `first` on; give the next number."""
+    label = first - 1
+    for r in range(len(P)):
+        label += bound[r]
+        labels[P[r, 0] >> 32] = label
+    return label + 1
+
+
+@kernel
+def route_rows(
+    L: Layout,
+    P: NDArray[np.int64],
+    column: NDArray[np.int64],
+    first: NDArray[np.int64],
+    after: NDArray[np.int32],
+    part: NDArray[np.int32],
+) -> None:
+    """Find the part of each row by a tree of tests of its codes."""
+    for r in range(len(P)):
+        i = 0
+        while column[i] >= 0:
+            a = column[i]
+            i = after[first[i] + ((P[r, L.word[a]] >> L.shift[a]) & L.mask[a])]
+        part[r] = first[i]
+
+
+@kernel
+def deal_rows(
+    P: NDArray[np.int64], part: NDArray[np.int32], at: NDArray[np.int64], to: NDArray[np.int64]
+) -> None:
+    """Sort rows stably by their part; rows of part q go to ``at[q]`` and after, which is counted up."""
+    words = P.shape[1]
+    for r in range(len(P)):
+        place = at[part[r]]
+        at[part[r]] = place + 1
+        for w in range(words):
+            to[place, w] = P[r, w]

@@ -1,0 +1,161 @@
+"""Compiled descent into the cells that k rows share, column after column, with the rows that lie in them.
+
+Rows are packed: the atoms of the columns that are still open, the next one in the lowest bits. A frame holds the rows
+of one cell in the present column and of fixed cells in those before it, sorted, equal ones as one. It goes on to the
+cells inside its own, and then fixes its own: the column's bits are dropped, and rows that are now equal become one.
+Costs are whole numbers, so that sums are exact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.core.jit import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Lattice", "descend", "packed"]
+
+FRAMES = 4096
+"""Frames that are open at a time, at most: the depths of all columns together."""
+
+
+class Lattice(NamedTuple):
+    """The cells of all columns, those of column j from ``start[j]`` on, its widest first.
+
+    ``inside[member[cell] + atom]`` says whether an atom is in a cell, `child` and `next` are the first cell inside one
+    and the next inside the same, -1 for none; `cost` what it costs, and `least` what the cheapest inside it does.
+    """
+
+    start: NDArray[np.int64]
+    bits: NDArray[np.int64]
+    inside: NDArray[np.bool_]
+    member: NDArray[np.int64]
+    child: NDArray[np.int64]
+    next: NDArray[np.int64]
+    cost: NDArray[np.int64]
+    least: NDArray[np.int64]
+
+
+@kernel
+def packed(
+    keys: NDArray[np.int64], codes: NDArray[np.int32], atoms: NDArray[np.int64], shift: int
+) -> None:
+    """Write the atoms of a column into the packed rows."""
+    for i in range(len(keys)):
+        keys[i] |= atoms[codes[i]] << shift
+
+
+@kernel
+def descend(  # noqa: PLR0917 - one loop whose state is the stack
+    L: Lattice,
+    keys: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    best: NDArray[np.int64],
+    column: int,
+    paid: int,
+    k: int,
+    room: int,
+    most_rows: int,
+    stop: NDArray[np.bool_],
+) -> bool:
+    """Lower ``best[i]`` to what the cheapest cells cost that hold row i and k rows, where that is less.
+
+    Columns before `column` are fixed, at a cost of `paid`. What does not fit into `room` rows counts as if it cost no
+    more than what is fixed by then, which is less than it does.
+
+    Returns
+    -------
+    bool
+        Whether all was looked at; ``stop[0]`` ends it before, or `most_rows` looked at, and `best` means nothing then.
+    """
+    n, last = len(keys), len(L.bits) - 1
+    K = np.empty(room, dtype=np.int64)
+    N = np.empty(room, dtype=np.int32)
+    B = np.empty(room, dtype=np.int64)
+    into = np.empty(room, dtype=np.int32)
+    K[:n] = keys
+    N[:n] = counts
+    B[:n] = best
+    f = np.empty((FRAMES, 6), dtype=np.int64)
+    d = 0
+    f[0, 0], f[0, 1], f[0, 2], f[0, 3], f[0, 4] = column, L.start[column], 0, n, paid
+    f[0, 5] = L.child[L.start[column]]
+    looks, looked = 0, 0
+    while d >= 0:
+        looks += 1
+        if looks % 64 == 0 and (stop[0] or looked > most_rows):
+            return False
+        a, cell, begin, end, cost = f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4]
+        inner = f[d, 5]
+        looked += end - begin
+        if inner >= 0:
+            f[d, 5] = L.next[inner]
+            least = cost + L.least[inner]
+            mask = (1 << L.bits[a]) - 1
+            base = L.member[inner]
+            total, most = 0, 0
+            for x in range(begin, end):
+                if L.inside[base + (K[x] & mask)]:
+                    total += N[x]
+                    most = max(most, B[x])
+            if total < k or most <= least:
+                continue
+            if end + (end - begin) > room:
+                for x in range(begin, end):
+                    if L.inside[base + (K[x] & mask)]:
+                        B[x] = min(B[x], least)
+                continue
+            at = end
+            for x in range(begin, end):
+                # Written in any case and kept where it is inside, which spares a jump.
+                K[at], N[at], B[at], into[at] = K[x], N[x], B[x], x
+                at += L.inside[base + (K[x] & mask)]
+            d += 1
+            f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4] = a, inner, end, at, cost
+            f[d, 5] = L.child[inner]
+        elif inner == -1:
+            f[d, 5] = -2
+            cost += L.cost[cell]
+            most = 0
+            for x in range(begin, end):
+                most = max(most, B[x])
+            if most <= cost:
+                continue
+            if a == last or end + (end - begin) > room:
+                for x in range(begin, end):
+                    B[x] = min(B[x], cost)
+                continue
+            at = end - 1
+            key = np.int64(-1)
+            for x in range(begin, end):
+                rest = K[x] >> L.bits[a]
+                if rest != key:
+                    at += 1
+                    key = rest
+                    K[at], N[at], B[at] = rest, 0, 0
+                N[at] = min(k, N[at] + N[x])
+                B[at] = max(B[at], B[x])
+            d += 1
+            root = L.start[a + 1]
+            f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4] = a + 1, root, end, at + 1, cost
+            f[d, 5] = L.child[root]
+        else:
+            d -= 1
+            if d < 0:
+                break
+            if f[d, 0] == a:
+                for x in range(begin, end):
+                    B[into[x]] = min(B[into[x]], B[x])
+            else:
+                # Rows that became one stand in the order of what they became.
+                at = begin
+                for x in range(f[d, 2], f[d, 3]):
+                    if K[x] >> L.bits[f[d, 0]] != K[at]:
+                        at += 1
+                    B[x] = min(B[x], B[at])
+    best[:] = B[:n]
+    return True

@@ -1,0 +1,583 @@
+"""Compiled: split packed rows top-down, each node by what the counts of its values say of every split.
+
+A node is a run of rows, a class a run that is split no further; what it publishes is not stored, since it follows from
+its rows. A split of a taxonomy separates the most frequent children of the tightest node over the rows, a split of an
+interval cuts it, a split of a set separates its most frequent values. Kinds are written out: 0 for numbers, 1 for
+trees, 2 for sets.
+"""
+
+# ruff: noqa: PLR0917 - a compiled kernel takes its arrays one by one
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.core.jit import inlined, kernel
+from discreet.kanonymity.kernels.growing import holds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.arrays import Arrays
+    from discreet.kanonymity.demand import Wanted
+    from discreet.kanonymity.packed import Layout
+
+__all__ = [
+    "DEPTH",
+    "GROUP",
+    "Rules",
+    "SplitRoom",
+    "rank_splits",
+    "room_for_rows",
+    "split_node",
+]
+
+WASTE = 0.3
+"""Nats of a node that splits cannot use, since classes hold more than k rows: 1.3 k on average (Adult, k = 5 to 50)."""
+
+SLACK = 0.1
+"""Added to the nats that a split spends, so that one that spends next to nothing is not taken for nothing."""
+
+DEPTH = 12
+"""Splits below a node that the search of a whole tree looks ahead."""
+
+
+class Rules(NamedTuple):
+    """Least rows of a class, and how much is tried.
+
+    Below `ahead_rows` rows the `ahead` best splits of a node are each tried with a greedy run, and below `tree_rows`
+    all trees of the `tree` best splits of each node.
+    """
+
+    k: int
+    ahead: int
+    ahead_rows: int
+    tree: int
+    tree_rows: int
+
+
+VALUE, COUNT, BEGIN, END, ROWS, KEYS, SPARE, GROUP, AT, DENSE, APART = range(11)
+"""Rows of `lists` in :class:`Scratch`: values of a column, and the rows of each; then units of them."""
+
+
+class Scratch(NamedTuple):
+    """What one node needs; few arrays, since a call counts references to each. `tally` is 0 between uses."""
+
+    tally: NDArray[np.int64]
+    lists: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    ranked: NDArray[np.int64]
+    score: NDArray[np.float64]
+    whole: NDArray[np.float64]
+    members: NDArray[np.int64]
+
+
+class SplitRoom(NamedTuple):
+    """SplitRoom of one thread: ``numbers[0]`` nodes are on the stack; the others are for greedy runs and trees."""
+
+    scratch: Scratch
+    stack: NDArray[np.int64]
+    below: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    ends_ahead: NDArray[np.int64]
+    frame: NDArray[np.int64]
+    worth: NDArray[np.float64]
+    kept: NDArray[np.int64]
+    kept_bound: NDArray[np.uint8]
+    numbers: NDArray[np.int64]
+
+
+def room_for_rows(A: Arrays, L: Layout, W: Wanted, most: int, rules: Rules) -> SplitRoom:
+    """Make room for nodes of at most so many rows, none on the stack yet."""
+    m = len(A.kind)
+    size = max(m, int(np.diff(A.start).max(initial=1))) + 4
+    nodes = most // max(rules.k, 1) + 4
+    tree = min(rules.tree_rows, most) + 1
+    wide = tree // max(rules.k, 1) + 4
+    scratch = Scratch(
+        np.zeros(int(A.start[m]), np.int64),
+        np.zeros((11, size), np.int64),
+        np.empty(size),
+        np.empty((DEPTH + 2, 2, m + 1), np.int64),
+        np.empty((DEPTH + 2, m + 1)),
+        np.zeros(1),
+        np.empty(most if len(W.kind) else 1, np.int64),
+    )
+    return SplitRoom(
+        scratch,
+        np.empty((nodes, 2), np.int64),
+        np.empty((min(most, max(rules.ahead_rows, 1)) // max(rules.k, 1) + 4, 2), np.int64),
+        np.empty(size + nodes, np.int64),
+        np.empty(size + nodes, np.int64),
+        np.empty((DEPTH + 1, 10 + wide), np.int64),
+        np.empty((DEPTH + 1, 3)),
+        np.empty((DEPTH + 1, tree, L.words), np.int64),
+        np.empty((DEPTH + 1, tree), np.uint8),
+        np.zeros(1, np.int64),
+    )
+
+
+@inlined
+def _usable(rows: int, k: int) -> float:
+    """Nats of information about its rows that classes below a node can still publish."""
+    return float(np.log(rows / k) - WASTE) if rows >= 2 * k else 0.0
+
+
+@inlined
+def _join_cost(
+    peaks: NDArray[np.float64], bits: NDArray[np.int64], peak: int, values: int, lo: int, hi: int
+) -> float:
+    """Cost of the tightest node of a taxonomy over the codes from `lo` to `hi`, which differ."""
+    level = bits[hi - lo]
+    at = peak + level * values
+    return float(max(peaks[at + lo], peaks[at + hi - (1 << level)]))
+
+
+@inlined
+def _is_counted(values: int, size: int) -> bool:
+    """Whether a counter for each value takes less than sorting the values of the rows."""
+    return values <= 2 * size + 16
+
+
+@inlined
+def _count_all(A: Arrays, L: Layout, P: NDArray[np.int64], lo: int, hi: int, S: Scratch) -> None:
+    """Count the values of all columns that have few for so many rows, four columns in a pass."""
+    n, size = 0, hi - lo
+    dense, start, tally = S.lists[DENSE], A.start, S.tally
+    word, shift, mask = L.word, L.shift, L.mask
+    for a in range(len(start) - 1):
+        if _is_counted(start[a + 1] - start[a], size):
+            dense[n] = a
+            n += 1
+    x = 0
+    while x + 4 <= n:
+        a, b, c, d = dense[x], dense[x + 1], dense[x + 2], dense[x + 3]
+        wa, wb, wc, wd = word[a], word[b], word[c], word[d]
+        sa, sb, sc, sd = shift[a], shift[b], shift[c], shift[d]
+        ma, mb, mc, md = mask[a], mask[b], mask[c], mask[d]
+        fa, fb, fc, fd = start[a], start[b], start[c], start[d]
+        for r in range(lo, hi):
+            tally[fa + ((P[r, wa] >> sa) & ma)] += 1
+            tally[fb + ((P[r, wb] >> sb) & mb)] += 1
+            tally[fc + ((P[r, wc] >> sc) & mc)] += 1
+            tally[fd + ((P[r, wd] >> sd) & md)] += 1
+        x += 4
+    for y in range(x, n):
+        a = dense[y]
+        wa, sa, ma, fa = word[a], shift[a], mask[a], start[a]
+        for r in range(lo, hi):
+            tally[fa + ((P[r, wa] >> sa) & ma)] += 1
+
+
+@inlined
+def _present(
+    A: Arrays, L: Layout, P: NDArray[np.int64], lo: int, hi: int, a: int, S: Scratch, counted: int
+) -> int:
+    """List the different values of a column and how many rows have each; give how many there are."""
+    value, count, tally, spare = S.lists[VALUE], S.lists[COUNT], S.tally, S.lists[SPARE]
+    size, first = hi - lo, A.start[a]
+    values = A.start[a + 1] - first
+    word, shift, mask = L.word[a], L.shift[a], L.mask[a]
+    n = 0
+    if _is_counted(values, size):
+        if not counted:
+            for r in range(lo, hi):
+                tally[first + ((P[r, word] >> shift) & mask)] += 1
+        for v in range(values):
+            rows = tally[first + v]
+            if rows > 0:
+                value[n] = v
+                count[n] = rows
+                n += 1
+                tally[first + v] = 0
+    elif size <= 64:
+        # Few rows for so many values: inserted in order.
+        for r in range(lo, hi):
+            code = (P[r, word] >> shift) & mask
+            y = n - 1
+            while y >= 0 and value[y] > code:
+                y -= 1
+            if y >= 0 and value[y] == code:
+                count[y] += 1
+            else:
+                for x in range(n - 1, y, -1):
+                    value[x + 1] = value[x]
+                    count[x + 1] = count[x]
+                value[y + 1] = code
+                count[y + 1] = 1
+                n += 1
+    else:
+        for r in range(lo, hi):
+            spare[r - lo] = (P[r, word] >> shift) & mask
+        spare[:size].sort()
+        for i in range(size):
+            if n and value[n - 1] == spare[i]:
+                count[n - 1] += 1
+            else:
+                value[n] = spare[i]
+                count[n] = 1
+                n += 1
+    return n
+
+
+@inlined
+def _whole_cost(A: Arrays, a: int, n: int, S: Scratch) -> float:
+    """What a cell that covers the n values listed costs."""
+    cost, first = 0.0, A.start[a]
+    if n >= 2:
+        kind, place, value = A.kind[a], A.place, S.lists[VALUE]
+        if kind == 2:
+            cost = place[first + n - 1]
+        elif kind == 0:
+            cost = min(A.cap[a], place[first + value[n - 1]] - place[first + value[0]])
+        else:
+            values = A.start[a + 1] - first
+            cost = _join_cost(A.peaks, A.bits, A.peak[a], values, value[0], value[n - 1])
+    return cost
+
+
+@inlined
+def _units(A: Arrays, a: int, n: int, whole: float, S: Scratch) -> int:
+    """Group the n values listed into what a split separates: values, or children of the tightest node of a taxonomy.
+
+    Those of intervals stay in order, others stand with the most frequent first.
+    """
+    value, count, begin, end = S.lists[VALUE], S.lists[COUNT], S.lists[BEGIN], S.lists[END]
+    rows, cost = S.lists[ROWS], S.cost
+    keys, spare, at = S.lists[KEYS], S.lists[SPARE], S.lists[AT]
+    kind = A.kind[a]
+    units = n
+    if kind == 1:
+        peaks, bits, peak, values = A.peaks, A.bits, A.peak[a], A.start[a + 1] - A.start[a]
+        # No literal, for which what takes it would be compiled once more.
+        units, first, total = n - n, 0, 0
+        for i in range(1, n + 1):
+            total += count[i - 1]
+            # Neighbors that only the tightest node joins are below different children.
+            if i == n or _join_cost(peaks, bits, peak, values, value[i - 1], value[i]) >= whole:
+                begin[units] = first
+                end[units] = i
+                rows[units] = total
+                cost[units] = 0.0
+                if i - first > 1:
+                    cost[units] = _join_cost(peaks, bits, peak, values, value[first], value[i - 1])
+                units += 1
+                first, total = i, 0
+    else:
+        for i in range(n):
+            begin[i] = i
+            end[i] = i + 1
+            rows[i] = count[i]
+            cost[i] = 0.0
+    if kind != 0 and units <= 24:
+        for x in range(1, units):
+            b, e, r, c = begin[x], end[x], rows[x], cost[x]
+            y = x - 1
+            while y >= 0 and rows[y] < r:
+                begin[y + 1] = begin[y]
+                end[y + 1] = end[y]
+                rows[y + 1] = rows[y]
+                cost[y + 1] = cost[y]
+                y -= 1
+            begin[y + 1] = b
+            end[y + 1] = e
+            rows[y + 1] = r
+            cost[y + 1] = c
+    elif kind != 0:
+        for x in range(units):
+            keys[x] = -(rows[x] << 32) + x
+        keys[:units].sort()
+        for x in range(units):
+            spare[x] = keys[x] & 0xFFFFFFFF
+            rows[x] = -(keys[x] >> 32)
+            at[x] = begin[spare[x]]
+        for x in range(units):
+            begin[x] = at[x]
+            at[x] = end[spare[x]]
+        for x in range(units):
+            end[x] = at[x]
+        if kind == 1:
+            peaks, bits, peak, values = A.peaks, A.bits, A.peak[a], A.start[a + 1] - A.start[a]
+            for x in range(units):
+                cost[x] = 0.0
+                if end[x] - begin[x] > 1:
+                    cost[x] = _join_cost(
+                        peaks, bits, peak, values, value[begin[x]], value[end[x] - 1]
+                    )
+    return units
+
+
+@inlined
+def _best_cut(
+    A: Arrays, a: int, units: int, whole: float, size: int, k: int, S: Scratch
+) -> tuple[float, int]:
+    """Find how many units a split separates best, by gain for each nat spent; 0 where none gains."""
+    rows, cost, value, place = S.lists[ROWS], S.cost, S.lists[VALUE], A.place
+    kind, first, cap = A.kind[a], A.start[a], A.cap[a]
+    best, at, before = 0.0, 0, _usable(size, k)
+    taken, gain, spent = 0, 0.0, before
+    for t in range(1, units + 1):
+        here = rows[t - 1]
+        taken += here
+        rest = size - taken
+        found, used = 0.0, 0.0
+        if kind == 1:
+            if here < k:
+                break
+            gain += here * (whole - cost[t - 1])
+            spent -= here / size * _usable(here, k)
+            found, used = gain, spent
+            if rest >= k:
+                used -= rest / size * _usable(rest, k)
+            elif rest > 0:
+                # Too few are left: they borrow rows of the most frequent child, which then cost what they do.
+                lent = k - rest
+                if rows[0] - lent < k:
+                    continue
+                found -= lent * (whole - cost[0])
+                used += rows[0] / size * _usable(rows[0], k)
+                used -= (rows[0] - lent) / size * _usable(rows[0] - lent, k)
+        else:
+            if taken < k:
+                continue
+            if rest < k:
+                break
+            if kind == 0:
+                left = min(cap, place[first + value[t - 1]] - place[first + value[0]])
+                right = min(cap, place[first + value[units - 1]] - place[first + value[t]])
+            else:
+                left, right = place[first + t - 1], place[first + units - t - 1]
+            found = size * whole - taken * left - rest * right
+            used = before - taken / size * _usable(taken, k) - rest / size * _usable(rest, k)
+        if found <= 1e-9:
+            continue
+        score = found / size / (used + SLACK)
+        if score > best:
+            best, at = score, t
+    return best, at
+
+
+@kernel
+def rank_splits(
+    A: Arrays,
+    L: Layout,
+    P: NDArray[np.int64],
+    lo: int,
+    hi: int,
+    k: int,
+    most: int,
+    S: Scratch,
+    depth: int,
+) -> int:
+    """List the best split of each column, the best first, at most so many; ``whole[0]`` is what a row costs unsplit."""
+    size, n = hi - lo, 0
+    scores, columns, cuts = S.score[depth], S.ranked[depth, 0], S.ranked[depth, 1]
+    total = 0.0
+    _count_all(A, L, P, lo, hi, S)
+    for a in range(len(A.kind)):
+        values = _present(A, L, P, lo, hi, a, S, 1)
+        whole = _whole_cost(A, a, values, S)
+        total += whole
+        if size < 2 * k or whole <= 0.0:
+            continue
+        units = _units(A, a, values, whole, S)
+        score, cut = _best_cut(A, a, units, whole, size, k, S)
+        if cut == 0:
+            continue
+        y = n - 1
+        while y >= 0 and scores[y] < score:
+            scores[y + 1] = scores[y]
+            columns[y + 1] = columns[y]
+            cuts[y + 1] = cuts[y]
+            y -= 1
+        scores[y + 1] = score
+        columns[y + 1] = a
+        cuts[y + 1] = cut
+        n += 1
+    S.whole[0] = total
+    return min(n, most)
+
+
+@inlined
+def _move(
+    L: Layout,
+    P: NDArray[np.int64],
+    buf: NDArray[np.int64],
+    lo: int,
+    hi: int,
+    a: int,
+    values: int,
+    groups: int,
+    S: Scratch,
+    ends: NDArray[np.int64],
+) -> None:
+    """Sort rows stably by the group of their value; group q is then ``ends[q] : ends[q + 1]``."""
+    group, value, count, at = S.lists[GROUP], S.lists[VALUE], S.lists[COUNT], S.lists[AT]
+    for q in range(groups + 1):
+        ends[q] = 0
+    for i in range(values):
+        ends[group[value[i]] + 1] += count[i]
+    ends[0] = lo
+    for q in range(groups):
+        ends[q + 1] += ends[q]
+        at[q] = ends[q]
+    word, shift, mask = L.word[a], L.shift[a], L.mask[a]
+    words = P.shape[1]
+    for r in range(lo, hi):
+        first = P[r, 0]
+        q = group[((first if word == 0 else P[r, word]) >> shift) & mask]
+        to = at[q]
+        at[q] = to + 1
+        buf[to, 0] = first
+        if words > 1:
+            for w in range(1, words):
+                buf[to, w] = P[r, w]
+    if words == 1:
+        for r in range(lo, hi):
+            P[r, 0] = buf[r, 0]
+    else:
+        for r in range(lo, hi):
+            for w in range(words):
+                P[r, w] = buf[r, w]
+
+
+@kernel
+def _holds(W: Wanted, P: NDArray[np.int64], lo: int, hi: int, S: Scratch) -> bool:
+    """Whether rows as a class hold what is asked."""
+    for r in range(lo, hi):
+        S.members[r - lo] = P[r, 0] >> 32
+    return bool(holds(W, S.members, hi - lo))
+
+
+@kernel
+def _cut_held(
+    L: Layout,
+    W: Wanted,
+    P: NDArray[np.int64],
+    buf: NDArray[np.int64],
+    lo: int,
+    hi: int,
+    a: int,
+    units: int,
+    t: int,
+    k: int,
+    S: Scratch,
+    ends: NDArray[np.int64],
+) -> int:
+    """Cut an interval or a set where both sides hold what is asked: as wanted, else near a half, a quarter, three."""
+    size = hi - lo
+    group, value, begin, rows = S.lists[GROUP], S.lists[VALUE], S.lists[BEGIN], S.lists[ROWS]
+    for trial in range(4):
+        cut, taken = t, 0
+        if trial:
+            cut = 0
+            goal = size * (2, 1, 3)[trial - 1] // 4
+            while cut < units and taken < goal:
+                taken += rows[cut]
+                cut += 1
+            if cut == t or taken < k or size - taken < k:
+                continue
+        for x in range(units):
+            group[value[begin[x]]] = 0 if x < cut else 1
+        _move(L, P, buf, lo, hi, a, units, 2, S, ends)
+        if _holds(W, P, lo, ends[1], S) and _holds(W, P, ends[1], hi, S):
+            return 2
+    return 0
+
+
+@kernel
+def _children_held(
+    L: Layout,
+    W: Wanted,
+    P: NDArray[np.int64],
+    buf: NDArray[np.int64],
+    lo: int,
+    hi: int,
+    a: int,
+    values: int,
+    units: int,
+    t: int,
+    k: int,
+    S: Scratch,
+    ends: NDArray[np.int64],
+) -> int:
+    """Separate children that hold what is asked; the others stay together, with so many more that they hold it too."""
+    group, value, begin, end = S.lists[GROUP], S.lists[VALUE], S.lists[BEGIN], S.lists[END]
+    rows, apart = S.lists[ROWS], S.lists[APART]
+    for x in range(units):
+        apart[x] = 1 if x < t else 0
+    while True:
+        groups, others, last = 0, 0, -1
+        for x in range(units):
+            if apart[x]:
+                last = x
+            else:
+                others += rows[x]
+        if last < 0:
+            return 0
+        groups = 1 if others else 0
+        for x in range(units):
+            q = 0
+            if apart[x]:
+                q = groups
+                groups += 1
+            for i in range(begin[x], end[x]):
+                group[value[i]] = q
+        _move(L, P, buf, lo, hi, a, values, groups, S, ends)
+        changed, q = False, 1 if others else 0
+        for x in range(units):
+            if apart[x]:
+                if not _holds(W, P, ends[q], ends[q + 1], S):
+                    apart[x] = 0
+                    changed = True
+                q += 1
+        if not changed and others and (others < k or not _holds(W, P, lo, ends[1], S)):
+            apart[last] = 0
+            changed = True
+        if not changed:
+            return groups if groups > 1 else 0
+
+
+@kernel
+def split_node(
+    A: Arrays,
+    L: Layout,
+    W: Wanted,
+    P: NDArray[np.int64],
+    buf: NDArray[np.int64],
+    lo: int,
+    hi: int,
+    a: int,
+    t: int,
+    k: int,
+    S: Scratch,
+    ends: NDArray[np.int64],
+) -> int:
+    """Split a node; give the number of groups, 0 where no split of the column holds what is asked."""
+    values = _present(A, L, P, lo, hi, a, S, 0)
+    units = _units(A, a, values, _whole_cost(A, a, values, S), S)
+    demanded = len(W.kind) > 0
+    group, value, begin, end = S.lists[GROUP], S.lists[VALUE], S.lists[BEGIN], S.lists[END]
+    rows = S.lists[ROWS]
+    if A.kind[a] != 1:
+        if demanded:
+            return int(_cut_held(L, W, P, buf, lo, hi, a, units, t, k, S, ends))
+        for x in range(units):
+            group[value[begin[x]]] = 0 if x < t else 1
+        _move(L, P, buf, lo, hi, a, values, 2, S, ends)
+        return 2
+    if demanded:
+        return int(_children_held(L, W, P, buf, lo, hi, a, values, units, t, k, S, ends))
+    rest = 0
+    for x in range(t, units):
+        rest += rows[x]
+    others = 1 if rest else 0
+    for x in range(units):
+        for i in range(begin[x], end[x]):
+            group[value[i]] = others + x if x < t else 0
+    _move(L, P, buf, lo, hi, a, values, others + t, S, ends)
+    if 0 < rest < k:
+        # The most frequent child lies next to them.
+        ends[1] = lo + k
+    return others + t

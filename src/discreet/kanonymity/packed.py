@@ -1,0 +1,110 @@
+"""Rows packed into words of 64 bits, as the loops of top-down splitting move them about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.problem import CodedColumn
+
+__all__ = ["MOST_PACKED", "Layout", "layout_of", "pack", "rows_of"]
+
+HALF = 32
+"""Bits of the first word for codes; the others hold the number of the row."""
+
+WORD = 64
+
+MOST_PACKED = 2**31
+"""Rows that can be numbered."""
+
+
+class Layout(NamedTuple):
+    """Where the code of each column is: ``(words[row, word[a]] >> shift[a]) & mask[a]``; `words` in a row."""
+
+    word: NDArray[np.int64]
+    shift: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    words: int
+
+
+def layout_of(columns: Sequence[CodedColumn]) -> Layout:
+    """Lay columns out in as few words as hold them, each within one word; the first has room for 32 bits.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric, Problem
+    >>> problem = Problem.from_columns({"age": [50, 20, 40, 21, 60]}, [Numeric("age")])
+    >>> layout_of(problem.columns).words, layout_of(problem.columns * 20).words
+    (1, 2)
+    """
+    sizes = [max(1, (len(column.domain) - 1).bit_length()) for column in columns]
+    used, word, shift = [HALF], np.empty(len(sizes), np.int64), np.empty(len(sizes), np.int64)
+    # The widest first, each where it fits, so that little is left empty.
+    for a in sorted(range(len(sizes)), key=lambda a: -sizes[a]):
+        limits = [HALF if at == 0 else WORD for at in range(len(used))]
+        free = [at for at, bits in enumerate(used) if at and bits + sizes[a] <= limits[at]]
+        if used[0] - HALF + sizes[a] <= HALF:
+            at, begin = 0, used[0] - HALF
+        elif free:
+            at, begin = free[0], used[free[0]]
+        else:
+            used.append(0)
+            at, begin = len(used) - 1, 0
+        word[a], shift[a] = at, begin
+        used[at] += sizes[a]
+    mask = np.array([(1 << bits) - 1 for bits in sizes], dtype=np.int64)
+    return Layout(word, shift, mask, len(used))
+
+
+def pack(
+    codes: Sequence[NDArray[np.integer]], layout: Layout, *, first: int = 0
+) -> NDArray[np.int64]:
+    """Pack rows.
+
+    Parameters
+    ----------
+    codes
+        The codes of each column.
+    layout
+        Where they go.
+    first
+        Number of the first row; the others follow.
+
+    Returns
+    -------
+    ndarray
+        ``(n, words)``.
+
+    Raises
+    ------
+    InvalidProblemError
+        For more rows than can be numbered.
+
+    Examples
+    --------
+    >>> layout = Layout(np.array([0]), np.array([0]), np.array([7]), 1)
+    >>> words = pack([np.array([5, 3])], layout)
+    >>> (words[:, 0] & 7).tolist(), rows_of(words).tolist()
+    ([5, 3], [0, 1])
+    """
+    n = len(codes[0])
+    if first + n > MOST_PACKED:
+        raise InvalidProblemError("rows", f"at most {MOST_PACKED:,} rows at once", f"{first + n:,}")
+    found = np.zeros((n, layout.words), dtype=np.int64)
+    found[:, 0] = np.arange(first, first + n, dtype=np.int64) << HALF
+    for values, word, shift in zip(codes, layout.word, layout.shift, strict=True):
+        found[:, word] |= values.astype(np.int64) << shift
+    return found
+
+
+def rows_of(words: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give the number of each row."""
+    return words[:, 0] >> HALF

@@ -1,0 +1,79 @@
+"""Compiled sums of the lower bound: what each bracket earns and spends, in IEEE arithmetic without contraction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.core.jit import kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["add_prices", "mark_priced"]
+
+
+@kernel
+def _place(low: int, high: int, starts: NDArray[np.int64], ends: NDArray[np.int32]) -> int:
+    """Look up the pair (low, high) among pairs in lexicographic order; -1 where it is none."""
+    if high + 1 >= len(starts):
+        return -1
+    first, last = starts[low], starts[low + 1]
+    while first < last:
+        middle = (first + last) // 2
+        if ends[middle] < high:
+            first = middle + 1
+        else:
+            last = middle
+    return first if first < starts[low + 1] and ends[first] == high else -1
+
+
+@kernel
+def mark_priced(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    report: NDArray[np.int32],
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int32],
+    n_reports: int,
+    used: NDArray[np.bool_],
+) -> int:
+    """Mark the constraints that have a price; return the first price of none, or of no report, or -1.
+
+    Pairs whose lower secret is i are those from ``starts[i]`` to ``starts[i + 1]``, their others in ``ends``.
+    """
+    for p in range(len(report)):
+        place = _place(min(source[p], target[p]), max(source[p], target[p]), starts, ends)
+        if place < 0 or report[p] >= n_reports:
+            return p
+        used[place] = True
+    return -1
+
+
+@kernel
+def add_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    report: NDArray[np.int32],
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    value: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int32],
+    growth: NDArray[np.float64],
+    classes: NDArray[np.int64],
+    earned: NDArray[np.float64],
+    spent: NDArray[np.float64],
+    terms: NDArray[np.int64],
+) -> None:
+    """Add each price to what the bracket of its source earns, and growth times it to what that of its target spends.
+
+    Rows of the tables are classes of secrets; a growth of zero leaves a price out. ``terms`` counts summands.
+    """
+    for p in range(len(report)):
+        place = _place(min(source[p], target[p]), max(source[p], target[p]), starts, ends)
+        by, k = growth[place], report[p]
+        if value[p] > 0 and by > 0:
+            s, t = classes[source[p]], classes[target[p]]
+            earned[s, k] += value[p]
+            spent[t, k] += by * value[p]
+            terms[s, k] += 1
+            terms[t, k] += 1

@@ -1,0 +1,280 @@
+"""The chapters of tables by region: what was published and how noisy it is; and answers from kept marginals.
+
+Both show what the guarantee covers and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.hierarchy.contingency.exact import expected_errors
+from discreet.hierarchy.result import region_names
+from discreet.plot.style import BLUE, FAINT, GREY, INK, log_scale, plain
+from discreet.report.figures import inline_svg, new_figure
+from discreet.report.page import Chapter, render_template
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+    from discreet.core.outcome import Release
+    from discreet.hierarchy.contingency import MeasuredTables, RegionTables
+    from discreet.hierarchy.contingency.exact import ExpectedError
+    from discreet.hierarchy.contingency.query import TableAnswers
+
+__all__ = ["answers_chapter", "chapter"]
+
+_LEAD = (
+    "How many people of each category every region has: whole numbers, none below zero, that add up over regions and "
+    "categories. What cannot be below zero is pushed up where there is nothing, and small cells are too low: ask "
+    "discreet query for answers without bias."
+)
+_ANSWERS = (
+    "How many people there are, from the noisy marginals: without bias, and each with an interval that holds the true "
+    "number with probability {share:g} %. Answers may be negative. Asking costs nothing."
+)
+_ERRORS = (
+    "Noise and error are standard deviations of one entry: as it was measured by itself, and as it is estimated from "
+    "all measurements together. Both are public facts."
+)
+_MOST_TILES = 1500
+"""Regions that are drawn, at most: the level below is then left out."""
+
+_MOST_ROWS = 60
+"""Answers that a figure shows, at most."""
+
+
+def chapter(
+    release: Release[RegionTables],
+    *,
+    title: str = "Tables by region",
+    anchor: str = "tables",
+) -> Chapter:
+    """Render a release of tables.
+
+    Parameters
+    ----------
+    release
+        What :meth:`discreet.hierarchy.contingency.TablesPlan.release` returned.
+    title, anchor
+        The heading, and its name in links.
+
+    Returns
+    -------
+    Chapter
+        A map of the regions, errors by level and marginal, gaps and what is assumed to be public.
+    """
+    result, frame = release.result, release.result.frame
+    guarantee: PureDP | ZeroConcentratedDP = release.guarantee  # type: ignore[assignment] # the verifier saw to it
+    errors = expected_errors(frame, guarantee)
+    tiles = new_figure(5.6, 3.6)
+    draw_regions(result, tiles.add_subplot())
+    drawn = new_figure(5.6, 1.4 + 0.24 * len(errors))
+    draw_expected(errors, drawn.add_subplot())
+    figure = inline_svg(tiles, label="Regions by their published totals", salt=f"{anchor}-map")
+    figure += inline_svg(drawn, label="Errors by level and marginal", salt=anchor)
+    gaps = [
+        f"Level {one.level}: the squared distance from the unbiased estimates is {one.upper:,.6g}; for any tables that "
+        f"are not below zero and add up to the published level above it is at least {one.lower:,.6g}."
+        for one in result.gaps
+    ]
+    body = render_template(
+        "listed.html",
+        title=title,
+        anchor=anchor,
+        lead=_LEAD,
+        warning=_warning(release),
+        figure=figure,
+        head=["level and marginal", "noise of one entry", "error of its estimate"],
+        rows=[
+            [
+                f"{one.level}, {one.marginal}",
+                "not measured" if one.alone is None else f"{one.alone:,.3g}",
+                f"{one.together:,.3g}",
+            ]
+            for one in errors
+        ],
+        notes=[
+            f"{release.guarantee}.",
+            _ERRORS,
+            *gaps,
+            *(f"Assumed public: {one.name}: {one.description}." for one in frame.assumed_public()),
+            *(
+                f"{check.name}: {check.residual}, limit {check.limit}"
+                for check in release.certificate.checks
+            ),
+        ],
+    )
+    return Chapter(title, anchor, body, _LEAD)
+
+
+def _warning(release: Release[RegionTables]) -> str:
+    if release.provenance.seeded:
+        return "Not private: this was made with seeded randomness."
+    return "" if release.certificate.passed else "Not certified: a check failed. Do not use this."
+
+
+def draw_regions(result: RegionTables, ax: Axes) -> None:
+    """Draw the regions as tiles, side by side below their parents, as wide as their published totals.
+
+    Parameters
+    ----------
+    result
+        Published tables.
+    ax
+        Axes to draw on.
+    """
+    tree = result.frame.tree
+    totals = result.cells.sum(axis=1).astype(np.float64)
+    depth = max(
+        level
+        for level in range(tree.depth + 1)
+        if int(tree.level_start[level + 1]) <= _MOST_TILES or not level
+    )
+    left, width = np.zeros(tree.n), np.zeros(tree.n)
+    width[0] = 1.0
+    names = region_names(tree)
+    shade = np.log1p(totals) / max(float(np.log1p(totals.max())), 1e-9)
+    for node in range(int(tree.level_start[depth + 1])):
+        level = int(tree.levels[node])
+        if level < depth:
+            at = left[node]
+            for child in tree.children(node):
+                left[child] = at
+                width[child] = width[node] * totals[child] / totals[node] if totals[node] else 0.0
+                at += width[child]
+        ax.barh(
+            -level,
+            width[node],
+            left=left[node],
+            height=0.94,
+            color=BLUE,
+            alpha=0.08 + 0.32 * float(shade[node]),
+            edgecolor="white",
+            linewidth=0.4,
+        )
+        if width[node] > 0.09:
+            label = names[node].rsplit("/", 1)[-1]
+            told = f"{label}\n{int(totals[node]):,}"
+            ax.text(
+                left[node] + width[node] / 2,
+                -level,
+                told,
+                ha="center",
+                va="center",
+                color=INK,
+                size="x-small",
+            )
+    ax.set_xlim(0, 1)
+    ax.set_yticks(
+        [-level for level in range(depth + 1)], [f"level {level + 1}" for level in range(depth + 1)]
+    )
+    ax.set_xticks([])
+    ax.set_title("regions, as wide as their published totals", loc="left", color=INK)
+    for side in ("top", "right", "left", "bottom"):
+        ax.spines[side].set_visible(False)
+
+
+def draw_expected(errors: Sequence[ExpectedError], ax: Axes) -> None:
+    """Draw the standard deviation of each marginal on each level: by itself, and from all measurements.
+
+    Parameters
+    ----------
+    errors
+        What :func:`discreet.hierarchy.contingency.exact.expected_errors` gave.
+    ax
+        Axes to draw on.
+    """
+    places = np.arange(len(errors))
+    together = [one.together for one in errors]
+    measured = [
+        (at, one.alone)
+        for at, one in zip(places.tolist(), errors, strict=True)
+        if one.alone is not None
+    ]
+    for at, alone in measured:
+        ax.plot([alone, together[at]], [at, at], color=FAINT, linewidth=1.2, zorder=1)
+    ax.plot(
+        [alone for _, alone in measured],
+        [at for at, _ in measured],
+        "o",
+        mfc="none",
+        mec=GREY,
+        ms=5,
+        label="one entry, as measured",
+    )
+    ax.plot(together, places, "o", color=BLUE, ms=5, label="its estimate from all measurements")
+    ax.set_yticks(places, [f"{one.level}, {one.marginal}" for one in errors])
+    ax.invert_yaxis()
+    log_scale(ax, "x", [*together, *(alone for _, alone in measured)])
+    ax.set_xlim(left=0 if not min(together, default=1.0) else None)
+    ax.set_xlabel("standard deviation")
+    ax.legend(
+        frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, 1.25), ncols=2
+    )
+    plain(ax)
+
+
+def answers_chapter(
+    answers: TableAnswers,
+    *,
+    measured: MeasuredTables,
+    title: str = "Answers",
+    anchor: str = "answers",
+) -> Chapter:
+    """Render answers to a question about tables.
+
+    Parameters
+    ----------
+    answers
+        What :func:`discreet.hierarchy.contingency.query` returned.
+    measured
+        The noisy marginals, with the guarantee that they were made with.
+    title, anchor
+        The heading, and its name in links.
+
+    Returns
+    -------
+    Chapter
+        Figure and table; all of it follows from what the guarantee covers.
+    """
+    table = answers.to_frame("dict")
+    labels = [
+        ", ".join([region, *(table[name][at] for name in answers.by)])
+        for at, region in enumerate(table["region"])
+    ]
+    shown = min(len(labels), _MOST_ROWS)
+    drawn = new_figure(5.6, 1.0 + 0.24 * shown)
+    ax = drawn.add_subplot()
+    places = np.arange(shown)
+    ax.hlines(places, table["low"][:shown], table["high"][:shown], color=FAINT, linewidth=3)
+    ax.plot(table["value"][:shown], places, "o", color=BLUE, ms=4)
+    ax.set_yticks(places, labels[:shown])
+    ax.invert_yaxis()
+    ax.set_xlabel(f"answer, with intervals of {100 * float(answers.interval):g} %")
+    plain(ax)
+    lead = _ANSWERS.format(share=100 * float(answers.interval))
+    notes = [f"{measured.guarantee}.", f"Why intervals cover: {answers.argument}."]
+    if shown < len(labels):
+        notes.append(f"The figure shows the first {shown} of {len(labels)} answers.")
+    body = render_template(
+        "listed.html",
+        title=title,
+        anchor=anchor,
+        lead=lead,
+        warning="Not private: this was measured with seeded randomness." if measured.seeded else "",
+        figure=inline_svg(drawn, label="Answers by region, with intervals", salt=anchor),
+        head=["region", "answer", "from", "to"],
+        rows=[
+            [label, *(f"{number:,.6g}" for number in row)]
+            for label, row in zip(
+                labels, zip(table["value"], table["low"], table["high"], strict=True), strict=True
+            )
+        ],
+        notes=notes,
+    )
+    return Chapter(title, anchor, body, lead)

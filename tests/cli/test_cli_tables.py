@@ -1,0 +1,315 @@
+"""``counts --by``, ``query --by`` and ``verify`` on real files: what is charged, written, refused, and where."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from cli.commands import Said, say
+from discreet import InvalidProblemError
+from discreet.artefact import (
+    load_table_measurements,
+    load_tables,
+    save_table_measurements,
+    save_tables,
+    sidecar_of,
+)
+from discreet.artefact.judging import judge
+from discreet.core.guarantee import ZeroConcentratedDP
+from discreet.hierarchy.contingency import plan
+from discreet.hierarchy.contingency import query as ask_library
+from discreet.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROWS = [
+    ("GA", "Fulton", "F", "0-17"),
+    ("GA", "Fulton", "M", "18+"),
+    ("GA", "Cobb", "F", "18+"),
+    ("NY", "Kings", "F", "0-17"),
+] * 20
+DOMAIN = {"sex": ["F", "M"], "age_band": ["0-17", "18+"]}
+BASE = (
+    "counts people.parquet --regions state,county --region-list r.csv --by sex,age_band --domain domain.json "
+    "--marginals total,sex,age_band,sex:age_band --rho 1 --neighbors add-remove-person"
+)
+
+
+@pytest.fixture
+def ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Said]:
+    """Run a command line in a folder that has the tables."""
+    names = ["state", "county", "sex", "age_band"]
+    pl.DataFrame(ROWS, schema=names, orient="row").write_parquet(tmp_path / "people.parquet")
+    (tmp_path / "r.csv").write_text(
+        "state,county\nGA,Fulton\nGA,Cobb\nNY,Kings\nDC,\n", encoding="utf-8"
+    )
+    (tmp_path / "domain.json").write_text(json.dumps(DOMAIN), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def run(line: str, *more: object) -> Said:
+        return say(capsys, *line.split(), *more)
+
+    return run
+
+
+def test_the_three_commands_of_the_guide(ask: Callable[..., Said]) -> None:
+    said = ask(f"{BASE} --measurements kept.parquet -o tables.parquet --report page.html --json")
+    assert (said.status, said.err) == (0, "")
+    assert said.data["marginals"] == ["total", "sex", "age_band", "sex:age_band"]
+    assert said.data["certificate"]["passed"] is True
+    assert [one["level"] for one in said.data["gaps"]] == [1, 2, 3]
+    table = pl.read_parquet("tables.parquet")
+    assert table.columns == ["level", "region", "marginal", "sex", "age_band", "count"]
+    assert table.height == 7 * (1 + 2 + 2 + 4)
+    assert int(table["count"].min()) >= 0  # type: ignore[arg-type] # a number
+    answers = ask("query kept.parquet --level 2 --by sex --interval 0.95 --report answers.html")
+    lines = answers.out.splitlines()
+    assert lines[0] == "level,region,sex,value,low,high"
+    assert [line.split(",")[1:3] for line in lines[1:]] == [
+        [region, sex] for region in ("GA", "NY", "DC") for sex in ("F", "M")
+    ]
+    checked = ask("verify tables.parquet --json")
+    assert (checked.status, checked.data["kind"]) == (0, "region-tables")
+    assert len(checked.data["gaps"]) == 3
+    assert ask("verify kept.parquet --json").data["kind"] == "table-measurements"
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "Errors by level and marginal" in page
+    assert "Kings" in page
+    assert "Chernoff" in Path("answers.html").read_text(encoding="utf-8")
+
+
+def test_what_is_written_is_what_the_library_reads(ask: Callable[..., Said]) -> None:
+    assert ask(f"{BASE} --measurements kept.csv -o tables.csv -q").status == 0
+    kept, out = load_table_measurements("kept.csv"), load_tables("tables.csv")
+    assert kept.frame == out.result.frame
+    assert out.certificate.passed
+    said = ask("query kept.csv --region GA/Cobb --where sex=F --where age_band=18+,0-17 --json")
+    answer = ask_library(kept, regions=[("GA", "Cobb")], where={"sex": ["F"]})
+    assert said.data["answers"][0]["value"] == float(answer.values[0, 0])
+    assert said.data["argument"].startswith("Chernoff")
+    assert ask("query kept.csv --level 3 -o answers.csv").out.strip() == "wrote answers.csv"
+
+
+def test_a_ledger_is_charged_before_records_are_read(ask: Callable[..., Said]) -> None:
+    Ledger.create("l.db", "census", ZeroConcentratedDP("3/2", "add-remove-person"))
+    with_ledger = f"{BASE} --ledger l.db --dataset census -o tables.csv --json"
+    assert ask(with_ledger).data["left"] == ["1/2"]
+    assert ask(with_ledger).status == 5
+    # A public mistake costs nothing.
+    assert (
+        ask(with_ledger.replace("--rho 1", "--rho 1/4").replace("sex:age", "sex:rage")).status == 2
+    )
+    assert str(Ledger("l.db").account("census").left[0]) == "1/2"
+    bad = [*ROWS, ("GA", "Cobb", "secret", "18+")]
+    pl.DataFrame(bad, schema=["state", "county", "sex", "age_band"], orient="row").write_parquet(
+        "people.parquet"
+    )
+    said = ask(with_ledger.replace("--rho 1", "--rho 1/4"))
+    assert said.status == 2
+    assert "secret" not in said.err + said.out
+    assert "The budget stays charged" in said.err
+    assert str(Ledger("l.db").account("census").left[0]) == "1/4"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("--unit household", "--unit: expected none with --by"),
+        pytest.param("--max-size 3", "--max-size: expected none with --by", marks=pytest.mark.slow),
+        pytest.param(
+            "--method m-c-dp", "--method: expected none with --by", marks=pytest.mark.slow
+        ),
+        ("--noise laplace", "--noise: expected gaussian with --rho"),
+        pytest.param("--shares 1/2,1/2", "shares: expected 4 numbers", marks=pytest.mark.slow),
+        ("--shares 1/4,1/4,1/4,1/3", "shares: expected nonnegative numbers with the sum 1"),
+        ("--marginals total,height", "marginals: expected one of age_band, sex, got 'height'"),
+        pytest.param(
+            "--marginals total;sex",
+            "marginals: expected one list for each of 3 levels",
+            marks=pytest.mark.slow,
+        ),
+        ("--marginals total,sex", "marginals: expected a part of the lowest level for the cells"),
+        ("--exact-total 80", "--exact-total: expected none: an exact total"),
+        ("--domain no.json", "--domain: expected a file that can be read"),
+        pytest.param(
+            "--by sex,weight",
+            "by: expected one of age_band, sex, got 'weight'",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "--levels 1,1,1",
+            "levels: expected nonnegative numbers with the sum 1",
+            marks=pytest.mark.slow,
+        ),
+        ("-o people.parquet", "--output: expected a file of its own"),
+        pytest.param(
+            "-o domain.json.csv --measurements domain.json",
+            "--measurements: expected a file",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_bad_options_are_refused_before_the_charge(
+    ask: Callable[..., Said], more: str, said: str
+) -> None:
+    Ledger.create("l.db", "census", ZeroConcentratedDP(5, "add-remove-person"))
+    refused = ask(f"{BASE} -o t.csv --ledger l.db --dataset census", *more.split())
+    assert refused.status == 2
+    assert said in refused.err
+    assert str(Ledger("l.db").account("census").left[0]) == "5"
+
+
+def test_options_about_attributes_need_by(ask: Callable[..., Said]) -> None:
+    line = "counts people.parquet --unit sex --regions state,county --region-list r.csv --epsilon 1"
+    plain = f"{line} --neighbors add-remove-person"
+    assert "--domain: expected none without --by" in ask(f"{plain} --domain domain.json").err
+    assert "--max-size: expected the largest size" in ask(plain).err
+
+
+def test_questions_go_to_the_right_measurements(ask: Callable[..., Said]) -> None:
+    ask(f"{BASE} --measurements kept.parquet -q")
+    assert "--sizes, --people" in ask("query kept.parquet --level 1 --people").err
+    assert (
+        "by: expected one of sex, age_band" in ask("query kept.parquet --level 1 --by height").err
+    )
+    assert "--where" in ask("query kept.parquet --level 1 --where sex").err
+    assert "--region" in ask("query kept.parquet --region TX").err
+    assert "MEASUREMENTS" in ask("query none.parquet --level 1 --by sex").err
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Publish once; each test works on a copy."""
+    folder = tmp_path_factory.mktemp("published")
+    people = pl.DataFrame(ROWS, schema=["state", "county", "sex", "age_band"], orient="row")
+    listed = [("GA", "Fulton"), ("GA", "Cobb"), ("NY", "Kings"), ("DC",)]
+    made = plan(
+        listed,
+        ZeroConcentratedDP(1, "add-remove-person"),
+        columns=["state", "county"],
+        domain=DOMAIN,
+        marginals=["total", "sex", "age_band", "sex:age_band"],
+    )
+    save_tables(made.release(people), folder / "tables.parquet")
+    uneven = plan(
+        listed,
+        ZeroConcentratedDP(1, "add-remove-person"),
+        columns=["state", "county"],
+        domain=DOMAIN,
+        marginals=[["total"], ["sex"], ["cells"]],
+    )
+    kept = uneven.release(people, keep_measurements=True).result.measurements
+    assert kept is not None
+    save_table_measurements(kept, folder / "kept.parquet")
+    return folder
+
+
+@pytest.fixture
+def copied(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a copy of what was published."""
+    for path in published.iterdir():
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def failed(path: str) -> list[str]:
+    """Name the checks that fail."""
+    return [check.name for check in judge(path)[0].checks if not check.passed]
+
+
+def altered(change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    """Change the table, and its record so that only its meaning is wrong."""
+    table = change(pl.read_parquet("tables.parquet"))
+    table.write_parquet("tables.parquet")
+    record = sidecar_of("tables.parquet")
+    stated: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+    stated["table"]["sha256"] = hashlib.sha256(Path("tables.parquet").read_bytes()).hexdigest()
+    record.write_text(json.dumps(stated), encoding="utf-8")
+
+
+def more_in(marginal: str, region: str, by: int) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Add to one entry."""
+    here = (pl.col("marginal") == marginal) & (pl.col("region") == region)
+    return lambda table: table.with_columns(
+        count=pl.when(here & (here.cum_sum() == 1)).then(pl.col("count") + by).otherwise("count")
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        (more_in("total", "GA", 1), "marginals that do not hold"),
+        (more_in("sex", "all", 1), "marginals that do not hold"),
+        (more_in("sex:age_band", "GA/Cobb", 1), "sums over regions that do not hold"),
+        (more_in("sex:age_band", "DC", -1000), "numbers below zero"),
+    ],
+)
+def test_tables_that_disagree_are_rejected(
+    copied: Path, change: Callable[[pl.DataFrame], pl.DataFrame], check: str
+) -> None:
+    assert failed("tables.parquet") == []
+    altered(change)
+    assert check in failed("tables.parquet")
+    assert copied.is_dir()
+
+
+def test_rows_in_another_order_or_place_are_refused(copied: Path) -> None:
+    assert copied.is_dir()
+    altered(lambda table: table.reverse())
+    with pytest.raises(InvalidProblemError, match="in the order of the frame"):
+        judge("tables.parquet")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "status"),
+    [
+        (("provenance", "parameters", "scales", "total"), ["1"] * 6, 1),
+        (("provenance", "parameters", "scales", "sex:age_band"), ["none"] * 6, 1),
+        (("provenance", "parameters", "max_rows"), 2, 1),
+        (("provenance", "parameters", "neighbors"), "replace-person", 1),
+        (("provenance", "parameters", "shares", "sex"), ["1", "1", "1"], 1),
+        (("provenance", "seeded"), True, 1),
+        (("guarantee", "rho"), "1/2", 1),
+        (("frame", "max_rows"), 2, 2),
+        (("frame", "domain", "zeros"), [{"sex": ["F"]}], 2),
+    ],
+)
+def test_records_that_disagree_are_rejected(
+    copied: Path, path: tuple[str, ...], value: object, status: int
+) -> None:
+    assert copied.is_dir()
+    record = sidecar_of("tables.parquet")
+    stated = json.loads(record.read_text(encoding="utf-8"))
+    inner = stated
+    for name in path[:-1]:
+        inner = inner[name]
+    assert inner[path[-1]] != value
+    inner[path[-1]] = value
+    record.write_text(json.dumps(stated), encoding="utf-8")
+    if status == 1:
+        assert failed("tables.parquet")
+        return
+    with pytest.raises(InvalidProblemError, match="path: expected a whole discreet artefact"):
+        judge("tables.parquet")
+
+
+def test_values_where_nothing_was_measured_are_rejected(copied: Path) -> None:
+    assert failed("kept.parquet") == []
+    shutil.move("kept.parquet", "tables.parquet")
+    shutil.move(sidecar_of("kept.parquet"), sidecar_of("tables.parquet"))
+    noisy = pl.read_parquet("tables.parquet").rename({"noisy": "count"})
+    here = (pl.col("marginal") == "sex") & (pl.col("level") == 1)
+    assert noisy.filter(here)["count"].to_list() == [0, 0]
+    altered(lambda _: more_in("sex", "all", 60)(noisy).rename({"count": "noisy"}))
+    assert failed("tables.parquet") == ["values where nothing was measured"]
+    assert copied.is_dir()

@@ -1,0 +1,79 @@
+"""What differs between systems, here as it is and as it would be without owners, rights and locks of whole files."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from discreet.core import system
+from discreet.core.system import (
+    creation_rights,
+    is_foreign,
+    may_be_written_by_others,
+    sync_folder,
+    try_lock,
+)
+
+SOURCES = Path(__file__).parents[2] / "src" / "discreet"
+posix = pytest.mark.skipif(not system.POSIX, reason="owners, rights and locks are those of POSIX")
+
+
+def status(*, mode: int, user: int) -> os.stat_result:
+    """Make what a system says of a file."""
+    return os.stat_result((stat.S_IFREG | mode, 1, 1, 1, user, 0, 0, 0, 0, 0))
+
+
+@posix
+@pytest.mark.parametrize(
+    ("mode", "others"), [(0o600, False), (0o644, False), (0o620, True), (0o602, True)]
+)
+def test_rights_are_those_of_group_and_others(mode: int, others: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    assert may_be_written_by_others(status(mode=mode, user=os.geteuid())) is others
+
+
+@posix
+def test_a_file_of_another_user_is_foreign() -> None:
+    assert is_foreign(status(mode=0o600, user=os.geteuid() + 1))
+    assert not is_foreign(status(mode=0o600, user=os.geteuid()))
+
+
+def test_without_owners_and_rights_the_folder_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(system, "POSIX", False)
+    assert not is_foreign(status(mode=0o666, user=12345))
+    assert not may_be_written_by_others(status(mode=0o666, user=12345))
+    with (tmp_path / "lock").open("w") as file:
+        # Nobody can tell, so nothing that a lock would free is removed.
+        assert not try_lock(file.fileno())
+    sync_folder(str(tmp_path / "is not looked at"))
+
+
+@posix
+def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
+    with (tmp_path / "lock").open("w") as one, (tmp_path / "lock").open() as two:
+        assert try_lock(one.fileno())
+        assert not try_lock(two.fileno())
+        one.close()
+        assert try_lock(two.fileno())
+
+
+@posix
+def test_new_files_get_the_rights_that_are_said(tmp_path: Path) -> None:
+    (tmp_path / "new").write_text("", encoding="utf-8")
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == creation_rights()
+    sync_folder(str(tmp_path))
+
+
+def test_nothing_else_looks_at_the_system() -> None:
+    pattern = re.compile(r"sys\.platform|os\.name\b|\bfcntl\b|\bmsvcrt\b|gete?uid|st_uid")
+    found = {
+        str(path.relative_to(SOURCES))
+        for path in SOURCES.rglob("*.py")
+        if pattern.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == {"core/system.py"}

@@ -1,0 +1,105 @@
+"""Small domains and trees at random, and generalized least squares on them by elimination in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet import PureDP, Tree, ZeroConcentratedDP
+from discreet.core.randomness import SeededBits
+from discreet.hierarchy.contingency.measure import measure
+from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.core.guarantee import Neighbors
+    from discreet.hierarchy.contingency.measure import MeasuredTables
+
+ADDED: Neighbors = "add-remove-person"
+REPLACED: Neighbors = "replace-person"
+RAGGED = Tree.from_paths([("GA", "a"), ("GA", "b"), ("NY", "c"), ("DC",)])
+PAIR = Tree.from_paths([("GA",), ("NY",)])
+SEX_AGE = Domain.read({"sex": ["F", "M"], "age": ["0-17", "18-64", "65+"]})
+
+
+def frame_of(tree: Tree, domain: Domain, marginals: list[Any], **more: Any) -> TableFrame:
+    """Give every marginal of every level the same part."""
+    part = Fraction(1, len(marginals) * (tree.depth + 1))
+    return TableFrame(tree, domain, dict.fromkeys(marginals, (part,) * (tree.depth + 1)), **more)
+
+
+def random_case(generator: np.random.Generator) -> MeasuredTables:
+    """Make a tree, a domain, marginals with shares of their own on each level, and noisy values."""
+    shape = [int(n) for n in generator.integers(1, 4, size=generator.integers(1, 4))]
+    while int(np.prod(shape)) > 8:
+        shape.pop()
+    names = "pqr"
+    domain = Domain.read({names[k]: list(map(str, range(n))) for k, n in enumerate(shape)})
+    n = int(generator.integers(1, 6))
+    above = [int(generator.integers(0, i)) for i in range(1, n)]
+    tree = Tree.from_parents([str(i) for i in range(n)], [None, *map(str, above)])
+    subsets = [q for size in range(len(shape) + 1) for q in combinations(range(len(shape)), size)]
+    kept = [q for q in subsets if q == domain.full or generator.random() < 0.5]
+    raw = {q: [int(generator.integers(0, 5)) for _ in range(tree.depth + 1)] for q in kept}
+    raw[domain.full][-1] += 1
+    whole = sum(map(sum, raw.values()))
+    shares = {q: tuple(Fraction(part, whole) for part in parts) for q, parts in raw.items()}
+    frame = TableFrame(tree, domain, shares)
+    counts = generator.integers(0, 9, (len(tree.leaves), domain.size))
+    guarantee = PureDP(1, ADDED) if generator.random() < 0.3 else ZeroConcentratedDP("1/3", ADDED)
+    return measure(
+        CellCounts(frame, counts), guarantee, bits=SeededBits(int(generator.integers(1 << 30)))
+    )
+
+
+def design(measured: MeasuredTables) -> tuple[list[list[int]], list[int], list[Fraction]]:
+    """Write every noisy entry as a sum of cells of leaves: rows of 0 and 1, values, and variances."""
+    frame = measured.frame
+    tree, domain = frame.tree, frame.domain
+    below = tree.totals(np.eye(len(tree.leaves), dtype=np.int64))
+    rows, values, variances = [], [], []
+    for q in frame.marginals:
+        entries = domain.entries(q)
+        for node in range(tree.n):
+            variance = measured.variance(q, int(frame.strata[node]))
+            if variance is None:
+                continue
+            for entry in range(domain.size_of(q)):
+                rows.append(np.kron(below[node], (entries == entry).astype(np.int64)).tolist())
+                values.append(int(measured.values[q][node, entry]))
+                variances.append(variance)
+    return rows, values, variances
+
+
+def dense(measured: MeasuredTables) -> tuple[list[Fraction], list[list[Fraction]]]:
+    """Solve generalized least squares by elimination: the cells of the leaves, and the inverse of the normal matrix."""
+    rows, values, variances = design(measured)
+    size = len(rows[0])
+    system = [[Fraction(0)] * (2 * size + 1) for _ in range(size)]
+    for row, value, variance in zip(rows, values, variances, strict=True):
+        used = [k for k, one in enumerate(row) if one]
+        for i in used:
+            for j in used:
+                system[i][j] += 1 / variance
+            system[i][-1] += value / variance
+    for i in range(size):
+        system[i][size + i] = Fraction(1)
+    for i in range(size):
+        pivot = next(k for k in range(i, size) if system[k][i])
+        system[i], system[pivot] = system[pivot], system[i]
+        head = system[i][i]
+        system[i] = [one / head for one in system[i]]
+        for k in range(size):
+            if k != i and system[k][i]:
+                factor = system[k][i]
+                system[k] = [a - factor * b for a, b in zip(system[k], system[i], strict=True)]
+    return [row[-1] for row in system], [row[size : 2 * size] for row in system]
+
+
+def unit_questions(domain: Domain, marginal: Any) -> NDArray[Any]:
+    """Ask for every entry of a marginal."""
+    return np.eye(domain.size_of(marginal), dtype=np.int64).astype(object)

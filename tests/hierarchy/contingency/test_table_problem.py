@@ -1,0 +1,258 @@
+"""Public mistakes are refused before a record is read, private ones after the charge and without values."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet import InvalidProblemError, PureDP, ZeroConcentratedDP
+from discreet.core.budget import MemoryBudget
+from discreet.hierarchy.contingency import CellCounts, Domain, TableFrame, plan
+from hierarchy.contingency.made_tables import ADDED, PAIR, RAGGED, REPLACED, SEX_AGE, frame_of
+
+LISTED: dict[str, Any] = {"sex": ["F", "M"], "age": ["0-17", "18+"]}
+REGIONS = [("GA",), ("NY",)]
+GUARANTEE = ZeroConcentratedDP(1, ADDED)
+PEOPLE = pl.DataFrame(
+    {
+        "state": ["GA", "GA", "NY"],
+        "sex": ["F", "M", "F"],
+        "age": ["0-17", "18+", "18+"],
+        "who": [1, 2, 2],
+    }
+)
+
+
+def planned(**changes: Any) -> Any:
+    arguments: dict[str, Any] = {
+        "columns": ["state"],
+        "domain": LISTED,
+        "marginals": ["total", "sex:age"],
+    }
+    return plan(
+        changes.pop("regions", REGIONS),
+        changes.pop("guarantee", GUARANTEE),
+        **(arguments | changes),
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "said"),
+    [
+        ({"domain": {"sex": []}}, "domain", "at least one category"),
+        ({"domain": {"sex": ["F", "F"]}}, "domain", "'F' twice"),
+        ({"domain": {"sex": ["F", " "]}}, "domain", "blank"),
+        ({"domain": {"sex": "FM"}}, "domain", "a list of texts"),
+        ({"domain": {"sex": ["F", None]}}, "domain", "list of texts"),
+        ({"domain": {"level": ["1"]}}, "domain", "other than level"),
+        ({"domain": {"a:b": ["1"]}}, "domain", "without any of"),
+        ({"domain": {}}, "domain", "at least one attribute"),
+        (
+            {"domain": {"a": list(map(str, range(2000))), "b": list(map(str, range(600)))}},
+            "domain",
+            "1,200,000",
+        ),
+        ({"by": ["height"]}, "by", "height"),
+        ({"by": ["sex", "sex"]}, "domain", "each attribute once"),
+        ({"marginals": ["total", "weight"]}, "marginals", "'weight'"),
+        ({"marginals": ["sex:sex", "cells"]}, "marginals", "each attribute once"),
+        ({"marginals": ["sex:age", "age:sex"]}, "marginals", "each marginal once"),
+        ({"marginals": ["total", "sex"]}, "marginals", "leaves without cells"),
+        ({"marginals": "cells"}, "marginals", "a list of names"),
+        ({"marginals": [["cells"]]}, "marginals", "one list for each of 2 levels"),
+        ({"shares": ["1/2", "1/3"]}, "shares", "sum 1"),
+        ({"shares": ["3/2", "-1/2"]}, "shares", "nonnegative"),
+        ({"shares": ["1"]}, "shares", "2 numbers"),
+        ({"shares": {"sex": "1/2"}}, "shares", "'sex'"),
+        ({"shares": ["1", "0"]}, "marginals", "leaves without cells"),
+        ({"levels": ["1/2", "1/3"]}, "levels", "sum 1"),
+        ({"max_rows": 0}, "max_rows", "positive"),
+        ({"columns": None}, "columns", "None"),
+        ({"domain": None}, "domain", "None"),
+        ({"person": "sex"}, "columns, by, person", "different columns"),
+        ({"total": 3}, "total", "an exact total"),
+        ({"guarantee": PureDP(1, "add-remove-one")}, "neighbors", "add-remove-person"),
+        ({"domain": {"attributes": LISTED, "zeros": [{"sex": ["X"]}]}}, "zeros of sex", "'X'"),
+        (
+            {"domain": {"attributes": LISTED, "zeros": [{"sex": ["F", "M"]}]}},
+            "domain",
+            "zeros in all",
+        ),
+        ({"domain": {"attributes": LISTED, "more": 1}}, "domain", "'more'"),
+    ],
+)
+def test_public_mistakes_are_said(change: dict[str, Any], field: str, said: str) -> None:
+    with pytest.raises(InvalidProblemError) as caught:
+        planned(**change)
+    assert caught.value.field == field
+    assert said in str(caught.value)
+
+
+UNLISTED = "expected a category of the domain in every row, got others"
+
+
+def wrong(**columns: Any) -> pl.DataFrame:
+    return PEOPLE.with_columns(**{name: pl.Series(values) for name, values in columns.items()})
+
+
+@pytest.mark.parametrize(
+    ("people", "change", "said"),
+    [
+        (
+            wrong(sex=["F", "secret", "F"]),
+            {},
+            f"sex: {UNLISTED} in rows 2",
+        ),
+        (
+            wrong(sex=["F", None, "F"]),
+            {},
+            f"sex: {UNLISTED} in rows 2",
+        ),
+        (
+            wrong(state=["GA", "GA", "secret"]),
+            {},
+            "state: expected a region of the list, got others in rows 3",
+        ),
+        (PEOPLE, {"person": "who"}, "who: expected every name once, got one again in rows 2, 3"),
+        (
+            PEOPLE,
+            {"domain": {"attributes": LISTED, "zeros": [{"sex": ["F"], "age": ["18+"]}]}},
+            "zeros: expected no record in a structural zero, got some in rows 3",
+        ),
+        (
+            PEOPLE,
+            {"total": 7, "guarantee": ZeroConcentratedDP(1, REPLACED), "marginals": ["cells"]},
+            "total: expected as many",
+        ),
+    ],
+)
+def test_private_mistakes_are_charged_and_said_without_values(
+    people: Any, change: dict[str, Any], said: str
+) -> None:
+    made = planned(**change)
+    limit = ZeroConcentratedDP(3, made.guarantee.neighbors)
+    ledger = MemoryBudget({"census": limit})
+    with pytest.raises(InvalidProblemError) as caught:
+        made.release(people, budget=ledger, dataset="census")
+    text = str(caught.value)
+    assert said in text
+    assert "The budget stays charged" in text
+    assert "secret" not in text
+    assert ledger.account("census").left[0] == 2
+    with pytest.raises(InvalidProblemError, match="none of this name"):
+        made.release(people.drop("sex"), budget=ledger, dataset="census")
+    assert ledger.account("census").left[0] == 2
+
+
+def test_a_person_may_have_as_many_rows_as_are_stated() -> None:
+    three = pl.concat([PEOPLE, PEOPLE.tail(1)])
+    out = planned(person="who", max_rows=3, guarantee=ZeroConcentratedDP(10**6, ADDED)).release(
+        three
+    )
+    assert out.result.marginal("total")[0, 0] == 4
+    with pytest.raises(InvalidProblemError, match="who: expected at most 2 rows of a person"):
+        planned(person="who", max_rows=2).release(three)
+
+
+def test_whole_numbers_are_categories_as_text() -> None:
+    listed = {"code": [1, 2]}
+    given = pl.DataFrame({"state": ["GA", "NY"], "code": [1, 2]})
+    strong = ZeroConcentratedDP(10**6, ADDED)
+    made = planned(domain=listed, marginals=["cells"], guarantee=strong)
+    assert made.release(given).result.cells[1:].tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(InvalidProblemError, match="code: expected a category"):
+        made.release(given.with_columns(code=pl.Series(["01", "02"])))
+
+
+def test_any_kind_of_frame_gives_the_same_counts(tmp_path: Any) -> None:
+    strong = planned(guarantee=ZeroConcentratedDP(10**6, ADDED))
+    path = tmp_path / "people.parquet"
+    PEOPLE.write_parquet(path)
+    PEOPLE.write_csv(tmp_path / "people.csv")
+    sources = [
+        PEOPLE,
+        PEOPLE.lazy(),
+        PEOPLE.to_arrow(),
+        str(path),
+        tmp_path / "people.csv",
+    ]
+    found = [strong.release(source).result.cells.tolist() for source in sources]
+    assert all(one == found[0] for one in found)
+    assert found[0][0] == [1, 1, 0, 1]
+
+
+def test_levels_may_measure_different_marginals() -> None:
+    made = planned(
+        regions=RAGGED,
+        columns=["state", "county"],
+        marginals=[["total"], ["total", "sex"], ["sex", "cells"]],
+        shares=[["1"], ["1/2", "1/2"], {"cells": "3/4", "sex": "1/4"}],
+        levels=["1/10", "2/10", "7/10"],
+    )
+    frame = made.frame
+    assert frame.shares[()] == (Fraction(1, 10), Fraction(1, 10), 0)
+    assert frame.shares[0, 1] == (0, 0, Fraction(21, 40))
+    # A leaf that ends early has the parts of the levels below it.
+    assert frame.leaf[0, 1][1] == Fraction(21, 40)
+    assert frame.leaf[0,][1] == Fraction(1, 10) + Fraction(7, 40)
+    assert "level 1, sex (2 entries): not measured" in str(made)
+
+
+def test_the_total_of_the_root_gets_no_share_where_nobody_moves_it() -> None:
+    made = planned(guarantee=PureDP(1, REPLACED))
+    assert made.frame.shares[()] == (0, Fraction(1, 20))
+    with pytest.raises(InvalidProblemError, match="no part for the total of the root"):
+        planned(guarantee=PureDP(1, REPLACED), shares=["1/2", "1/2"])
+    exact = planned(guarantee=PureDP(1, REPLACED), total=3)
+    assert "who is among the records may change, how many there are may not" in str(exact)
+    assert [one.name for one in exact.assumed_public][-1] == "total"
+
+
+def test_plans_travel() -> None:
+    made = planned(domain={"attributes": LISTED, "zeros": [{"sex": ["F"], "age": ["18+"]}]})
+    again = pickle.loads(pickle.dumps(made))  # noqa: S301 - made here
+    assert again.frame == made.frame
+    assert str(again) == str(made)
+    assert again.with_guarantee(ZeroConcentratedDP(2, ADDED)).cost == "rho 2"
+
+
+def test_counts_that_do_not_fit_are_refused_without_values() -> None:
+    frame = frame_of(PAIR, SEX_AGE, [(0, 1)])
+    given: Any
+    for given, said in (
+        (np.zeros((2, 5), dtype=int), "shape"),
+        (np.zeros((2, 6)), "integers"),
+        (np.full((2, 6), -1), "a negative one"),
+        (np.full((2, 6), 1 << 44), "at most"),
+    ):
+        with pytest.raises(InvalidProblemError, match=said):
+            CellCounts(frame, given)
+    made = plan(frame, GUARANTEE)
+    other = CellCounts(frame_of(RAGGED, SEX_AGE, [(0, 1)]), np.zeros((4, 6), dtype=int))
+    with pytest.raises(InvalidProblemError, match="counts on the public facts of the plan"):
+        made.release(other)
+    with pytest.raises(InvalidProblemError, match="CellCounts, or a plan that names"):
+        made.release(PEOPLE)
+    with pytest.raises(InvalidProblemError, match="dataset"):
+        made.release(CellCounts(frame, np.zeros((2, 6), dtype=int)), dataset="x")
+    with pytest.raises(InvalidProblemError, match="columns: expected None beside a TableFrame"):
+        plan(frame, GUARANTEE, columns=["state"])
+
+
+def test_shares_of_a_frame_add_up() -> None:
+    half = Fraction(1, 2)
+    for shares, said in (
+        ({(0, 1): (half,)}, "one for each of 2 levels"),
+        ({(0, 1): (half, half), (): (half, 0)}, "sum 1"),
+        ({(0, 1): (Fraction(3, 2), -half)}, "none below 0"),
+        ({(0,): (half, half)}, "leaves without cells"),
+    ):
+        parts: Any = shares
+        with pytest.raises(InvalidProblemError, match=said):
+            TableFrame(PAIR, SEX_AGE, parts)
+    assert Domain.from_dict(SEX_AGE.to_dict() | {"zeros": []}).shape == (2, 3)

@@ -1,0 +1,233 @@
+"""Whole tables: what they promise, how near to the best they are proved to be, and tiny ones by brute force."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet import InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
+from discreet.core.errors import SolverError
+from discreet.core.randomness import SeededBits
+from discreet.hierarchy.contingency.descent import Siblings, Solved, proved, solve
+from discreet.hierarchy.contingency.estimates import InteractionBasis
+from discreet.hierarchy.contingency.measure import measure
+from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.result import RegionTables
+from discreet.hierarchy.contingency.rounding import (
+    ONE,
+    as_units,
+    chain_of,
+    round_chain,
+    round_greedily,
+    round_root,
+)
+from discreet.hierarchy.contingency.verify import verify_tables
+from discreet.hierarchy.contingency.whole import whole
+from discreet.hierarchy.laminar import objective, project
+from hierarchy.contingency.made_tables import ADDED, RAGGED, REPLACED, SEX_AGE, frame_of
+
+CHAIN: list[Any] = [(), (0,), (0, 1)]
+CROSSED: list[Any] = [(), (0,), (1,), (0, 1)]
+
+
+def data_of(frame: TableFrame, seed: int = 3, most: int = 6) -> CellCounts:
+    counts = np.random.default_rng(seed).integers(
+        0, most, (len(frame.tree.leaves), frame.domain.size)
+    )
+    counts[:, ~frame.domain.possible] = 0
+    return CellCounts(frame, counts)
+
+
+@pytest.mark.parametrize("marginals", [CHAIN, CROSSED, [(0, 1)]])
+@pytest.mark.parametrize("guarantee", [ZeroConcentratedDP("1/4", ADDED), PureDP(1, ADDED)])
+def test_whole_tables_keep_what_they_promise(marginals: list[Any], guarantee: Any) -> None:
+    zeros = [{"sex": ["F"], "age": ["65+"]}]
+    domain = Domain.read({"sex": ["F", "M"], "age": ["0-17", "18-64", "65+"]}, zeros=zeros)
+    frame = frame_of(RAGGED, domain, marginals)
+    made = whole(measure(data_of(frame), guarantee, bits=SeededBits(5)))
+    assert verify_tables(frame, made.cells).passed
+    assert (made.cells[:, 2] == 0).all()
+    assert [one.level for one in made.gaps] == [1, 2, 3]
+    assert all(0 <= one.lower <= one.upper for one in made.gaps)
+    again = whole(measure(data_of(frame), guarantee, bits=SeededBits(5)), threads=2)
+    assert np.array_equal(again.cells, made.cells)
+
+
+@pytest.mark.parametrize("marginals", [CHAIN, CROSSED, [(0, 1)]])
+def test_noise_free_tables_come_back_exactly(marginals: list[Any]) -> None:
+    frame = frame_of(RAGGED, SEX_AGE, marginals)
+    data = data_of(frame, most=1000)
+    made = whole(measure(data, ZeroConcentratedDP(10**9, ADDED)))
+    assert np.array_equal(made.cells, data.of_regions((0, 1)))
+
+
+def test_a_public_total_is_kept() -> None:
+    counts = np.random.default_rng(5).integers(0, 9, (4, 6))
+    shares: dict[Any, Any] = {(0, 1): (Fraction(1, 3),) * 3}
+    frame = TableFrame(RAGGED, SEX_AGE, shares, total=int(counts.sum()))
+    made = whole(measure(CellCounts(frame, counts), ZeroConcentratedDP("1/10", REPLACED)))
+    assert made.cells[0].sum() == counts.sum()
+    assert verify_tables(frame, made.cells).passed
+
+
+def siblings(
+    seed: int, children: int = 2, cells: int = 4
+) -> tuple[Siblings, InteractionBasis, np.ndarray[Any, Any]]:
+    """Make a tiny problem: targets of either sign, precisions by interaction, a small parent."""
+    generator = np.random.default_rng(seed)
+    domain = Domain.read({"a": ["1", "2"], "b": ["1", "2"]})
+    basis = InteractionBasis(domain)
+    m = generator.normal(1, 2, (children, cells))
+    precision = generator.uniform(0.2, 3, (children, 4))
+    parent = generator.integers(0, 4, cells)
+    task = Siblings(
+        np.asarray(basis.forward(m), dtype=np.float64), precision, parent, None, domain.possible
+    )
+    return task, basis, m
+
+
+def cost(task: Siblings, basis: InteractionBasis, tables: np.ndarray[Any, Any]) -> float:
+    """Compute the objective from its definition, by projectors."""
+    off = basis.forward(tables.astype(np.float64)) - task.targets
+    return float((task.precision[:, basis.subset] * off**2).sum() / 2)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bound_holds_for_every_whole_table_of_a_tiny_problem(seed: int) -> None:
+    task, basis, _ = siblings(seed)
+    parent = task.parent
+    assert parent is not None
+    found = solve(task, basis, rounds=300, tol=1e-6)
+    every = [
+        np.array([first, parent - np.array(first)])
+        for first in product(*(range(int(one) + 1) for one in parent))
+    ]
+    costs = [cost(task, basis, tables) for tables in every]
+    best = min(costs)
+    for tables, value in zip(every, costs, strict=True):
+        least, most, apart = proved(task, found, tables, basis)
+        assert least <= value <= most
+        assert value - apart <= best + 1e-9
+    # The relaxed optimum is a bound that is nearly met, so that it is worth something.
+    relaxed = cost(task, basis, found.tables)
+    tables = every[int(np.argmin(costs))]
+    _, _, apart = proved(task, found, tables, basis)
+    assert best - apart <= relaxed + 1e-4
+    assert best - apart >= relaxed - 0.02 * max(1.0, relaxed)
+
+
+def test_bad_multipliers_give_a_weak_bound_and_never_a_false_one() -> None:
+    task, basis, _ = siblings(1)
+    parent = task.parent
+    assert parent is not None
+    generator = np.random.default_rng(0)
+    every = [
+        np.array([first, parent - np.array(first)])
+        for first in product(*(range(int(one) + 1) for one in parent))
+    ]
+    best = min(cost(task, basis, tables) for tables in every)
+    for _ in range(20):
+        wild = Solved(np.zeros((2, 4)), generator.normal(0, 5, (2, 4)), 0.0)
+        tables = every[int(generator.integers(len(every)))]
+        _, most, apart = proved(task, wild, tables, basis)
+        assert most - apart <= best + 1e-9
+
+
+def test_tables_that_are_not_feasible_prove_nothing() -> None:
+    task, basis, _ = siblings(1)
+    found = solve(task, basis, rounds=10)
+    with pytest.raises(SolverError, match="not negative"):
+        proved(task, found, np.array([[-1, 0, 0, 0], [1, 0, 0, 0]]), basis)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_chain_has_the_floor_or_ceiling_of_every_entry(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    domain = Domain.read({"a": ["1", "2"], "b": ["1", "2", "3"], "c": ["1", "2"]})
+    chain: list[Any] = [(), (0,), (0, 1), (0, 1, 2)]
+    assert chain_of(chain, domain) == (chain, True)
+    parent = generator.integers(0, 7, 12)
+    units = as_units(generator.uniform(0, 1, (5, 12)), parent)
+    assert (units.sum(axis=0) == ONE * parent).all()
+    made = round_chain(units, parent, domain, chain)
+    assert (made.sum(axis=0) == parent).all()
+    for q in chain:
+        exact, rounded = domain.project(units, q), domain.project(made, q) * ONE
+        assert (np.abs(exact - rounded) < ONE).all()
+    # Greedy rounding keeps that for cells and their sums over children alone.
+    greedy = round_greedily(units, parent, units / ONE, domain, [()])
+    assert (greedy.sum(axis=0) == parent).all()
+    assert (np.abs(greedy * ONE - units) < ONE).all()
+
+
+def test_greedy_rounding_breaks_a_chain_that_the_flow_keeps() -> None:
+    """The twin without the flow is rejected: somewhere an entry is neither its floor nor its ceiling."""
+    domain = Domain.read({"a": ["1", "2"], "b": ["1", "2", "3"], "c": ["1", "2"]})
+    chain: list[Any] = [(), (0,), (0, 1), (0, 1, 2)]
+    broken = 0
+    for seed in range(10):
+        generator = np.random.default_rng(seed)
+        parent = generator.integers(0, 7, 12)
+        units = as_units(generator.uniform(0, 1, (5, 12)), parent)
+        greedy = round_greedily(units, parent, units / ONE, domain, chain[:-1])
+        for q in chain:
+            off = np.abs(domain.project(units, q) - domain.project(greedy, q) * ONE)
+            broken += int((off >= ONE).sum())
+    assert broken > 0
+
+
+def test_the_root_is_rounded_along_a_chain() -> None:
+    domain = Domain.read({"a": ["1", "2"], "b": ["1", "2", "3"]})
+    chain: list[Any] = [(), (0,), (0, 1)]
+    for seed in range(10):
+        table = np.random.default_rng(seed).uniform(0, 3, (1, 6))
+        made = round_root(table, domain, chain, None)[None]
+        for q in chain:
+            assert (np.abs(domain.project(table, q) - domain.project(made, q)) < 1).all()
+        assert round_root(table, domain, chain, 9).sum() == 9
+
+
+@pytest.mark.slow
+def test_cells_alone_are_the_problem_of_counts_by_size() -> None:
+    """Without marginals the cells are independent trees: the exact engine for groups by size bounds whole tables."""
+    tree = Tree.from_paths([("a",), ("b",), ("c",)])
+    frame = TableFrame(tree, SEX_AGE, {(0, 1): (Fraction(1, 2),) * 2})
+    kept = measure(data_of(frame), ZeroConcentratedDP("1/4", ADDED), bits=SeededBits(2))
+    noisy = np.asarray(kept.values[0, 1])
+    best = project(tree, noisy, total=None)
+    made = whole(kept, rounds=400)
+    costs = [objective(tree, cells, noisy) for cells in (best, made.cells)]
+    assert costs[0] <= costs[1]
+    # The descent fixes the root first and rounds it; it loses little.
+    assert costs[1] <= 1.2 * costs[0] + 6
+
+
+def test_clipping_moves_zeros_up() -> None:
+    """True zeros are published above zero on average, though the noise has mean 0; signed estimates are not."""
+    domain = Domain.read({"a": list("abcdefgh"), "b": list("pqrst")})
+    tree = Tree.from_paths([(str(k),) for k in range(20)])
+    counts = np.zeros((20, 40), dtype=np.int64)
+    counts[:, 0] = 500
+    frame = TableFrame(tree, domain, {(0, 1): (Fraction(1, 2),) * 2})
+    made = whole(
+        measure(CellCounts(frame, counts), ZeroConcentratedDP("1/2", ADDED), bits=SeededBits(3))
+    )
+    leaves = made.cells[tree.leaves]
+    assert leaves[:, 1:].mean() > 0.02
+    assert leaves[:, 0].mean() < 500
+
+
+def test_results_of_another_shape_are_refused() -> None:
+    frame = frame_of(RAGGED, SEX_AGE, CHAIN)
+    with pytest.raises(InvalidProblemError, match="cells"):
+        RegionTables(frame, np.zeros((7, 5), dtype=np.int64))
+    floats: Any = np.zeros((7, 6))
+    with pytest.raises(InvalidProblemError, match="cells"):
+        RegionTables(frame, floats)
+    wrong: Any = "arrow"
+    with pytest.raises(InvalidProblemError, match="backend"):
+        RegionTables(frame, np.zeros((7, 6), dtype=np.int64)).to_frame(wrong)

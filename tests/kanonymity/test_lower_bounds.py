@@ -1,0 +1,208 @@
+"""Lower bounds against enumeration: no class is overpaid, no partition loses less, no row has cheaper cells."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from discreet.kanonymity import Numeric, Problem
+from discreet.kanonymity.bounds import dual
+from discreet.kanonymity.bounds.covers import cover_of
+from discreet.kanonymity.bounds.dual import AllBoxes, Branching, DualBound
+from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
+from discreet.kanonymity.bounds.shared import Shared
+from discreet.kanonymity.candidate import SearchLimits
+from discreet.kanonymity.methods.segmentation import Segmentation
+from discreet.kanonymity.search.search import search
+from kanonymity.tables import fars, mixed, numeric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LOSSES = ["ncp", "one-hot", "arx-loss", "ncp-printed"]
+
+
+@dataclass
+class Enumerated:
+    """Every class of k to 2k - 1 rows with what it costs a row, by the table's own boxes and none of the kernels."""
+
+    widths: dict[tuple[int, ...], float]
+    cheapest: NDArray[np.float64]
+    optimum: float
+    with_suppression: float
+
+    def overpaid(self, u: NDArray[np.float64]) -> float:
+        return float(max(u[list(rows)].mean() - width for rows, width in self.widths.items()))
+
+
+def enumerated(problem: Problem, k: int) -> Enumerated:
+    n = problem.n
+    widths = {}
+    for size in range(k, min(2 * k, n + 1)):
+        for rows in itertools.combinations(range(n), size):
+            labels = np.full(n, -1)
+            labels[list(rows)] = 0
+            widths[rows] = float(problem.boxes(labels).costs.sum())
+    cheapest = np.array([min(w for rows, w in widths.items() if i in rows) for i in range(n)])
+    least = [least_loss(problem, widths, suppressed=suppressed) for suppressed in (False, True)]
+    return Enumerated(widths, cheapest, *least)
+
+
+def least_loss(
+    problem: Problem, widths: dict[tuple[int, ...], float], *, suppressed: bool
+) -> float:
+    """Dynamic programming over the sets of rows that are left."""
+    known = {0: 0.0}
+    starting: dict[int, list[tuple[int, float]]] = {i: [] for i in range(problem.n)}
+    for rows, width in widths.items():
+        starting[rows[0]].append((sum(1 << i for i in rows), len(rows) * width))
+    for left in range(1, 1 << problem.n):
+        first = (left & -left).bit_length() - 1
+        ways = [known[left ^ rows] + loss for rows, loss in starting[first] if rows & left == rows]
+        if suppressed:
+            ways.append(known[left ^ (1 << first)] + problem.suppressed_cost)
+        known[left] = min(ways, default=np.inf)
+    return known[(1 << problem.n) - 1]
+
+
+def small_table(seed: int) -> tuple[Problem, int]:
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(4, 9)), int(rng.integers(2, 4))
+    if rng.random() < 0.4:
+        values = rng.integers(0, rng.integers(2, 6), (n, int(rng.integers(1, 4))))
+        return numeric(values.astype(float)), k
+    return mixed(n, seed, LOSSES[seed % 4], missing=bool(seed % 2)), k
+
+
+def of_rows(bound: DualBound) -> NDArray[np.float64]:
+    return bound.best[bound.points.of_row]
+
+
+@pytest.mark.parametrize("way", [AllBoxes, Branching])
+@pytest.mark.parametrize("suppressed", [False, True])
+def test_multipliers_overpay_no_class_and_bound_the_optimum(
+    way: type, monkeypatch: pytest.MonkeyPatch, *, suppressed: bool
+) -> None:
+    monkeypatch.setattr(dual, "MOST_BOXES", np.inf if way is AllBoxes else 0)
+    tight = []
+    for seed in range(60 if way is AllBoxes else 20):
+        problem, k = small_table(seed)
+        truth = enumerated(problem, k)
+        optimum = truth.with_suppression if suppressed else truth.optimum
+        bound = DualBound(problem, k, suppressed=suppressed)
+        assert isinstance(bound.separation, way)
+        bound.refine(SearchLimits.within(600))
+        assert truth.overpaid(of_rows(bound)) <= 1e-12
+        assert bound.lower <= optimum
+        if suppressed:
+            assert of_rows(bound).max() <= problem.suppressed_cost + 1e-12
+        if optimum > 0:
+            tight.append(bound.lower / optimum)
+    assert np.mean(tight) > 0.8
+
+
+def test_what_is_enumerated_finds_multipliers_that_overpay() -> None:
+    """The same comparison, with a twin that takes the program's solution for feasible, or raises a multiplier."""
+    problem, k = fars(), 2
+    problem = Problem(problem.columns, problem.codes[:9], problem.loss)
+    truth = enumerated(problem, k)
+    bound = DualBound(problem, k, suppressed=False)
+    bound.refine(SearchLimits())
+    honest = of_rows(bound)
+    assert truth.overpaid(honest) <= 1e-12
+    assert truth.overpaid(honest + 1e-6) > 1e-9
+    fresh = DualBound(problem, k, suppressed=False)
+    assert truth.overpaid(fresh.model.solve().x[fresh.points.of_row]) > 0.01
+
+
+@pytest.mark.parametrize("bins", [2, 99])
+def test_shared_cells_are_the_cheapest_of_each_row(bins: int) -> None:
+    equal = 0
+    for seed in range(60):
+        problem, k = small_table(seed)
+        truth = enumerated(problem, k)
+        bound = Shared(problem, k, bins)
+        bound.refine(SearchLimits())
+        cheapest = truth.cheapest.sum()
+        assert bound.done
+        assert bound.lower <= cheapest
+        assert bound.lower <= truth.with_suppression
+        equal += bound.lower >= cheapest * (1 - 1e-5)
+    # Few pieces of a numeric column are a weaker bound, and seldom the same.
+    assert equal == 60 if bins == 99 else equal < 60
+
+
+def test_every_cell_lies_in_a_listed_one_that_costs_no_more() -> None:
+    rng = np.random.default_rng(0)
+    wide = Problem.from_columns({"a": rng.normal(size=300)}, [Numeric("a")]).columns[0]
+    problem = mixed(300, 1, missing=True)
+    for column, bins in [(wide, 8), *((column, 8) for column in problem.columns)]:
+        d = len(column.domain)
+        cover = cover_of(column, np.ones(d, dtype=np.int64), 1, bins)
+        for _ in range(60):
+            codes = rng.choice(d, int(rng.integers(1, 5)))
+            low, high = codes.min(), codes.max()
+            different = len(np.unique(codes))
+            cost = column.set_cost(different) if column.is_set else column.span_cost(low, high)
+            around = cover.members[:, cover.atoms[codes]].all(axis=1)
+            assert cover.costs[around].min() <= cost
+        for cell in range(1, len(cover.costs)):
+            assert (cover.members[cover.parent[cell]] >= cover.members[cell]).all()
+
+
+@pytest.mark.parametrize("suppress", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(8))
+def test_every_run_reports_a_bound_that_holds(seed: int, suppress: float) -> None:
+    problem, k = small_table(seed)
+    truth = enumerated(problem, k)
+    found = search(problem, k, suppress=suppress)
+    assert found.lower <= (truth.with_suppression if suppress else truth.optimum) * (1 + 1e-12)
+    assert found.lower > 0 or found.loss == 0
+
+
+def test_without_a_limit_the_bound_is_the_same_each_time() -> None:
+    problem = numeric(np.random.default_rng(3).integers(0, 6, (60, 3)).astype(float))
+    first, second = (lower_bound(problem, 4) for _ in range(2))
+    assert first == second > 0
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("boxes", [0, 1e9])
+def test_a_bound_that_is_cut_short_is_a_bound(
+    boxes: float, monkeypatch: pytest.MonkeyPatch, *, few: bool
+) -> None:
+    """A clock that runs by looks alone ends the search at any of them; more time never lowers the bound."""
+    monkeypatch.setattr(dual, "MOST_BOXES", boxes)
+    monkeypatch.setattr("discreet.kanonymity.bounds.lower.MOST_POINTS", 6_000 if few else 0)
+    problem, k = small_table(4)
+    truth = enumerated(problem, k)
+    looks = itertools.count()
+    monkeypatch.setattr("discreet.kanonymity.candidate.clock", lambda: float(next(looks)))
+    bound = LowerBound(problem, k)
+    before = 0.0
+    for more in (0, 2, 5, 9, 20, 60):
+        bound.refine(SearchLimits(deadline=next(looks) + more))
+        assert before <= bound.value <= truth.optimum
+        before = bound.value
+    assert before > 0
+
+
+def test_columns_beyond_64_bits_are_left_out() -> None:
+    rng = np.random.default_rng(0)
+    problem = numeric(rng.integers(0, 16, (30, 18)).astype(float))
+    bound = Shared(problem, 3, 16)
+    bound.refine(SearchLimits())
+    loss = problem.loss_of(Segmentation(1).solve(problem, 3, SearchLimits()).labels)
+    assert 0 < bound.lower < loss
+
+
+def test_equal_rows_and_columns_without_a_cost() -> None:
+    same: Any = {"a": [1.0] * 9, "b": [2.0] * 9}
+    for columns in (same, {**same, "b": list(range(9))}):
+        kinds = [Numeric("a"), Numeric("b", weight=0)]
+        assert lower_bound(Problem.from_columns(columns, kinds), 3) == 0.0
+    assert lower_bound(numeric(np.arange(6.0)[:, None]), 1) == 0.0
