@@ -88,6 +88,7 @@ $(VENV)/.docs: $(VENV)/.made
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build
+	$(BIN)/python docs/tools/gate.py docs/_build
 
 bench: $(VENV)/.made
 	$(BIN)/python benchmarks/run.py

@@ -1,16 +1,27 @@
-"""The picture of the README is what the README's own example draws."""
+"""The picture of the README is what the figures beside it draw, from zero, and its words say the same."""
 
 from __future__ import annotations
 
-import re
-import sys
+import importlib.util
+import json
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from docs.loading import TOOLS, tool
+from docs.walking import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def beside() -> Any:
+    spec = importlib.util.spec_from_file_location("beside", ROOT / "benchmarks" / "beside_peers.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def words(svg: str) -> list[str]:
@@ -19,26 +30,32 @@ def words(svg: str) -> list[str]:
     return ["".join(e.itertext()).strip() for e in root.iter(f"{SVG}text")]
 
 
-def shades(svg: str) -> list[int]:
-    """Read how dark the cells are, in order: the sums of their colors."""
-    found = re.findall(r"fill: #([0-9a-f]{6}); stroke: #c9ced4", svg)
-    return [sum(bytes.fromhex(color)) for color in found]
+def test_the_committed_picture_is_what_the_figures_draw(beside: Any) -> None:
+    figures = json.loads(beside.FIGURES.read_text(encoding="utf-8"))
+    kept = beside.PICTURE.read_text(encoding="utf-8")
+    assert words(kept) == words(beside.draw(figures))
+    for panel, digits in (("places", 2), ("table", 3)):
+        for loss in (figures[panel]["discreet"], *figures[panel]["others"].values()):
+            assert f"{loss:.{digits}f}" in words(kept)
+            assert loss >= figures[panel]["lower"]
+    assert beside.alt(figures).startswith("Two panels of bars.")
 
 
-def test_the_committed_picture_is_what_the_example_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(TOOLS))
-    pictures = tool("pictures")
-    kept, drawn = pictures.PICTURE.read_text(encoding="utf-8"), pictures.draw()
-    sys.modules.pop("drawn", None)
-    assert words(kept) == words(drawn)
-    assert len(shades(kept)) == 49
-    # Another release of a solver may draw another optimum of the same loss.
-    assert shades(kept) == pytest.approx(shades(drawn), abs=40)
+def test_the_panel_of_places_is_measured_again(beside: Any) -> None:
+    kept = json.loads(beside.FIGURES.read_text(encoding="utf-8"))["places"]
+    anew = beside.places()
+    assert kept["others"] == pytest.approx(anew["others"], rel=0.01)
+    assert kept["discreet"] == pytest.approx(anew["discreet"], rel=0.02)
 
 
-def test_the_middle_is_the_darkest_cell_and_has_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(TOOLS))
-    kept = tool("pictures").PICTURE.read_text(encoding="utf-8")
-    sys.modules.pop("drawn", None)
-    assert min(range(49), key=shades(kept).__getitem__) == 24
-    assert 'aria-label="A grid of seven by seven' in kept
+def test_other_figures_draw_another_picture(beside: Any) -> None:
+    figures = json.loads(beside.FIGURES.read_text(encoding="utf-8"))
+    figures["table"]["discreet"] *= 2
+    assert words(beside.draw(figures)) != words(beside.PICTURE.read_text(encoding="utf-8"))
+
+
+def test_the_comparison_quotes_the_same_figures(beside: Any) -> None:
+    page = (ROOT / "docs" / "concepts" / "comparison.md").read_text(encoding="utf-8")
+    figures = json.loads(beside.FIGURES.read_text(encoding="utf-8"))["table"]
+    for value in (figures["discreet"], figures["lower"]):
+        assert f"{value:.4f}".lstrip("0") in page
