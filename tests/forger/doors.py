@@ -283,7 +283,7 @@ def _strangely(texts: list[str | None], kind: int) -> pl.Series:
         made: list[Any] = [
             [[x] for x in texts],
             [{BIRD: x} for x in texts],
-            [x and x.encode() for x in texts],
+            [None if x is None else x.encode() for x in texts],
         ]
         return pl.Series(made[kind])
     if kind == 3:
