@@ -99,7 +99,7 @@ def table(folder: Path, seconds: float) -> dict[str, Any]:
     assert abs(lost - found.information_loss / cells) < 1e-9
     return {
         "discreet": lost,
-        "lower": None if found.lower is None else found.lower / cells,
+        "lower": found.lower / cells,
         "seconds": seconds,
         "others": KEPT,
     }

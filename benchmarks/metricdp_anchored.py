@@ -25,7 +25,7 @@ from discreet.metricdp import Problem, design
 from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.bounds.tails import tail_channel
 from discreet.metricdp.methods.anchored import Anchored
-from discreet.metricdp.part import SearchLimits, WholeProblem
+from discreet.metricdp.part import PartLimits, WholeProblem
 from discreet.metricdp.verify import verify_channel
 
 
@@ -61,7 +61,7 @@ def program(size: int, epsilon: str, radius: float, *, bounds: bool) -> None:
     ).parts[0]
     _ = part.binding, part.paths
     prepared = time.process_time()
-    found = Anchored(radius=radius).solve(part, SearchLimits())
+    found = Anchored(radius=radius).solve(part, PartLimits())
     solved = time.process_time()
     assert found is not None
     assert found.matrix is not None

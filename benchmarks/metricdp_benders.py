@@ -26,7 +26,7 @@ from discreet.core.outcome import versions
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Benders, Direct, Problem
 from discreet.metricdp.bounds.bound import lower_bound
-from discreet.metricdp.part import Method, Part, SearchLimits, WholeProblem
+from discreet.metricdp.part import Method, Part, PartLimits, WholeProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ def variants(blocks: int, *, full: bool) -> list[tuple[str, Method]]:
 def measure(method: Method, part: Part, seconds: float) -> Result:
     """Run a method; processor time of this process."""
     start = time.process_time()
-    found = method.solve(part, SearchLimits(seconds=seconds, gap=GAP / 0.4))
+    found = method.solve(part, PartLimits(seconds=seconds, gap=GAP / 0.4))
     spent = time.process_time() - start
     assert found is not None
     loss, lower = float("inf"), 0.0

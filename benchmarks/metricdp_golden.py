@@ -27,7 +27,7 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Kernel, Problem, design, verify
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.bounds.repair import repair
-from discreet.metricdp.part import SearchLimits, WholeProblem
+from discreet.metricdp.part import PartLimits, WholeProblem
 from discreet.metricdp.verify import verify_channel
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def phases(rows: int, columns: int, radius: int | None) -> None:
         lap("prune")
         _ = part.paths
         lap("paths")
-        found = Kernel().solve(part, SearchLimits())
+        found = Kernel().solve(part, PartLimits())
         lap("kernel")
         assert found is not None
         assert found.matrix is not None

@@ -40,7 +40,7 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem, design, verify
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.methods.direct import constraint_matrix
-from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
+from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 
 if TYPE_CHECKING:
     from discreet.metricdp.search import MetricDesign
@@ -162,7 +162,7 @@ class Answer:
     matrix: NDArray[np.float64]
     multipliers: Multipliers | None
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate:
+    def solve(self, part: Part, limits: PartLimits) -> Candidate:
         """Give the answer."""
         del part, limits
         return Candidate("answer", self.matrix, self.multipliers, "It was given.")

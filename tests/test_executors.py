@@ -14,7 +14,7 @@ import pytest
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Benders, Problem, design
-from discreet.metricdp.part import Candidate, Part, SearchLimits
+from discreet.metricdp.part import Candidate, Part, PartLimits
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def test_blocks_elsewhere_are_an_error_and_no_wrong_answer() -> None:
 class Broken:
     """A method that fails where it runs."""
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate:
+    def solve(self, part: Part, limits: PartLimits) -> Candidate:
         """Fail."""
         del limits
         message = f"broken on {part.n} secrets"

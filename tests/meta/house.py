@@ -38,7 +38,7 @@ SEVERAL_WITH_REASON = {
     "Client": "`service.Client` speaks HTTP for the `lrgeo.Client` inside; users know each by its package",
     "Columns": "column generation, by its published name; the columns that the command line has read",
     "Plan": "what `hierarchy.plan` and `submodular.plan` give: the same verb, the same noun",
-    "SearchLimits": "of a channel's solver and of a table's search, which share no field but threads and gap",
+    "TopDown": "the Census Bureau's algorithm, and top-down splitting of tables: each by its published name",
 }
 """Class names that more than one module has, and why."""
 

@@ -20,7 +20,7 @@ from discreet.metricdp.implicit import anchored_channel
 from discreet.metricdp.interior import Blocks, _Normal, solve_blocks
 from discreet.metricdp.methods import anchored as module
 from discreet.metricdp.methods.anchored import Anchored, _costs, anchored_blocks
-from discreet.metricdp.part import Part, SearchLimits, WholeProblem
+from discreet.metricdp.part import Part, PartLimits, WholeProblem
 
 
 def skewed(n: int, seed: int = 0) -> NDArray[np.float64]:
@@ -99,7 +99,7 @@ def test_interior_points_find_the_optimum_of_highs(name: str) -> None:
 def test_what_it_finds_is_private_for_all_pairs_and_no_better_than_the_optimum(name: str) -> None:
     space, epsilon, radius, reports, reach = CASES[name]
     part = part_of(space, epsilon, radius, reports)
-    found = Anchored(radius=reach).solve(part, SearchLimits())
+    found = Anchored(radius=reach).solve(part, PartLimits())
     assert found is not None
     assert found.multipliers is None
     assert found.matrix is not None
@@ -110,7 +110,7 @@ def test_what_it_finds_is_private_for_all_pairs_and_no_better_than_the_optimum(n
     assert apart.max() < 1e-5
     from discreet.metricdp.methods.direct import Direct
 
-    best = Direct().solve(part, SearchLimits()).matrix
+    best = Direct().solve(part, PartLimits()).matrix
     assert best is not None
     optimum, reached = float((part.cost * best).sum()), float((part.cost * found.matrix).sum())
     assert reached > optimum * (1 - 1e-5)
@@ -149,7 +149,7 @@ def test_the_schur_complement_is_that_of_the_whole_matrix() -> None:
 
 def test_a_remap_never_costs_more() -> None:
     part = part_of(MetricSpace.grid(8, 8, cell=1, unit="km"), "0.5", "1.5")
-    once, twice = (Anchored(rounds=r).alternate(part, SearchLimits()) for r in (1, 2))
+    once, twice = (Anchored(rounds=r).alternate(part, PartLimits()) for r in (1, 2))
     assert twice.loss < once.loss
     assert len(np.unique(twice.labels)) < 64
 
@@ -167,7 +167,7 @@ def test_a_design_by_it_is_verified() -> None:
 
 def test_time_that_is_over_ends_with_what_there_is() -> None:
     part = part_of(MetricSpace.grid(6, 6, cell=1, unit="km"), "0.5")
-    found = Anchored().solve(part, SearchLimits(seconds=0.0))
+    found = Anchored().solve(part, PartLimits(seconds=0.0))
     assert found is not None
     assert found.matrix is not None
     assert found.matrix.sum(axis=1) == pytest.approx(np.ones(36))
@@ -176,9 +176,9 @@ def test_time_that_is_over_ends_with_what_there_is() -> None:
 
 @pytest.mark.parametrize(
     ("share", "limits"),
-    [(1.0, SearchLimits(seconds=9.0, handling=9.0)), (1e-9, SearchLimits(seconds=9.0))],
+    [(1.0, PartLimits(seconds=9.0, handling=9.0)), (1e-9, PartLimits(seconds=9.0))],
 )
-def test_it_leaves_time_for_what_comes_after(share: float, limits: SearchLimits) -> None:
+def test_it_leaves_time_for_what_comes_after(share: float, limits: PartLimits) -> None:
     part = part_of(MetricSpace.grid(6, 6, cell=1, unit="km"), "0.5")
     found = Anchored(share=share).solve(part, limits)
     assert found is not None
@@ -188,7 +188,7 @@ def test_it_leaves_time_for_what_comes_after(share: float, limits: SearchLimits)
 def test_what_would_not_fit_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BYTES", 1000)
     part = part_of(MetricSpace.grid(4, 4, cell=1, unit="km"), "1")
-    found = Anchored().solve(part, SearchLimits())
+    found = Anchored().solve(part, PartLimits())
     assert found is not None
     assert found.matrix is None
     assert "was not built" in found.note
@@ -196,7 +196,7 @@ def test_what_would_not_fit_is_not_built(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_one_report_needs_no_program() -> None:
     part = part_of(MetricSpace.grid(4, 4, cell=1, unit="km"), "1", reports=[3])
-    assert Anchored().solve(part, SearchLimits()) is None
+    assert Anchored().solve(part, PartLimits()) is None
 
 
 def test_very_large_exponents_end_with_a_channel() -> None:
@@ -233,7 +233,7 @@ def test_its_answer_becomes_a_channel_that_is_never_written_down() -> None:
     law = rows / rows.sum(axis=1, keepdims=True)
     loss = float((law * problem.cost[:, channel.names]).sum())
     part = WholeProblem(problem, space.adjacency(), Fraction("0.7")).parts[0]
-    assert loss == pytest.approx(Anchored().alternate(part, SearchLimits()).loss, rel=2e-3)
+    assert loss == pytest.approx(Anchored().alternate(part, PartLimits()).loss, rel=2e-3)
 
 
 def test_where_only_the_constant_is_feasible_it_is_what_comes_out() -> None:
@@ -242,10 +242,10 @@ def test_where_only_the_constant_is_feasible_it_is_what_comes_out() -> None:
     problem = Problem(space, utility_loss="euclidean", prior=skewed(25))
     constant = float(problem.cost.sum(axis=0).min())
     part = WholeProblem(problem, space.adjacency(), Fraction("0.5")).parts[0]
-    assert Anchored(radius=1.0).alternate(part, SearchLimits()).loss == pytest.approx(
+    assert Anchored(radius=1.0).alternate(part, PartLimits()).loss == pytest.approx(
         constant, rel=1e-3
     )
-    assert Anchored(radius=2.0).alternate(part, SearchLimits()).loss < 0.9 * constant
+    assert Anchored(radius=2.0).alternate(part, PartLimits()).loss < 0.9 * constant
     made = anchored_channel(problem, MetricDP("0.5", "km"), method=Anchored(radius=1.0))
     assert made.certificate.passed
     assert made.channel.n_reports == 26

@@ -13,9 +13,9 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Columns, Direct, Problem
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.methods import columns
-from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
+from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 
-TIGHT = SearchLimits(gap=1e-6)
+TIGHT = PartLimits(gap=1e-6)
 
 
 def grid_part(side: int, epsilon: str, radius: int | None = 2) -> Part:
@@ -53,7 +53,7 @@ def test_a_skewed_prior_and_secrets_that_are_never_drawn() -> None:
     prior[3] = 0.0
     problem = Problem(space, utility_loss="euclidean", prior=prior / prior.sum())
     part = WholeProblem(problem, space.adjacency(), Fraction(1)).parts[0]
-    found = Columns(rounds=60).solve(part, SearchLimits(gap=1e-4))
+    found = Columns(rounds=60).solve(part, PartLimits(gap=1e-4))
     expected = loss(part, Direct().solve(part, TIGHT))
     assert loss(part, found) == pytest.approx(expected, rel=1e-3)
     assert proven(part, found) <= expected * (1 + 1e-7)
@@ -81,7 +81,7 @@ def test_without_a_report_for_each_secret_it_does_not_apply() -> None:
 
 
 def test_no_time_at_all() -> None:
-    found = Columns().solve(grid_part(4, "1"), SearchLimits(seconds=0.0, gap=1e-6))
+    found = Columns().solve(grid_part(4, "1"), PartLimits(seconds=0.0, gap=1e-6))
     assert found is not None
     assert found.matrix is None
     assert found.multipliers is None

@@ -25,7 +25,7 @@ from discreet.metricdp.bounds.alone import Alone, prices_of_blocks
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.methods import benders as module
 from discreet.metricdp.methods import primal_dual
-from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
+from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # The module: the package has the function under this name.
 _design = import_module("discreet.metricdp.design")
 
-TIGHT = SearchLimits(gap=1e-5)
+TIGHT = PartLimits(gap=1e-5)
 
 
 def instance(seed: int) -> WholeProblem:
@@ -73,7 +73,7 @@ def proven(part: Part, found: Candidate) -> float:
     return lower_bound(part.cost, part.constraints, part.epsilon, found.multipliers)
 
 
-def agrees(part: Part, method: Benders, limits: SearchLimits = TIGHT) -> Candidate:
+def agrees(part: Part, method: Benders, limits: PartLimits = TIGHT) -> Candidate:
     """Compare with the monolithic program: cost and proven bound."""
     found, expected = method.solve(part, limits), loss(part, Direct().solve(part, TIGHT))
     size = max(expected, 1e-6 * float(part.cost.max()))
@@ -135,7 +135,7 @@ def test_each_variant_meets_the_monolithic_program(method: Benders) -> None:
 def test_the_bound_of_the_problem_is_that_of_the_decomposition() -> None:
     """Chains and envelopes lose nothing when they are restated as prices of stated constraints."""
     part = road(60, 10)
-    found = Benders(4).solve(part, SearchLimits(gap=0.02))
+    found = Benders(4).solve(part, PartLimits(gap=0.02))
     assert 0 < loss(part, found) - proven(part, found) <= 0.011 * loss(part, found)
 
 
@@ -196,7 +196,7 @@ def test_strong_duality_of_the_subproblems() -> None:
     part = road(40, 10)
     split = Partition(partition(space_of(part), part.constraints, 4, "k-m-DV"), part.binding)
     layout = Layout(part, split, 1.0)
-    anchor = module._anchor(part, SearchLimits())
+    anchor = module._anchor(part, PartLimits())
     x = anchor[layout.boundary].ravel()
     loop = LOOP(split_program(layout.program(), layout.columns), BendersOptions(), None, None, None)
     for answer, block in zip(loop._ask(x), loop.parts.blocks, strict=True):
@@ -374,7 +374,7 @@ def test_without_master_and_without_steps_the_anchor_and_its_blocks_are_what_is_
 def test_blocks_of_one_bound_nothing_and_little_time_bounds_little() -> None:
     part = road()
     assert not len(prices_of_blocks(part, np.arange(part.n), TIGHT))
-    hurried = prices_of_blocks(part, np.zeros(part.n, dtype=np.int64), SearchLimits(seconds=0.0))
+    hurried = prices_of_blocks(part, np.zeros(part.n, dtype=np.int64), PartLimits(seconds=0.0))
     calm = prices_of_blocks(part, np.zeros(part.n, dtype=np.int64), TIGHT)
     assert lower_bound(part.cost, part.constraints, part.epsilon, hurried) <= lower_bound(
         part.cost, part.constraints, part.epsilon, calm
@@ -383,7 +383,7 @@ def test_blocks_of_one_bound_nothing_and_little_time_bounds_little() -> None:
 
 def test_time_runs_out_and_the_anchor_stands() -> None:
     part = road()
-    found = Benders(3).solve(part, SearchLimits(seconds=0.0))
+    found = Benders(3).solve(part, PartLimits(seconds=0.0))
     assert "time limit" in found.note
     assert found.matrix is not None
     assert found.matrix.sum(axis=1) == pytest.approx(1.0)
@@ -394,7 +394,7 @@ def test_the_same_seed_gives_the_same_matrix_and_a_pool_of_threads_too() -> None
     part = road()
     with ThreadPoolExecutor(2) as pool:
         methods = [Benders(3), Benders(3), Benders(3, executor=pool)]
-        found = [method.solve(part, SearchLimits(gap=0.01)).matrix for method in methods]
+        found = [method.solve(part, PartLimits(gap=0.01)).matrix for method in methods]
     assert methods[0] == methods[2]
     for matrix in found[1:]:
         assert matrix is not None
@@ -425,13 +425,13 @@ def test_blocks_alone_bound_the_whole() -> None:
     problem = Problem(space, utility_loss="euclidean")
     best = design(problem, MetricDP(1, "km", 1), gap=1e-4)
     part = WholeProblem(problem, space.adjacency(1), Fraction(1)).parts[0]
-    found = Alone(size=10).solve(part, SearchLimits())
+    found = Alone(size=10).solve(part, PartLimits())
     assert found is not None
     assert found.matrix is None
     assert found.multipliers is not None
     lower = lower_bound(part.cost, part.constraints, part.epsilon, found.multipliers)
     assert 0.5 * best.upper < lower <= best.upper
-    assert Alone(size=20).solve(part, SearchLimits()) is None
+    assert Alone(size=20).solve(part, PartLimits()) is None
 
 
 def test_reports_far_from_a_block_get_no_prices() -> None:
@@ -439,8 +439,8 @@ def test_reports_far_from_a_block_get_no_prices() -> None:
     problem = Problem(space, utility_loss="euclidean")
     part = WholeProblem(problem, space.adjacency(1), Fraction(1)).parts[0]
     labels = np.arange(30) // 10
-    every = prices_of_blocks(part, labels, SearchLimits())
-    near = prices_of_blocks(part, labels, SearchLimits(), far=3.0)
+    every = prices_of_blocks(part, labels, PartLimits())
+    near = prices_of_blocks(part, labels, PartLimits(), far=3.0)
     assert set(near.report[near.source < 10].tolist()) < set(range(20))
     bounds = [lower_bound(part.cost, part.constraints, part.epsilon, p) for p in (every, near)]
     assert bounds[1] == pytest.approx(bounds[0], rel=0.05)

@@ -27,7 +27,7 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Columns, Direct, Exponential, Kernel, Problem, design, verify
 from discreet.metricdp import search as _search
 from discreet.metricdp.design import Interrupted
-from discreet.metricdp.part import Candidate, Part, SearchLimits
+from discreet.metricdp.part import Candidate, Part, PartLimits
 
 if TYPE_CHECKING:
     from discreet.core.progress import Progress
@@ -311,7 +311,7 @@ def test_a_solver_that_fails_leaves_its_sentence(monkeypatch: pytest.MonkeyPatch
 
 def test_a_method_of_ones_own_is_not_believed() -> None:
     class Boastful:
-        def solve(self, part: Part, _limits: SearchLimits) -> Candidate:
+        def solve(self, part: Part, _limits: PartLimits) -> Candidate:
             return Candidate("boastful", np.eye(part.n), None, "Trust me.")
 
     with pytest.raises(LimitReachedError) as caught:
@@ -321,7 +321,7 @@ def test_a_method_of_ones_own_is_not_believed() -> None:
     assert verify(best, optimality=True).passed
 
     class Empty:
-        def solve(self, part: Part, _limits: SearchLimits) -> Candidate:
+        def solve(self, part: Part, _limits: PartLimits) -> Candidate:
             return Candidate("empty", np.zeros((part.n, part.n)), None, "Nothing.")
 
     with pytest.raises(SolverError, match="Empty: found no channel"):

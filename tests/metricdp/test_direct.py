@@ -21,12 +21,12 @@ from discreet.metricdp import Direct, Kernel, Problem, design, verify
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.methods import direct
 from discreet.metricdp.methods.direct import constraint_matrix, priced_edges
-from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
+from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LIMITS = SearchLimits()
+LIMITS = PartLimits()
 
 
 def solved(part: Part, solver: Any = "auto") -> Candidate:
@@ -197,7 +197,7 @@ def test_a_program_that_does_not_fit_is_not_built(monkeypatch: pytest.MonkeyPatc
 
 def test_time_runs_out() -> None:
     with pytest.raises(LimitReachedError, match="time limit"):
-        Direct("simplex").solve(random_part(2, 30, 30), SearchLimits(seconds=1e-6))
+        Direct("simplex").solve(random_part(2, 30, 30), PartLimits(seconds=1e-6))
 
 
 def test_the_other_solver_gets_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,9 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Kernel, Problem
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.methods.direct import Direct
-from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
+from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 
-LIMITS = SearchLimits()
+LIMITS = PartLimits()
 
 
 def grid_part(side: int, epsilon: object, radius: int | None = 2) -> Part:

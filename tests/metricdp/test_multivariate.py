@@ -15,7 +15,7 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import PlanarLaplace, Problem, design
 from discreet.metricdp.methods.baselines import baseline_matrix
 from discreet.metricdp.methods.multivariate import MultivariateLaplace, _directions
-from discreet.metricdp.part import Part, SearchLimits
+from discreet.metricdp.part import Part, PartLimits
 
 
 def raw(
@@ -103,7 +103,7 @@ def test_it_needs_euclidean_distances(metric: str) -> None:
 def test_a_part_made_by_hand_has_no_points() -> None:
     space = MetricSpace.grid(1, 2, cell=1, unit="km")
     part = Part(np.ones((2, 2)), space.adjacency(), Fraction(1), None)
-    assert MultivariateLaplace().solve(part, SearchLimits()) is None
+    assert MultivariateLaplace().solve(part, PartLimits()) is None
 
 
 @pytest.mark.parametrize("directions", [0, 3, -4])

@@ -22,7 +22,7 @@ from discreet.metricdp.design import Interrupted
 from discreet.metricdp.kernels import primal_dual as _kernels
 from discreet.metricdp.kernels.primal_dual_step import move, pull, push
 from discreet.metricdp.methods import primal_dual as method
-from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
+from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual import iterate
 from discreet.metricdp.primal_dual.mend import mend, mend_all
 
@@ -151,7 +151,7 @@ def test_secrets_that_never_occur_move_no_report_from_its_place() -> None:
 
 def test_nothing_costs_anything() -> None:
     part = part_of(Problem(GRID, utility_loss=np.zeros((9, 2))), "1")
-    found = PrimalDual(iterations=3).solve(part, SearchLimits())
+    found = PrimalDual(iterations=3).solve(part, PartLimits())
     assert found is not None
     assert found.matrix is not None
     assert np.isfinite(found.matrix).all()
@@ -162,7 +162,7 @@ def test_hundreds_of_nats_overflow_nothing(epsilon: int) -> None:
     """Scaling stops where float32 would; constraints above twenty nats are left to the repair."""
     line = Problem(MetricSpace.grid(1, 6, cell=1, unit="km"), utility_loss="euclidean")
     part = part_of(line, str(Fraction(epsilon, 10)), None)
-    found = PrimalDual(iterations=30).solve(part, SearchLimits())
+    found = PrimalDual(iterations=30).solve(part, PartLimits())
     if found is None:
         assert epsilon == 400
         return
@@ -174,7 +174,7 @@ def test_hundreds_of_nats_overflow_nothing(epsilon: int) -> None:
 def test_what_has_no_home_gets_the_cheapest() -> None:
     graph = pair()
     part = Part(1.0 - np.eye(2), graph, Fraction(1), None)
-    found = PrimalDual().solve(part, SearchLimits(gap=1e-3))
+    found = PrimalDual().solve(part, PartLimits(gap=1e-3))
     assert found is not None
     assert found.matrix is not None
     assert float((part.cost * found.matrix).sum()) == pytest.approx(2 / (1 + math.e), rel=2e-3)
@@ -183,15 +183,15 @@ def test_what_has_no_home_gets_the_cheapest() -> None:
 def test_it_does_not_apply_without_constraints_or_choice() -> None:
     graph = pair()
     steep = Part(1.0 - np.eye(2), graph, Fraction(100), None)
-    assert PrimalDual().solve(steep, SearchLimits()) is None
+    assert PrimalDual().solve(steep, PartLimits()) is None
     alone = Part(np.ones((2, 1)), graph, Fraction(1), None)
-    assert PrimalDual().solve(alone, SearchLimits()) is None
+    assert PrimalDual().solve(alone, PartLimits()) is None
 
 
 def test_a_state_that_does_not_fit_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(method, "_LARGEST_STATE", 1000)
     part = part_of(Problem(GRID, utility_loss="euclidean"), "1")
-    found = PrimalDual().solve(part, SearchLimits())
+    found = PrimalDual().solve(part, PartLimits())
     assert found is not None
     assert found.matrix is None
     assert "GiB" in found.note
@@ -199,7 +199,7 @@ def test_a_state_that_does_not_fit_is_not_started(monkeypatch: pytest.MonkeyPatc
 
 def test_compiled_or_not_the_steps_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
-    limits = SearchLimits(gap=1e-9)
+    limits = PartLimits(gap=1e-9)
     compiled = PrimalDual(iterations=40).solve(part, limits)
     for name in _kernels.__all__:
         function = getattr(_kernels, name)
@@ -220,7 +220,7 @@ def test_threads_change_nothing(radius: int | None, monkeypatch: pytest.MonkeyPa
     loss = np.hstack([Problem(GRID, utility_loss="euclidean").loss + 0.1 * i for i in range(4)])
     part = part_of(Problem(GRID, utility_loss=loss, prior=SKEWED), "0.5", radius)
     one, two = (
-        PrimalDual(iterations=60).solve(part, SearchLimits(gap=1e-9, threads=threads))
+        PrimalDual(iterations=60).solve(part, PartLimits(gap=1e-9, threads=threads))
         for threads in (1, 2)
     )
     assert one is not None
@@ -250,7 +250,7 @@ def test_checkpoints_are_handed_in_and_the_answer_heeded() -> None:
         heard.append(found)
         return len(heard) == 2
 
-    found = PrimalDual().solve(part, SearchLimits(gap=1e-9, offer=listens))
+    found = PrimalDual().solve(part, PartLimits(gap=1e-9, offer=listens))
     assert found is not None
     assert found.matrix is None
     assert [one.rough for one in heard] == [True, True]
@@ -267,7 +267,7 @@ def test_prices_alone_are_handed_in_once_the_channel_that_is_there_is_good_enoug
         heard.append(found)
         return found.matrix is None
 
-    found = PrimalDual().solve(part, SearchLimits(gap=2e-3, offer=listens))
+    found = PrimalDual().solve(part, PartLimits(gap=2e-3, offer=listens))
     assert found is not None
     *before, last = heard
     assert last.matrix is None
@@ -303,7 +303,7 @@ def test_it_may_give_up_where_twice_the_steps_gain_little(monkeypatch: pytest.Mo
     monkeypatch.setattr(method, "_SLOW", 1)
     monkeypatch.setattr(method, "_LITTLE", 0.0)
     part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
-    limits = SearchLimits(gap=1e-9, offer=lambda _: False)
+    limits = PartLimits(gap=1e-9, offer=lambda _: False)
     found = PrimalDual(persistent=False).solve(part, limits)
     assert found is not None
     assert found.parameters["iterations"] < 500
@@ -339,7 +339,7 @@ def test_progress_is_told_and_never_worse() -> None:
 
 def test_time_is_kept_and_what_there_is_comes_back() -> None:
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
-    found = PrimalDual().solve(part_of(problem, "0.5"), SearchLimits(seconds=0.0))
+    found = PrimalDual().solve(part_of(problem, "0.5"), PartLimits(seconds=0.0))
     assert found is not None
     assert found.matrix is not None
     assert found.parameters["iterations"] == 1
@@ -468,7 +468,7 @@ def test_prices_too_small_to_matter_are_not_listed(monkeypatch: pytest.MonkeyPat
     listed = []
     for least in (0.0, 10.0, 1e9):
         monkeypatch.setattr(method, "_LEAST", least)
-        found = PrimalDual(iterations=300).solve(part, SearchLimits(gap=1e-9))
+        found = PrimalDual(iterations=300).solve(part, PartLimits(gap=1e-9))
         assert found is not None
         assert found.multipliers is not None
         listed.append(found.multipliers)

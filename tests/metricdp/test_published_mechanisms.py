@@ -22,7 +22,7 @@ from discreet.metricdp.methods.constopt import ConstOPT
 from discreet.metricdp.methods.remap import Remapped
 from discreet.metricdp.methods.spanner import Spanner
 from discreet.metricdp.methods.truncated import TruncatedExponential
-from discreet.metricdp.part import Method, SearchLimits, WholeProblem
+from discreet.metricdp.part import Method, PartLimits, WholeProblem
 
 GRID = MetricSpace.grid(3, 4, cell=1, unit="km")
 
@@ -273,7 +273,7 @@ def test_a_part_of_two_secrets_is_enough() -> None:
     problem = Problem(MetricSpace.from_points([[0.0], [1.0]], unit="km"), utility_loss="distance")
     whole = WholeProblem(problem, problem.space.adjacency(), Fraction(1))
     for method in (ConstOPT(), Spanner(), TruncatedExponential(), Remapped(Exponential())):
-        found = method.solve(whole.parts[0], SearchLimits())
+        found = method.solve(whole.parts[0], PartLimits())
         assert found is not None
         assert found.matrix is not None
         assert found.matrix.shape == (2, 2)

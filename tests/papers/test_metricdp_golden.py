@@ -15,7 +15,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, Problem, design, verify
 from discreet.metricdp.bounds.bound import lower_bound
-from discreet.metricdp.part import SearchLimits, WholeProblem
+from discreet.metricdp.part import PartLimits, WholeProblem
 
 GOLDEN: list[tuple[int, str, int | None, float]] = [
     (5, "0.5", 2, 1.607659124),
@@ -51,7 +51,7 @@ def test_the_linear_program_has_the_known_optimum_and_proves_it(
     """The value within 1e-6, and by its prices a bound within 1e-6 (O11)."""
     problem = grid(side)
     part = WholeProblem(problem, problem.space.adjacency(radius), Fraction(epsilon)).parts[0]
-    found = Direct().solve(part, SearchLimits())
+    found = Direct().solve(part, PartLimits())
     assert found.matrix is not None
     assert found.multipliers is not None
     assert float((part.cost * found.matrix).sum()) == pytest.approx(optimum, rel=1e-6)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["MOST_PACKED", "Layout", "layout_of", "pack", "rows_of"]
+__all__ = ["MOST_PACKED", "RowLayout", "layout_of", "pack", "rows_of"]
 
 HALF = 32
 """Bits of the first word for codes; the others hold the number of the row."""
@@ -26,7 +26,7 @@ MOST_PACKED = 2**31
 """Rows that can be numbered."""
 
 
-class Layout(NamedTuple):
+class RowLayout(NamedTuple):
     """Where the code of each column is: ``(words[row, word[a]] >> shift[a]) & mask[a]``; `words` in a row."""
 
     word: NDArray[np.int64]
@@ -35,7 +35,7 @@ class Layout(NamedTuple):
     words: int
 
 
-def layout_of(columns: Sequence[CodedColumn]) -> Layout:
+def layout_of(columns: Sequence[CodedColumn]) -> RowLayout:
     """Lay columns out in as few words as hold them, each within one word; the first has room for 32 bits.
 
     Examples
@@ -61,11 +61,11 @@ def layout_of(columns: Sequence[CodedColumn]) -> Layout:
         word[a], shift[a] = at, begin
         used[at] += sizes[a]
     mask = np.array([(1 << bits) - 1 for bits in sizes], dtype=np.int64)
-    return Layout(word, shift, mask, len(used))
+    return RowLayout(word, shift, mask, len(used))
 
 
 def pack(
-    codes: Sequence[NDArray[np.integer]], layout: Layout, *, first: int = 0
+    codes: Sequence[NDArray[np.integer]], layout: RowLayout, *, first: int = 0
 ) -> NDArray[np.int64]:
     """Pack rows.
 
@@ -90,7 +90,7 @@ def pack(
 
     Examples
     --------
-    >>> layout = Layout(np.array([0]), np.array([0]), np.array([7]), 1)
+    >>> layout = RowLayout(np.array([0]), np.array([0]), np.array([7]), 1)
     >>> words = pack([np.array([5, 3])], layout)
     >>> (words[:, 0] & 7).tolist(), rows_of(words).tolist()
     ([5, 3], [0, 1])

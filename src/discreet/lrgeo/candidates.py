@@ -16,7 +16,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.methods.primal_dual import PrimalDual
-from discreet.metricdp.part import SearchLimits, WholeProblem
+from discreet.metricdp.part import PartLimits, WholeProblem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,7 +89,7 @@ class Method(Protocol):
         space: MetricSpace,
         problem: Problem | None,
         guarantee: MetricDP,
-        limits: SearchLimits,
+        limits: PartLimits,
     ) -> Made | None:
         """Make a candidate, or ``None`` where the method has none.
 
@@ -219,7 +219,7 @@ def bound_from_below(
         return best >= enough
 
     for method in (Kernel(), PrimalDual(persistent=False)):
-        limits = SearchLimits(seconds_left(stop), threads, gap=gap, offer=take)
+        limits = PartLimits(seconds_left(stop), threads, gap=gap, offer=take)
         found = method.solve(part, limits)
         if found is not None and take(found):
             break

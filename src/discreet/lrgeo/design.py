@@ -31,7 +31,7 @@ from discreet.lrgeo.places.region import Region
 from discreet.lrgeo.problem import travel_loss
 from discreet.lrgeo.verify import verify
 from discreet.metricdp import Problem
-from discreet.metricdp.part import SearchLimits
+from discreet.metricdp.part import PartLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -223,7 +223,7 @@ class _Search:
         """Make a candidate, verify it, and keep it if it is the best."""
         if self.best is not None and (name == _LAST or time.perf_counter() > self.stop):
             return
-        limits = SearchLimits(seconds_left(self.stop), self.threads)
+        limits = PartLimits(seconds_left(self.stop), self.threads)
         made = method.propose(self.region.space, self.problem, self.guarantee, limits)
         if made is None:
             self.trace.append(f"{name}: there is no such mechanism.")

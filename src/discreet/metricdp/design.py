@@ -21,7 +21,7 @@ from discreet.metricdp.methods.columns import Columns
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT, Direct, priced_edges, program_rows
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.methods.primal_dual import PrimalDual, fits
-from discreet.metricdp.part import Method, SearchLimits, WholeProblem
+from discreet.metricdp.part import Method, PartLimits, WholeProblem
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import Search, Trivial
 
@@ -185,7 +185,7 @@ def design(
         joined = len(links)
     whole = WholeProblem(problem, constraints, guarantee.epsilon)
     bound = _bind(guarantee, problem, constraints, joined)
-    limits = SearchLimits(time_limit, threads, gap)
+    limits = PartLimits(time_limit, threads, gap)
     search = Search(whole, bound, limits, on_progress, executor, start=start)
     try:
         made = search.force(chosen) if chosen else search.run(_QUICK, partial(_costly, gap=gap))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from discreet.core.exact import Exact
     from discreet.core.spaces.adjacency import Adjacency
-    from discreet.metricdp.part import Method, Part, SearchLimits
+    from discreet.metricdp.part import Method, Part, PartLimits
     from discreet.metricdp.problem import Problem
     from discreet.metricdp.search import MetricDesign
 
@@ -169,7 +169,7 @@ class _Given:
 
     matrix: NDArray[np.float64]
 
-    def solve(self, part: Part, _limits: SearchLimits) -> Candidate | None:
+    def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
         if part.n != len(self.matrix):
             return None
         return Candidate("carried over", self.matrix, None, "A channel was carried over.")

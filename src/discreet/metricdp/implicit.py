@@ -16,7 +16,7 @@ from discreet.core.channels.implicit import LARGEST_ANCHOR, AnchoredChannel, Bal
 from discreet.core.errors import InvalidProblemError
 from discreet.metricdp.bounds.tails import TailDesign
 from discreet.metricdp.methods.anchored import Anchored
-from discreet.metricdp.part import SearchLimits, WholeProblem
+from discreet.metricdp.part import PartLimits, WholeProblem
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
@@ -76,7 +76,7 @@ def anchored_channel(
     if whole.n_classes < problem.n_secrets:
         raise InvalidProblemError("problem", "secrets apart from each other", "some at distance 0")
     part = whole.parts[0]
-    answer = (method or Anchored()).alternate(part, SearchLimits())
+    answer = (method or Anchored()).alternate(part, PartLimits())
     shortest = part.constraints.lengths.min(initial=1 << 46)
     slack = (guarantee.epsilon * (1 - _SHARE) - rate) * Fraction(
         int(shortest), 2**part.constraints.scale_bits

@@ -32,7 +32,7 @@ from discreet.metricdp.methods.direct import (
     ratio_prices,
 )
 from discreet.metricdp.methods.remap import exponential_remap
-from discreet.metricdp.part import Candidate, Part, SearchLimits, WholeProblem
+from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.problem import Problem
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def minimax(
             made = usual(exponential_remap(), None, mean)
         share = None if time_limit is None else _SHARE * time_limit
         try:
-            program = _Program(wholes, SearchLimits(share, threads))
+            program = _Program(wholes, PartLimits(share, threads))
         except (LimitReachedError, SolverError):
             left = None if time_limit is None else time_limit - (clock() - start)
             weights = equal
@@ -277,7 +277,7 @@ class _Given:
 
     answers: dict[bytes, Candidate]
 
-    def solve(self, part: Part, _limits: SearchLimits) -> Candidate | None:
+    def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
         return self.answers.get(_key(part))
 
 
@@ -291,7 +291,7 @@ def _key(part: Part) -> bytes:
 class _Program:
     """The program of all components together, which the worst case couples; solved when it is made."""
 
-    def __init__(self, wholes: Sequence[WholeProblem], limits: SearchLimits) -> None:
+    def __init__(self, wholes: Sequence[WholeProblem], limits: PartLimits) -> None:
         first = wholes[0]
         self.costs = [whole.cost for whole in wholes]
         mean = np.asarray(np.mean(self.costs, axis=0))
@@ -310,7 +310,7 @@ class _Program:
         raw = self._raw_weights(found)
         self.weights = raw / raw.sum()
 
-    def _solve(self, part: Part, limits: SearchLimits) -> LPSolution:
+    def _solve(self, part: Part, limits: PartLimits) -> LPSolution:
         from scipy.sparse import csr_array, hstack, vstack
 
         from discreet.core.lp import LinearProgram, solve

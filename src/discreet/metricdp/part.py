@@ -30,7 +30,7 @@ __all__ = [
     "Method",
     "OutOfTime",
     "Part",
-    "SearchLimits",
+    "PartLimits",
     "WholeProblem",
     "solve_part",
 ]
@@ -159,7 +159,7 @@ class Candidate:
 
 @final
 @dataclass(frozen=True)
-class SearchLimits:
+class PartLimits:
     """What a method may use.
 
     Parameters
@@ -192,7 +192,7 @@ class SearchLimits:
 class Method(Protocol):
     """A method of design: a frozen record of its parameters that works on one part."""
 
-    def solve(self, part: Part, limits: SearchLimits, /) -> Candidate | None:
+    def solve(self, part: Part, limits: PartLimits, /) -> Candidate | None:
         """Find a matrix, or prices, or both; ``None`` where the method does not apply to the part."""
         ...
 
@@ -203,7 +203,7 @@ class OutOfTime(str):
     __slots__ = ()
 
 
-def solve_part(method: Method, part: Part, limits: SearchLimits) -> Candidate | str | None:
+def solve_part(method: Method, part: Part, limits: PartLimits) -> Candidate | str | None:
     """Run a method on a part; a failure comes back as a sentence, so that the next method gets its turn."""
     try:
         return method.solve(part, limits)

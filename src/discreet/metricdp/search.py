@@ -23,7 +23,7 @@ from discreet.metricdp.part import (
     Method,
     OutOfTime,
     Part,
-    SearchLimits,
+    PartLimits,
     WholeProblem,
     solve_part,
 )
@@ -69,7 +69,7 @@ MetricDesign = Design[Problem, Multipliers]
 class Trivial:
     """What needs no optimization: parts of one secret, and problems with one report."""
 
-    def solve(self, part: Part, _limits: SearchLimits) -> Candidate | None:
+    def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
         """Report the cheapest where nothing binds, or the only one."""
         if part.n > 1 and part.n_reports > 1:
             return None
@@ -142,7 +142,7 @@ class Search:
         self,
         whole: WholeProblem,
         guarantee: MetricDP,
-        limits: SearchLimits,
+        limits: PartLimits,
         on_progress: Callable[[Progress], None] | None,
         executor: Executor | None,
         *,
@@ -407,7 +407,7 @@ def _repaired(
     return replace(repaired, channel=channel, upper=upper) if upper < repaired.upper else repaired
 
 
-def _exponential_loss(part: Part, limits: SearchLimits) -> float:
+def _exponential_loss(part: Part, limits: PartLimits) -> float:
     found = _renamed(part, Exponential().solve(part, limits))
     return math.inf if found.matrix is None else float((part.cost * found.matrix).sum())
 

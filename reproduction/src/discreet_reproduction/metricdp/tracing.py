@@ -17,7 +17,7 @@ from discreet.metricdp.blocks import Partition, partition
 from discreet.metricdp.boundary import Envelopes, Layout, every_pair, inner_pairs
 from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT, priced_edges
-from discreet.metricdp.part import SearchLimits
+from discreet.metricdp.part import PartLimits
 from discreet_reproduction.metricdp.instances import EPSILON, RADIUS, make_instance
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def trace(
     part = max(instance.whole().parts, key=lambda part: part.n)
     edges = _all_edges(part) if printed else priced_edges(part)
     count = min(part.n, size.blocks)
-    anchor = Exponential().solve(part, SearchLimits()).matrix
+    anchor = Exponential().solve(part, PartLimits()).matrix
     if part.space is None or anchor is None:  # pragma: no cover - so that types are known
         raise SolverError("benders", "nothing to start from", "")
     labels = partition(part.space, part.constraints, count, partitioner, seed=seed)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.kanonymity.packed import Layout
+    from discreet.kanonymity.packed import RowLayout
 
 __all__ = ["deal_rows", "label_runs", "route_rows"]
 
@@ -30,7 +30,7 @@ def label_runs(
 
 @kernel
 def route_rows(
-    L: Layout,
+    L: RowLayout,
     P: NDArray[np.int64],
     column: NDArray[np.int64],
     first: NDArray[np.int64],

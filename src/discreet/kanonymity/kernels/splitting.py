@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
     from discreet.kanonymity.demand import Wanted
-    from discreet.kanonymity.packed import Layout
+    from discreet.kanonymity.packed import RowLayout
 
 __all__ = [
     "DEPTH",
@@ -88,7 +88,7 @@ class SplitRoom(NamedTuple):
     numbers: NDArray[np.int64]
 
 
-def room_for_rows(A: Arrays, L: Layout, W: Wanted, most: int, rules: Rules) -> SplitRoom:
+def room_for_rows(A: Arrays, L: RowLayout, W: Wanted, most: int, rules: Rules) -> SplitRoom:
     """Make room for nodes of at most so many rows, none on the stack yet."""
     m = len(A.kind)
     size = max(m, int(np.diff(A.start).max(initial=1))) + 4
@@ -141,7 +141,7 @@ def _is_counted(values: int, size: int) -> bool:
 
 
 @inlined
-def _count_all(A: Arrays, L: Layout, P: NDArray[np.int64], lo: int, hi: int, S: Scratch) -> None:
+def _count_all(A: Arrays, L: RowLayout, P: NDArray[np.int64], lo: int, hi: int, S: Scratch) -> None:
     """Count the values of all columns that have few for so many rows, four columns in a pass."""
     n, size = 0, hi - lo
     dense, start, tally = S.lists[DENSE], A.start, S.tally
@@ -172,7 +172,14 @@ def _count_all(A: Arrays, L: Layout, P: NDArray[np.int64], lo: int, hi: int, S: 
 
 @inlined
 def _present(
-    A: Arrays, L: Layout, P: NDArray[np.int64], lo: int, hi: int, a: int, S: Scratch, counted: int
+    A: Arrays,
+    L: RowLayout,
+    P: NDArray[np.int64],
+    lo: int,
+    hi: int,
+    a: int,
+    S: Scratch,
+    counted: int,
 ) -> int:
     """List the different values of a column and how many rows have each; give how many there are."""
     value, count, tally, spare = S.lists[VALUE], S.lists[COUNT], S.tally, S.lists[SPARE]
@@ -361,7 +368,7 @@ def _best_cut(
 @kernel
 def rank_splits(
     A: Arrays,
-    L: Layout,
+    L: RowLayout,
     P: NDArray[np.int64],
     lo: int,
     hi: int,
@@ -401,7 +408,7 @@ def rank_splits(
 
 @inlined
 def _move(
-    L: Layout,
+    L: RowLayout,
     P: NDArray[np.int64],
     buf: NDArray[np.int64],
     lo: int,
@@ -452,7 +459,7 @@ def _holds(W: Wanted, P: NDArray[np.int64], lo: int, hi: int, S: Scratch) -> boo
 
 @kernel
 def _cut_held(
-    L: Layout,
+    L: RowLayout,
     W: Wanted,
     P: NDArray[np.int64],
     buf: NDArray[np.int64],
@@ -488,7 +495,7 @@ def _cut_held(
 
 @kernel
 def _children_held(
-    L: Layout,
+    L: RowLayout,
     W: Wanted,
     P: NDArray[np.int64],
     buf: NDArray[np.int64],
@@ -542,7 +549,7 @@ def _children_held(
 @kernel
 def split_node(
     A: Arrays,
-    L: Layout,
+    L: RowLayout,
     W: Wanted,
     P: NDArray[np.int64],
     buf: NDArray[np.int64],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.arrays import Arrays
     from discreet.kanonymity.demand import Wanted
     from discreet.kanonymity.kernels.splitting import Rules, SplitRoom
-    from discreet.kanonymity.packed import Layout
+    from discreet.kanonymity.packed import RowLayout
 
 __all__ = ["split_nodes"]
 
@@ -34,7 +34,7 @@ def _close(bound: NDArray[np.uint8], lo: int, hi: int) -> None:
 @inlined
 def _take(
     A: Arrays,
-    L: Layout,
+    L: RowLayout,
     W: Wanted,
     P: NDArray[np.int64],
     buf: NDArray[np.int64],
@@ -59,7 +59,7 @@ def _take(
 @kernel
 def _greedy(
     A: Arrays,
-    L: Layout,
+    L: RowLayout,
     W: Wanted,
     P: NDArray[np.int64],
     buf: NDArray[np.int64],
@@ -94,7 +94,7 @@ def _greedy(
 @kernel
 def _tree(
     A: Arrays,
-    L: Layout,
+    L: RowLayout,
     W: Wanted,
     P: NDArray[np.int64],
     buf: NDArray[np.int64],
@@ -185,7 +185,7 @@ def _tree(
 @kernel
 def _ahead(
     A: Arrays,
-    L: Layout,
+    L: RowLayout,
     W: Wanted,
     P: NDArray[np.int64],
     buf: NDArray[np.int64],
@@ -249,7 +249,7 @@ def _ahead(
 @kernel
 def split_nodes(
     A: Arrays,
-    L: Layout,
+    L: RowLayout,
     W: Wanted,
     P: NDArray[np.int64],
     buf: NDArray[np.int64],

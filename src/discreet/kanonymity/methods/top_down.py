@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.demand import Wanted
     from discreet.kanonymity.kernels.splitting import Rules
-    from discreet.kanonymity.packed import Layout
+    from discreet.kanonymity.packed import RowLayout
     from discreet.kanonymity.problem import CodedColumn, Problem
 
 __all__ = ["TopDown", "classes_of_rows", "rules_for", "split_part"]
@@ -167,7 +167,7 @@ def split_part(  # noqa: PLR0917 - the parts of one piece of work
     words: NDArray[np.int64],
     bound: NDArray[np.uint8],
     columns: Sequence[CodedColumn],
-    layout: Layout,
+    layout: RowLayout,
     wanted: Wanted,
     rules: Rules,
     limits: SearchLimits,
@@ -198,7 +198,7 @@ def classes_of_rows(words: NDArray[np.int64], bound: NDArray[np.uint8]) -> NDArr
 
 def _dealt(
     words: NDArray[np.int64],
-    layout: Layout,
+    layout: RowLayout,
     top: Top,
     demands: Sequence[Demand],
     k: int,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.kanonymity.packed import Layout
+    from discreet.kanonymity.packed import RowLayout
     from discreet.kanonymity.problem import CodedColumn
 
 __all__ = ["FEW_ROWS", "Top", "first_splits", "join_small", "sampled"]
@@ -60,7 +60,7 @@ class Top:
     after: NDArray[np.int32]
     parts: int
 
-    def route(self, words: NDArray[np.int64], layout: Layout) -> NDArray[np.int32]:
+    def route(self, words: NDArray[np.int64], layout: RowLayout) -> NDArray[np.int32]:
         """Give the part of each packed row."""
         from discreet.kanonymity.kernels.dealing import route_rows
 
@@ -95,7 +95,7 @@ def sampled(n: int, first: int, stop: int) -> NDArray[np.int64]:
 
 
 def first_splits(
-    columns: Sequence[CodedColumn], layout: Layout, sample: NDArray[np.int64], n: int, k: int
+    columns: Sequence[CodedColumn], layout: RowLayout, sample: NDArray[np.int64], n: int, k: int
 ) -> Top:
     """Split a sample until parts stand for about a sixty-fourth of the table.
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from discreet.core.spaces.metric import MetricSpace
     from discreet.lrgeo.local.composite import Composite, RowMethod
     from discreet.lrgeo.local.instance import Instance
-    from discreet.metricdp.part import Candidate, Part, SearchLimits
+    from discreet.metricdp.part import Candidate, Part, PartLimits
 
 __all__ = ["Trial", "audited_design"]
 
@@ -79,7 +79,7 @@ class _Given:
     matrix: NDArray[np.float64]
     note: str
 
-    def solve(self, part: Part, _limits: SearchLimits) -> Candidate | None:
+    def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
         """Hand it over."""
         from discreet.metricdp.part import Candidate
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.core.spaces.metric import MetricSpace
     from discreet.metricdp import Problem
-    from discreet.metricdp.part import SearchLimits
+    from discreet.metricdp.part import PartLimits
 
 __all__ = ["Balls", "three_steps", "two_steps"]
 
@@ -57,7 +57,7 @@ class Balls:
         space: MetricSpace,
         problem: Problem | None,
         guarantee: MetricDP,
-        limits: SearchLimits,
+        limits: PartLimits,
     ) -> Made | None:
         """Solve the program and round its answer to integers."""
         stated, rate = need_problem(problem, "balls"), column_rate(guarantee)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.core.spaces.metric import MetricSpace
     from discreet.metricdp import Problem
-    from discreet.metricdp.part import SearchLimits
+    from discreet.metricdp.part import PartLimits
 
 __all__ = ["ClosedForm"]
 
@@ -53,7 +53,7 @@ class ClosedForm:
         space: MetricSpace,
         problem: Problem | None,
         guarantee: MetricDP,
-        limits: SearchLimits,
+        limits: PartLimits,
     ) -> Made | None:
         """Solve the system, and name each report after the cheapest place."""
         del limits

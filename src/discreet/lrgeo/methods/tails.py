@@ -13,7 +13,7 @@ from discreet.metricdp.bounds.tails import tail_channel
 if TYPE_CHECKING:
     from discreet.core.spaces.metric import MetricSpace
     from discreet.metricdp import Problem
-    from discreet.metricdp.part import SearchLimits
+    from discreet.metricdp.part import PartLimits
 
 __all__ = ["Tails"]
 
@@ -40,7 +40,7 @@ class Tails:
         space: MetricSpace,
         problem: Problem | None,
         guarantee: MetricDP,
-        limits: SearchLimits,
+        limits: PartLimits,
     ) -> Made | None:
         """Even out the row totals."""
         del limits

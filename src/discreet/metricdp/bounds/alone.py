@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.metricdp.part import SearchLimits
+    from discreet.metricdp.part import PartLimits
 
 __all__ = ["Alone", "prices_of_blocks"]
 
@@ -61,7 +61,7 @@ class Alone:
         if self.size < 2:
             raise InvalidProblemError("size", "at least two secrets", self.size)
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate | None:
+    def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
         """Partition the part, and price constraints within its blocks.
 
         Returns
@@ -85,7 +85,7 @@ class Alone:
 
 
 def prices_of_blocks(
-    part: Part, labels: NDArray[np.int64], limits: SearchLimits, *, far: float = np.inf
+    part: Part, labels: NDArray[np.int64], limits: PartLimits, *, far: float = np.inf
 ) -> Multipliers:
     """Price the constraints within blocks, by primal-dual steps on each block.
 
@@ -115,10 +115,10 @@ def prices_of_blocks(
     >>> import numpy as np
     >>> from fractions import Fraction
     >>> from discreet.core.spaces.metric import MetricSpace
-    >>> from discreet.metricdp.part import SearchLimits
+    >>> from discreet.metricdp.part import PartLimits
     >>> space = MetricSpace.grid(1, 4, cell=1, unit="km")
     >>> line = Part(space.distances * 2.0**-space.scale_bits, space.adjacency(1), Fraction(1), None)
-    >>> prices = prices_of_blocks(line, np.array([0, 0, 1, 1]), SearchLimits())
+    >>> prices = prices_of_blocks(line, np.array([0, 0, 1, 1]), PartLimits())
     >>> bool(len(prices) > 0 and (prices.source // 2 == prices.target // 2).all())
     True
     """

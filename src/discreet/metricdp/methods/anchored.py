@@ -31,7 +31,7 @@ from discreet.metricdp.part import Candidate
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.metricdp.part import Part, SearchLimits
+    from discreet.metricdp.part import Part, PartLimits
 
 __all__ = ["Anchored", "Answer", "anchored_blocks"]
 
@@ -113,7 +113,7 @@ class Anchored:
         if not 0 < self.share <= 1:
             raise InvalidProblemError("share", "a part of the time, in (0, 1]", self.share)
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate | None:
+    def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
         """Alternate the program and the remap; keep the best.
 
         Returns
@@ -145,7 +145,7 @@ class Anchored:
         facts = {"radius": self.radius, "iterations": answer.iterations, "variables": number}
         return Candidate("anchored", matrix, None, note, facts)
 
-    def alternate(self, part: Part, limits: SearchLimits) -> Answer:
+    def alternate(self, part: Part, limits: PartLimits) -> Answer:
         """Alternate the program and the remap, and keep the best round."""
         seconds = None if limits.seconds is None else self.share * limits.seconds - limits.handling
         stop = np.inf if seconds is None else clock() + max(0.0, seconds)

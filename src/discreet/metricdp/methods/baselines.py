@@ -18,7 +18,7 @@ import numpy as np
 from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import float_floor
-from discreet.metricdp.part import Candidate, SearchLimits, WholeProblem
+from discreet.metricdp.part import Candidate, PartLimits, WholeProblem
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,7 +41,7 @@ __all__ = [
 class Baseline(Protocol):
     """A method without bounds."""
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate | None:
+    def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
         """Find a matrix; ``None`` where the method does not apply to the part."""
         ...
 
@@ -71,7 +71,7 @@ class Exponential:
     2.2
     """
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate:  # noqa: ARG002 - every method has both
+    def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
         """Write the matrix down."""
         nats = -0.5 * part.rate * part.paths[:, part.places]
         matrix = np.exp(nats - nats.max(axis=1, keepdims=True))
@@ -110,7 +110,7 @@ class PlanarLaplace:
     True
     """
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate | None:  # noqa: ARG002 - every method has both
+    def solve(self, part: Part, limits: PartLimits) -> Candidate | None:  # noqa: ARG002 - every method has both
         """Integrate over the Voronoi cells of the reports.
 
         Returns
@@ -141,7 +141,7 @@ class Uniform:
     Uniform()
     """
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate:  # noqa: ARG002 - every method has both
+    def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
         """Write the matrix down."""
         matrix = np.full_like(part.cost, 1 / part.n_reports)
         return Candidate("uniform", matrix, None, "All reports are equally likely.")
@@ -158,7 +158,7 @@ class BestConstant:
     BestConstant()
     """
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate:  # noqa: ARG002 - every method has both
+    def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
         """Write the matrix down."""
         matrix = np.zeros_like(part.cost)
         matrix[:, part.cost.sum(axis=0).argmin()] = 1.0
@@ -201,7 +201,7 @@ def baseline_matrix(
     [[0.7311, 0.2689], [0.2689, 0.7311]]
     """
     whole = WholeProblem(problem, constraints, epsilon)
-    found = [method.solve(part, SearchLimits()) for part in whole.parts]
+    found = [method.solve(part, PartLimits()) for part in whole.parts]
     matrices = [one.matrix for one in found if one is not None and one.matrix is not None]
     if len(matrices) < len(found):
         raise InvalidProblemError(

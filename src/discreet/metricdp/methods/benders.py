@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from discreet.core.lp.benders import BendersResult
     from discreet.core.spaces.metric import MetricSpace
     from discreet.metricdp.boundary import Chains, Layout
-    from discreet.metricdp.part import Part, SearchLimits
+    from discreet.metricdp.part import Part, PartLimits
 
 __all__ = ["Benders"]
 
@@ -92,7 +92,7 @@ class Benders:
             raise InvalidProblemError("blocks", "at least one block, or None", self.blocks)
         partitioner_name(self.partitioner)
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate:
+    def solve(self, part: Part, limits: PartLimits) -> Candidate:
         """Partition the part and decompose its program.
 
         Returns
@@ -160,7 +160,7 @@ class Benders:
         return Layout(part, split, float((part.cost * anchor).sum()) or 1.0)
 
     def _without_master(
-        self, layout: Layout, anchor: NDArray[np.float64], rows: int, limits: SearchLimits
+        self, layout: Layout, anchor: NDArray[np.float64], rows: int, limits: PartLimits
     ) -> Candidate:
         """Bound the whole by its blocks, nothing between them, and by steps on the whole: the better of both stands."""
         part, start = layout.part, clock()
@@ -220,7 +220,7 @@ def _space(part: Part) -> MetricSpace:
     return part.space
 
 
-def _anchor(part: Part, limits: SearchLimits) -> NDArray[np.float64]:
+def _anchor(part: Part, limits: PartLimits) -> NDArray[np.float64]:
     """Take the exponential mechanism: private, and with every report possible, well inside."""
     return np.asarray(Exponential().solve(part, limits).matrix, dtype=np.float64)
 

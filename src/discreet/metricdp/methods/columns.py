@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.spaces.adjacency import Adjacency
-    from discreet.metricdp.part import SearchLimits
+    from discreet.metricdp.part import PartLimits
 
 __all__ = ["Columns"]
 
@@ -76,7 +76,7 @@ class Columns:
         if self.rounds < 1:
             raise InvalidProblemError("rounds", "at least one round", self.rounds)
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate | None:
+    def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
         """Generate columns until the gap between master and bound is less than half of what is asked.
 
         Returns

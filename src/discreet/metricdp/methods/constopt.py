@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.lp import LinearProgram
-    from discreet.metricdp.part import Part, SearchLimits
+    from discreet.metricdp.part import Part, PartLimits
 
 __all__ = ["ConstOPT"]
 
@@ -91,7 +91,7 @@ class ConstOPT:
         if self.free is not None and self.free < 0:
             raise InvalidProblemError("free", "a distance of at least 0, or None", self.free)
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate:
+    def solve(self, part: Part, limits: PartLimits) -> Candidate:
         """Solve with a free radius that is doubled until there is a channel.
 
         Raises
@@ -146,7 +146,7 @@ class ConstOPT:
         nats: NDArray[np.float64],
         home: NDArray[np.int64],
         free: NDArray[np.bool_],
-        limits: SearchLimits,
+        limits: PartLimits,
     ) -> NDArray[np.float64]:
         from discreet.core.lp import solve
 

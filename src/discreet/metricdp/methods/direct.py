@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from discreet.core.lp import LinearProgram, LPSolution
     from discreet.core.spaces.adjacency import Adjacency
-    from discreet.metricdp.part import Part, SearchLimits
+    from discreet.metricdp.part import Part, PartLimits
 
 __all__ = ["Direct", "constraint_matrix", "priced_edges", "program_rows", "ratio_prices"]
 
@@ -84,7 +84,7 @@ class Direct:
         if self.solver not in {"auto", "simplex", "ipm"}:
             raise InvalidProblemError("solver", "'auto', 'simplex' or 'ipm'", repr(self.solver))
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate:
+    def solve(self, part: Part, limits: PartLimits) -> Candidate:
         """Build the program and solve it.
 
         Returns
@@ -145,7 +145,7 @@ class Direct:
 
 
 def _run(
-    program: LinearProgram, method: Literal["simplex", "ipm"], limits: SearchLimits
+    program: LinearProgram, method: Literal["simplex", "ipm"], limits: PartLimits
 ) -> LPSolution:
     from discreet.core.lp import solve
 

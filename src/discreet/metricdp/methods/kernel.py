@@ -28,7 +28,7 @@ from discreet.metricdp.part import Candidate
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.metricdp.part import Part, SearchLimits
+    from discreet.metricdp.part import Part, PartLimits
 
 __all__ = ["Kernel"]
 
@@ -52,7 +52,7 @@ class Kernel:
     True
     """
 
-    def solve(self, part: Part, _limits: SearchLimits) -> Candidate | None:
+    def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
         """Solve two linear systems with one matrix.
 
         Returns

@@ -28,7 +28,7 @@ from discreet.metricdp.part import Candidate
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.metricdp.part import Part, SearchLimits
+    from discreet.metricdp.part import Part, PartLimits
 
 __all__ = ["MultivariateLaplace"]
 
@@ -69,7 +69,7 @@ class MultivariateLaplace:
         if self.directions < 1 or self.directions & (self.directions - 1):
             raise InvalidProblemError("directions", "a power of two", self.directions)
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate | None:  # noqa: ARG002 - every method has both
+    def solve(self, part: Part, limits: PartLimits) -> Candidate | None:  # noqa: ARG002 - every method has both
         """Integrate along rays.
 
         Returns

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.bounds.bound import Multipliers
-    from discreet.metricdp.part import Part, SearchLimits
+    from discreet.metricdp.part import Part, PartLimits
 
 __all__ = ["PrimalDual", "fits"]
 
@@ -113,7 +113,7 @@ class PrimalDual:
         if self.iterations < 1:
             raise InvalidProblemError("iterations", "at least one step", self.iterations)
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate | None:
+    def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
         """Take steps until what was handed in is enough, time is up, or the last step is taken.
 
         Returns
@@ -187,7 +187,7 @@ class _Run:
     def __init__(
         self,
         part: Part,
-        limits: SearchLimits,
+        limits: PartLimits,
         edges: Adjacency,
         dilation: float,
         *,

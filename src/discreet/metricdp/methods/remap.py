@@ -16,7 +16,7 @@ import numpy as np
 from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace
 
 if TYPE_CHECKING:
-    from discreet.metricdp.part import Candidate, Method, Part, SearchLimits
+    from discreet.metricdp.part import Candidate, Method, Part, PartLimits
 
 __all__ = ["Remapped", "exponential_remap", "planar_laplace_remap"]
 
@@ -47,7 +47,7 @@ class Remapped:
 
     method: Method
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate | None:
+    def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
         """Solve by the method, then add up the columns that become one report.
 
         Returns

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.spaces.adjacency import Adjacency
-    from discreet.metricdp.part import Candidate, Part, SearchLimits
+    from discreet.metricdp.part import Candidate, Part, PartLimits
 
 __all__ = ["Spanner"]
 
@@ -63,7 +63,7 @@ class Spanner:
         if not self.dilation > 1:
             raise InvalidProblemError("dilation", "a factor above 1", self.dilation)
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate | None:
+    def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
         """Build the spanner of the shortest paths of constraints, and solve on it.
 
         Returns

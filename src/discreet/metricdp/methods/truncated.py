@@ -26,7 +26,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.metricdp.part import Candidate
 
 if TYPE_CHECKING:
-    from discreet.metricdp.part import Part, SearchLimits
+    from discreet.metricdp.part import Part, PartLimits
 
 __all__ = ["TruncatedExponential"]
 
@@ -64,7 +64,7 @@ class TruncatedExponential:
         if not 0 < self.beta < 1:
             raise InvalidProblemError("beta", "a chance between 0 and 1", self.beta)
 
-    def solve(self, part: Part, limits: SearchLimits) -> Candidate:  # noqa: ARG002 - every method has both
+    def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
         """Write the matrix down."""
         odds = (1 - self.beta) * (part.n_reports - 1) / self.beta
         threshold = max(0.0, 2 * math.log(odds)) if odds > 0 else 0.0
