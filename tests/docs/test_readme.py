@@ -83,7 +83,7 @@ def test_every_block_is_run_or_has_a_reason_and_shows_what_comes() -> None:
 
 @pytest.mark.parametrize("block", ["text", "", "sh"])
 def test_a_command_in_a_block_that_is_not_followed_is_found(block: str) -> None:
-    page = f"```{block}\nmake test   as a reader would\ndiscreet design --gird 3x3\n```\n"
+    page = f"```{block}\npip install discreet\ndiscreet design --gird 3x3\n```\n"
     assert unrun(page) == ["discreet design --gird 3x3"]
     assert unrun("```console\n$ discreet design\n```\n") == []
 
