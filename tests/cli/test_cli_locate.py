@@ -301,7 +301,9 @@ def test_without_the_extra_one_line_says_what_to_install(
 def run_until(future_of: list[Future[object]]) -> object:
     """Make a stand-in for the server's loop: it starts, waits for the design, and ends."""
 
-    def run(app: FastAPI, bound: object, *, until: Future[object], on_started: object) -> None:
+    def run(
+        app: FastAPI, bound: object, *, until: Future[object], on_started: object, **_: object
+    ) -> None:
         future_of.append(until)
         assert callable(on_started)
         on_started("http://127.0.0.1:1")

@@ -370,7 +370,7 @@ def test_a_choice_is_written_and_verified(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("change", "status", "said"),
     [
-        ({"chosen": [[0, 0]] * 20}, 1, "elements chosen twice"),
+        ({"chosen": [[0, 0]] * 20, "names": [0] * 20}, 1, "elements chosen twice"),
         (
             {"guarantee": {"kind": "pure-dp", "epsilon": "1/2", "neighbors": "add-remove-one"}},
             1,

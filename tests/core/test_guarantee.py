@@ -120,7 +120,7 @@ def test_the_neighbors_are_a_closed_set(neighbors: Any) -> None:
 
 def test_the_neighbors_and_the_unit_cannot_be_left_out() -> None:
     for make in (lambda: PureDP(1), lambda: MetricDP(1)):  # type: ignore[call-arg]
-        with pytest.raises(TypeError, match="missing"):
+        with pytest.raises(InvalidProblemError, match="missing"):
             make()
 
 

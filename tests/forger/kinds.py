@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-__all__ = ["ASIDE", "FORGED", "kind"]
+__all__ = ["ASIDE", "FORGED", "NOT_YET", "kind"]
 
 SCRIPT = Path(__file__).parents[2] / "verify_standalone.py"
 
@@ -53,6 +53,12 @@ NOT_CHECKED = 3
 
 ASIDE = frozenset({"ledger", "state"})
 """Kinds that are believed by other code than ``discreet verify``."""
+
+NOT_YET = {
+    "region-tables": "tests/hierarchy/contingency alters tables, regions and records one by one",
+    "table-measurements": "tests/hierarchy/contingency alters measurements and records one by one",
+}
+"""Kinds that have no catalogue and no oracle yet, and what stands in for them. It must become empty."""
 
 UNITS = (
     "km",

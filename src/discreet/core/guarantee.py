@@ -245,9 +245,9 @@ class MetricDP:
     >>> print(MetricDP("1.5", unit="km", radius=2))
     metric differential privacy at 1.5 per km between secrets at most 2 km apart: no report is more than \
 e^(1.5 d) times likelier from one secret than from another at d km
-    >>> MetricDP(1)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    >>> MetricDP(1)
     Traceback (most recent call last):
-    TypeError: MetricDP.__init__() missing 1 required positional argument: 'unit'
+    discreet.core.errors.InvalidProblemError: MetricDP: expected a call such as dc.MetricDP(1, unit='km'), got one ...
     """
 
     epsilon: Fraction

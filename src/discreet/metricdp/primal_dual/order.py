@@ -44,7 +44,7 @@ def near_together(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     >>> line = np.array([0, 30, 10, 20, 50, 40])
     >>> apart = np.abs(line[:, None] - line)
     >>> line[near_together(np.kron(apart, np.ones((4, 4), dtype=int)))[::4] // 4].tolist()
-    [50, 40, 30, 20, 10, 0]
+    [0, 10, 20, 30, 40, 50]
     """
     todo, order = [np.arange(len(lengths))], []
     while todo:
