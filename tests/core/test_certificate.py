@@ -106,3 +106,30 @@ def test_numbers_beyond_floats_are_printed() -> None:
     ):
         check = Check("epsilon spent", residual, Fraction(1), exact=True)
         assert shown in str(Certificate((check,)))
+
+
+@pytest.mark.parametrize(
+    ("checks", "said"),
+    [
+        ((), "FAILED: nothing was checked; 0 of 0 checks passed."),
+        (
+            (Check("a", 1, 0, exact=True), Check("b", 0, 0, exact=True)),
+            "FAILED: a; 1 of 2 checks passed.",
+        ),
+        ((Check("a", 0, 0, exact=True),), "All checks hold exactly: 1 check passed."),
+        (
+            (Check("a", 0, 0, exact=True), Check("b", 0, 1, exact=False)),
+            "All checks hold: 2 checks passed.",
+        ),
+        (
+            (Check("inequalities violated", 0, 0, exact=True, detail="22148 looked at"),),
+            "All 22,148 privacy inequalities hold exactly: 1 check passed.",
+        ),
+        (
+            (Check("inequalities violated", 0, 0, exact=True, detail="none"),),
+            "All checks hold exactly: 1 check passed.",
+        ),
+    ],
+)
+def test_a_certificate_says_what_holds_or_what_failed(checks: tuple[Check, ...], said: str) -> None:
+    assert Certificate(checks).sentence == said

@@ -13,7 +13,7 @@ import pytest
 from numba.core import event
 
 from discreet.core import jit
-from discreet.core.jit import Compiled, clock, compiling, kernel
+from discreet.core.jit import Compiled, clock, compiling, inlined, kernel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -149,6 +149,10 @@ def test_a_compiler_without_these_parts_is_left_as_it_is(tmp_path: Path) -> None
     assert vars(other._cache) == {"cache_path": str(tmp_path)}
 
 
+def test_an_inlined_function_computes_what_it_says() -> None:
+    assert inlined(_twice)(21) == 42
+
+
 @pytest.mark.jit
 def test_kernels_are_kept_in_files_of_their_own() -> None:
     from discreet.kanonymity.kernels import pricing
@@ -180,3 +184,7 @@ def test_a_module_of_kernels_loads_what_they_need() -> None:
 
 def _nothing() -> None:
     """Make the wrapper load the compiler."""
+
+
+def _twice(x: int) -> int:
+    return 2 * x

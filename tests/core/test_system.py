@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +15,7 @@ from discreet.core import system
 from discreet.core.system import (
     creation_rights,
     is_foreign,
+    lock,
     may_be_written_by_others,
     sync_folder,
     try_lock,
@@ -60,6 +63,22 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
         assert not try_lock(two.fileno())
         one.close()
         assert try_lock(two.fileno())
+
+
+@posix
+def test_to_wait_for_a_lock_is_to_have_it(tmp_path: Path) -> None:
+    with (tmp_path / "lock").open("w") as one, (tmp_path / "lock").open() as two:
+        lock(one.fileno())
+        assert not try_lock(two.fileno())
+
+
+def test_without_locks_of_files_a_byte_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[tuple[int, int, int]] = []
+    module = SimpleNamespace(LK_LOCK=1, locking=lambda *given: called.append(given))
+    monkeypatch.setattr(system, "POSIX", False)
+    monkeypatch.setitem(sys.modules, "msvcrt", module)
+    lock(7)
+    assert called == [(7, 1, 1)]
 
 
 @posix

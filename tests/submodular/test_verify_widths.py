@@ -12,8 +12,14 @@ import pytest
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.randomness import SeededBits
 from discreet.submodular import Algorithm3, Coverage, PartitionMatroid, release
-from discreet.submodular.problem import ChoiceFacts
-from discreet.submodular.verify import _width, verify_selection
+from discreet.submodular.problem import AccountLine, ChoiceFacts
+from discreet.submodular.verify import (
+    _proved,
+    _subsample_holds,
+    _walk_holds,
+    _width,
+    verify_selection,
+)
 
 if TYPE_CHECKING:
     from discreet.submodular import Selection
@@ -126,3 +132,18 @@ def test_the_accountant_s_width_is_the_checker_s(
 ) -> None:
     statement = ChoiceFacts(3, 1, 2, decomposable, Fraction(5, 7), neighbors)
     assert statement.width == _width(statement) == factor * Fraction(5, 7)
+
+
+def test_losses_whose_exponential_nobody_computes_prove_nothing() -> None:
+    """A file may state an exponent with as many digits as it likes; e^x of it would never end."""
+    huge = Fraction(10**40)
+    statement = ChoiceFacts(3, 1, 2, True, Fraction(1), "add-remove-one")  # noqa: FBT003 - decomposable
+    claim = ApproxDP(Fraction(10**60), "1e-6", "add-remove-one")
+    for rule in ("decomposable, one pass", "exchange walk"):
+        assert _proved(AccountLine(rule, claim, 1, huge), statement) is None
+    assert not _walk_holds(AccountLine("exchange walk", claim, 1, huge), claim)
+    pure = AccountLine("secret subsample", PureDP(1, "add-remove-one"), 1, huge)
+    assert not _subsample_holds(huge, pure, statement)
+    # No more than the claim itself: e^c is at most 1 + e^epsilon.
+    assert _subsample_holds(Fraction(1), pure, statement)
+    assert not _subsample_holds(Fraction(1), replace(pure, guarantee=claim), statement)

@@ -1,0 +1,98 @@
+"""Dates as text: formats are told apart or refused, and spans of the calendar are read back."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import pytest
+
+from discreet.core.dates import FORMATS, day_of, formats_of, resolved_format, span_of
+from discreet.core.errors import InvalidProblemError
+
+DAY = date(1980, 4, 25).toordinal()
+WRITTEN = {
+    "YYYY-MM-DD": "1980-04-25",
+    "YYYY/MM/DD": "1980/4/25",
+    "YYYY.MM.DD": "1980.04.25",
+    "YYYYMMDD": "19800425",
+    "DD.MM.YYYY": "25.04.1980",
+    "MM.DD.YYYY": "04.25.1980",
+    "DD/MM/YYYY": "25/04/1980",
+    "MM/DD/YYYY": "04/25/1980",
+    "DD-MM-YYYY": "25-04-1980",
+    "MM-DD-YYYY": "04-25-1980",
+    "DD Mon YYYY": "25 April 1980",
+    "Mon DD, YYYY": "Apr 25th, 1980",
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_day_above_twelve_has_one_format(form: str) -> None:
+    assert day_of(WRITTEN[form], form) == DAY
+    assert formats_of([WRITTEN[form]]) == [form]
+    assert resolved_format("born", [WRITTEN[form]]) == form
+
+
+@pytest.mark.parametrize("text", ["1980-13-01", "1980-02-30", "spring", "", "1980-4"])
+def test_what_is_no_date_has_no_day(text: str) -> None:
+    assert day_of(text, "YYYY-MM-DD") is None
+
+
+@pytest.mark.parametrize("text", ["3 Apx 1980", "3 Mayor 1980", "31 Feb 1980"])
+def test_a_name_that_is_no_month_is_none(text: str) -> None:
+    assert day_of(text, "DD Mon YYYY") is None
+
+
+def test_dates_that_are_no_text_have_every_format() -> None:
+    cells = [date(1980, 4, 25), datetime(1980, 4, 25, 13, 5)]  # noqa: DTZ001 - as frames hold them
+    assert {day_of(cell, form) for cell in cells for form in FORMATS} == {DAY}
+    assert resolved_format("born", cells) == "YYYY-MM-DD"
+
+
+def test_a_time_of_the_day_is_dropped() -> None:
+    assert day_of("1980-04-25T23:59:59.5+02:00", "YYYY-MM-DD") == DAY
+
+
+def test_the_declared_format_is_held_to() -> None:
+    assert resolved_format("born", ["03/04/1980"], "MM/DD/YYYY") == "MM/DD/YYYY"
+    with pytest.raises(InvalidProblemError, match="one of YYYY-MM-DD"):
+        resolved_format("born", ["03/04/1980"], "D/M/Y")
+    with pytest.raises(InvalidProblemError, match="dates as MM/DD/YYYY in each cell"):
+        resolved_format("born", ["25/04/1980"], "MM/DD/YYYY")
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["03/04/1980"], "--date born=DD/MM/YYYY or --date born=MM/DD/YYYY"),
+        (["1980-04-25", "25.04.1980"], r"several \(YYYY-MM-DD, DD.MM.YYYY\), or other cells"),
+        (["spring"], "no dates"),
+    ],
+)
+def test_what_cannot_be_told_is_refused_without_a_cell(cells: list[str], said: str) -> None:
+    with pytest.raises(InvalidProblemError, match=said) as caught:
+        resolved_format("born", cells)
+    assert not any(cell in str(caught.value) for cell in cells)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("1980-02-29", (1980, 2, 29), (1980, 2, 29)),
+        ("1980-02", (1980, 2, 1), (1980, 2, 29)),
+        ("1980-12", (1980, 12, 1), (1980, 12, 31)),
+        ("1980-Q3", (1980, 7, 1), (1980, 9, 30)),
+        ("1980-Q4", (1980, 10, 1), (1980, 12, 31)),
+        ("1980", (1980, 1, 1), (1980, 12, 31)),
+        ("1980 to 1989", (1980, 1, 1), (1989, 12, 31)),
+    ],
+)
+def test_spans_have_their_first_and_last_day(
+    text: str, first: tuple[int, int, int], last: tuple[int, int, int]
+) -> None:
+    assert span_of(text) == (date(*first).toordinal(), date(*last).toordinal())
+
+
+@pytest.mark.parametrize("text", ["1980-13", "1980-02-30", "0000", "spring", "1980-Q5"])
+def test_what_names_no_span_has_none(text: str) -> None:
+    assert span_of(text) is None
