@@ -520,7 +520,8 @@ def test_the_documented_commands_work_one_after_the_other(files: Path) -> None:
     for line in ISSUE:
         done = start(*line.split())
         assert done.returncode == 0, (line, done.stderr)
-        assert done.stderr == ""
+        # What takes longer than a second and a half says that it runs.
+        assert [said for said in done.stderr.splitlines() if "is running" not in said] == []
         if "--json" in line:
             json.loads(done.stdout)
 

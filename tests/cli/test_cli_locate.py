@@ -91,8 +91,9 @@ def test_bytes_that_are_no_place_are_refused_and_not_repeated(
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")},
     )
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"discreet: PLACE: expected two numbers")
-    assert done.stderr.count(b"\n") == 1
+    # On a busy machine it says first that it runs.
+    (said,) = (line for line in done.stderr.splitlines() if b"is running" not in line)
+    assert said.startswith(b"discreet: PLACE: expected two numbers")
     assert b"8934" not in done.stderr
     assert not (tmp_path / "s").exists()
 

@@ -32,7 +32,7 @@ def said_while_running(arguments: Sequence[str], *, after: float = SILENT) -> It
     """Say once that a command runs, if it takes long, and "stopping" at Ctrl-C.
 
     Only the name of the command is said: how far a private release came would tell of its data. ``--quiet`` says
-    nothing.
+    nothing, and neither does ``--json``, whose streams are for programs.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def said_while_running(arguments: Sequence[str], *, after: float = SILENT) -> It
         Seconds of silence.
     """
     name = next((one for one in arguments if not one.startswith("-")), "")
-    if not name or name in _SERVERS or {"-q", "--quiet", "--help"} & set(arguments):
+    if not name or name in _SERVERS or {"-q", "--quiet", "--help", "--json"} & set(arguments):
         yield
         return
     stream = sys.stderr
