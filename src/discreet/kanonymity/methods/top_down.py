@@ -137,6 +137,9 @@ class TopDown:
             except KeyboardInterrupt:
                 stop.set()
         labels = classes_of_rows(words, bound)
+        if self.effort != "fast" and int(np.bincount(labels).min()) < k:
+            # A tree that was cut while it was tried: what was split so far is not whole.
+            return replace(self, effort="fast").solve(problem, k, replace(limits, deadline=np.inf))
         if limits.suppress:
             labels = leave_out(problem, labels, k, limits.suppress)
         found = CandidateClasses("top-down", labels, note=NOTE)
