@@ -139,7 +139,8 @@ class TopDown:
         labels = classes_of_rows(words, bound)
         if self.effort != "fast" and int(np.bincount(labels).min()) < k:
             # A tree that was cut while it was tried: what was split so far is not whole.
-            return replace(self, effort="fast").solve(problem, k, replace(limits, deadline=np.inf))
+            whole = replace(limits, deadline=np.inf, suppress=0)
+            labels = replace(self, effort="fast").solve(problem, k, whole).labels
         if limits.suppress:
             labels = leave_out(problem, labels, k, limits.suppress)
         found = CandidateClasses("top-down", labels, note=NOTE)
