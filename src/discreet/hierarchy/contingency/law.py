@@ -106,7 +106,7 @@ def half_width_by_law(
     left = np.arange(_DEGREES[0])
     for coefficient, count, scale, _ in groups:
         # In turns, so that nothing is lost where an angle is many of them.
-        turns = coefficient / length * steps[left]
+        turns = np.asarray(coefficient / length * steps[left], dtype=np.float64)
         logs[left] += count * log_characteristic(turns, scale, noise)
         left = left[logs[left] > math.log(_SEEN)]
     error = 2 * _tail(groups, rest, scales, noise, deviation)
