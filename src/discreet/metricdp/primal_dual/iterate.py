@@ -41,9 +41,9 @@ _ROW_WEIGHT = 0.15
 
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.2, 12.0
 """Between which the primal weight is kept, the second for 1,000 secrets, others by the root of their number: left
-alone it overshoots a hundredfold at first, and multipliers stall. Ten cases of five families, 225 secrets, half a nat to
-two from one to the next, had a gap of .1 % after 2,100 to 17,100 steps with 12 throughout, and after 4,200 to more than
-30,000 with a cap that fell to 2; 1,000 random points had 1 % after 1,107 steps with 12, 1,463 with 30; November 2026."""
+alone it overshoots a hundredfold at first, and multipliers stall. Ten cases of five families, 225 secrets, half a nat
+to two from one to the next, had a gap of .1 % after 2,100 to 17,100 steps with 12 throughout, and after 4,200 to more
+than 30,000 with a cap that fell to 2; 1,000 points had 1 % after 1,107 with 12, 1,463 with 30; November 2026."""
 
 _MANY, _MOST_OF_MANY = 8, 8.0
 """Edges a secret beyond which the primal weight is kept lower: 400 secrets, 19 edges each, after 800 steps bounds of
