@@ -20,6 +20,7 @@ from discreet.hierarchy.contingency.result import RegionTables
 from discreet.hierarchy.contingency.rounding import (
     ONE,
     as_units,
+    by_exchanges,
     chain_of,
     round_chain,
     round_greedily,
@@ -269,6 +270,35 @@ def test_subtrees_apart_are_the_tree_together() -> None:
     mean, precision = combine((root.means[0], root.weights.precision[0]), sent, root.basis.subset)
     assert np.allclose(mean, made.means[0], rtol=0, atol=1e-8)
     assert np.allclose(precision, made.weights.precision[0], rtol=1e-12)
-    for wrong in (np.full(6, -1), np.zeros(6), np.zeros(5, dtype=np.int64)):
+    wrongs: list[Any] = [np.full(6, -1), np.zeros(6), np.zeros(5, dtype=np.int64)]
+    for wrong in wrongs:
         with pytest.raises(InvalidProblemError, match="^top: "):
             whole_below(kept, wrong)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exchanges_lower_the_objective_to_where_no_exchange_does(seed: int) -> None:
+    """Against all moves of one unit, tried one by one with the dense objective."""
+    rng = np.random.default_rng(seed)
+    domain = Domain.read({"p": ["a", "b"], "q": ["a", "b", "c"]}, zeros=[{"p": ["a"], "q": ["c"]}])
+    basis = InteractionBasis(domain)
+    precision = rng.uniform(0.1, 3, (3, 4))
+    targets = basis.forward(rng.normal(2, 3, (3, 6)))
+    start = np.where(domain.possible, rng.integers(0, 5, (3, 6)), 0)
+    task = Siblings(targets, precision, start.sum(axis=0), None, domain.possible)
+
+    def cost(cells: Any) -> float:
+        off = basis.forward(np.asarray(cells, dtype=np.float64)) - targets
+        return float((precision[:, basis.subset] * off**2).sum()) / 2
+
+    made = by_exchanges(start.copy(), task, basis, passes=1000)
+    assert (made.sum(axis=0) == start.sum(axis=0)).all()
+    assert made.min() >= 0
+    assert not made[:, ~domain.possible].any()
+    assert cost(made) < cost(start)
+    for giver, taker, cell in product(range(3), range(3), range(6)):
+        if giver != taker and made[giver, cell]:
+            other = made.copy()
+            other[giver, cell] -= 1
+            other[taker, cell] += 1
+            assert cost(other) >= cost(made) - 1e-7

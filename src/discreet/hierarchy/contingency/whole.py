@@ -24,6 +24,7 @@ from discreet.hierarchy.contingency.estimates import upward
 from discreet.hierarchy.contingency.result import LevelGap, RegionTables
 from discreet.hierarchy.contingency.rounding import (
     as_units,
+    by_exchanges,
     chain_of,
     round_chain,
     round_greedily,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.progress import Progress
-    from discreet.hierarchy.contingency.estimates import Upward
+    from discreet.hierarchy.contingency.estimates import InteractionBasis, Upward
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import TableFrame
 
@@ -225,7 +226,7 @@ def _descend(
         rows = slice(children.start, children.stop)
         task = Siblings(means[rows], precision[rows], out[node], None, domain.possible)
         found = solve(task, basis, rounds=rounds)
-        out[rows] = _rounded(found.tables, out[node], frame)
+        out[rows] = _rounded(found.tables, out[node], frame, task, basis)
         return proved(task, found, out[rows], basis)
 
     for level in range(tree.depth):
@@ -251,13 +252,17 @@ def _gap(level: int, least: float, most: float, apart: float) -> LevelGap:
 
 
 def _rounded(
-    tables: NDArray[np.float64], parent: NDArray[np.int64], frame: TableFrame
+    tables: NDArray[np.float64],
+    parent: NDArray[np.int64],
+    frame: TableFrame,
+    task: Siblings,
+    basis: InteractionBasis,
 ) -> NDArray[np.int64]:
-    """Round the children of one parent: by a flow where the marginals form a chain, greedily otherwise."""
+    """Round the children of one parent: by a flow where marginals form a chain, else greedily and by exchanges."""
     domain = frame.domain
     chain, nested = chain_of(list(frame.marginals), domain)
     units = as_units(tables, parent)
     if nested and len(chain) > 1:
         return round_chain(units, parent, domain, chain)
     soft = [q for q in frame.marginals if q != domain.full]
-    return round_greedily(units, parent, tables, domain, soft)
+    return by_exchanges(round_greedily(units, parent, tables, domain, soft), task, basis)
