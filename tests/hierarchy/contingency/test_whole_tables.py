@@ -283,7 +283,7 @@ def test_exchanges_lower_the_objective_to_where_no_exchange_does(seed: int) -> N
     domain = Domain.read({"p": ["a", "b"], "q": ["a", "b", "c"]}, zeros=[{"p": ["a"], "q": ["c"]}])
     basis = InteractionBasis(domain)
     precision = rng.uniform(0.1, 3, (3, 4))
-    targets = basis.forward(rng.normal(2, 3, (3, 6)))
+    targets = np.asarray(basis.forward(rng.normal(2, 3, (3, 6))), dtype=np.float64)
     start = np.where(domain.possible, rng.integers(0, 5, (3, 6)), 0)
     task = Siblings(targets, precision, start.sum(axis=0), None, domain.possible)
 
