@@ -218,3 +218,20 @@ def test_a_tiny_world_is_covered_by_enumeration() -> None:
     missed = float(chance[np.abs(total) > found].sum()) + 1 - float(chance.sum())
     assert missed <= 1 / 20
     assert half <= found
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [PureDP(10**6, ADDED), ZeroConcentratedDP(10**9, ADDED), PureDP("1/1000000", ADDED)],
+)
+def test_noise_of_any_size_has_intervals(guarantee: Any) -> None:
+    """Noise that is never seen, whose variance is no float, and noise of millions."""
+    frame = frame_of(PAIR, SEX_AGE, [(), (0, 1)])
+    data = CellCounts(frame, np.full((2, 6), 9))
+    kept = measure(data, guarantee, bits=SeededBits(1))
+    for interval in ("1/2", "0.999999", "0.9999999999999"):
+        answer = query(kept, by=["sex"], level=2, interval=interval)
+        assert (answer.low <= answer.high).all()
+        if not float(answer.variances.max()) > 1e-6:
+            assert (answer.low == 27).all()
+            assert (answer.high == 27).all()

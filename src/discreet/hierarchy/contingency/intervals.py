@@ -85,7 +85,7 @@ def half_width(
     if not kinds:
         return whole_root(2 * variance * tail)
     v, level = float(variance) * _SAFE, float(tail) * _SAFE
-    limit = min(1 / (b * top) for b, top in kinds)
+    limit = min(min(1 / b, _STEEP) / top for b, top in kinds)
     ideal = math.sqrt(2 * level / v)
     best = math.inf
     for step in range(1, 200):

@@ -100,6 +100,8 @@ def half_width_by_law(
     True
     """
     deviation = math.sqrt(sum(a * a * n * v for a, n, _, v in groups) + rest)
+    if not deviation:
+        return None
     length = _CIRCLE * deviation
     steps = np.arange(1, _DEGREES[0] + 1)
     logs = np.zeros(_DEGREES[0])
@@ -193,8 +195,8 @@ def log_characteristic(
 
     Examples
     --------
-    >>> log_characteristic(np.array([0.0, 1.0]), 3.0, "laplace").tolist()
-    [0.0, 0.0]
+    >>> log_characteristic(np.array([0.5, 1.0]), 3.0, "laplace").round(3).tolist()
+    [-3.602, -0.0]
     """
     angle = 2 * math.pi * (turns - np.rint(turns))
     if noise == "laplace":
@@ -224,7 +226,8 @@ def _tail(
     """Bound by Chernoff the probability that noise, or noise with smaller coefficients, is far beyond its deviation."""
     if noise == "gaussian":
         return 2 * math.exp(-(_BEYOND**2) / 2 * (1 - 1e-9))
-    kinds = [(b, _spread(b)) for b in scales] if rest else []
+    # Noise whose variance is no float is 0 but for a chance that is none either.
+    kinds = [(b, v) for b in scales if rest and (v := _spread(b))]
     best = 0.0
     for rate in (0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.3):
         t = rate / deviation
