@@ -567,4 +567,12 @@ export class PointMechanism {
   where(report) {
     return this.shown[report].map(Number);
   }
+
+  /** What is shown of a point of the plane, in decimeters: floats, to be looked at. */
+  coordinates([x, y]) {
+    const [east, north] = this.factors.map((factor) => Number(factor) / Number(SCALE));
+    if (!this.origin) return [x / east, y / north];
+    const [latitude, longitude] = this.origin.map(asFloat);
+    return [latitude + y / north, ((longitude + x / east + 540) % 360) - 180];
+  }
 }
