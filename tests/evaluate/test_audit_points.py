@@ -58,7 +58,9 @@ def smooth(at: NDArray[np.int64], reports: int = 5, seed: int = 0) -> NDArray[np
     source = np.random.Generator(np.random.PCG64(seed))
     spots = source.uniform(at.min(), at.max(), size=(reports, 2))
     near = np.exp(-0.4 * np.hypot(*(at[:, None] - spots).transpose(2, 0, 1)) / UNIT)
-    weights = np.floor(near / near.sum(axis=1, keepdims=True) * TOTAL).astype(np.int64)
+    weights: NDArray[np.int64] = np.floor(near / near.sum(axis=1, keepdims=True) * TOTAL).astype(
+        np.int64
+    )
     weights[:, 0] += TOTAL - weights.sum(axis=1)
     return weights
 

@@ -196,7 +196,8 @@ def _pairs(
 
     def anywhere(size: int) -> NDArray[np.float64]:
         drawn = bits.randranges(1 << 40, 2 * size).reshape(size, 2) / 2.0**40
-        return low + (high - low) * drawn
+        spots: NDArray[np.float64] = low + (high - low) * drawn
+        return spots
 
     def turned(size: int) -> NDArray[np.float64]:
         angles = 2 * np.pi * bits.randranges(1 << 20, size) / 2.0**20
@@ -234,7 +235,8 @@ def _instance(run: Run) -> _Instance:
 
 
 def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.hypot(*(one[:, None] - other).transpose(2, 0, 1))
+    apart: NDArray[np.float64] = np.hypot(*(one[:, None] - other).transpose(2, 0, 1))
+    return apart
 
 
 def _draw(rows: list[dict[str, Cell]], names: list[str], what: str, axes: Axes) -> None:

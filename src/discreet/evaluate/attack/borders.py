@@ -20,7 +20,7 @@ that are equally likely.
 from __future__ import annotations
 
 import math
-from decimal import Context, Decimal, Inexact
+from decimal import Context, Inexact
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,7 +75,8 @@ def exact_decimal(value: Fraction) -> str:
     '-0.375'
     """
     digits = Context(prec=50, traps=[Inexact])
-    return str(digits.divide(Decimal(value.numerator), Decimal(value.denominator)))
+    parts = (digits.create_decimal(part) for part in value.as_integer_ratio())
+    return str(digits.divide(*parts))
 
 
 def told_apart(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.exact import float_floor
+from discreet.core.exact import float_floor, to_fraction
 from discreet.core.randomness import SeededBits
 from discreet.evaluate.audit.audit import Audit
 from discreet.evaluate.audit.points import count_broken, edge_pairs, exceeds, random_pairs
@@ -82,7 +82,7 @@ def audit_snapped_points(
         Exact. A mechanism whose neighbors differ at all is rejected: points may be as near as one likes.
     """
     bits = SeededBits(0)
-    at = [(Fraction(repr(x)), Fraction(repr(y))) for x, y in region.points.tolist()]
+    at = [(to_fraction(x, "places"), to_fraction(y, "places")) for x, y in region.points.tolist()]
     near = np.argsort(
         np.hypot(*(region.points[:, None] - region.points).transpose(2, 0, 1)), axis=1
     )[:, 1:5].tolist()

@@ -27,7 +27,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -194,9 +194,9 @@ class PointPairs:
     """
 
     first: NDArray[np.int64]
-    first_parts: NDArray[np.generic]
+    first_parts: NDArray[Any]
     second: NDArray[np.int64]
-    second_parts: NDArray[np.generic]
+    second_parts: NDArray[Any]
     label: str
 
     def __len__(self) -> int:
@@ -282,22 +282,19 @@ def edge_pairs(laws: PointLaws, count: int, *, seed: int = 0) -> PointPairs:
         With weights as Python integers.
     """
     bits = SeededBits(seed)
-    columns: tuple[list[int], list[object], list[int], list[object]] = ([], [], [], [])
-    while len(columns[0]) < count:
+    ends: list[tuple[int, tuple[int, int, int], int, tuple[int, int, int]]] = []
+    while len(ends) < count:
         triangle, apex = bits.randrange(len(laws.triangles)), bits.randrange(3)
         along = bits.randrange(_GRAIN + 1) if bits.randrange(8) else 0
         spot = [0, 0, 0]
         spot[(apex + 1) % 3], spot[(apex + 2) % 3] = along, _GRAIN - along
         holders = laws.holding(*laws.point(triangle, spot))
         for other, parts in holders:
-            for grain in (0, 60, bits.randrange(20)):
-                for values, value in zip(
-                    columns,
-                    (triangle, _inwards(spot, grain, bits), other, _inwards(parts, grain, bits)),
-                    strict=True,
-                ):
-                    values.append(value)  # type: ignore[arg-type]
-    first, one, second, two = (column[:count] for column in columns)
+            ends += [
+                (triangle, _inwards(spot, grain, bits), other, _inwards(parts, grain, bits))
+                for grain in (0, 60, bits.randrange(20))
+            ]
+    first, one, second, two = zip(*ends[:count], strict=True)
     return PointPairs(
         np.array(first, dtype=np.int64),
         np.array(one, dtype=object),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
 from discreet.core.guarantee import MetricDP
 from discreet.evaluate.attack.borders import (
     Straddle,
@@ -89,7 +90,9 @@ def attack_borders(request: AttackRequest) -> Attacked:
 
     def two(border: Fraction) -> Law:
         """Publish two places on a line, as far from the border on both sides: the same region, moved."""
-        return lambda point: base((exact_decimal(Fraction(point[0]) - border), point[1]))
+        return lambda point: base(
+            (exact_decimal(to_fraction(point[0], "point") - border), point[1])
+        )
 
     first, second = (("100.008", "0"), ("100.024", "0"))
     borders = [Fraction(100_009 + at, 1000) for at in range(_REGIONS)]
@@ -101,7 +104,7 @@ def attack_borders(request: AttackRequest) -> Attacked:
         attack_republished(
             [two(border) for border in borders], Straddle(first, second, _APART), claim.epsilon
         ),
-        attack_bisecting(two, Fraction(_LONG), users, _ROUNDS),
+        attack_bisecting(two, Fraction(_LONG, 1), users, _ROUNDS),
     )
     facts = {"mode": mode, "places": _SIDE * _SIDE, "epsilon": float(claim.epsilon)}
     return Attacked(f"lrgeo, {mode}, borders", findings, facts)

@@ -223,7 +223,7 @@ def _anchors(
     time_limit: float | None,
 ) -> NDArray[np.float64]:
     """Solve the program of the anchors: neighbors along each axis keep a ratio of ``e^nats``."""
-    from scipy.sparse import coo_array, identity, kron, vstack
+    from scipy.sparse import coo_array, csr_array, identity, kron, vstack
 
     from discreet.core.lp.program import LinearProgram
     from discreet.core.lp.solve import solve
@@ -244,7 +244,7 @@ def _anchors(
         pairs = coo_array((values, where), shape=(len(one), count))
         ratios.append(kron(pairs, identity(reports)))
     sums = kron(identity(count), np.ones((1, reports)))
-    matrix = vstack([*ratios, sums]).tocsr()
+    matrix = csr_array(vstack([*ratios, sums]))
     bound = matrix.shape[0] - count
     program = LinearProgram(
         priced.ravel(),
@@ -260,4 +260,5 @@ def _anchors(
 
 def _interpolated(laws: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     powers: NDArray[np.float64] = np.exp(weights @ np.log(np.maximum(laws, _FLOOR / 2)))
-    return powers / powers.sum(axis=1, keepdims=True)
+    found: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
+    return found

@@ -222,6 +222,7 @@ function line(cells) {
   return row;
 }
 
+const at = (x) => String(Number(x.toFixed(6)));
 const times = (x) => (x < 10 ? x.toFixed(4) : short(x));
 
 class Page {
@@ -301,7 +302,7 @@ class Page {
     const near = [...shares.keys()].sort((i, j) => away[i] - away[j]);
     let sum = 0;
     const edge = near.find((to) => (sum += shares[to]) >= 0.95) ?? near.at(-1);
-    $("where").textContent = `Your ${this.points ? "point" : "place"}: ${shown(m, spot.shown)}.`;
+    $("where").textContent = `Your ${this.points ? "point" : "place"}: ${this.points && !m.origin ? `${at(spot.shown[0])} east, ${at(spot.shown[1])} north` : shown(m, spot.shown)}.`;
     $("cost").textContent = `${short(cost)} ${m.unit}`;
     $("mean").textContent = m.bounds[1] === null ? "–" : `${short(m.bounds[1])} ${m.unit}`;
     $("within").textContent = `${short(away[edge])} ${m.unit}`;
@@ -321,8 +322,10 @@ class Page {
   /** Let the pin be drawn over the map, and a point be held beside it. */
   side() {
     $("pair").hidden = false;
-    $("how").textContent = "Click the map, draw the pin over it, or focus it and use the arrow keys: the odds move as the pin moves."
+    $("how").textContent = "Click the map, drag the pin over it, or focus it and use the arrow keys: the odds move as the pin moves."
       + " Choosing a point sends nothing to anybody.";
+    $("h-map").textContent = "Choose a point";
+    $("pin-name").textContent = "your point";
     $("itself-name").textContent = "the nearest place is reported";
     const map = $("map");
     let drawn = false;
