@@ -110,7 +110,7 @@ def lay_out(
     notes: list[str] = []
     if spacing is not None:
         wanted = to_fraction(spacing, "spacing") * per
-        mesh = _cover(places, _even(wanted), reach)
+        mesh = _default(region, places, wanted, reach)
     else:
         fine = FINE
         mesh = _default(region, places, fine / epsilon * per, reach)
