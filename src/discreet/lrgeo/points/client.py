@@ -1,4 +1,4 @@
-"""The client of a mechanism for every point: it knows the point, draws a vertex, then a report, and sends nothing else."""
+"""The client of a mechanism for every point: it draws a vertex, then a report, and sends nothing else."""
 
 from __future__ import annotations
 
