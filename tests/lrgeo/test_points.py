@@ -27,7 +27,7 @@ from discreet.core.guarantee import MetricDP, PointScope, Scope
 from discreet.core.randomness.bits import SeededBits
 from discreet.lrgeo import Region, design
 from discreet.lrgeo.mechanism import canonical, packed, text_digest, unpacked
-from discreet.lrgeo.points.frame import Frame, read_decimal
+from discreet.lrgeo.points.frame import PointFrame, read_decimal
 from discreet.lrgeo.points.lattice import lattice, refined
 from discreet.lrgeo.points.mechanism import PointMechanism
 from discreet.lrgeo.points.mesh import Mesh, region_digest
@@ -157,7 +157,7 @@ def test_the_draw_has_the_law_of_both_stages() -> None:
 @settings(max_examples=60)
 def test_weights_give_the_point_back_and_so_does_the_other_side_of_an_edge(x: Any, y: Any) -> None:
     mesh = refined(lattice((0, 0), (80_000, 80_000), 40_000, reach=20_000), _corner(), 10_000)
-    point = Frame.plain("km").plane((str(x), str(y)))
+    point = PointFrame.plain("km").plane((str(x), str(y)))
     near = mesh.projected(point)
     spot = mesh.find(point)
     at = mesh.vertices[mesh.triangles[spot.triangle]].tolist()
@@ -175,7 +175,7 @@ def test_refined_meshes_conform_and_have_no_slivers() -> None:
     rng = np.random.default_rng(2)
     mesh = refined(lattice((0, 0), (4096, 4096), 2048, reach=0), rng.integers(0, 4096, (9, 2)), 64)
     weights = np.ones((len(mesh.vertices), 1), dtype=np.int64)
-    frame = Frame.plain("km")
+    frame = PointFrame.plain("km")
     claim = MetricDP(1, "km", scope=PointScope(region_digest(frame, mesh)))
     from discreet.lrgeo.points.verify import Claimed
 
@@ -407,7 +407,7 @@ def test_a_region_on_the_sphere_keeps_great_circles_longer() -> None:
     rng, radius = np.random.default_rng(1), 63_710_088.0
     low, high = made.mesh.box
     assert frame.keeps_distances(low, high, reach)
-    assert not Frame("km", frame.origin, frame.east + 10**9, frame.north).keeps_distances(
+    assert not PointFrame("km", frame.origin, frame.east + 10**9, frame.north).keeps_distances(
         low, high, reach
     )
     ends = []
@@ -465,3 +465,39 @@ def test_a_mesh_of_other_arrays_is_refused() -> None:
         Mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 3]], [0, 1, 2], reach=0)
     with pytest.raises(InvalidProblemError):
         Mesh(np.array([[0.5, 0.0], [1, 0], [0, 1]]), [[0, 1, 2]], [0, 1, 2], reach=0)
+
+
+VECTORS = json.loads(
+    (Path(__file__).parents[1] / "data" / "lrgeo-points-vectors.json").read_text(encoding="utf-8")
+)
+
+
+class Given:
+    """A source that gives what a vector says."""
+
+    def __init__(self, *draws: str) -> None:
+        self.left = [int(draw) for draw in draws]
+
+    def randrange(self, stop: int, /) -> int:
+        assert self.left[0] < stop
+        return self.left.pop(0)
+
+    def randranges(self, stop: int, size: int) -> Any:
+        raise AssertionError
+
+
+@pytest.mark.parametrize("number", range(len(VECTORS)))
+def test_clients_in_other_languages_must_find_the_same(number: int) -> None:
+    mechanism = PointMechanism.from_dict(VECTORS[number]["file"])
+    assert verify(mechanism.claimed()).passed
+    for case in VECTORS[number]["points"]:
+        if case.get("refused"):
+            with pytest.raises(InvalidProblemError):
+                mechanism.find(case["point"])
+            continue
+        spot = mechanism.find(case["point"])
+        assert spot.triangle == case["triangle"]
+        assert [str(weight) for weight in spot.weights] == case["weights"]
+        for draw in case["draws"]:
+            drawn = mechanism.draw(case["point"], Given(draw["r1"], draw["r2"]))
+            assert drawn == draw["report"]

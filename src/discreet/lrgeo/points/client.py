@@ -59,7 +59,7 @@ class PointClient:
     True
     >>> PointClient(made, accepts=MetricDP(1, "km"))
     Traceback (most recent call last):
-    discreet.core.errors.CertificateError: 2 per km between any two points, where 1 per km is accepted: 2 > 1
+    discreet.core.errors.CertificateError: failed checks: 2 per km between any two points, where 1 per km is accepted
     """
 
     def __init__(

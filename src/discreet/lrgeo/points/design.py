@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.core.progress import Progress
     from discreet.lrgeo.places.region import Region
-    from discreet.lrgeo.points.layout import Layout
+    from discreet.lrgeo.points.layout import PointLayout
 
 __all__ = ["PointDesign", "design_points"]
 
@@ -194,7 +194,7 @@ class _Search:
 
     def __init__(
         self,
-        laid: Layout,
+        laid: PointLayout,
         guarantee: MetricDP,
         problem: Problem,
         *,
@@ -345,7 +345,7 @@ class _Search:
         return Provenance("cone-primal-dual", facts, public, tuple(self.trace))
 
 
-def _on_vertices(laid: Layout, cost: NDArray[np.float64]) -> NDArray[np.float64]:
+def _on_vertices(laid: PointLayout, cost: NDArray[np.float64]) -> NDArray[np.float64]:
     """Move what reports cost at places to the corners of their triangles, exactly as the draw does."""
     corners, weights = laid.mesh.coefficients(laid.places)
     moved = np.zeros((len(laid.mesh.vertices), cost.shape[1]))
@@ -354,7 +354,7 @@ def _on_vertices(laid: Layout, cost: NDArray[np.float64]) -> NDArray[np.float64]
     return moved
 
 
-def _told(region: Region, laid: Layout) -> tuple[tuple[str, str], ...]:
+def _told(region: Region, laid: PointLayout) -> tuple[tuple[str, str], ...]:
     """Say what is told of each report."""
     if region.origin is None:
         return tuple(laid.frame.shown(laid.places[laid.chosen]))

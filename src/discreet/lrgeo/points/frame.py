@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PER_DEGREE", "SCALE", "Frame", "read_decimal"]
+__all__ = ["PER_DEGREE", "SCALE", "PointFrame", "read_decimal"]
 
 SCALE = 1 << 20
 """What the factors of the map are multiplied by, so that they are integers."""
@@ -61,7 +61,7 @@ def read_decimal(value: object) -> Fraction:
 
 @final
 @dataclass(frozen=True)
-class Frame:
+class PointFrame:
     """How coordinates become decimeters in the plane.
 
     Parameters
@@ -80,7 +80,7 @@ class Frame:
 
     Examples
     --------
-    >>> frame = Frame.plain("km")
+    >>> frame = PointFrame.plain("km")
     >>> frame.plane(("0.5", "1e-9"))
     (Fraction(5000, 1), Fraction(1, 100000))
     """
@@ -103,7 +103,7 @@ class Frame:
             raise InvalidProblemError("east and north", "those of the sphere", "others")
 
     @classmethod
-    def plain(cls, unit: str) -> Frame:
+    def plain(cls, unit: str) -> PointFrame:
         """Make the frame of a plane that lies nowhere."""
         return cls(unit, None, per_unit(unit) * SCALE, per_unit(unit) * SCALE)
 
@@ -114,7 +114,7 @@ class Frame:
         origin: tuple[str, str],
         latitudes: tuple[float, float],
         width: float,
-    ) -> Frame:
+    ) -> PointFrame:
         """Make the frame of an envelope on the sphere.
 
         Parameters
@@ -172,7 +172,7 @@ class Frame:
         Examples
         --------
         >>> import numpy as np
-        >>> Frame.plain("km").shown(np.array([[2500, 7500]]))
+        >>> PointFrame.plain("km").shown(np.array([[2500, 7500]]))
         [('0.25', '0.75')]
         """
         if self.origin is None:

@@ -19,7 +19,7 @@ from discreet.core.exact import Exact, to_fraction
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.lrgeo.places.plane import DEGREE
 from discreet.lrgeo.places.space import per_unit
-from discreet.lrgeo.points.frame import PER_DEGREE, SCALE, Frame
+from discreet.lrgeo.points.frame import PER_DEGREE, SCALE, PointFrame
 from discreet.lrgeo.points.lattice import FINE, lattice, refined
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.lrgeo.places.region import Region
     from discreet.lrgeo.points.mesh import Mesh
 
-__all__ = ["MOST_WEIGHTS", "Layout", "lay_out"]
+__all__ = ["MOST_WEIGHTS", "PointLayout", "lay_out"]
 
 MOST_WEIGHTS = 2_600_000
 """Weights in a table, at most: a file of 21 MB. Tables of more are made with fewer reports."""
@@ -45,7 +45,7 @@ _LARGEST_FACTOR = 4
 
 @final
 @dataclass(frozen=True, eq=False)
-class Layout:
+class PointLayout:
     """A plane, a mesh in it, and the places.
 
     Parameters
@@ -62,7 +62,7 @@ class Layout:
         What was decided, in words.
     """
 
-    frame: Frame
+    frame: PointFrame
     mesh: Mesh
     places: NDArray[np.int64]
     chosen: NDArray[np.int64]
@@ -75,7 +75,7 @@ def lay_out(
     *,
     spacing: Exact | None = None,
     max_weights: int = MOST_WEIGHTS,
-) -> Layout:
+) -> PointLayout:
     """Lay a mesh over a region.
 
     Parameters
@@ -110,7 +110,7 @@ def lay_out(
     notes: list[str] = []
     if spacing is not None:
         wanted = to_fraction(spacing, "spacing") * per
-        mesh = _cover(places, _even(wanted), reach)
+        mesh = _default(region, places, wanted, reach)
     else:
         fine = FINE
         mesh = _default(region, places, fine / epsilon * per, reach)
@@ -126,14 +126,14 @@ def lay_out(
     chosen = _spread(places, most)
     if len(chosen) < len(places):
         notes.append(f"{len(chosen)} of {len(places)} places are reports, so that the table fits")
-    return Layout(frame, mesh, places, chosen, tuple(notes))
+    return PointLayout(frame, mesh, places, chosen, tuple(notes))
 
 
-def _plane(region: Region) -> tuple[Frame, NDArray[np.int64], int]:
+def _plane(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
     """Give the frame of a region and its envelope, its places there, and the reach in decimeters."""
     reach = math.ceil(region.reach * per_unit(region.unit)) + 1
     if region.origin is None:
-        return Frame.plain(region.unit), region.places, reach
+        return PointFrame.plain(region.unit), region.places, reach
     sphere = region.coordinates
     # Two more cells, for a mesh that ends beyond the last place, and a little for the cosine itself.
     room = 3 * reach / DEGREE
@@ -141,7 +141,7 @@ def _plane(region: Region) -> tuple[Frame, NDArray[np.int64], int]:
     highest = max(map(abs, latitudes))
     wide = np.ptp(sphere[:, 1]) + 2 * room / math.cos(math.radians(min(highest, 70.0)))
     origin = (repr(region.origin[0]), repr(region.origin[1]))
-    frame = Frame.on_sphere(region.unit, origin, latitudes, float(wide) * 1.01)
+    frame = PointFrame.on_sphere(region.unit, origin, latitudes, float(wide) * 1.01)
     east = (sphere[:, 1] - region.origin[1] + 180) % 360 - 180
     plane = np.stack(
         [east * (frame.east / SCALE), (sphere[:, 0] - region.origin[0]) * (PER_DEGREE / SCALE)],

@@ -2,7 +2,7 @@
 
 What is in it and how a report is drawn is specified in docs/theory/lrgeo-points.md, from which a client in another
 language can be written; ``tests/data/lrgeo-points-vectors.json`` holds what it must find. Mesh and weights have one
-digest: whoever changes either changes it.
+digest, which changes with either.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from discreet.core.guarantee import MetricDP, PointScope, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.randomness.bits import SystemBits
 from discreet.lrgeo.mechanism import packed, text_digest, unpacked
-from discreet.lrgeo.points.frame import Frame
+from discreet.lrgeo.points.frame import PointFrame
 from discreet.lrgeo.points.mesh import Mesh, Spot, region_digest
 from discreet.lrgeo.points.verify import Claimed
 
@@ -75,7 +75,7 @@ class PointRows:
         How it was made.
     """
 
-    frame: Frame
+    frame: PointFrame
     mesh: Mesh
     reports: NDArray[np.int64]
     shown: tuple[tuple[str, str], ...]
@@ -293,7 +293,7 @@ class PointMechanism(PointRows):
         if stated is not None:
             latitude, longitude = stated
             origin = latitude, longitude
-        frame = Frame(data["unit"], origin, data["east"], data["north"])
+        frame = PointFrame(data["unit"], origin, data["east"], data["north"])
         mesh = Mesh(
             unpacked(data["vertices"]).reshape(-1, 2),
             unpacked(data["triangles"]).reshape(-1, 3),

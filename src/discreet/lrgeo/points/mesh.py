@@ -23,7 +23,7 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.lrgeo.points.frame import Frame
+    from discreet.lrgeo.points.frame import PointFrame
 
 __all__ = ["Mesh", "Spot", "region_digest"]
 
@@ -266,14 +266,14 @@ class Mesh:
         return np.asarray(around, dtype=np.float64)
 
 
-def region_digest(frame: Frame, mesh: Mesh) -> str:
+def region_digest(frame: PointFrame, mesh: Mesh) -> str:
     """Name the region of a mesh, by SHA-256: its plane, its outline and its reach, whatever triangles cover it.
 
     Examples
     --------
-    >>> from discreet.lrgeo.points.frame import Frame
+    >>> from discreet.lrgeo.points.frame import PointFrame
     >>> mesh = Mesh([[0, 0], [4, 0], [0, 4]], [[0, 1, 2]], [0, 1, 2], reach=3)
-    >>> region_digest(Frame.plain("km"), mesh)[:16]
+    >>> region_digest(PointFrame.plain("km"), mesh)[:16]
     '9db70ac457fe941f'
     """
     named = {

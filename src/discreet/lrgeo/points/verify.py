@@ -245,7 +245,8 @@ def _condition(claimed: Claimed) -> Check:
         _violations(claimed, claimed.triangles[first : first + each])
         for first in range(0, len(claimed.triangles), each)
     )
-    detail = f"{len(claimed.triangles)} triangles, {weights.shape[1]} reports each"
+    looked = len(claimed.triangles) * weights.shape[1]
+    detail = f"{looked} pairs of a triangle and a report"
     return Check("inequalities violated", wrong, 0, exact=True, detail=detail)
 
 
