@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,9 @@ from discreet.evaluate.attack.request import AttackRequest
 from discreet.evaluate.audit.borders import audit_laws_of_points, audit_snapped_points
 from discreet.evaluate.audit.points import PointLaws
 from discreet.evaluate.audit.request import AuditRequest
-from discreet.evaluate.simulate.borders import attack_borders, audit_points
-from discreet.lrgeo import Region
+from discreet.evaluate.simulate.borders import attack_borders, audit_points, laws_of
+from discreet.lrgeo import Region, design
+from discreet.lrgeo.points.mechanism import PointMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,6 +112,29 @@ def test_places_alone_fail_and_the_command_says_so() -> None:
     assert "break the promise" in audited.event
 
 
+@pytest.mark.slow
+def test_every_point_passes_what_places_alone_fail() -> None:
+    found = attack_borders(AttackRequest("lrgeo", mode="every-point"))
+    assert [one.kept for one in found.findings] == [True, True, True, None]
+    # Bisecting learns something, as any report does, and does not arrive.
+    assert found.findings[3].attacker.value > 0.2
+    audited = audit_points(AuditRequest("every-point", points=1_100_000))
+    assert not audited.rejected
+    assert 1.9 < audited.lower <= 2
+
+
+def test_a_design_for_every_point_keeps_its_promise_for_the_judge_that_did_not_make_it() -> None:
+    """And with a little less epsilon than it was made for it does not."""
+    region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    made = PointMechanism.from_design(
+        design(region, MetricDP(2, "km"), scope="points", spacing="0.25", throw=False)
+    )
+    laws = laws_of(made)
+    assert not audit_laws_of_points(laws, made.guarantee, 20_000).rejected
+    less = replace(laws, epsilon=laws.epsilon * Fraction(95, 100))
+    assert audit_laws_of_points(less, MetricDP("1.9", "km"), 4_000).rejected
+
+
 def test_a_law_without_borders_is_not_rejected_and_its_broken_twin_is() -> None:
     corners = np.array([[0, 0], [10_000, 0], [0, 10_000], [10_000, 10_000]])
     triangles = np.array([[0, 1, 2], [1, 3, 2]])
@@ -136,6 +161,6 @@ def test_options_without_meaning_are_refused() -> None:
     with pytest.raises(InvalidProblemError, match="points"):
         audit_points(AuditRequest("places-only"))
     with pytest.raises(InvalidProblemError, match="delta"):
-        audit_points(AuditRequest("places-only", delta="0.1", points=10))
+        audit_points(AuditRequest("every-point", delta="0.1", points=10))
     with pytest.raises(InvalidProblemError, match="--method"):
         attack_borders(AttackRequest("lrgeo", mode="places-only", method="x"))

@@ -95,8 +95,8 @@ def attack(
     mode: Annotated[
         str | None,
         typer.Option(
-            metavar="published|sound|places-only",
-            help="How the location service runs, with lrgeo; places-only attacks the borders between places.",
+            metavar="published|sound|every-point|places-only",
+            help="How the location service runs, with lrgeo; the last two attack borders between places.",
             rich_help_panel=_RUN,
         ),
     ] = None,

@@ -28,8 +28,8 @@ __all__ = ["audit", "audit_file", "audit_location", "register"]
 _SERVICE = "service"
 """The name under which the location service as its users run it is audited."""
 
-_PLACES_ONLY = "places-only"
-"""The name under which a mechanism for places is audited by points."""
+_POINTWISE = ("every-point", "places-only")
+"""The names under which mechanisms for every point, and for places, are audited by points."""
 
 _CLAIM = "What is claimed"
 _HOW = "How hard to try"
@@ -41,7 +41,7 @@ _MOST_K = 1_000
 
 _METHODS = (
     methods_by_mechanism("hierarchy", "kanonymity", "metricdp", "submodular", unproven=True)
-    + "; lrgeo: design, frozen-scales, lr-geo, places-only, service"
+    + "; lrgeo: design, every-point, frozen-scales, lr-geo, places-only, service"
 )
 
 _EXAMPLES = """Examples:
@@ -173,15 +173,16 @@ def audit_location(request: AuditRequest) -> Audit:
     """
     from discreet.evaluate.audit.lrgeo import DEFAULT, PUBLISHED, audit_places
 
-    names = sorted([DEFAULT, _PLACES_ONLY, _SERVICE, *PUBLISHED])
+    names = sorted([DEFAULT, *_POINTWISE, _SERVICE, *PUBLISHED])
     if request.method is not None and request.method not in names:
         raise InvalidProblemError("method", f"one of {', '.join(names)}", repr(request.method))
-    if request.method == _PLACES_ONLY:
+    if request.method in _POINTWISE:
         from discreet.evaluate.simulate.borders import audit_points
 
         return audit_points(request)
     if request.points is not None:
-        raise InvalidProblemError("--points", f"--method {_PLACES_ONLY}", repr(request.method))
+        expected = f"--method {' or '.join(_POINTWISE)}"
+        raise InvalidProblemError("--points", expected, repr(request.method))
     if request.method != _SERVICE:
         return audit_places(request)
     from discreet.cli.serve import need_service

@@ -1,12 +1,13 @@
-"""A bench for border attacks: mechanisms on a small grid and on regions of two places, and the points at their borders.
+"""A bench for border attacks: mechanisms on a small grid and on regions of few places, and the points at their borders.
 
-Mode ``places-only`` designs for places and snaps each point to the nearest one, as the library does on request.
+Mode ``places-only`` designs for places, and a point is snapped to the nearest one; ``every-point`` designs for all
+points of a region.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -21,8 +22,10 @@ from discreet.evaluate.attack.borders import (
     exact_decimal,
 )
 from discreet.evaluate.attack.finding import Attacked
-from discreet.evaluate.audit.borders import audit_snapped_points
+from discreet.evaluate.audit.borders import audit_laws_of_points, audit_snapped_points
+from discreet.evaluate.audit.points import PointLaws
 from discreet.lrgeo import Client, Region, design
+from discreet.lrgeo.points.mechanism import PointMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,15 +35,20 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
 
-__all__ = ["BORDER_MODES", "attack_borders", "audit_points", "snapped_law"]
+__all__ = [
+    "BORDER_MODES",
+    "BorderMode",
+    "attack_borders",
+    "audit_points",
+    "laws_of",
+    "mesh_law",
+    "snapped_law",
+]
 
 _SIDE = 4
 _METER = Fraction(1, 1000)
 _HAIR = Fraction(1, 10**9)
-_LONG = 200
-"""Kilometers between the places of a republished region."""
-
-_ROUNDS, _REGIONS = 14, 10
+_ROUNDS = 14
 _APART = Fraction(16, 1000)
 
 
@@ -57,8 +65,46 @@ def snapped_law(region: Region, claim: MetricDP) -> Law:
     return law
 
 
-BORDER_MODES: dict[str, Callable[[Region, MetricDP], Law]] = {"places-only": snapped_law}
-"""How a region becomes the law of each point."""
+def mesh_law(region: Region, claim: MetricDP) -> Law:
+    """Design for every point of a region; a point draws a corner of its triangle first, by exact weights."""
+    mechanism = PointMechanism.from_design(design(region, claim, scope="points", throw=False))
+
+    def law(point: tuple[str, str]) -> Sequence[Fraction]:
+        triangle, parts = mechanism.find(point)
+        rows = mechanism.weights[mechanism.mesh.triangles[triangle]].tolist()
+        unit = sum(parts) << mechanism.bits
+        return [
+            Fraction(sum(a * w for a, w in zip(parts, column, strict=True)), unit)
+            for column in zip(*rows, strict=True)
+        ]
+
+    return law
+
+
+@final
+class BorderMode(NamedTuple):
+    """How a region becomes the law of each point, and which regions a server republishes.
+
+    Parameters
+    ----------
+    law
+        Designs for a region.
+    spots
+        Places of a region whose border is at the origin, the first one west of it; kilometers.
+    regions
+        How many are published to tell two points apart.
+    """
+
+    law: Callable[[Region, MetricDP], Law]
+    spots: tuple[tuple[int, int], ...]
+    regions: int
+
+
+BORDER_MODES: dict[str, BorderMode] = {
+    "every-point": BorderMode(mesh_law, ((-2, -1), (2, -1), (0, 2)), 6),
+    "places-only": BorderMode(snapped_law, ((-100, 0), (100, 0)), 10),
+}
+"""The modes by name. Two places on a line are no region of points: there it is three."""
 
 
 def attack_borders(request: AttackRequest) -> Attacked:
@@ -82,41 +128,46 @@ def attack_borders(request: AttackRequest) -> Attacked:
     request.only(("mode", "epsilon"))
     mode = request.need("mode")
     claim = MetricDP(request.epsilon or "2", unit="km")
-    law_of = BORDER_MODES[mode]
-    law = law_of(Region.from_grid(_SIDE, _SIDE, cell=1, unit="km"), claim)
+    kind = BORDER_MODES[mode]
+    law = kind.law(Region.from_grid(_SIDE, _SIDE, cell=1, unit="km"), claim)
+    base = kind.law(Region(np.array(kind.spots) * 10_000, None, claim.unit), claim)
 
-    half = _LONG * 5_000
-    base = law_of(Region(np.array([[-half, 0], [half, 0]]), None, claim.unit), claim)
-
-    def two(border: Fraction) -> Law:
-        """Publish two places on a line, as far from the border on both sides: the same region, moved."""
+    def moved(border: Fraction) -> Law:
+        """Publish the region of few places again, moved so that its border is elsewhere."""
         return lambda point: base(
             (exact_decimal(to_fraction(point[0], "point") - border), point[1])
         )
 
-    first, second = (("100.008", "0"), ("100.024", "0"))
-    borders = [Fraction(100_009 + at, 1000) for at in range(_REGIONS)]
-    # Nowhere near a border of the first rounds, and with few decimals.
-    users = [Fraction(_LONG * (2 * at + 1), 64) + Fraction(1, 800) for at in range(0, 32, 4)]
+    pair = Straddle(("0.008", "0"), ("0.024", "0"), _APART)
+    borders = [Fraction(9 + at, 1000) for at in range(kind.regions)]
+    # Half of the region, so that no border leaves it behind; nowhere near a border, and with few decimals.
+    length = Fraction(kind.spots[1][0] - kind.spots[0][0], 2)
+    users = [length * (2 * at + 1) / 64 + Fraction(1, 800) for at in range(0, 32, 4)]
     findings = (
         attack_straddling(law, _straddles(_METER), claim.epsilon, attack="a meter across a border"),
         attack_straddling(law, _straddles(_HAIR), claim.epsilon, attack="the ninth decimal"),
-        attack_republished(
-            [two(border) for border in borders], Straddle(first, second, _APART), claim.epsilon
-        ),
-        attack_bisecting(two, Fraction(_LONG, 1), users, _ROUNDS),
+        attack_republished([moved(border) for border in borders], pair, claim.epsilon),
+        attack_bisecting(moved, length, users, _ROUNDS),
     )
     facts = {"mode": mode, "places": _SIDE * _SIDE, "epsilon": float(claim.epsilon)}
     return Attacked(f"lrgeo, {mode}, borders", findings, facts)
 
 
+def laws_of(mechanism: PointMechanism) -> PointLaws:
+    """Take the published integers of a mechanism, to be judged by code that knows nothing else of it."""
+    per = 10_000 if mechanism.frame.unit == "km" else 10
+    epsilon = mechanism.guarantee.epsilon / per
+    return PointLaws(mechanism.mesh.vertices, mechanism.mesh.triangles, mechanism.weights, epsilon)
+
+
 def audit_points(request: AuditRequest) -> Audit:
-    """Audit the same mechanism by pairs of points, as if its promise were between points.
+    """Audit a mechanism for a grid of 4 x 4 places 1 km apart by pairs of points.
 
     Parameters
     ----------
     request
-        The method ``"places-only"``, how many pairs, and epsilon per km, by default 2.
+        The method, a key of :data:`BORDER_MODES`, how many pairs, and epsilon per km, by default 2. A mechanism for
+        places is judged as if its promise were between points.
 
     Returns
     -------
@@ -134,9 +185,14 @@ def audit_points(request: AuditRequest) -> Audit:
         raise InvalidProblemError("points", "two pairs of points, or more", request.points)
     claim = MetricDP(request.epsilon or "2", unit="km")
     region = Region.from_grid(_SIDE, _SIDE, cell=1, unit="km")
-    client = Client(design(region, claim, gap=0.5, throw=False))
-    return audit_snapped_points(
-        region, lambda place: client.row(place).tolist(), claim, request.points
+    if request.method == "places-only":
+        client = Client(design(region, claim, gap=0.5, throw=False))
+        return audit_snapped_points(
+            region, lambda place: client.row(place).tolist(), claim, request.points
+        )
+    made = PointMechanism.from_design(design(region, claim, scope="points", throw=False))
+    return audit_laws_of_points(
+        laws_of(made), made.guarantee, request.points, on_stage=request.on_stage
     )
 
 

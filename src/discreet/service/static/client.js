@@ -1,6 +1,6 @@
 // A client of published location mechanisms, in one file and with nothing else. It computes what
 // docs/theory/lrgeo-mechanism.md (places) and docs/theory/lrgeo-points.md (every point) specify, in integers, and equals
-// tests/data/lrgeo-vectors.json and tests/data/lrgeo-points-vectors.json bit for bit.
+// tests/data/lrgeo-vectors.json and tests/browser/points_by_the_page.py bit for bit.
 // It does no input or output, holds no place, and does not verify: it takes the mechanism that was verified, by its digest.
 
 const FORM = "discreet.lrgeo.mechanism";
