@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.files import channel_kind, open_any
-from discreet.cli.mechanisms import mechanism_facts, mechanism_text, open_mechanism
+from discreet.cli.mechanisms import (
+    mechanism_facts,
+    mechanism_text,
+    open_mechanism,
+    open_points,
+    points_facts,
+    points_text,
+)
 from discreet.cli.options import Channel, Json  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts
 from discreet.core.exact import text_ceil, text_floor
@@ -28,9 +35,15 @@ def info(channel: Channel, *, as_json: Json = False) -> None:
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
-    from discreet.artefact import MECHANISM, Artefact
+    from discreet.artefact import MECHANISM, POINT_MECHANISM, Artefact
 
-    if channel_kind(channel) == MECHANISM:
+    kind = channel_kind(channel)
+    if kind == POINT_MECHANISM:
+        for_points = open_points(channel)
+        told = points_facts(for_points)
+        emit(told, points_text(for_points), as_json=as_json, command="info")
+        return
+    if kind == MECHANISM:
         mechanism = open_mechanism(channel)
         told = mechanism_facts(mechanism)
         emit(told, mechanism_text(mechanism), as_json=as_json, command="info")

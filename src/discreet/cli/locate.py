@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    from discreet.lrgeo import Region
+    from discreet.lrgeo import Mechanism, Region
+    from discreet.lrgeo.points.mechanism import PointMechanism
     from discreet.service import Client, Located
     from discreet.service.asking import Server
     from discreet.service.page import PaperView, RequestLog
@@ -73,9 +74,9 @@ def locate(
         str | None,
         typer.Option(
             metavar="E/km",
-            help="The most that you accept, such as 2/km, for any two places: what is weaker is refused before a place "
-            "is read. Without it, whatever the server publishes first, and later nothing weaker than that. Needed with "
-            "--plain-http.",
+            help="The most that you accept, such as 2/km, for any two places, or any two points where the server "
+            "publishes a mechanism for every point: what is weaker is refused before a place is read. Without it, "
+            "whatever the server publishes first, and later nothing weaker than that. Needed with --plain-http.",
             rich_help_panel=_WIRE,
         ),
     ] = None,
@@ -131,7 +132,7 @@ def locate(
         typer.Option(
             "--pin",
             help="Draw once what is reported here from now on, and keep the place. Who sees the same report again "
-            "knows that it is the same place.",
+            "knows that it is the same place. Not with a mechanism for every point.",
             rich_help_panel=_TIME,
         ),
     ] = False,
@@ -168,10 +169,12 @@ def locate(
     """Say where one is, privately: by the mechanism that a server publishes, drawn on this machine.
 
     The mechanism is fetched whole, verified once, and kept. Nothing that is sent depends on the place. There is one
-    fresh report in each epoch; it is repeated until the next one, wherever one is by then.
+    fresh report in each epoch; it is repeated until the next one, wherever one is by then. What the guarantee is about,
+    places to which a point is snapped first, or any two points, is as the server publishes it, and told.
     """
     need_service("locate")
     from discreet.lrgeo import Epochs
+    from discreet.lrgeo.points.mechanism import PointMechanism
     from discreet.service import Client
     from discreet.service.asking import Server
 
@@ -203,16 +206,24 @@ def locate(
         # First all that is fetched, then the place.
         if client.is_first:
             warn(_taken(client), quiet=quiet)
+        for_points = isinstance(client.mechanism, PointMechanism)
+        if for_points and (pin or published):
+            field = "--pin" if pin else "--published"
+            raise InvalidProblemError(
+                field, "a server that publishes for places", "one for every point"
+            )
         if recorder is not None:
             paper = _paper(server, plain_http=plain_http, wait=wait) if published else None
             _show(
                 client, location_server, recorder, port, paper=paper, as_json=as_json, quiet=quiet
             )
             return 0
-        point = read_place(typed_place() if place == ["-"] else place or [])
+        words = typed_place() if place == ["-"] else place or []
+        point = read_place(words)
         if pin:
             client.pin(point)
-        _say(client.locate(point), as_json=as_json)
+        # As texts: a double would be another point.
+        _say(client.locate(_two(words) if for_points else point), as_json=as_json)
     return 0
 
 
@@ -315,10 +326,22 @@ def _roads(client: Client, location_server: Server, *, quiet: bool) -> Region | 
         region = None if said is None else Region.from_dict(said["region"])
     except (LimitReachedError, LookupError, TypeError, ValueError):
         region = None
-    if region is None or region.digest != client.mechanism.region.digest:
+    if region is None or region.digest != _places_of(client.mechanism):
         warn("the server gave no roads for this mechanism; the map shows places alone", quiet=quiet)
         return None
     return region
+
+
+def _places_of(mechanism: Mechanism | PointMechanism) -> str:
+    """Give the digest of the places that a mechanism was made for, as far as it says so."""
+    from discreet.lrgeo.points.mechanism import PointMechanism
+
+    if not isinstance(mechanism, PointMechanism):
+        return mechanism.region.digest
+    return next(
+        (known.digest for known in mechanism.provenance.assumed_public if known.name == "region"),
+        "",
+    )
 
 
 def _say(found: Located, *, as_json: bool) -> None:
@@ -383,12 +406,17 @@ def read_place(words: Sequence[str]) -> tuple[float, float]:
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: PLACE: expected two numbers, or - for standard input, got something else
     """
-    parts = " ".join(words).replace(",", " ").split()
     try:
-        first, second = (float(part) for part in parts)
+        first, second = (float(part) for part in _two(words))
     except ValueError:
         expected = "two numbers, or - for standard input"
         raise InvalidProblemError("PLACE", expected, "something else") from None
+    return first, second
+
+
+def _two(words: Sequence[str]) -> tuple[str, str]:
+    """Part two texts; what else was typed is no pair."""
+    first, second = " ".join(words).replace(",", " ").split()
     return first, second
 
 

@@ -8,12 +8,22 @@ from discreet.cli.files import open_any
 from discreet.cli.output import facts
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_ceil, text_floor
+from discreet.lrgeo.places.space import per_unit
 
 if TYPE_CHECKING:
     from discreet.artefact import AnchoredArtefact
     from discreet.lrgeo import Mechanism
+    from discreet.lrgeo.points.mechanism import PointMechanism
 
-__all__ = ["mechanism_facts", "mechanism_text", "open_mechanism", "open_placed"]
+__all__ = [
+    "mechanism_facts",
+    "mechanism_text",
+    "open_mechanism",
+    "open_placed",
+    "open_points",
+    "points_facts",
+    "points_text",
+]
 
 
 def open_mechanism(path: str) -> Mechanism:
@@ -71,6 +81,66 @@ def mechanism_text(mechanism: Mechanism) -> str:
         ("explicit weights", len(channel.ball)),
         ("tails fall at", f"{float(channel.rate):.6g} nats per {mechanism.guarantee.unit}"),
         ("expected loss", f"{upper}, lower bound {lower}"),
+        ("method", provenance.method),
+        ("sha256", mechanism.digest),
+    ]
+    rows += [("tried", sentence) for sentence in provenance.method_trace]
+    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
+    return f"{facts(rows)}\n\n{mechanism.certificate.sentence}\n\n{mechanism.certificate}"
+
+
+def open_points(path: str) -> PointMechanism:
+    """Read a mechanism for every point; an error names the command's argument."""
+    from discreet.artefact import load_points
+
+    try:
+        return load_points(path)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
+
+
+def points_facts(mechanism: PointMechanism) -> dict[str, Any]:
+    """Give what a mechanism for every point says of itself, as plain values."""
+    guarantee = mechanism.guarantee
+    return {
+        "kind": "point-mechanism",
+        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
+        "unit": guarantee.unit,
+        "method": mechanism.provenance.method,
+        "sizes": {
+            "reports": mechanism.K,
+            "vertices": len(mechanism.mesh.vertices),
+            "triangles": len(mechanism.mesh.triangles),
+            "bits": mechanism.bits,
+        },
+        "loss": mechanism.upper,
+        "lower": mechanism.lower,
+        "mesh_lower": mechanism.mesh_lower,
+        "digest": mechanism.digest,
+        "certificate": mechanism.certificate.to_dict(),
+        "provenance": mechanism.provenance.to_dict(),
+    }
+
+
+def points_text(mechanism: PointMechanism) -> str:
+    """Describe a mechanism for every point to people."""
+    provenance, unit = mechanism.provenance, mechanism.unit
+    lower, mesh_lower = (
+        "none" if bound is None else text_floor(bound)
+        for bound in (mechanism.lower, mechanism.mesh_lower)
+    )
+    upper = "unknown" if mechanism.upper is None else text_ceil(mechanism.upper)
+    sizes = f"{len(mechanism.mesh.vertices)} vertices, {len(mechanism.mesh.triangles)} triangles"
+    rows: list[tuple[str, object]] = [
+        ("guarantee", mechanism.guarantee),
+        ("which is about", "any two points of the region: none is snapped to a place"),
+        ("reports", mechanism.K),
+        ("mesh", sizes),
+        (
+            "a little outside",
+            f"up to {mechanism.mesh.reach / per_unit(unit):g} {unit}: as the nearest point",
+        ),
+        ("expected loss", f"{upper}, lower bound {lower}, on this mesh {mesh_lower}"),
         ("method", provenance.method),
         ("sha256", mechanism.digest),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import sys
 import threading
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
 
     from discreet.core.progress import Progress
     from discreet.lrgeo import Mechanism, Region
+    from discreet.lrgeo.points.mechanism import PointMechanism
     from discreet.service import PaperServer
     from discreet.service.operations import Shown
     from discreet.web import Limits
+
+    Published = Mechanism | PointMechanism
 
 __all__ = ["need_service", "register", "serve"]
 
@@ -54,7 +58,7 @@ _MAX_CELLS = 100_000
 _SETTINGS = frozenset(
     {
         *("roads", "nodes", "spacing", "grid", "cell", "origin", "unit", "epsilon"),
-        *("mechanism", "output", "time_limit"),
+        *("mechanism", "output", "time_limit", "every_point"),
         *("port", "host", "allow_remote", "rate", "trusted_proxy", "metrics", "drain", "log"),
     }
 )
@@ -66,6 +70,8 @@ _EXAMPLES = """Examples:
 discreet serve --roads edges.csv --nodes nodes.csv --epsilon 5/km --spacing 0.2 --port 8080
 
 discreet serve --grid 40x40 --cell 0.5 --unit km --epsilon 2/km --port 8080
+
+discreet serve --grid 12x12 --cell 0.5 --origin 41.87,12.45 --epsilon 2/km --every-point --port 8080
 ```
 """
 
@@ -83,6 +89,35 @@ class _RegionOptions:
     origin: str | None
     unit: str | None
     epsilon: str | None
+
+
+@final
+@dataclass(frozen=True)
+class _Plan:
+    """What is published: designed for a region, or read from a file; one for every point has no region there."""
+
+    region: Region | None
+    guarantee: MetricDP
+    every_point: bool
+    stored: Published | None
+
+    @property
+    def places(self) -> int:
+        """Places of the region, or those where reports are."""
+        if self.region is not None:
+            return self.region.K
+        return getattr(self.stored, "K", 0)
+
+    def announced(self, url: str) -> tuple[dict[str, object], str]:
+        """Say where what is published, for programs and for people."""
+        about = "every point of a region, with reports at " if self.every_point else ""
+        data: dict[str, object] = {
+            "url": url,
+            "places": self.places,
+            "unit": self.guarantee.unit,
+            "scope": "points" if self.every_point else "places",
+        }
+        return data, f"{url} publishes a mechanism for {about}{self.places} places"
 
 
 def serve(
@@ -156,7 +191,7 @@ def serve(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Publish this mechanism; nothing is designed.",
+            help="Publish this mechanism, for places or for every point as it is; nothing is designed.",
             rich_help_panel=_HOW,
             envvar="DISCREET_MECHANISM",
         ),
@@ -176,6 +211,18 @@ def serve(
         float | None,
         typer.Option(
             help="Seconds for the design.", rich_help_panel=_HOW, envvar="DISCREET_TIME_LIMIT"
+        ),
+    ] = None,
+    every_point: Annotated[
+        bool | None,
+        typer.Option(
+            "--every-point/--places-only",
+            help="What the promise is about. --every-point: any two points of the region's convex outline, near or far; "
+            "none is snapped to a place. It takes longer to design, loses more, and at most 5120 places. --places-only, "
+            "the default: any two places; a point is snapped to the nearest one first, so two points that are close to "
+            "each other across a border between places are protected as these places are, not as the points.",
+            rich_help_panel=_HOW,
+            envvar="DISCREET_EVERY_POINT",
         ),
     ] = None,
     port: Annotated[
@@ -261,6 +308,9 @@ def serve(
     if published and not accept_no_guarantee:
         expected = "--accept-no-guarantee beside it, for what users upload identifies their places"
         raise InvalidProblemError("--published", expected, "none")
+    if published and every_point:
+        expected = "--places-only, for the paper's protocol is about places"
+        raise InvalidProblemError("--published", expected, "--every-point")
     need_service("serve")
     from discreet.service import create_app
     from discreet.service.operations import Metrics
@@ -270,7 +320,7 @@ def serve(
     check_outputs({"--output": output}, roads, nodes, mechanism)
     limits = _limits(rate)
     _say_strange_settings(quiet=quiet)
-    future: Future[Mechanism] = Future()
+    future: Future[Published] = Future()
     words: tuple[Shown, ...] = ("loopback", "any", "off")
     shown = _one_of("--metrics", metrics, words)
     proxies = _proxies(trusted_proxy)
@@ -279,17 +329,16 @@ def serve(
         raise InvalidProblemError("--drain", f"seconds from 0 to {_MAX_DRAIN}", drain)
     stopping, counted = threading.Event(), Metrics()
     with bind(host, port, allow_remote=allow_remote) as bound:
-        if mechanism is not None:
-            made = _stored(mechanism, options)
-            region, guarantee, work = made.region, made.guarantee, None
-            future.set_result(made)
+        plan = _plan(mechanism, options, every_point)
+        work = None
+        if plan.stored is None:
+            work = _Work(plan, time_limit, output, events, future)
         else:
-            region, guarantee = _stated(options)
-            work = _Work(region, guarantee, time_limit, output, events, future)
-        paper = _paper(region, float(guarantee.epsilon)) if published else None
+            future.set_result(plan.stored)
+        paper = _paper(plan) if published else None
         app = create_app(
             future,
-            region,
+            plan.region,
             paper=paper,
             limits=limits,
             metrics=counted,
@@ -299,11 +348,11 @@ def serve(
         )
 
         def started(url: str) -> None:
-            data = {"url": url, "places": region.K, "unit": region.unit, "published": published}
-            text = f"{url} publishes a mechanism for {region.K} places"
+            data, text = plan.announced(url)
+            data["published"] = published
             emit(data, text, as_json=as_json, command="serve")
             sys.stdout.flush()
-            events.tell("started", url=url, places=region.K)
+            events.tell("started", url=url, places=plan.places)
             if work is not None:
                 events.tell("designing", "designing")
                 threading.Thread(target=work.run, daemon=True).start()
@@ -337,15 +386,40 @@ def need_service(command: str) -> None:
         raise InvalidProblemError(command, expected, f"no {missing[0]}")
 
 
-def _stored(path: str, options: _RegionOptions) -> Mechanism:
+def _plan(
+    mechanism: str | None,
+    options: _RegionOptions,
+    every_point: bool | None,  # noqa: FBT001 - None where neither was typed
+) -> _Plan:
+    """Read what is published, or what is to be designed."""
+    if mechanism is None:
+        region, guarantee = _stated(options)
+        return _Plan(region, guarantee, bool(every_point), None)
+    if every_point is not None:
+        option = "--every-point" if every_point else "--places-only"
+        raise InvalidProblemError(option, "none beside --mechanism, which says it", option)
+    from discreet.lrgeo import Mechanism
+
+    made = _stored(mechanism, options)
+    # One for every point holds a mesh and reports, and no region of places.
+    region_or_none = made.region if isinstance(made, Mechanism) else None
+    return _Plan(region_or_none, made.guarantee, not isinstance(made, Mechanism), made)
+
+
+def _stored(path: str, options: _RegionOptions) -> Published:
     """Read a mechanism from a file; then nothing else may say what the region is."""
-    from discreet.artefact import load_mechanism
+    from discreet.artefact import POINT_MECHANISM, load_mechanism, load_points, zip_kind
     from discreet.lrgeo import verify
+    from discreet.lrgeo.points.verify import verify as verify_points
 
     for name, value in vars(options).items():
         if value is not None:
             raise InvalidProblemError(f"--{name}", "none beside --mechanism", repr(value))
     try:
+        if zip_kind(path) == POINT_MECHANISM:
+            for_points = load_points(path)
+            verify_points(for_points.claimed()).raise_for_failure()
+            return for_points
         found = load_mechanism(path)
     except InvalidProblemError as error:
         raise InvalidProblemError("--mechanism", error.expected, error.got) from None
@@ -403,15 +477,18 @@ def _origin(text: str) -> tuple[float, float]:
     return latitude, longitude
 
 
-def _paper(region: Region, epsilon: float) -> PaperServer:
+def _paper(plan: _Plan) -> PaperServer:
     """Set the published protocol up with radii of so many spacings of the region."""
     from discreet.lrgeo.messages import PROTOCOL
     from discreet.service import PaperServer, ParametersMessage
 
+    region = plan.region
+    if region is None:
+        raise InvalidProblemError("--published", "a mechanism for places", "one for every point")
     step = region.reach
     public = ParametersMessage(
         protocol=PROTOCOL,
-        epsilon=epsilon,
+        epsilon=float(plan.guarantee.epsilon),
         gamma=1.5 * step,
         reach=3 * step,
         r_obf=4 * step,
@@ -506,26 +583,16 @@ class _Events:
 class _Work:
     """What is designed in the background; whatever happens, the future says it."""
 
-    region: Region
-    guarantee: MetricDP
+    plan: _Plan
     time_limit: float | None
     output: str | None
     events: _Events
-    future: Future[Mechanism]
+    future: Future[Published]
 
     def run(self) -> None:
         """Design, and keep what was made."""
-        from discreet.lrgeo import Mechanism, design
-
         try:
-            made = design(
-                self.region, self.guarantee, time_limit=self.time_limit, on_progress=self.report
-            )
-            found = Mechanism.from_design(made, self.region)
-            if self.output is not None:
-                from discreet.artefact import save_mechanism
-
-                save_mechanism(found, self.output)
+            found = self._for_points() if self.plan.every_point else self._for_places()
         except BaseException as error:  # noqa: BLE001 - the main thread raises it anew
             self.future.set_exception(error)
         else:
@@ -533,9 +600,44 @@ class _Work:
             self.events.tell("ready", text, guarantee=str(found.guarantee), digest=found.digest)
             self.future.set_result(found)
 
+    def _for_places(self) -> Mechanism:
+        from discreet.artefact import save_mechanism
+        from discreet.lrgeo import Mechanism, design
+
+        region = self._region()
+        limit = self.time_limit
+        made = design(region, self.plan.guarantee, time_limit=limit, on_progress=self.report)
+        found = Mechanism.from_design(made, region)
+        if self.output is not None:
+            save_mechanism(found, self.output)
+        return found
+
+    def _for_points(self) -> PointMechanism:
+        from discreet.artefact import save_points
+        from discreet.lrgeo import design
+        from discreet.lrgeo.points.mechanism import PointMechanism
+
+        made = design(
+            self._region(),
+            self.plan.guarantee,
+            scope="points",
+            time_limit=self.time_limit,
+            on_progress=self.report,
+        )
+        found = PointMechanism.from_design(made)
+        if self.output is not None:
+            save_points(found, self.output)
+        return found
+
+    def _region(self) -> Region:
+        if self.plan.region is None:  # pragma: no cover - what is designed has one
+            raise InvalidProblemError("region", "places", "none")
+        return self.plan.region
+
     def report(self, step: Progress) -> None:
         """Say where the design stands."""
-        loss = "" if step.upper is None else f", loss {step.upper:.6g} {self.region.unit}"
+        known = step.upper is not None and math.isfinite(step.upper)
+        loss = "" if not known else f", loss {step.upper:.6g} {self.plan.guarantee.unit}"
         self.events.tell("step", f"{step.elapsed:.1f} s, {step.stage}{loss}")
 
 

@@ -183,6 +183,8 @@ def verify(
     lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
     if "achieved_epsilon" in found:
         lines.insert(0, ("achieved epsilon", found["achieved_epsilon"]))
+    if "about" in found:
+        lines.insert(0, ("what it is", found["about"]))
     interrupted = interruption_of(file)
     if interrupted:
         data["interrupted"] = interrupted

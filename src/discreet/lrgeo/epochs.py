@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
+from discreet.lrgeo.client import Client
 from discreet.lrgeo.state import Source, State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.core.randomness.bits import RandomBits
-    from discreet.lrgeo.client import Client
+    from discreet.lrgeo.points.client import PointClient
 
 __all__ = ["Epochs", "keep", "locate", "pin", "reserve"]
 
@@ -104,9 +105,9 @@ class Epochs:
 
 
 def locate(
-    client: Client,
+    client: Client | PointClient,
     state: State,
-    point: tuple[float, float],
+    point: tuple[float, float] | tuple[str, str],
     now: float,
     *,
     epochs: Epochs,
@@ -117,11 +118,11 @@ def locate(
     Parameters
     ----------
     client
-        The client with its mechanism.
+        The client with its mechanism, for places or for every point.
     state
         What is remembered; ``State()`` at first.
     point
-        Where one is, in the coordinates of the region.
+        Where one is, in the coordinates of the region; for every point also as decimal texts.
     now
         Seconds since 1970, UTC: of a public clock.
     epochs
@@ -142,14 +143,15 @@ def locate(
         When nothing may be spent and there is no last report.
     InvalidProblemError
         For a point outside the region when a fresh report is due, without a word on the point; a time that is none; or
-        when places of another region are pinned, whatever the place.
+        when places of another region are pinned, or any with a mechanism for every point, whatever the place.
 
     Guarantee
     ---------
     Without pinned places: that of the mechanism for each fresh report, and the sum over them; see
     :mod:`discreet.lrgeo.epochs`. Whether one is drawn depends on the clock and the budget alone. Within an epoch, when
     the clock was set back, and when the budget is gone, the last report is repeated, whatever the place. Points are
-    snapped to places first. That no report is given outside the region tells that one is outside.
+    snapped to places first, unless the mechanism is for every point. That no report is given outside the region tells
+    that one is outside.
 
     Examples
     --------
@@ -166,8 +168,7 @@ def locate(
     if state.epoch is not None and state.report is not None and number <= state.epoch:
         return state.report, state
     if state.pinned:
-        _refuse_elsewhere(client, state)
-        place = client.snap(point)
+        place = _refuse_elsewhere(client, state).snap(point)
         if place in state.pinned:
             shown, source = state.pinned[place], state.pinned_sources[place]
             return shown, replace(state, epoch=number, report=shown, source=source)
@@ -181,7 +182,7 @@ def locate(
 
 
 def pin(
-    client: Client,
+    client: Client | PointClient,
     state: State,
     point: tuple[float, float],
     now: float,
@@ -199,8 +200,11 @@ def pin(
     ------
     BudgetError
         When nothing may be spent.
+    InvalidProblemError
+        With a mechanism for every point, which has no place to be pinned.
     """
-    place, region = client.snap(point), client.mechanism.region.digest
+    snapping = _snapping(client)
+    place, region = snapping.snap(point), snapping.mechanism.region.digest
     is_here = state.region in ("", region)
     if is_here and place in state.pinned:
         return state
@@ -215,7 +219,9 @@ def pin(
     )
 
 
-def reserve(client: Client, state: State, now: float, *, epochs: Epochs) -> State | None:
+def reserve(
+    client: Client | PointClient, state: State, now: float, *, epochs: Epochs
+) -> State | None:
     """Charge the fresh report of an epoch before it is drawn, by a browser that alone knows the place.
 
     Parameters
@@ -233,7 +239,7 @@ def reserve(client: Client, state: State, now: float, *, epochs: Epochs) -> Stat
     BudgetError
         When nothing may be spent and there is no last report.
     InvalidProblemError
-        When places of another region are pinned.
+        When places of another region are pinned, or any with a mechanism for every point.
     """
     if state.epoch is not None and epochs.number(now) <= state.epoch:
         return None
@@ -245,7 +251,9 @@ def reserve(client: Client, state: State, now: float, *, epochs: Epochs) -> Stat
     return charged
 
 
-def keep(client: Client, state: State, report: tuple[float, float], epoch: int) -> State:
+def keep(
+    client: Client | PointClient, state: State, report: tuple[float, float], epoch: int
+) -> State:
     """Remember a report that was drawn after :func:`reserve`; the first one of an epoch is the one that stays."""
     if state.epoch is not None and epoch <= state.epoch:
         return state
@@ -256,20 +264,30 @@ def keep(client: Client, state: State, report: tuple[float, float], epoch: int) 
     return replace(state, epoch=epoch, report=report, source=source)
 
 
-def _source(client: Client) -> Source:
+def _source(client: Client | PointClient) -> Source:
     return Source(client.mechanism.digest, client.mechanism.guarantee)
 
 
-def _refuse_elsewhere(client: Client, state: State) -> None:
+def _snapping(client: Client | PointClient) -> Client:
+    """Refuse a mechanism for every point, which knows no places that could be pinned."""
+    if not isinstance(client, Client):
+        expected = "a mechanism for places, which points are snapped to"
+        raise InvalidProblemError("pinned places", expected, "one for every point")
+    return client
+
+
+def _refuse_elsewhere(client: Client | PointClient, state: State) -> Client:
     """Refuse pinned places of another region: what is shown at one of its places would be shown at any of this one."""
-    if state.region != client.mechanism.region.digest:
+    snapping = _snapping(client)
+    if state.region != snapping.mechanism.region.digest:
         expected = "pinned places of this server's region; pin them anew with --pin"
         raise InvalidProblemError(
             "state", expected, "those of another region, or of an old version"
         )
+    return snapping
 
 
-def _charge(client: Client, state: State, day: int, epochs: Epochs) -> State | None:
+def _charge(client: Client | PointClient, state: State, day: int, epochs: Epochs) -> State | None:
     """Charge one report, or ``None`` where the budget does not allow it."""
     epsilon = client.cost
     # A clock that was set back opens no new day.

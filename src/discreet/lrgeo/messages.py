@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from discreet.lrgeo.mechanism import Mechanism
+    from discreet.lrgeo.points.mechanism import PointMechanism
 
     Field = Callable[[object, str], object]
 
@@ -28,6 +29,7 @@ __all__ = [
     "PROTOCOL",
     "TEXT",
     "check_protocol",
+    "mechanism_from",
     "read_mechanism",
     "read_message",
 ]
@@ -116,18 +118,32 @@ def read_message(kind: str, data: object) -> dict[str, Any]:
     }
 
 
-def read_mechanism(data: object) -> Mechanism:
+def mechanism_from(data: Mapping[str, Any]) -> Mechanism | PointMechanism:
+    """Read a mechanism of either form, for places or for every point, and refuse what was altered.
+
+    Raises
+    ------
+    InvalidProblemError
+        As the ``from_dict`` of the form that it states: that of places, where it states another one.
+    """
+    from discreet.lrgeo.mechanism import Mechanism
+    from discreet.lrgeo.points.mechanism import POINTS_FORM, PointMechanism
+
+    if data.get("form") == POINTS_FORM:
+        return PointMechanism.from_dict(data)
+    return Mechanism.from_dict(data)
+
+
+def read_mechanism(data: object) -> Mechanism | PointMechanism:
     """Read the message ``mechanism``: the mechanism, whole, with the digest that the message names.
 
     Raises
     ------
     InvalidProblemError
-        As :func:`read_message` and :meth:`discreet.lrgeo.Mechanism.from_dict`, and for another digest.
+        As :func:`read_message` and :func:`mechanism_from`, and for another digest.
     """
-    from discreet.lrgeo.mechanism import Mechanism
-
     message = read_message("mechanism", data)
-    made = Mechanism.from_dict(message["mechanism"])
+    made = mechanism_from(message["mechanism"])
     if made.digest != message["digest"]:
         raise InvalidProblemError("digest", "that of the mechanism", "another")
     return made

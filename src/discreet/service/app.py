@@ -39,8 +39,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from discreet.lrgeo import Mechanism, Region
+    from discreet.lrgeo.points.mechanism import PointMechanism
     from discreet.service.messages import Message
     from discreet.service.operations import Shown
+
+    Published = Mechanism | PointMechanism
 
 __all__ = ["PaperMode", "create_app"]
 
@@ -54,8 +57,8 @@ class PaperMode(Protocol):
 
 
 def create_app(
-    mechanism: Mechanism | Future[Mechanism],
-    region: Region,
+    mechanism: Published | Future[Published],
+    region: Region | None,
     *,
     paper: PaperMode | None = None,
     on_report: Callable[[ReportMessage], None] | None = None,
@@ -70,9 +73,11 @@ def create_app(
     Parameters
     ----------
     mechanism
-        What is published; or its future, and then the service says that it is designing until it is there.
+        What is published, for places or for every point; or its future, and then the service says that it is designing
+        until it is there.
     region
-        The places.
+        The places; ``None`` for a mechanism for every point that was read from a file, which does not hold them: then
+        nothing is told of them.
     paper
         The published protocol. ``None`` leaves it switched off.
     on_report
@@ -158,14 +163,16 @@ def create_app(
     return app
 
 
-def _made(mechanism: Mechanism | Future[Mechanism]) -> Mechanism | None:
+def _made(mechanism: Published | Future[Published]) -> Published | None:
     """Give the mechanism where it is there."""
     if not isinstance(mechanism, Future):
         return mechanism
     return mechanism.result() if mechanism.done() and not mechanism.exception() else None
 
 
-def _add_public(app: FastAPI, mechanism: Mechanism | Future[Mechanism], region: Region) -> None:
+def _add_public(
+    app: FastAPI, mechanism: Published | Future[Published], region: Region | None
+) -> None:
     """Add what everybody may ask, and what is the same for everybody."""
     made: dict[str, bytes] = {}
 
@@ -188,8 +195,14 @@ def _add_public(app: FastAPI, mechanism: Mechanism | Future[Mechanism], region: 
         health = HealthMessage(protocol=PROTOCOL, status=status, mechanism=digest)
         return answer(request, health, status=503 if failed else 200)
 
-    @app.get("/v1/region", responses=answers(RegionMessage), summary="All places.")
+    @app.get(
+        "/v1/region",
+        responses={**answers(RegionMessage), **(refusals(404) if region is None else {})},
+        summary="All places.",
+    )
     async def get_region(request: Request) -> Response:
+        if region is None:
+            return refuse(404, "not-found", "only the mechanism for every point is known here")
         media = accepted(request.headers.get("accept", ""))
         body = await run_in_threadpool(
             written,

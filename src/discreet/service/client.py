@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, final
 from discreet import lrgeo
 from discreet.artefact.private_files import default_folder
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo import Epochs, Mechanism
+from discreet.core.guarantee import MetricDP
+from discreet.lrgeo import Epochs
 from discreet.lrgeo.client import held_everywhere
 from discreet.lrgeo.epochs import keep, pin, reserve
 from discreet.lrgeo.messages import read_mechanism
+from discreet.lrgeo.points.client import PointClient
+from discreet.lrgeo.points.mechanism import PointMechanism
 from discreet.service.asking import Server
 from discreet.service.keeping import MechanismCache, StateFile
 
@@ -26,9 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from discreet.core.guarantee import MetricDP
     from discreet.core.randomness import RandomBits
-    from discreet.lrgeo import State
+    from discreet.lrgeo import Mechanism, State
     from discreet.lrgeo.state import Source
 
 __all__ = ["Client", "Located", "Reserved"]
@@ -96,10 +98,11 @@ class Client:
     epochs
         The public clock, and the budgets.
     accepts
-        The weakest guarantee that its user accepts, for all pairs of places. Who chooses the mechanism chooses its
+        The weakest guarantee that its user accepts, for any two places, or any two points where the server publishes a
+        mechanism for every point; one for places is accepted, too. Who chooses the mechanism chooses its
         epsilon, and a mechanism that gives the place away keeps what it claims. By default the first that a server
-        publishes is taken, and none that is weaker than the last one; over plain HTTP from another machine, where
-        anybody on the way could choose, this must be given.
+        publishes is taken, and none that is weaker than the last one, nor one for places after one for every point;
+        over plain HTTP from another machine, where anybody on the way could choose, this must be given.
     refresh
         Seconds for which a mechanism is used before the server is asked whether it still is the one. Asking says
         that a client is here, and when.
@@ -113,7 +116,8 @@ class Client:
 
     Guarantee
     ---------
-    For each fresh report that of the mechanism, in :attr:`mechanism`; for reports of several epochs, epsilon times the
+    For each fresh report that of the mechanism, in :attr:`mechanism`, between places, to which points are snapped, or
+    between any two points, as it says; for reports of several epochs, epsilon times the
     sum of the distances, where epsilon is the one for any two places (:attr:`discreet.lrgeo.Client.cost`). No byte that
     is sent depends on the place.
     """
@@ -140,7 +144,7 @@ class Client:
         self._epochs = epochs or Epochs()
         self._refresh = refresh
         self._now = now
-        self._client: lrgeo.Client | None = None
+        self._client: lrgeo.Client | PointClient | None = None
 
     def close(self) -> None:
         """Close the connections."""
@@ -160,7 +164,7 @@ class Client:
         Raises
         ------
         InvalidProblemError
-            For a point outside the region.
+            For a point outside the region, and with a mechanism for every point, which snaps none.
         BudgetError
             When nothing may be spent. A place that is pinned keeps its report, and costs nothing.
         """
@@ -170,7 +174,7 @@ class Client:
             change.state = pin(client, change.state, point, now, epochs=self._epochs, bits=bits)
 
     @property
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> Mechanism | PointMechanism:
         """The verified mechanism: from the cache where it is new enough, else from the server.
 
         Raises
@@ -190,13 +194,13 @@ class Client:
         self.prepared()
         return self._unknown and self._accepts is None
 
-    def prepared(self) -> lrgeo.Client:
+    def prepared(self) -> lrgeo.Client | PointClient:
         """Fetch and verify what is needed before a place is: from here on nothing is sent."""
         if self._client is None:
             self._client = self._fetched()
         return self._client
 
-    def _fetched(self) -> lrgeo.Client:
+    def _fetched(self) -> lrgeo.Client | PointClient:
         kept, now = self._cache.read(), self._now()
         self._unknown = kept is None
         if kept is not None and 0 <= now - kept.fetched < self._refresh:
@@ -212,19 +216,21 @@ class Client:
             return self._trusted(kept.mechanism)
         accepts = self._accepts
         if accepts is None and kept is not None:
-            accepts = held_everywhere(kept.mechanism)
-        # Seconds, once for each mechanism: every pair of places, in integers.
-        client = lrgeo.Client(mechanism, accepts=accepts)
+            accepts = _held_before(kept.mechanism, mechanism)
+        # Seconds, once for each mechanism: every pair of places, or every triangle and report, in integers.
+        client = _client(mechanism, accepts=accepts)
         self._cache.write(mechanism, now)
         return client
 
-    def locate(self, point: tuple[float, float], *, bits: RandomBits | None = None) -> Located:
+    def locate(
+        self, point: tuple[float, float] | tuple[str, str], *, bits: RandomBits | None = None
+    ) -> Located:
         """Report: one fresh report in each epoch, repeated whatever the place.
 
         Parameters
         ----------
         point
-            Where one is. It is not kept, and no message repeats it.
+            Where one is; for every point also as decimal texts. It is not kept, and no message repeats it.
         bits
             Source of randomness; the operating system's by default. A seeded one gives no privacy.
 
@@ -302,14 +308,42 @@ class Client:
 
     @cached_property
     def _reports(self) -> frozenset[tuple[float, float]]:
-        region = self.mechanism.region
-        return frozenset(region.where(name) for name in self.mechanism.channel.names.tolist())
+        mechanism = self.mechanism
+        if isinstance(mechanism, PointMechanism):
+            return frozenset(mechanism.where(report) for report in range(mechanism.K))
+        region = mechanism.region
+        return frozenset(region.where(name) for name in mechanism.channel.names.tolist())
 
     def _today(self, state: State, now: float) -> Fraction:
         # On a day before the last charge the clock was set back: what counts is what a charge would count.
         fresh = state.day is None or self._epochs.day(now) > state.day
         return Fraction(0) if fresh else state.spent_today
 
-    def _trusted(self, mechanism: Mechanism) -> lrgeo.Client:
-        digest = mechanism.digest
-        return lrgeo.Client(mechanism, verified_digest=digest, accepts=self._accepts)
+    def _trusted(self, mechanism: Mechanism | PointMechanism) -> lrgeo.Client | PointClient:
+        return _client(mechanism, verified_digest=mechanism.digest, accepts=self._accepts)
+
+
+def _client(
+    mechanism: Mechanism | PointMechanism,
+    *,
+    accepts: MetricDP | None,
+    verified_digest: str | None = None,
+) -> lrgeo.Client | PointClient:
+    """Make the client without input and output of a mechanism of either kind."""
+    if isinstance(mechanism, PointMechanism):
+        return PointClient(mechanism, verified_digest=verified_digest, accepts=accepts)
+    return lrgeo.Client(mechanism, verified_digest=verified_digest, accepts=accepts)
+
+
+def _held_before(
+    before: Mechanism | PointMechanism, now: Mechanism | PointMechanism
+) -> MetricDP | None:
+    """Give what a server's mechanism promised so far; one for places is weaker than one for every point."""
+    if not isinstance(before, PointMechanism):
+        return held_everywhere(before)
+    if not isinstance(now, PointMechanism):
+        expected = (
+            "a mechanism for every point, as before, where nothing else was said to be accepted"
+        )
+        raise InvalidProblemError("server", expected, "one for places alone")
+    return MetricDP(before.guarantee.epsilon, before.guarantee.unit)

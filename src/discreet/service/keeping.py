@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.private_files import held, read_private, write_private
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo import Mechanism, State
+from discreet.lrgeo import State
+from discreet.lrgeo.messages import mechanism_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from discreet.lrgeo import Mechanism
+    from discreet.lrgeo.points.mechanism import PointMechanism
 
 __all__ = ["Change", "Kept", "MechanismCache", "StateFile"]
 
@@ -37,7 +41,7 @@ class Kept:
         When the server last said that it is this one, in seconds of the clock on the wall.
     """
 
-    mechanism: Mechanism
+    mechanism: Mechanism | PointMechanism
     fetched: float
 
 
@@ -70,12 +74,12 @@ class MechanismCache:
             return None
         try:
             data = json.loads(body)
-            return Kept(Mechanism.from_dict(data["mechanism"]), float(data["fetched"]))
-        except (ValueError, LookupError, TypeError, RecursionError):
+            return Kept(mechanism_from(data["mechanism"]), float(data["fetched"]))
+        except (AttributeError, ValueError, LookupError, TypeError, RecursionError):
             # It can be fetched again.
             return None
 
-    def write(self, mechanism: Mechanism, fetched: float) -> None:
+    def write(self, mechanism: Mechanism | PointMechanism, fetched: float) -> None:
         """Keep a mechanism that was verified."""
         data = {"version": _CACHE_VERSION, "fetched": fetched, "mechanism": mechanism.to_dict()}
         write_private(self._path, json.dumps(data, separators=(",", ":")).encode())

@@ -29,6 +29,7 @@ from prometheus_client import (
 
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.messages import PROTOCOL
+from discreet.lrgeo.points.mechanism import PointMechanism
 from discreet.service.routes import refuse
 
 if TYPE_CHECKING:
@@ -178,10 +179,10 @@ class Observed:
 
 def add_operations(
     app: FastAPI,
-    region: Region,
+    region: Region | None,
     *,
     metrics: Metrics,
-    ready: Callable[[], Mechanism | None],
+    ready: Callable[[], Mechanism | PointMechanism | None],
     failed: Callable[[], bool],
     stopping: Event,
     shown: Shown = "loopback",
@@ -193,7 +194,7 @@ def add_operations(
     app
         The application.
     region
-        The places.
+        The places; ``None`` where the mechanism alone is known.
     metrics
         What ``/metrics`` shows.
     ready
@@ -270,20 +271,31 @@ def _add_pages(app: FastAPI, facts: Callable[[], dict[str, str]]) -> None:
         return _told((_STATIC / name).read_text(encoding="utf-8"), _PAGES[name])
 
 
-def _facts(region: Region, found: Mechanism | None, state: State) -> dict[str, str]:
+def _facts(
+    region: Region | None, found: Mechanism | PointMechanism | None, state: State
+) -> dict[str, str]:
     """Say what is published, in HTML."""
     promise = "It is being designed; ask again later." if found is None else f"{found.guarantee}."
     if state == "failed":
         promise = "No mechanism could be designed; the log says why."
     return {
         "state": state,
-        "places": f"{region.K:,}",
+        "subject": _subject(region, found),
         "promise": escape(promise[0].upper() + promise[1:]),
         "digest": "not yet known" if found is None else found.digest,
         "epsilon": "2/km"
         if found is None
         else escape(f"{found.guarantee.epsilon}/{found.guarantee.unit}"),
     }
+
+
+def _subject(region: Region | None, found: Mechanism | PointMechanism | None) -> str:
+    """Say what the mechanism is for; before it is there, the region alone is known."""
+    if found is None:
+        return "a region" if region is None else f"a region of {region.K:,} places"
+    if isinstance(found, PointMechanism):
+        return f"every point of a region, with {found.K:,} reports"
+    return f"{found.region.K:,} places"
 
 
 def _from_here(request: Request) -> bool:

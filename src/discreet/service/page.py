@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.exact import decimal, decimal_up, float_ceil
+from discreet.lrgeo.points.mechanism import PointMechanism
 from discreet.service.wire import JSON, decode
 from discreet.web.gate import HEADERS, refused
 
@@ -255,17 +256,27 @@ class Page:
         place = data.get("place") if isinstance(data, dict) else None
         if isinstance(place, bool) or not isinstance(place, int):
             raise InvalidProblemError("place", "an integer", "something else")
+        mechanism = self._client.mechanism
+        if isinstance(mechanism, PointMechanism):
+            raise InvalidProblemError("published", "a mechanism for places", "one for every point")
         sent = published.recorder.requests
         before = len(sent)
-        found = published.client.report(self._client.mechanism.region.where(place))
+        found = published.client.report(mechanism.region.where(place))
         return _json(
             {"report": list(found.result), "reason": found.reason, "requests": sent[before:]}
         )
 
 
-def _promise(mechanism: Mechanism) -> str:
+def _promise(mechanism: Mechanism | PointMechanism) -> str:
     """Say what holds, for a person who looks at a map."""
-    guarantee, unit = mechanism.guarantee, mechanism.region.unit
+    guarantee = mechanism.guarantee
+    unit = guarantee.unit
+    if isinstance(mechanism, PointMechanism):
+        return (
+            f"No report is more than e^({decimal_up(guarantee.epsilon)} d) times likelier from one point than from"
+            f" another d {unit} away, for any two points of the region. This was verified on your machine. No point"
+            " is rounded or moved to a place; one a little outside of the region counts as the nearest point of it."
+        )
     near = "" if guarantee.radius is None else f" within {decimal(guarantee.radius)} {unit}"
     return (
         f"No report is more than e^({decimal_up(guarantee.epsilon)} d) times likelier from one place than from another"
