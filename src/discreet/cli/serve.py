@@ -217,10 +217,10 @@ def serve(
         bool | None,
         typer.Option(
             "--every-point/--places-only",
-            help="What the promise is about. --every-point: any two points of the region's convex outline, near or far; "
-            "none is snapped to a place. It takes longer to design, loses more, and at most 5120 places. --places-only, "
-            "the default: any two places; a point is snapped to the nearest one first, so two points that are close to "
-            "each other across a border between places are protected as these places are, not as the points.",
+            help="What the promise is about. --every-point: any two points of the region's convex outline, near or "
+            "far; none is snapped to a place. It takes longer to design, loses more, and takes at most 5120 places. "
+            "--places-only, the default: any two places; a point is snapped to the nearest one first, so two points "
+            "close to each other across a border between places are protected as these places are, not as the points.",
             rich_help_panel=_HOW,
             envvar="DISCREET_EVERY_POINT",
         ),

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from discreet.service.operations import Shown
 
     Published = Mechanism | PointMechanism
+    Awaited = Future[Mechanism] | Future[PointMechanism] | Future[Published]
 
 __all__ = ["PaperMode", "create_app"]
 
@@ -57,7 +58,7 @@ class PaperMode(Protocol):
 
 
 def create_app(
-    mechanism: Published | Future[Published],
+    mechanism: Published | Awaited,
     region: Region | None,
     *,
     paper: PaperMode | None = None,
@@ -163,7 +164,7 @@ def create_app(
     return app
 
 
-def _made(mechanism: Published | Future[Published]) -> Published | None:
+def _made(mechanism: Published | Awaited) -> Published | None:
     """Give the mechanism where it is there."""
     if not isinstance(mechanism, Future):
         return mechanism
@@ -171,7 +172,7 @@ def _made(mechanism: Published | Future[Published]) -> Published | None:
 
 
 def _add_public(
-    app: FastAPI, mechanism: Published | Future[Published], region: Region | None
+    app: FastAPI, mechanism: Published | Awaited, region: Region | None
 ) -> None:
     """Add what everybody may ask, and what is the same for everybody."""
     made: dict[str, bytes] = {}
