@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -72,6 +73,17 @@ def test_an_end_that_is_not_documented_is_a_hole(status: int, folder: Path) -> N
         hole = doors.tried(3).hole
     assert hole is not None
     assert f"status {status}" in hole.why
+
+
+def test_a_command_that_takes_too_long_is_a_hole(folder: Path) -> None:
+    def slow(_: Any) -> int:
+        time.sleep(0.1)
+        return 0
+
+    with patch.object(doors, "run", slow), patch.object(doors, "MOST_SECONDS", 0.05):
+        hole = doors.tried(3).hole
+    assert hole is not None
+    assert "seconds" in hole.why
 
 
 @pytest.mark.canary
