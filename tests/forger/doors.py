@@ -37,6 +37,9 @@ BIRD = "Kanari7431"
 NUMBER = 817_263_549
 """A number of which the same is true."""
 
+SHOWN = "Amsel2208"
+"""A word for the records of published tables, which are public: messages may say what stands there."""
+
 ENDS = frozenset({0, 1, 2, 3, 4, 5})
 """Documented ends of a run that nobody interrupted, without that of a failure inside."""
 
@@ -296,8 +299,8 @@ def _strangely(texts: list[str | None], kind: int) -> pl.Series:
     return pl.Series([2**55] * n).cast(pl.Datetime("us"))
 
 
-def _broken(data: bytes, chance: random.Random) -> bytes:
-    """Change bytes: flip some, cut, repeat, or put the word among them."""
+def _broken(data: bytes, chance: random.Random, word: str = BIRD) -> bytes:
+    """Change bytes: flip some, cut, repeat, or put a word among them."""
     made = bytearray(data)
     for _ in range(chance.choice([1, 1, 3, 10])):
         at = chance.randrange(len(made) + 1)
@@ -309,7 +312,7 @@ def _broken(data: bytes, chance: random.Random) -> bytes:
         elif change == "twice":
             made[at:at] = made[at : at + 40]
         elif change == "word":
-            made[at:at] = BIRD.encode()
+            made[at:at] = word.encode()
         elif change == "zero":
             made[at:at] = b"\0"
     return bytes(made)
@@ -350,11 +353,11 @@ def _record(chance: random.Random) -> str:
     stated = json.loads(Path("published.csv.discreet.json").read_text(encoding="utf-8"))
     key = chance.choice([*stated])
     changed = chance.choice(
-        [None, [], {}, BIRD, NUMBER, True, stated[chance.choice([*stated])], stated[key]]
+        [None, [], {}, SHOWN, 2208, True, stated[chance.choice([*stated])], stated[key]]
     )
     text = json.dumps({**stated, key: changed}).encode()
     Path("record.csv.discreet.json").write_bytes(
-        _broken(text, chance) if chance.random() < 0.3 else text
+        _broken(text, chance, SHOWN) if chance.random() < 0.3 else text
     )
     return "record.csv"
 
