@@ -42,7 +42,9 @@ KINDS = (
     "measurements",
     "mechanism",
     "region-counts",
+    "region-tables",
     "state",
+    "table-measurements",
 )
 """All of ``kinds.FORGED``, which takes seconds to import."""
 

@@ -29,6 +29,7 @@ from forger.oracles.channels import anchored_is_false, channel_is_false, mechani
 from forger.oracles.choices import choice_is_false
 from forger.oracles.counting import counts_are_false, measurements_are_false
 from forger.oracles.ledgers import ledger_is_false, state_is_false
+from forger.oracles.regions import region_tables_are_false, table_measurements_are_false
 from forger.oracles.tables import table_is_false
 from forger.sealing import (
     sealed_ledger,
@@ -54,11 +55,8 @@ NOT_CHECKED = 3
 ASIDE = frozenset({"ledger", "state"})
 """Kinds that are believed by other code than ``discreet verify``."""
 
-NOT_YET = {
-    "region-tables": "tests/hierarchy/contingency alters tables, regions and records one by one",
-    "table-measurements": "tests/hierarchy/contingency alters measurements and records one by one",
-}
-"""Kinds that have no catalogue and no oracle yet, and what stands in for them. It must become empty."""
+NOT_YET: dict[str, str] = {}
+"""Kinds that have no catalogue and no oracle yet, and what stands in for them."""
 
 UNITS = (
     "km",
@@ -210,6 +208,23 @@ def anonymous(folder: Path) -> Format:
     )
 
 
+def region_tables(folder: Path) -> Format:
+    words = (*RELATIONS, *COUNTS, *CLAIMS, "cells", "total", "sex", "age")
+    catalogue = Catalogue(originals.region_tables(folder), words, changes.REGION_TABLES, most=24)
+    judges = {"discreet": of_table("region-tables")}
+    return Format("region-tables", catalogue, sealed_table, judges, region_tables_are_false)
+
+
+def table_measurements(folder: Path) -> Format:
+    words = (*RELATIONS, *COUNTS, *CLAIMS, "cells", "total", "sex", "age")
+    made = originals.table_measurements(folder)
+    catalogue = Catalogue(made, words, changes.REGION_TABLES, most=24)
+    judges = {"discreet": of_table("table-measurements")}
+    return Format(
+        "table-measurements", catalogue, sealed_table, judges, table_measurements_are_false
+    )
+
+
 def choice(folder: Path) -> Format:
     words = (*RELATIONS, *RULES, *CLAIMS)
     catalogue = Catalogue(originals.choices(folder), words, changes.CHOICE)
@@ -300,7 +315,9 @@ FORGED: dict[str, Callable[[Path], Format]] = {
     "measurements": measurements,
     "mechanism": mechanism,
     "region-counts": region_counts,
+    "region-tables": region_tables,
     "state": state,
+    "table-measurements": table_measurements,
 }
 
 

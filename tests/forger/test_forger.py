@@ -97,6 +97,8 @@ LIES: dict[str, tuple[str, str]] = {
     "mechanism": ("a stronger claim", "forger.oracles.channels.broken_pair"),
     "region-counts": ("another claim", "forger.oracles.counting.costs"),
     "measurements": ("another claim", "forger.oracles.counting.costs"),
+    "region-tables": ("another claim", "forger.oracles.regions.table_costs"),
+    "table-measurements": ("another claim", "forger.oracles.regions.table_costs"),
     "anonymous-table": ("another k", "forger.oracles.tables._false"),
     "choice": ("another claim", "forger.oracles.choices._cost"),
     "ledger": ("a charge more", "forger.oracles.ledgers._sums"),

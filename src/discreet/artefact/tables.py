@@ -163,7 +163,7 @@ def load_table_measurements(path: str | os.PathLike[str]) -> MeasuredTables:
         if not isinstance(made["seeded"], bool):
             raise InvalidProblemError("seeded", "true or false", type(made["seeded"]).__name__)
         scales = {
-            frame.domain.marginal(name): tuple(
+            _marginal(frame.domain, name): tuple(
                 None if one is None else to_fraction(one, "scales") for one in given
             )
             for name, given in made["scales"].items()
@@ -235,14 +235,24 @@ def _frame_to_dict(frame: TableFrame) -> dict[str, Any]:
 def _frame_from_dict(stated: Mapping[str, Any]) -> TableFrame:
     tree = Tree(tuple(stated["labels"]), np.array(stated["parents"], dtype=np.int64))
     domain = Domain.from_dict(stated["domain"])
-    shares: dict[Any, tuple[Fraction, ...]] = {
-        domain.marginal(name): tuple(to_fraction(part, "shares") for part in parts)
-        for name, parts in stated["shares"]
-    }
+    shares: dict[Any, tuple[Fraction, ...]] = {}
+    for name, parts in stated["shares"]:
+        marginal = _marginal(domain, name)
+        if marginal in shares:
+            raise InvalidProblemError("shares", "each marginal once", f"{name} twice")
+        shares[marginal] = tuple(to_fraction(part, "shares") for part in parts)
     frame = TableFrame(tree, domain, shares, stated["max_rows"], stated["total"])
     if frame.digest != stated["digest"]:
         raise InvalidProblemError("frame", "the digest that is stated", "another one")
     return frame
+
+
+def _marginal(domain: Domain, name: str) -> Any:  # noqa: ANN401 - places of attributes
+    """Read a marginal under the one name that it has in files: two names would let a file state two things of it."""
+    marginal = domain.marginal(name)
+    if domain.name(marginal) != name:
+        raise InvalidProblemError("marginals", domain.name(marginal), repr(name))
+    return marginal
 
 
 def _same_public(frame: TableFrame, provenance: Provenance) -> None:
