@@ -143,7 +143,7 @@ def _links(parts: Any, chance: random.Random) -> None:
     name = chance.choice(["binding", "joined"])
     links = parts["arrays"].get(name, np.zeros((0, 2), "<i4")).tolist()
     n = len(parts["arrays"]["distances"])
-    n = next(size for size in range(1, 99) if size * (size - 1) // 2 == n)
+    n = next((size for size in range(1, 99) if size * (size - 1) // 2 == n), 2)
     extra = sorted(chance.sample(range(n), 2))
     made = [extra, *links] if chance.random() < 0.5 else links[1:]
     parts["arrays"][name] = np.array(sorted(map(list, {*map(tuple, made)})), "<i4").reshape(-1, 2)

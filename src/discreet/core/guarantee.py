@@ -214,6 +214,8 @@ class Scope:
         alone = tuple(data["isolated"])
         if any(type(secret) is not int or not 0 <= secret < data["n_secrets"] for secret in alone):
             raise InvalidProblemError("isolated", "secrets of the space", "others")
+        if len(set(alone)) != len(alone):
+            raise InvalidProblemError("isolated", "each secret once", "one twice")
         return cls(**(data | {"all_pairs_epsilon": epsilon, "isolated": alone}))
 
 
