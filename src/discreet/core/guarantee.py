@@ -400,6 +400,6 @@ def _set(record: object, **values: object) -> None:
 
 
 def _known(neighbors: str) -> str:
-    if neighbors not in _MEANING:
+    if not isinstance(neighbors, str) or neighbors not in _MEANING:
         raise unknown_name("neighbors", neighbors, _MEANING)
     return neighbors

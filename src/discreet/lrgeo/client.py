@@ -8,6 +8,7 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import BudgetError, CertificateError, InvalidProblemError
 from discreet.core.exact import decimal, decimal_up
 from discreet.core.guarantee import MetricDP
+from discreet.core.options import instance_of
 from discreet.core.randomness.bits import SystemBits
 from discreet.lrgeo.mechanism import CertifiedChannel, Mechanism
 from discreet.lrgeo.places.space import per_unit
@@ -200,6 +201,7 @@ def scope_check(mechanism: Mechanism) -> Check:
 
 
 def _refuse_weaker(mechanism: Mechanism, accepts: MetricDP) -> None:
+    instance_of(accepts, MetricDP, "accepts", "a MetricDP, or None")
     if accepts.radius is not None:
         raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)
     held = held_everywhere(mechanism)
