@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.artefact.layout import whole_numbers
 from discreet.artefact.sidecar import read_table, write_table
 from discreet.core.certificate import Certificate
 from discreet.core.errors import DiscreetError, InvalidProblemError
@@ -236,14 +237,14 @@ def _frame_to_dict(frame: Frame) -> dict[str, Any]:
 
 
 def _frame_from_dict(stated: Mapping[str, Any]) -> Frame:
-    tree = Tree(tuple(stated["labels"]), np.array(stated["parents"], dtype=np.int64))
+    tree = Tree(tuple(stated["labels"]), whole_numbers(stated["parents"], "parents"))
     totals = stated["group_totals"]
     frame = Frame(
         tree,
         stated["max_size"],
         stated["units"],
         stated["max_quantity"],
-        None if totals is None else np.array(totals, dtype=np.int64),
+        None if totals is None else whole_numbers(totals, "group_totals"),
     )
     if frame.digest != stated["digest"]:
         raise InvalidProblemError("frame", "the digest that is stated", "another one")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.artefact.counts import MALFORMED, not_whole
+from discreet.artefact.layout import whole_numbers
 from discreet.artefact.sidecar import read_table, write_table
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
@@ -233,7 +234,7 @@ def _frame_to_dict(frame: TableFrame) -> dict[str, Any]:
 
 
 def _frame_from_dict(stated: Mapping[str, Any]) -> TableFrame:
-    tree = Tree(tuple(stated["labels"]), np.array(stated["parents"], dtype=np.int64))
+    tree = Tree(tuple(stated["labels"]), whole_numbers(stated["parents"], "parents"))
     domain = Domain.from_dict(stated["domain"])
     shares: dict[Any, tuple[Fraction, ...]] = {}
     for name, parts in stated["shares"]:

@@ -6,7 +6,7 @@ Messages name the argument, what was expected, and the type that came; never a v
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,9 @@ __all__ = [
     "array_of",
     "callback",
     "instance_of",
-    "listed",
+    "items_of",
     "mapping",
+    "name_of",
     "positive_seconds",
     "relative_gap",
     "whole_number",
@@ -96,7 +97,7 @@ def positive_seconds(value: Any, field: str = "time_limit") -> None:  # noqa: AN
         return
     if not _is_number(value):
         raise InvalidProblemError(field, "positive seconds, or None", type(value).__name__)
-    if not value > 0 or (value > _MOST and not math.isinf(value)):
+    if not value > 0 or _MOST < value != math.inf:
         raise InvalidProblemError(field, "positive seconds, or None", _shown(value))
 
 
@@ -136,14 +137,14 @@ def callback(value: object, field: str = "on_progress") -> None:
         raise InvalidProblemError(field, "a function, or None", type(value).__name__)
 
 
-def listed(values: Any, field: str, expected: str) -> tuple[Any, ...]:  # noqa: ANN401 - as it came
+def items_of(values: Any, field: str, expected: str) -> tuple[Any, ...]:  # noqa: ANN401 - as it came
     """Read a list of anything, once.
 
     Examples
     --------
-    >>> listed(iter("ab"), "columns", "a list of names")
+    >>> items_of(iter("ab"), "columns", "a list of names")
     ('a', 'b')
-    >>> listed(3, "columns", "a list of names")
+    >>> items_of(3, "columns", "a list of names")
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: columns: expected a list of names, got int
     """
@@ -153,6 +154,19 @@ def listed(values: Any, field: str, expected: str) -> tuple[Any, ...]:  # noqa: 
     ):
         raise InvalidProblemError(field, expected, type(values).__name__)
     return tuple(values)
+
+
+def name_of(value: object, field: str) -> None:
+    """Refuse what no column and no region can be called.
+
+    Examples
+    --------
+    >>> name_of(["a"], "root")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: root: expected a name, got list
+    """
+    if not isinstance(value, Hashable):
+        raise InvalidProblemError(field, "a name", type(value).__name__)
 
 
 def mapping(values: Any, field: str, expected: str) -> None:  # noqa: ANN401 - as it came

@@ -9,7 +9,7 @@ from discreet.core.errors import BudgetError, CertificateError, InvalidProblemEr
 from discreet.core.exact import decimal, decimal_up
 from discreet.core.guarantee import MetricDP
 from discreet.core.options import instance_of
-from discreet.core.randomness.bits import SystemBits
+from discreet.core.randomness.bits import as_bits
 from discreet.lrgeo.mechanism import CertifiedChannel, Mechanism
 from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.verify import verify
@@ -140,10 +140,9 @@ class Client:
         InvalidProblemError
             For a point outside the region; the message does not repeat it. Nothing is reported then.
         """
+        source = as_bits(bits)
         place = self.snap(point)
-        return self._mechanism.region.where(
-            self._mechanism.channel.report(place, bits or SystemBits())
-        )
+        return self._mechanism.region.where(self._mechanism.channel.report(place, source))
 
 
 def _published(stated: Any) -> Mechanism:  # noqa: ANN401 - anything that a caller may pass

@@ -24,7 +24,13 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import MetricDP
-from discreet.core.options import instance_of, listed, positive_seconds, relative_gap, whole_number
+from discreet.core.options import (
+    instance_of,
+    items_of,
+    positive_seconds,
+    relative_gap,
+    whole_number,
+)
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.design import design
 from discreet.metricdp.part import Candidate
@@ -143,7 +149,7 @@ def frontier(
     (3, True)
     """
     instance_of(problem, Problem, "problem", "a Problem")
-    tried = listed(epsilons, "epsilons", "a list of budgets")
+    tried = items_of(epsilons, "epsilons", "a list of budgets")
     budgets = sorted(MetricDP(epsilon, "unit").epsilon for epsilon in tried)
     if not budgets or len(set(budgets)) < len(budgets):
         raise InvalidProblemError(

@@ -24,7 +24,7 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverE
 from discreet.core.exact import float_floor
 from discreet.core.guarantee import MetricDP
 from discreet.core.jit import clock
-from discreet.core.options import instance_of, listed, positive_seconds, whole_number
+from discreet.core.options import instance_of, items_of, positive_seconds, whole_number
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.design import Interrupted, design
 from discreet.metricdp.methods.direct import (
@@ -207,7 +207,7 @@ def minimax(
     whole_number(threads, "threads", "at least one thread")
     given = [
         Problem(problem.space, utility_loss=problem.loss, prior=p, reports=problem.reports)
-        for p in listed(priors, "priors", "a list of priors")
+        for p in items_of(priors, "priors", "a list of priors")
     ]
     if not given:
         raise InvalidProblemError("priors", "one prior or more", "none")

@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
+from discreet.core.options import array_of, items_of
 from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.spaces.inputs import positive_count
 
@@ -194,7 +195,7 @@ class Domain:
         if not isinstance(lists, Mapping):
             expected = "lists of categories by attribute"
             raise InvalidProblemError("domain", expected, type(lists).__name__)
-        names = list(lists) if by is None else list(by)
+        names = list(lists if by is None else items_of(by, "by", "a list of attributes"))
         attributes = []
         for name in names:
             if name not in lists:
@@ -204,7 +205,7 @@ class Domain:
                 raise InvalidProblemError("domain", f"a list of texts for {name}", repr(given))
             texts = [str(one) if type(one) is int else one for one in given]
             attributes.append(Attribute(name, tuple(texts)))
-        ruled: Any = tuple(zeros)
+        ruled: Any = items_of(zeros, "zeros", "a list of structural zeros")
         return cls(tuple(attributes), ruled)
 
     @property
@@ -575,7 +576,7 @@ class CellCounts:
 
 def _read_counts(counts: ArrayLike) -> NDArray[np.int64]:
     """Read a copy of private counts; say nothing of their values."""
-    given = np.asarray(counts)
+    given = array_of(counts, "counts", "integers")
     if not np.issubdtype(given.dtype, np.integer):
         raise InvalidProblemError("counts", "integers", given.dtype)
     whole = given.astype(np.int64)

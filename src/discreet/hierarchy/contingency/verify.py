@@ -17,6 +17,8 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.core.options import instance_of
+from discreet.core.outcome import Release
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.guarantee import Guarantee
-    from discreet.core.outcome import Release
     from discreet.hierarchy.contingency.problem import Marginal, TableFrame
 
 __all__ = [
@@ -90,6 +91,7 @@ def verify(release: Release[Any]) -> Certificate:
     lowest regions whose cells have no noise         0      0    yes  passed
     marginals that cost more than their share        0      0    yes  passed
     """
+    instance_of(release, Release, "release", "a Release")
     result = release.result
     tables = verify_tables(result.frame, result.cells, result.published)
     spent = verify_guarantee(result.frame, release.guarantee, release.provenance.parameters)
