@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from discreet import InvalidProblemError, MetricDP, lrgeo
+from discreet import InvalidProblemError, MetricDP, PureDP, hierarchy, lrgeo, submodular
+from discreet.hierarchy import contingency
+from discreet.hierarchy.contingency import CellCounts
+from discreet.ledger import Ledger
 from meta.wrong_types import ELSEWHERE, Call, calls, failures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 MODULES = (
     "",
@@ -51,6 +57,36 @@ def test_a_function_that_fails_within_is_noticed() -> None:
         return 0 <= gap < 1
 
     assert failures(Call(careless, {})) != []
+
+
+def releases() -> dict[str, Any]:
+    """Give what releases from a plan, to each of three kinds of mechanism, without a budget."""
+    claim = PureDP("1/2", "add-remove-person")
+    data = calls()["hierarchy.release"].given["source"]
+    tables = calls()["hierarchy.contingency.query"].given["measured"].frame
+    cells = CellCounts(tables, np.array([[3, 1], [2, 2]]))
+    reach = calls()["submodular.release"].given
+    choice = PureDP("1/2", "add-remove-one")
+    return {
+        "counts": (partial(hierarchy.release, data, claim, method="raw"), claim),
+        "tables": (partial(contingency.plan(tables, claim).release, cells), claim),
+        "choice": (
+            partial(submodular.release, reach["objective"], reach["matroid"], choice),
+            choice,
+        ),
+    }
+
+
+@pytest.mark.parametrize("wrong", [{"on_progress": 3}, {"bits": "chance"}])
+@pytest.mark.parametrize("name", ["counts", "tables", "choice"])
+def test_a_wrong_option_of_a_release_costs_nothing(
+    name: str, wrong: dict[str, Any], tmp_path: Path
+) -> None:
+    release, claim = releases()[name]
+    book = Ledger.create(tmp_path / "budget.db", "census", claim)
+    with pytest.raises(InvalidProblemError, match="on_progress|bits|source"):
+        release(budget=book, dataset="census", **wrong)
+    assert book.account("census").left == (claim.epsilon,)
 
 
 def test_a_gap_that_is_text_is_refused() -> None:

@@ -235,6 +235,7 @@ class Plan:
         """
         self.check(source)
         callback(on_progress)
+        as_bits(bits)
         _charge(budget, dataset, self.guarantee)
         try:
             objective = self.objective.open(source, self.statement.n_elements, self.candidates)

@@ -11,9 +11,10 @@ from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
-from discreet.core.options import items_of
+from discreet.core.options import callback, items_of, whole_number
 from discreet.core.outcome import Provenance, Release
 from discreet.core.progress import Reporter
+from discreet.core.randomness import as_bits
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.contingency.measure import marginal_scales, measure
@@ -227,6 +228,9 @@ class TablesPlan:
         if budget is not None and not dataset:
             raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
         self.check(source)
+        callback(on_progress)
+        as_bits(bits)
+        whole_number(threads, "threads", "at least one thread")
         if budget is not None and dataset:
             budget.reserve(dataset, self.guarantee)
         with charged_after(charged=budget is not None):
