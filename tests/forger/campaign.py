@@ -148,9 +148,7 @@ def run(
 ) -> Tally:
     """Look at mutants of a kind until there are so many, or until a time; go on from what is kept."""
     tally, number = read(kept)
-    script = Path(__file__).with_name("door_worker.py" if name == DOORS else "worker.py")
-    most = MOST_OF_A_COMMAND if name == DOORS else MOST_OF_A_MUTANT
-    worker = Worker(command or [sys.executable, str(script), name], most)
+    worker = _worker(name, command)
     failures = 0
     try:
         while tally.mutants < mutants and time.monotonic() < until:
@@ -180,6 +178,34 @@ def run(
     return tally
 
 
+def _worker(name: str, command: Sequence[str]) -> Worker:
+    script = Path(__file__).with_name("door_worker.py" if name == DOORS else "worker.py")
+    most = MOST_OF_A_COMMAND if name == DOORS else MOST_OF_A_MUTANT
+    return Worker(command or [sys.executable, str(script), name], most)
+
+
+def again(name: str, kept: Path, *, command: Sequence[str] = ()) -> Tally:
+    """Look at every hole that is kept once more, since what was wrong may have been mended."""
+    tally, number = read(kept)
+    fresh = Tally(Counter(tally.counts))
+    fresh.counts["hole"] -= len(tally.holes)
+    worker = _worker(name, command)
+    try:
+        for hole in tally.holes:
+            found = next(worker.lines(f"{hole.number} {hole.number + 1}", PATIENCE), None)
+            if found is None:
+                worker.stop()
+                fresh.add(Looked(hole.number, "hole", hole))
+                continue
+            at, outcome, told = json.loads(found)
+            fresh.add(Looked(at, outcome, told and Hole(at, tuple(told[0]), told[1])))
+    finally:
+        worker.stop()
+    fresh.counts += Counter()
+    write(kept, fresh, number)
+    return fresh
+
+
 def read(kept: Path) -> tuple[Tally, int]:
     """Read what was counted before, and the number of the next mutant."""
     if not kept.exists():
@@ -204,6 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=Path("build/forger"))
     parser.add_argument("--mutants", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--again", action="store_true", help="look at holes that are kept first")
     parser.add_argument("kinds", nargs="*", default=list(KINDS))
     given = parser.parse_args(arguments)
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -218,6 +245,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
 
     for name in given.kinds:
+        if given.again:
+            again(name, given.folder / f"{name}.json")
         tally = run(name, given.folder / f"{name}.json", given.mutants, until, on_progress=progress)
         sys.stdout.write(f"{name}: {tally}\n")
         for hole in tally.holes:

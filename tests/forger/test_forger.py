@@ -219,9 +219,14 @@ def test_a_worker_that_ends_or_hangs_is_replaced(at_three: str, tmp_path: Path) 
     assert tally.counts["refused"] >= 11
     assert told
     # What was counted is counted for the next run, which has nothing left to do.
-    again, number = campaign.read(tmp_path / "kept.json")
-    assert (again.counts, number) == (tally.counts, tally.mutants)
-    assert isinstance(again, Tally)
+    kept, number = campaign.read(tmp_path / "kept.json")
+    assert (kept.counts, number) == (tally.counts, tally.mutants)
+    assert isinstance(kept, Tally)
+    # What was mended is no hole any more, and the number of mutants stays.
+    mended = [sys.executable, "-c", STUB.format(at_three="pass")]
+    assert campaign.again("stub", tmp_path / "kept.json", command=mended).holes == []
+    kept, _ = campaign.read(tmp_path / "kept.json")
+    assert (kept.mutants, kept.counts["hole"]) == (tally.mutants, 0)
 
 
 def test_memory_that_is_given_back_at_once_is_seen() -> None:
