@@ -401,7 +401,7 @@ MUTANTS = (
     Mutant(
         "any relation is taken",
         "core/guarantee.py",
-        find="if not isinstance(neighbors, str) or neighbors not in _MEANING:",
+        find="if not isinstance(given, str) or given not in _MEANING:",
         replace="if not neighbors:",
         breaks="a neighbor relation that nobody stated",
         tests=("tests/core/test_guarantee.py::test_the_neighbors_are_a_closed_set",),

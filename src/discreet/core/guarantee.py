@@ -400,6 +400,7 @@ def _set(record: object, **values: object) -> None:
 
 
 def _known(neighbors: str) -> str:
-    if not isinstance(neighbors, str) or neighbors not in _MEANING:
+    given: object = neighbors
+    if not isinstance(given, str) or given not in _MEANING:
         raise unknown_name("neighbors", neighbors, _MEANING)
     return neighbors

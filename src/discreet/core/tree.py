@@ -360,8 +360,9 @@ class Tree:
 
 
 def _path(given: Sequence[Hashable], row: int) -> tuple[Hashable, ...]:
-    whole = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes)
-    if not whole or not len(given) or not all(isinstance(one, Hashable) for one in given):
+    path: Any = given
+    whole = isinstance(path, Sequence | np.ndarray) and not isinstance(path, str | bytes)
+    if not whole or not len(path) or not all(isinstance(one, Hashable) for one in path):
         raise InvalidProblemError("paths", "tuples of labels", f"{given!r} in row {row}"[:400])
     return tuple(given)
 

@@ -233,7 +233,8 @@ def _check(
     relative_gap(gap)
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")
-    if isinstance(suppress, bool) or not isinstance(suppress, Real):
+    share: object = suppress
+    if isinstance(share, bool) or not isinstance(share, Real):
         raise InvalidProblemError("suppress", "a share in [0, 1)", type(suppress).__name__)
     if not 0 <= suppress < 1:
         raise InvalidProblemError("suppress", "a share in [0, 1)", suppress)

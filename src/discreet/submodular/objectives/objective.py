@@ -23,6 +23,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import items_of
 from discreet.core.outcome import PublicInput
+from discreet.submodular.problem import pair_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -536,7 +537,7 @@ class Objective(ABC):
         InvalidProblemError
             For an unknown element or kind, or an element that comes twice.
         """
-        read = tuple(map(_pair, items_of(chosen, "chosen", "elements, or pairs with kinds")))
+        read = tuple(map(pair_of, items_of(chosen, "chosen", "elements, or pairs with kinds")))
         for element, kind in read:
             self.check_pair(element, kind)
         if len({element for element, _ in read}) != len(read):
@@ -587,16 +588,6 @@ def probabilities(x: ArrayLike, n: int) -> NDArray[np.float64]:
     if read.shape != (n,) or not ((read >= 0) & (read <= 1)).all():
         raise InvalidProblemError("x", f"{n} numbers from 0 to 1", f"shape {read.shape}")
     return read
-
-
-def _pair(item: Any) -> tuple[int, int]:  # noqa: ANN401 - as it came
-    """Read an element, or an element with its kind."""
-    pair = item if isinstance(item, tuple) else (item, 0)
-    whole = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in pair]
-    if whole != [True, True]:
-        expected = "elements, or pairs of an element and its kind"
-        raise InvalidProblemError("chosen", expected, type(item).__name__)
-    return int(pair[0]), int(pair[1])
 
 
 def positive(value: object, field_name: str) -> int:
