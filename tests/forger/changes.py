@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -322,6 +322,15 @@ def _leaves_inherit(parts: Any, chance: random.Random) -> None:
     leaf[at] = inner[at] if chance.random() < 0.5 else leaf[-1]
 
 
+def _above(parents: list[int], at: int) -> Iterator[int]:
+    """Walk up from a region; a tree that was changed before may go round in a circle."""
+    for _ in parents:
+        at = parents[at]
+        if at < 0:
+            return
+        yield at
+
+
 def _cell(parts: Any, chance: random.Random) -> None:
     """Change a count, and perhaps what it is summed to."""
     columns = parts["columns"]
@@ -332,9 +341,7 @@ def _cell(parts: Any, chance: random.Random) -> None:
     if chance.random() < 0.5:
         parents = parts["record"]["frame"]["parents"]
         width = len(values) // len(parents)
-        region = at // width
-        while parents[region] >= 0:
-            region = parents[region]
+        for region in _above(parents, at // width):
             values[region * width + at % width] += step
 
 
@@ -475,11 +482,9 @@ def _entry(parts: Any, chance: random.Random) -> None:
         key = [columns["marginal"][at], *(columns[name][at] for name in names)]
         width = sum(columns["marginal"][row] == key[0] for row in range(len(values)))
         width //= len(frame["parents"])
-        region = (at - columns["marginal"].index(key[0])) // width
-        while frame["parents"][region] >= 0:
-            at += width * (frame["parents"][region] - region)
-            region = frame["parents"][region]
-            values[at] += step
+        first = columns["marginal"].index(key[0])
+        for region in _above(frame["parents"], (at - first) // width):
+            values[first + width * region + (at - first) % width] += step
 
 
 def _record_moved(parts: Any, chance: random.Random) -> None:
@@ -500,15 +505,14 @@ def _record_moved(parts: Any, chance: random.Random) -> None:
     for step in (-1, 1):
         at = chance.choice(lowest)
         cell = [chance.choice(listed) for _, listed in attributes]
-        while at >= 0:
+        for region in (at, *_above(parents, at)):
             for name, _ in frame["shares"]:
                 entry = tuple(
                     x
                     for (one, _), x in zip(attributes, cell, strict=True)
                     if one in name.split(":")
                 )
-                values[sums[name, at, entry]] += step if told or chance.random() < 0.95 else 0
-            at = parents[at]
+                values[sums[name, region, entry]] += step if told or chance.random() < 0.95 else 0
 
 
 REGION_TABLES: Whole = {
