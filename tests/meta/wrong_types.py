@@ -161,7 +161,7 @@ def _regions() -> dict[str, Call]:
 def _counts() -> dict[str, Call]:
     claim = PureDP(1, "add-remove-person")
     paths, tree = [("x",), ("y",)], Tree.from_paths([("x",), ("y",)])
-    people = pl.DataFrame({"home": ["a", "a", "b"], "st": ["x", "x", "y"]})
+    people = pl.DataFrame({"home": ["a", "a", "b"], "st": ["x", "x", "y"], "n": [1, 1, 1]})
     homes = pl.DataFrame({"n": [1, 2], "st": ["x", "y"]})
     data = hierarchy.GroupSizes.from_counts(tree, [[1, 0], [0, 1]], units="private")
     made = hierarchy.release(data, claim, method="raw")
@@ -169,6 +169,10 @@ def _counts() -> dict[str, Call]:
     return {
         "hierarchy.from_records": Call(
             hierarchy.from_records, {"people": people, "unit": "home", **public}
+        ),
+        "hierarchy.from_records, a quantity": Call(
+            hierarchy.from_records,
+            {"people": people, "unit": "home", "quantity": "n", **public},
         ),
         "hierarchy.from_units": Call(hierarchy.from_units, {"units": homes, "size": "n", **public}),
         "hierarchy.plan": Call(

@@ -76,8 +76,10 @@ class Frame:
     group_totals: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "max_size", positive_count(self.max_size, "max_size"))
-        object.__setattr__(self, "max_quantity", positive_count(self.max_quantity, "max_quantity"))
+        size = positive_count(self.max_size, "max_size", MOST_PERSONS)
+        quantity = positive_count(self.max_quantity, "max_quantity", MOST_GROUPS)
+        object.__setattr__(self, "max_size", size)
+        object.__setattr__(self, "max_quantity", quantity)
         if self.units not in ("public", "private"):
             raise InvalidProblemError("units", "'public' or 'private'", repr(self.units))
         if (self.units == "public") != (self.group_totals is not None):

@@ -17,7 +17,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.options import items_of, name_of
 from discreet.core.spaces.inputs import positive_count
 from discreet.core.tree import Tree
-from discreet.hierarchy.problem import MOST_PERSONS, Frame, GroupSizes
+from discreet.hierarchy.problem import Frame, GroupSizes
 from discreet.hierarchy.refusals import (
     BAD,
     GROUPS,
@@ -228,7 +228,7 @@ def count_rows(
     InvalidProblemError
         As :func:`from_records`.
     """
-    frame = public.frame(positive_count(max_size, "max_size", MOST_PERSONS), max_quantity)
+    frame = public.frame(positive_count(max_size, "max_size"), max_quantity)
     argument, wanted = named.argument, named.columns(public)
     table = canonical(open_table(source, argument, wanted), public.columns)
     table = place_rows(table, public.columns, public.tree)
