@@ -355,7 +355,7 @@ MUTANTS = (
     Mutant(
         "the nearest float for the ceiling",
         "core/exact.py",
-        find="return -float_floor(-x)",
+        find="return 0.0 - float_floor(-x)",
         replace="return float(x)",
         breaks="an upper bound may lie below the number",
         tests=("tests/core/test_exact.py::test_floats_are_rounded_in_the_named_direction",),

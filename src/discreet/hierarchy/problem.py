@@ -29,6 +29,9 @@ Units = Literal["public", "private"]
 MOST_PERSONS = 1 << 30
 """Persons of one group, at most: a table has a column for each size."""
 
+_MOST = 1 << 62
+"""What a column of integers may be compared with."""
+
 MOST_GROUPS = 2**45
 """So many groups keep every sum of differences, on trees as deep as one likes to draw, inside 64-bit integers."""
 
@@ -76,8 +79,8 @@ class Frame:
     group_totals: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        size = positive_count(self.max_size, "max_size", MOST_PERSONS)
-        quantity = positive_count(self.max_quantity, "max_quantity", MOST_GROUPS)
+        size = positive_count(self.max_size, "max_size", _MOST)
+        quantity = positive_count(self.max_quantity, "max_quantity", _MOST)
         object.__setattr__(self, "max_size", size)
         object.__setattr__(self, "max_quantity", quantity)
         if self.units not in ("public", "private"):
