@@ -363,22 +363,29 @@ def _record(chance: random.Random) -> str:
 
 
 def streams(line: list[str]) -> tuple[int, str, str]:
-    """Run a command in this process, and give its status and all that came out on both descriptors."""
+    """Run a command in this process, and give its status and what it shows on both streams."""
+    return outcome(line)[:3]
+
+
+def outcome(line: list[str]) -> tuple[int, str, str, str]:
+    """Run a command, and give also what libraries write to descriptor 2 by themselves, which leads nowhere then."""
     with _caught() as caught:
         status = run(line)
-    return status, caught[0], caught[1]
+    return status, caught[0], caught[1], caught[2]
 
 
 @contextmanager
 def _caught() -> Iterator[list[str]]:
     found: list[str] = []
-    files = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115 - closed below
+    files = [tempfile.TemporaryFile() for _ in range(3)]  # noqa: SIM115 - closed below
     kept = [os.dup(number) for number in (1, 2)]
     before = sys.stdout, sys.stderr
-    for number, file in zip((1, 2), files, strict=True):
+    for number, file in zip((1, 2), (files[0], files[2]), strict=True):
         os.dup2(file.fileno(), number)
     sys.stdout = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
-    sys.stderr = os.fdopen(os.dup(2), "w", encoding="utf-8", errors="backslashreplace")
+    # As the command does: what is ours goes through a descriptor of its own.
+    ours = os.dup(files[1].fileno())
+    sys.stderr = os.fdopen(ours, "w", encoding="utf-8", errors="backslashreplace")
     try:
         yield found
     finally:
@@ -386,9 +393,10 @@ def _caught() -> Iterator[list[str]]:
             with suppress(OSError, ValueError):
                 stream.close()
         sys.stdout, sys.stderr = before
-        for number, old, file in zip((1, 2), kept, files, strict=True):
+        for number, old in zip((1, 2), kept, strict=True):
             os.dup2(old, number)
             os.close(old)
+        for file in files:
             file.seek(0)
             found.append(file.read().decode("utf-8", "replace"))
             file.close()
@@ -416,16 +424,18 @@ def tried(number: int) -> Looked:
 def _tried(number: int) -> Looked:
     name, line = run_of(number)
     try:
-        status, out, err = streams(line)
+        status, out, err, aside = outcome(line)
     except MemoryError:
         return _hole(number, name, line, "it takes more memory than it may")
     except BaseException as error:  # noqa: BLE001 - nothing leaves a command, whatever it is
         return _hole(number, name, line, f"it raises {type(error).__name__}")
     told = out + err
-    private = [secret for secret in SECRETS if secret in told and secret not in " ".join(line)]
+    # Also where nobody sees it.
+    whole = told + aside
+    private = [secret for secret in SECRETS if secret in whole and secret not in " ".join(line)]
     if private:
-        at = told.index(private[0])
-        return _hole(number, name, line, f"a canary: {told[max(0, at - 80) : at + 40]!r}")
+        at = whole.index(private[0])
+        return _hole(number, name, line, f"a canary: {whole[max(0, at - 80) : at + 40]!r}")
     if status not in ENDS:
         return _hole(number, name, line, f"status {status}: {err[-300:]}")
     if "Traceback (most recent" in told or "panicked at" in told:
