@@ -58,8 +58,10 @@ NOT_CHECKED = 3
 ASIDE = frozenset({"ledger", "state"})
 """Kinds that are believed by other code than ``discreet verify``."""
 
-NOT_YET: dict[str, str] = {}
-"""Kinds that have no catalogue and no oracle yet, and what stands in for them."""
+NOT_YET: dict[str, str] = {
+    "point-mechanism": "tests/lrgeo/test_points.py alters meshes, weights and claims one by one, for both verifiers"
+}
+"""Kinds that have no catalogue and no oracle yet, and what stands in for them. It must become empty."""
 
 UNITS = (
     "km",

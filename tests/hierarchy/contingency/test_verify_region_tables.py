@@ -170,6 +170,7 @@ STATED = kept_of(FRAME, PureDP(1, ADDED)).parameters()
         ({"shares": {"sex": ["1/4", "1/4"]}}, PureDP(1, ADDED)),
         ({"shares": ["1/4"]}, PureDP(1, ADDED)),
         ({"shares": {"sex": 1}}, PureDP(1, ADDED)),
+        ({"scales": {"sex:age": ["4", "2", "4", "4"]}}, PureDP(1, ADDED)),
         ({}, ApproxDP(1, "1e-6", ADDED)),
         ({}, ZeroConcentratedDP(1, ADDED)),
         ({}, PureDP("1/2", ADDED)),

@@ -246,6 +246,8 @@ def verify_guarantee(
         # An exact total leaves no neighbors but where each has one row and is replaced.
         frame.total is not None and not kept,
         _other_shares(frame, parameters["shares"]),
+        # What has a share and no noise in the record would cost nothing.
+        set(scales) != set(frame.marginals),
     ]
     levels, leaves = frame.tree.levels, ~np.isin(np.arange(frame.tree.n), frame.tree.parents)
     ends = sorted(set(levels[leaves].tolist()))
