@@ -79,6 +79,10 @@ def test_what_is_written_is_what_is_read(tmp_path: Path, ending: str) -> None:
         (("measurement", "scales", "cells"), ["1"] * 6),
         (("frame", "shares", 0, 0), " sex"),
         (
+            ("frame", "domain", "attributes"),
+            [["sex", ["F", "M"]], ["age", ["0-17", "18-64", "65+"]], ["sex", ["F", "M"]]],
+        ),
+        (
             ("frame", "shares"),
             [["sex", ["1/9"] * 3], ["sex", ["1/9"] * 3], ["sex:age", ["1/9"] * 3]],
         ),

@@ -208,7 +208,11 @@ def table_frame_hashes(frame: dict[str, Any]) -> tuple[str, dict[str, str]]:
     """Hash the public facts of tables by region, as :func:`frame_hashes` does those of counts."""
     named = hashlib.sha256("\n".join(map(repr, frame["labels"])).encode()).hexdigest()
     parents = array_hash(np.array(frame["parents"], dtype=np.int64))
-    attributes = [(name, tuple(listed)) for name, listed in frame["domain"]["attributes"]]
+    # Whole numbers are categories as text.
+    attributes = [
+        (name, tuple(str(one) if type(one) is int else one for one in listed))
+        for name, listed in frame["domain"]["attributes"]
+    ]
     zeros = [
         sorted((name, tuple(listed)) for name, listed in zero.items())
         for zero in frame["domain"]["zeros"]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
+from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, Scope, ZeroConcentratedDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.measure import RELATIONS as TABLE_RELATIONS
@@ -358,7 +358,7 @@ def test_every_method_of_channels_keeps_all_pairs() -> None:
             ]
             assert not broken_pair(rows, lengths, Fraction(1), bound), (name, radius)
             scope = made.guarantee.scope
-            assert scope is not None
+            assert isinstance(scope, Scope)
             assert scope.all_pairs_epsilon is not None
             assert not broken_pair(rows, lengths, scope.all_pairs_epsilon, lengths), (name, radius)
             tried += 1

@@ -327,9 +327,20 @@ def _parts(
     return ""
 
 
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+    """Read a table and its record; whole numbers are categories as text."""
+    record, columns = read(table_of(path))
+    domain = record["frame"]["domain"]
+    domain["attributes"] = [
+        [name, [str(one) if type(one) is int else one for one in listed]]
+        for name, listed in domain["attributes"]
+    ]
+    return record, columns
+
+
 def region_tables_are_false(path: Path, _: Any) -> str:
     """Say what is false in released tables by region."""
-    record, columns = read(table_of(path))
+    record, columns = _read(path)
     frame, origin = record["frame"], record["provenance"]
     stated = origin["parameters"]
     found = _frame(record) or _rows(record, columns) or seeded(origin)
@@ -354,7 +365,7 @@ def region_tables_are_false(path: Path, _: Any) -> str:
 
 def table_measurements_are_false(path: Path, _: Any) -> str:
     """Say what is false in kept marginals."""
-    record, columns = read(table_of(path))
+    record, columns = _read(path)
     frame, made = record["frame"], record["measurement"]
     found = _frame(record) or _rows(record, columns) or seeded(made)
     if found:

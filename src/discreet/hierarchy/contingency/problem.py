@@ -344,6 +344,8 @@ class Domain:
         pairs = isinstance(stated, list) and all(
             isinstance(one, list | tuple) and len(one) == 2 for one in stated
         )
+        if pairs and len({str(one[0]) for one in stated}) < len(stated):
+            raise InvalidProblemError("domain", "each attribute once", "one twice")
         # Beside zeros, "attributes" can be no attribute of this name.
         if isinstance(stated, Mapping) or (pairs and "zeros" in data):
             unknown = set(data) - {"attributes", "zeros"}
