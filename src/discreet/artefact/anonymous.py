@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
+from discreet.artefact.layout import whole_numbers
 from discreet.artefact.placing import unwritable
 from discreet.artefact.sidecar import place_table, read_meta, write_table
 from discreet.core.certificate import Certificate
@@ -212,5 +211,5 @@ def _attribute(stated: Mapping[str, Any]) -> Attribute:
         return Rounded(name, weight, tuple(stated["steps"]))
     if stated["kind"] != "taxonomy":
         raise InvalidProblemError("attributes", "a kind that is known", repr(stated["kind"]))
-    tree = Tree(tuple(stated["labels"]), np.array(stated["parents"], dtype=np.int64))
+    tree = Tree(tuple(stated["labels"]), whole_numbers(stated["parents"], "parents"))
     return Taxonomy(name, tree, weight)

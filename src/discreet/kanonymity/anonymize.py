@@ -13,9 +13,11 @@ from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.jit import clock
+from discreet.core.options import callback, items_of, mapping
 from discreet.core.outcome import Anonymization, Provenance
 from discreet.core.progress import Progress
 from discreet.core.randomness import is_private
+from discreet.core.randomness.bits import as_bits
 from discreet.kanonymity.candidate import SearchInterrupted, audit
 from discreet.kanonymity.losses import mean_loss
 from discreet.kanonymity.methods import METHODS
@@ -199,6 +201,14 @@ def anonymize(
     if not isinstance(claim, KAnonymity):
         raise InvalidProblemError("guarantee", "a KAnonymity", type(guarantee).__name__)
     method = METHODS.resolve(method, optional=True)
+    mapping(models, "models", "demands by column")
+    callback(on_progress)
+    bits = None if bits is None else as_bits(bits)
+    sensitive = items_of(sensitive, "sensitive", "a list of columns")
+    keep, drop = (
+        items_of(keep, "keep", "a list of columns"),
+        items_of(drop, "drop", "a list of columns"),
+    )
     from_file = isinstance(table, str | Path)
     table = opened(table, "table")
     given = Given(

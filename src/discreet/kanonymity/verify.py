@@ -17,6 +17,8 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.dates import formats_of
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
+from discreet.core.guarantee import KAnonymity
+from discreet.core.options import instance_of, mapping
 from discreet.core.spaces.transport import transport
 from discreet.kanonymity.problem import Attribute, Categorical, Dates, Numeric, Problem
 from discreet.kanonymity.problem.published import (
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.exact import Exact
-    from discreet.core.guarantee import KAnonymity
     from discreet.kanonymity.problem.native import Values
 
 __all__ = [
@@ -145,6 +146,10 @@ def verify(
     >>> verify(made, KAnonymity(2, ("age",)), against={"age": [40, 30, 40, 20]}).passed
     True
     """
+    instance_of(guarantee, KAnonymity, "guarantee", "a KAnonymity")
+    mapping(diverse, "diverse", "numbers by column")
+    mapping(close, "close", "distances by column")
+    mapping(models, "models", "demands by column")
     names, k = guarantee.quasi_identifiers, guarantee.k
     classes = classes_of(table, names)
     small = int((classes.sizes < k).sum())

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
+from discreet.core.options import instance_of
+from discreet.lrgeo.client import Client
 from discreet.lrgeo.state import Source, State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.core.randomness.bits import RandomBits
-    from discreet.lrgeo.client import Client
 
 __all__ = ["Epochs", "keep", "locate", "pin", "reserve"]
 
@@ -103,6 +104,12 @@ class Epochs:
         return cls(data["seconds"], per_day=data["per_day"], for_life=data["for_life"])
 
 
+def _check(client: object, state: object, epochs: object) -> None:
+    instance_of(client, Client, "client", "a Client")
+    instance_of(state, State, "state", "a State")
+    instance_of(epochs, Epochs, "epochs", "Epochs")
+
+
 def locate(
     client: Client,
     state: State,
@@ -162,6 +169,7 @@ def locate(
     >>> first == again, state.spent_in_all
     (True, Fraction(2, 1))
     """
+    _check(client, state, epochs)
     number, day = epochs.number(now), epochs.day(now)
     if state.epoch is not None and state.report is not None and number <= state.epoch:
         return state.report, state
@@ -200,6 +208,7 @@ def pin(
     BudgetError
         When nothing may be spent.
     """
+    _check(client, state, epochs)
     place, region = client.snap(point), client.mechanism.region.digest
     is_here = state.region in ("", region)
     if is_here and place in state.pinned:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -11,6 +12,7 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_floor
 from discreet.core.jit import clock
+from discreet.core.options import positive_seconds, relative_gap, whole_number
 from discreet.kanonymity.bounds.lower import LowerBound
 from discreet.kanonymity.candidate import (
     EFFORTS,
@@ -228,12 +230,12 @@ def _check(
     suppress: float,
     threads: int,
 ) -> None:
-    if gap is not None and not 0 <= gap < 1:
-        raise InvalidProblemError("gap", "a relative gap in [0, 1)", gap)
-    if time_limit is not None and not time_limit > 0:
-        raise InvalidProblemError("time_limit", "positive seconds, or None", time_limit)
-    if threads < 1:
-        raise InvalidProblemError("threads", "at least one thread", threads)
+    relative_gap(gap)
+    positive_seconds(time_limit)
+    whole_number(threads, "threads", "at least one thread")
+    share: object = suppress
+    if isinstance(share, bool) or not isinstance(share, Real):
+        raise InvalidProblemError("suppress", "a share in [0, 1)", type(suppress).__name__)
     if not 0 <= suppress < 1:
         raise InvalidProblemError("suppress", "a share in [0, 1)", suppress)
 
