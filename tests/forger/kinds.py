@@ -39,6 +39,7 @@ from forger.sealing import (
     sealed_zip,
     table_of,
 )
+from node import NODE, Verifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,6 +131,22 @@ def alone(path: Path) -> Ruling:
     return Ruling("refused" if status else "accepted")
 
 
+@cache
+def browsers() -> dict[str, Callable[[Path], Ruling]]:
+    """Give the verifier in JavaScript, where there is a Node: one process for all files."""
+    if NODE is None:
+        return {}
+    third = Verifier()
+
+    def ask(path: Path) -> Ruling:
+        status = third.judge(path)["status"]
+        if status == NOT_CHECKED:
+            return Ruling("not checked")
+        return Ruling("refused" if status else "accepted")
+
+    return {"browser": ask}
+
+
 def command(name: str, *, optimality: bool = False) -> Callable[[Path], Ruling]:
     """Give what asks the library, as ``discreet verify`` does, whether a file is right, and of this kind."""
 
@@ -151,14 +168,14 @@ def of_table(name: str) -> Callable[[Path], Ruling]:
 def channel(folder: Path) -> Format:
     words = (*UNITS, *CLAIMS)
     catalogue = Catalogue(originals.channels(folder), words, changes.CHANNEL)
-    judges = {"discreet": command("channel", optimality=True), "standalone": alone}
+    judges = {"discreet": command("channel", optimality=True), "standalone": alone, **browsers()}
     return Format("channel", catalogue, sealed_zip, judges, channel_is_false)
 
 
 def anchored(folder: Path) -> Format:
     words = (*UNITS, *CLAIMS)
     catalogue = Catalogue(originals.anchored(folder), words, changes.ANCHORED)
-    judges = {"discreet": command("anchored", optimality=True), "standalone": alone}
+    judges = {"discreet": command("anchored", optimality=True), "standalone": alone, **browsers()}
     return Format("anchored", catalogue, sealed_zip, judges, anchored_is_false)
 
 
@@ -169,7 +186,7 @@ def mechanism(folder: Path) -> Format:
         "mechanism",
         catalogue,
         sealed_mechanism,
-        {"discreet": command("mechanism")},
+        {"discreet": command("mechanism"), **browsers()},
         mechanism_is_false,
     )
 

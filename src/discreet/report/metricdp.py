@@ -15,7 +15,7 @@ from discreet.report.attacked import section
 from discreet.report.compare import compare
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.maps import Backdrop, Places, draw_map
-from discreet.report.page import Chapter, render_template
+from discreet.report.page import IN_BROWSER, Chapter, render_template
 from discreet.report.trying import QUICK, try_design
 from discreet.report.words import distance, example_distance, factor, guesses, number, strength
 
@@ -146,6 +146,7 @@ def chapter(
         numbers=_numbers(design, loss_unit, seconds or {}),
         public=design.provenance.assumed_public,
         artefact=artefact,
+        in_browser=IN_BROWSER,
         has_witness=design.witness is not None,
         trace=design.provenance.method_trace,
         seeded=design.provenance.seeded,

@@ -14,7 +14,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP
 from discreet.report.check_words import meaning
-from discreet.report.page import Chapter, render_template
+from discreet.report.page import IN_BROWSER, Chapter, render_template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -277,6 +277,7 @@ def chapter(
         private=private,
         command=command,
         alone=words.alone,
+        in_browser=IN_BROWSER if words.alone.startswith(_ALONE) else "",
         standalone=f"python verify_standalone.py {file}" if words.alone.startswith(_ALONE) else "",
         sha256=sha256,
         public=public,
