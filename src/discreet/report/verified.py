@@ -85,6 +85,9 @@ class _Kind:
     alone: str = ""
 
 
+_IN_BROWSER = frozenset({"anchored", "channel", "mechanism"})
+"""Kinds that the verifier in JavaScript knows."""
+
 KINDS: Mapping[str, _Kind] = {
     "channel": _Kind(
         "a channel: a table of chances, secrets by reports",
@@ -277,7 +280,7 @@ def chapter(
         private=private,
         command=command,
         alone=words.alone,
-        in_browser=IN_BROWSER if words.alone.startswith(_ALONE) else "",
+        in_browser=IN_BROWSER if kind in _IN_BROWSER else "",
         standalone=f"python verify_standalone.py {file}" if words.alone.startswith(_ALONE) else "",
         sha256=sha256,
         public=public,
