@@ -30,7 +30,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinxcontrib.bibtex",
 ]
-exclude_patterns = ["_build", "formats"]
+exclude_patterns = ["_build"]
 
 # The tutorials are notebooks. Each build runs them, and an error in one fails it.
 nb_execution_mode = "force"
