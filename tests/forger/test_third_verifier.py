@@ -58,7 +58,7 @@ BROKEN = {
         "function checkInequalities() { return ['', 0, '']; } function none(a) {",
     ),
     "the sums of rows": ("sum !== a.totals[i]", "false"),
-    "the hashes of members": ("=== sha256(data.get(name)), `${name} was altered`", '!== "", ""'),
+    "the hashes of members": ("=== sha256(held.get(name)), `${name} was altered`", '!== "", ""'),
     "the scope": ("a.scope.get(name) !== value", "false"),
 }
 
