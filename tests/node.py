@@ -75,9 +75,13 @@ class Verifier:
         process.stdin.flush()
         return json.loads(process.stdout.readline())
 
+    def close(self) -> None:
+        """End the process."""
+        with contextlib.suppress(BrokenPipeError):
+            self._process.communicate(timeout=10)
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(BrokenPipeError):
-            self._process.communicate(timeout=10)
+        self.close()

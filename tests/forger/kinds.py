@@ -6,6 +6,7 @@ which other code believes. A kind without a line fails ``test_every_kind_is_forg
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.util
 import io
@@ -137,6 +138,7 @@ def browsers() -> dict[str, Callable[[Path], Ruling]]:
     if NODE is None:
         return {}
     third = Verifier()
+    atexit.register(third.close)
 
     def ask(path: Path) -> Ruling:
         status = third.judge(path)["status"]
