@@ -79,6 +79,8 @@ def _frozen() -> Iterator[tuple[str, Any]]:
     for path in sorted(DATA.glob("*.channel")):
         yield zip_kind(path), _zipped(path)
     yield "mechanism", json.loads((DATA / "frozen.mechanism").read_text(encoding="utf-8"))
+    for one in json.loads((DATA / "lrgeo-points-vectors.json").read_text(encoding="utf-8")):
+        yield "point-mechanism", one["file"]
     yield "choice", json.loads((DATA / "choice-1.choice").read_text(encoding="utf-8"))
 
 
