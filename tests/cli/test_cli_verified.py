@@ -141,7 +141,9 @@ def test_each_kind_of_file_has_a_page(capsys: pytest.CaptureFixture[str], kind: 
     text = page(said)
     assert f"Every check of what {path} claims <b>passed</b>" in text
     assert f"discreet verify {path}</code>" in text or f"discreet verify {path}\n" in text
-    assert ("verify_standalone.py" in text) == (kind in {"channel", "anchored"})
+    assert ("python verify_standalone.py" in text) == (kind in {"channel", "anchored"})
+    in_browser = kind in {"channel", "anchored", "mechanism"}
+    assert ("a page can't vouch for itself" in text) == ("<div data-verify" in text) == in_browser
     assert hashlib.sha256(Path(path).read_bytes()).hexdigest() in text
     assert "What is not claimed" in text
     for check in said.data["checks"]:

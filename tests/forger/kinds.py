@@ -6,6 +6,7 @@ which other code believes. A kind without a line fails ``test_every_kind_is_forg
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.util
 import io
@@ -43,6 +44,7 @@ from forger.sealing import (
     sealed_zip,
     table_of,
 )
+from node import NODE, Verifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -163,6 +165,23 @@ def quickly() -> Iterator[None]:
         yield
 
 
+@cache
+def browsers() -> dict[str, Callable[[Path], Ruling]]:
+    """Give the verifier in JavaScript, where there is a Node: one process for all files."""
+    if NODE is None:
+        return {}
+    third = Verifier()
+    atexit.register(third.close)
+
+    def ask(path: Path) -> Ruling:
+        status = third.judge(path)["status"]
+        if status == NOT_CHECKED:
+            return Ruling("not checked")
+        return Ruling("refused" if status else "accepted")
+
+    return {"browser": ask}
+
+
 def command(name: str, *, optimality: bool = False) -> Callable[[Path], Ruling]:
     """Give what asks the library, as ``discreet verify`` does, whether a file is right, and of this kind."""
 
@@ -185,14 +204,14 @@ def of_table(name: str) -> Callable[[Path], Ruling]:
 def channel(folder: Path) -> Format:
     words = (*UNITS, *CLAIMS)
     catalogue = Catalogue(originals.channels(folder), words, changes.CHANNEL)
-    judges = {"discreet": command("channel", optimality=True), "standalone": alone}
+    judges = {"discreet": command("channel", optimality=True), "standalone": alone, **browsers()}
     return Format("channel", catalogue, sealed_zip, judges, channel_is_false)
 
 
 def anchored(folder: Path) -> Format:
     words = (*UNITS, *CLAIMS)
     catalogue = Catalogue(originals.anchored(folder), words, changes.ANCHORED)
-    judges = {"discreet": command("anchored", optimality=True), "standalone": alone}
+    judges = {"discreet": command("anchored", optimality=True), "standalone": alone, **browsers()}
     return Format("anchored", catalogue, sealed_zip, judges, anchored_is_false)
 
 
@@ -203,7 +222,7 @@ def mechanism(folder: Path) -> Format:
         "mechanism",
         catalogue,
         sealed_mechanism,
-        {"discreet": command("mechanism")},
+        {"discreet": command("mechanism"), **browsers()},
         mechanism_is_false,
     )
 

@@ -6,6 +6,7 @@ callback.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,6 +211,7 @@ def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
         loss_name="extra drive",
         loss_unit="km",
         artefact=f"{file.parent.name}/{file.name}",
+        sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
         seconds={
             "design, check and file": watch.seconds["city"],
             "curves": watch.seconds["curves"],
@@ -242,6 +244,7 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
         loss_name="distance to the report",
         loss_unit="km",
         artefact=f"{file.parent.name}/{file.name}",
+        sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
         seconds={"design, check and file": watch.seconds["grid"]},
         attacked=attacked,
         audits=audits,

@@ -15,7 +15,7 @@ from discreet.report.attacked import section
 from discreet.report.compare import compare
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.maps import Backdrop, Places, draw_map
-from discreet.report.page import Chapter, render_template
+from discreet.report.page import IN_BROWSER, Chapter, render_template
 from discreet.report.trying import QUICK, try_design
 from discreet.report.words import distance, example_distance, factor, guesses, number, strength
 
@@ -71,6 +71,7 @@ def chapter(
     loss_name: str = "expected loss",
     loss_unit: str = "",
     artefact: str | None = None,
+    sha256: str = "",
     seconds: Mapping[str, float] | None = None,
     attacked: Attacked | None = None,
     audits: Sequence[Audit] = (),
@@ -101,6 +102,8 @@ def chapter(
         What the loss is called, and its unit.
     artefact
         Name of the file that holds the design, for the commands that check it.
+    sha256
+        The digest of that file, so that one that was altered since can be told.
     seconds
         How long each step took. Designs are made from public inputs, so that times say nothing private.
     attacked, audits
@@ -146,6 +149,8 @@ def chapter(
         numbers=_numbers(design, loss_unit, seconds or {}),
         public=design.provenance.assumed_public,
         artefact=artefact,
+        in_browser=IN_BROWSER,
+        sha256=sha256,
         has_witness=design.witness is not None,
         trace=design.provenance.method_trace,
         seeded=design.provenance.seeded,

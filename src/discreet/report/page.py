@@ -25,12 +25,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHAPTERS",
+    "IN_BROWSER",
     "Chapter",
     "make_chapter",
     "render_report",
     "render_template",
     "write_report",
 ]
+
+IN_BROWSER = (
+    "Drop the file here: it is checked in this browser, and nothing leaves it. That is a convenience, no independence: "
+    "a page can't vouch for itself, and this one came with the claim. Independence means a copy of your own, of "
+    "verify_standalone.html or verify_standalone.py, whose SHA-256 is the one that was published with the release."
+)
+"""What stands above the verifier in a report."""
 
 CHAPTERS: Mapping[str, str] = {
     "attack": "discreet.report.attacked:chapter",
@@ -162,6 +170,7 @@ def render_report(
         lead=lead,
         style=_asset("style.css"),
         script=_asset("map.js"),
+        verifier=_verifier() if any("data-verify" in chapter.body for chapter in chapters) else "",
         versions=versions(),
     )
 
@@ -229,6 +238,12 @@ def _environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _verifier() -> str:
+    """Take the script of the page that verifies channels: there is one copy of it."""
+    page = _asset("verify_standalone.html")
+    return page.partition("<script>\n")[2].partition("</script>")[0]
 
 
 @cache

@@ -14,7 +14,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP
 from discreet.report.check_words import meaning
-from discreet.report.page import Chapter, render_template
+from discreet.report.page import IN_BROWSER, Chapter, render_template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,6 +84,9 @@ class _Kind:
     unclaimed: tuple[Limit, ...]
     alone: str = ""
 
+
+_IN_BROWSER = frozenset({"anchored", "channel", "mechanism"})
+"""Kinds that the verifier in JavaScript knows."""
 
 KINDS: Mapping[str, _Kind] = {
     "channel": _Kind(
@@ -277,6 +280,7 @@ def chapter(
         private=private,
         command=command,
         alone=words.alone,
+        in_browser=IN_BROWSER if kind in _IN_BROWSER else "",
         standalone=f"python verify_standalone.py {file}" if words.alone.startswith(_ALONE) else "",
         sha256=sha256,
         public=public,
