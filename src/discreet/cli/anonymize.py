@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
@@ -23,6 +24,7 @@ from discreet.cli.columns import (
     warn_of_kept,
 )
 from discreet.cli.files import check_outputs, check_table_names, write_page
+from discreet.cli.large import run_large
 from discreet.cli.microdata import Kinds, attributes_of, names_of, refuse_prose
 from discreet.cli.options import PROMISED, Json, Quiet, Report
 from discreet.cli.output import Status, emit, facts, warn
@@ -69,6 +71,8 @@ discreet anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --l
 
 discreet anonymize fars.csv -k 3 --quasi AGE,SEX,INJ_SEV,DRINKING --method optimal -o out.csv --json
 
+discreet anonymize big.parquet -k 50 --quasi age,education,sex --memory 4GB -o out/
+
 discreet verify out.csv --against patients.csv
 ```
 """
@@ -92,6 +96,8 @@ class AnonymizeOptions:
     threads: int
     effort: str | None = None
     stream: bool = False
+    memory: str | None = None
+    scheduler: str | None = None
     require: Sequence[str] = ()
     person: str | None = None
     keep: Sequence[str] = ()
@@ -253,9 +259,30 @@ def anonymize(
             rich_help_panel=_HOW,
         ),
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="For a table larger than memory, such as 4GB for each process: a folder of parts is written.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The same on the workers of a Dask scheduler, tcp://127.0.0.1:8786, or tls:// beyond this machine.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="CSV or Parquet file to write."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="CSV or Parquet file to write; with --memory or --scheduler, a folder.",
+        ),
     ] = None,
     report: Report = None,
     curator_report: Annotated[
@@ -302,6 +329,8 @@ def anonymize(
         threads,
         effort,
         stream,
+        memory,
+        scheduler,
         (
             *_demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha),
             *(require or ()),
@@ -344,6 +373,8 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
 
     guarantee = KAnonymity(options.k, tuple(names_of(options.quasi)))
     method = METHODS.resolve(options.method, field="--method", optional=True)
+    if options.memory is not None or options.scheduler is not None:
+        return _run_large(path, guarantee, options, files)
     look(path, "TABLE")
     outputs = {
         "--output": files.output,
@@ -427,6 +458,44 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
         warn("the target was missed; what was found is written", quiet=files.quiet)
         return Status.TARGET_MISSED
     return status
+
+
+def _run_large(
+    path: str, guarantee: KAnonymity, options: AnonymizeOptions, files: ResultFiles
+) -> Status:
+    """Anonymize a file or a folder into a folder."""
+    option = "--memory" if options.scheduler is None else "--scheduler"
+    if files.output is None:
+        raise InvalidProblemError("--output", f"a folder to write, with {option}", "none")
+    if not Path(path).exists():
+        raise InvalidProblemError("TABLE", "a file or a folder", f"{path}, which is not there")
+    for given, refused in (
+        (options.gap, "--gap"),
+        (options.time_limit, "--time-limit"),
+        (options.suppress or None, "--suppress"),
+        (options.keep_suppressed or None, "--keep-suppressed"),
+        (options.stream or None, "--stream"),
+        (files.report, "--report"),
+        (files.curator, "--curator-report"),
+    ):
+        if given is not None:
+            raise InvalidProblemError(refused, f"none with {option}", "one")
+    if options.method not in (None, "top-down"):
+        raise InvalidProblemError("--method", f"top-down, with {option}", repr(options.method))
+    return run_large(
+        path,
+        guarantee,
+        options.kinds,
+        output=files.output,
+        loss=options.loss,
+        effort=options.effort,
+        models=read_models(options.require, field="--require"),
+        memory=options.memory,
+        scheduler=options.scheduler,
+        given=given_roles(options),
+        as_json=files.as_json,
+        quiet=files.quiet,
+    )
 
 
 def _write_pages(

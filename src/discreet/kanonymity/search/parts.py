@@ -1,4 +1,4 @@
-"""Split the parts of a table top-down, in threads and within a time limit: first something whole, then what is better."""
+"""Split the parts of a table top-down, in threads and within a time limit: something whole first, then a better one."""
 
 from __future__ import annotations
 
@@ -118,7 +118,15 @@ def split_parts(
             size = part[1] - part[0]
             mine = replace(limits, deadline=limits.share(size / max(size, waiting[0])))
             waiting[0] -= size
-            return split_part(rows.part(*part), rules, mine, stop, pace)
+            here = rows.part(*part)
+            if pace is None:
+                return split_part(here, rules, mine, stop)
+            former = here.words.copy(), here.bound.copy()
+            found = split_part(here, rules, mine, stop, pace)
+            if found is None:
+                # What was found fast is whole.
+                here.words[:], here.bound[:] = former
+            return found
 
         with ThreadPoolExecutor(limits.threads) as pool:
             splitting = [
@@ -129,7 +137,13 @@ def split_parts(
                 wait(splitting)
             except KeyboardInterrupt:
                 stop.set()
-        return [part.result() for part in splitting]
+        found: list[float | None] = []
+        for part in splitting:
+            try:
+                found.append(part.result())
+            except KeyboardInterrupt:
+                stop.set()
+        return found
 
     if limits.left < np.inf:
         paces = all_parts("fast")
@@ -168,14 +182,19 @@ def split_part(
     float or None
         Seconds for each row; ``None`` where nodes were left.
     """
-    work, began = _Work(rows, rules, stop or Event()), clock()
-    if pace is None and limits.left < np.inf:
-        whole = work.largest_first(rules, limits.deadline)
-    else:
-        work.by_depth(rules, limits, pace or 0.0)
-        fast = rules_for("fast", rules.k, len(rows.words))
-        whole = work.largest_first(fast, max(clock(), limits.deadline) + GRACE)
-    return (clock() - began) / max(1, len(rows.words)) if whole else None
+    work = _Work(rows, rules, stop or Event())
+    try:
+        began = clock()
+        if pace is None and limits.left < np.inf:
+            work.largest_first(rules, limits.deadline)
+        else:
+            work.by_depth(rules, limits, pace or 0.0)
+            fast = rules_for("fast", rules.k, len(rows.words))
+            work.largest_first(fast, max(clock(), limits.deadline) + GRACE)
+        took = clock() - began
+    finally:
+        whole = work.close()
+    return took / max(1, len(rows.words)) if whole else None
 
 
 @final
@@ -221,23 +240,23 @@ class _Work:
             if limits.left <= RESERVE * pace * int(np.diff(self.nodes).sum()):
                 return
 
-    def largest_first(self, rules: Rules, end: float) -> bool:
-        """Split the largest nodes first, by sizes that fall fourfold; what is left in the end is classes.
-
-        Returns whether nothing was left.
-        """
+    def largest_first(self, rules: Rules, end: float) -> None:
+        """Split the largest nodes first, by sizes that fall fourfold."""
         least = len(self.rows.words)
         while len(self.nodes) + len(self.aside):
-            least = 0 if least <= rules.tree_rows else max(least // 4, rules.tree_rows + 1)
+            least = 0 if least <= rules.tree_rows + 1 else max(least // 4, rules.tree_rows + 1)
             again, first = self.aside.copy(), len(self.nodes)
             self.room.numbers[:] = first + len(again), 0
             self.room.stack[first : first + len(again)] = again
-            while len(self.nodes) and clock() < end:
+            while len(self.nodes):
+                if clock() >= end:
+                    return
                 self.split(rules, least)
                 if self.stop.is_set():
                     end = min(end, clock() + GRACE)
-            if len(self.nodes):
-                break
+
+    def close(self) -> bool:
+        """Make classes of the nodes that are left; give whether there was none."""
         left = [*self.nodes.tolist(), *self.aside.tolist()]
         for begin, stop in left:
             # Marks within it are of splits that were tried.
