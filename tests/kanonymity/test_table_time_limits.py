@@ -29,7 +29,6 @@ from discreet.kanonymity.candidate import (
 )
 from discreet.kanonymity.demand import Demand, failing_classes
 from discreet.kanonymity.exact.pricing import Pricer
-from discreet.kanonymity.search import parts as search_parts
 from discreet.kanonymity.methods.greedy_search import GreedySearch
 from discreet.kanonymity.methods.k_member import KMember
 from discreet.kanonymity.methods.local_search import LocalSearch
@@ -39,6 +38,7 @@ from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.methods.top_down import TopDown
 from discreet.kanonymity.models import DistinctDiversity, EntropyDiversity
 from discreet.kanonymity.problem import Categorical, Numeric, Problem
+from discreet.kanonymity.search import parts as search_parts
 from discreet.kanonymity.search.diverse import Diverse
 from discreet.kanonymity.search.local import search_shared
 from discreet.kanonymity.search.search import search

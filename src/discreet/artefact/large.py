@@ -21,8 +21,9 @@ import numpy as np
 
 from discreet.artefact.folders import RECORD, codings, parts_of, record_of
 from discreet.artefact.large_engines import engine_of
-from discreet.artefact.large_steps import HASHES, LargePlan, Piece, Workspace
+from discreet.artefact.large_steps import HASHES, LargePlan, Piece
 from discreet.artefact.rooms import make_private, private_room
+from discreet.artefact.workspace import Workspace
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.outcome import Anonymization, Provenance
@@ -459,7 +460,7 @@ def _columns(
 def _values(seen: Sequence[Mapping[str, Any]], name: str) -> pl.Series:
     import polars as pl
 
-    listed = [one["values"][name] for one in seen if name in one["values"]]
+    listed: list[pl.Series] = [one["values"][name] for one in seen if name in one["values"]]
     return pl.concat(listed).unique()
 
 

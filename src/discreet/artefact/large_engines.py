@@ -5,14 +5,16 @@ from __future__ import annotations
 import secrets
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, cast, final
 from urllib.parse import urlsplit
 
-from discreet.artefact.large_steps import Workspace, look_around, perform
+from discreet.artefact.large_steps import look_around, perform
 from discreet.core.errors import InvalidProblemError, SolverError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from discreet.artefact.workspace import Workspace
 
 __all__ = ["DaskEngine", "Engine", "LocalEngine", "connected", "engine_of"]
 
@@ -76,7 +78,7 @@ class DaskEngine:
 
         if not self.ready:
             self._look(space)
-        run = secrets.token_hex(4)
+        run, done_by = secrets.token_hex(4), cast("Any", distributed.as_completed)
         try:
             self.futures = self.client.map(
                 perform,
@@ -87,9 +89,10 @@ class DaskEngine:
                 pure=False,
                 retries=RETRIES,
             )
-            for _, done in distributed.as_completed(self.futures, with_results=True):
-                if not done:
-                    _raise(space)
+            with self.client.as_current():
+                for _, done in done_by(self.futures, with_results=True):
+                    if not done:
+                        _raise(space)
         except distributed.KilledWorker:
             message = "a step lost its worker several times: give workers more memory, or --memory"
             raise SolverError("dask", "workers lost", message) from None

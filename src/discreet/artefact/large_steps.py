@@ -9,11 +9,11 @@ scheduler: steps take names and numbers, give whether they were done, and keep t
 from __future__ import annotations
 
 import os
-import pickle
 import secrets
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import file_digest
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from discreet.artefact.folders import failing_of
 from discreet.artefact.rooms import make_private
+from discreet.artefact.workspace import Workspace
 from discreet.core.errors import InvalidProblemError
 from discreet.core.randomness import SystemBits
 from discreet.kanonymity.candidate import SearchLimits
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.packed import RowLayout
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["LargePlan", "Piece", "Workspace", "look_around", "perform"]
+__all__ = ["STEPS", "LargePlan", "Piece", "look_around", "perform"]
 
 HALF = 32
 """Bits of the first word that hold codes."""
@@ -134,79 +135,12 @@ class LargePlan:
         return tuple(mine) + ((self.person,) if self.person else ())
 
 
-@final
-@dataclass(frozen=True)
-class Workspace:
-    """A folder that all workers share, for their owner alone.
-
-    Parameters
-    ----------
-    folder
-        Its path.
-    """
-
-    folder: Path
-
-    def put(self, name: str, value: object) -> bool:
-        """Write a record, and give whether it is the first of its name."""
-        new = make_private(self.folder / f"{name}.{secrets.token_hex(8)}.new")
-        try:
-            new.write_bytes(pickle.dumps(value))
-            os.link(new, self.folder / name)
-        except FileExistsError:
-            return False
-        finally:
-            new.unlink(missing_ok=True)
-        return True
-
-    def get(self, name: str) -> Any:  # noqa: ANN401 - each record has a form of its own
-        """Read a record."""
-        # This run wrote it, in a folder that nobody else can enter.
-        return pickle.loads((self.folder / name).read_bytes())  # noqa: S301
-
-    def has(self, name: str) -> bool:
-        """Tell whether there is a record."""
-        return (self.folder / name).exists()
-
-    def every(self, kind: str, count: int) -> list[Any]:
-        """Read the records of all steps of a kind."""
-        return [self.get(f"{kind}-{number}") for number in range(count)]
-
-    def plan(self) -> LargePlan:
-        """Read the latest plan."""
-        version = max(int(path.name.partition("-")[2]) for path in self.folder.glob("plan-*"))
-        found: LargePlan = self.get(f"plan-{version}")
-        return found
-
-    @contextmanager
-    def file(self, name: str, suffix: str) -> Iterator[Path]:
-        """Make an empty file of a name of its own, and remove it on an error."""
-        path = make_private(self.folder / f"{name}.{secrets.token_hex(8)}{suffix}")
-        try:
-            yield path
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-
-    def keep(self, name: str, path: Path, found: Mapping[str, Any]) -> None:
-        """Record what a step found, with its file; a file of a step that was recorded before is removed."""
-        if not self.put(name, {**found, "file": path.name}):
-            path.unlink()
-
-
 def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
     """Tell a driver whether this worker shares its workspace, and which versions it has."""
-    import distributed
-    import numba
-    import polars as pl
-
-    from discreet import __version__
-
-    place = Path(folder, "token")
+    versions = tuple(map(version, ("discreet", "distributed", "polars", "numba")))
     with suppress(OSError):
-        shared = place.read_text(encoding="ascii") == token
-        return shared, (__version__, distributed.__version__, pl.__version__, numba.__version__)
-    return False, (__version__, distributed.__version__, pl.__version__, numba.__version__)
+        return Path(folder, "token").read_text(encoding="ascii") == token, versions
+    return False, versions
 
 
 def perform(folder: str, kind: str, number: int) -> bool:
@@ -264,7 +198,7 @@ def survey(space: Workspace, number: int) -> None:
     """Count the rows of a piece, and list the values of its quasi-identifiers and of columns with demands."""
     import polars as pl
 
-    plan = space.plan()
+    plan: LargePlan = space.plan()
     names = list(dict.fromkeys((*plan.quasi, *(name for name, _ in plan.demands))))
     rows, values = 0, dict[str, pl.Series]()
     for batch in batches(plan.pieces[number], names, plan.batch):
@@ -286,7 +220,7 @@ def _coded(batch: pl.DataFrame, codes: Mapping[str, tuple[pl.Series, pl.Series]]
 
 def sample(space: Workspace, number: int) -> None:
     """Take the rows of a piece that are in the sample, packed."""
-    plan = space.plan()
+    plan: LargePlan = space.plan()
     codes, layout = plan.codes, plan.layout
     at, found = plan.firsts[number], [np.zeros((0, layout.words), np.int64)]
     for batch in batches(plan.pieces[number], plan.quasi, plan.batch):
@@ -310,7 +244,7 @@ def route(space: Workspace, number: int) -> None:
 
     from discreet.kanonymity.kernels.dealing import deal_rows
 
-    plan = space.plan()
+    plan: LargePlan = space.plan()
     words_at, parts = _own_names(plan, plan.layout.words + len(plan.demands)), plan.top.parts
     names = list(dict.fromkeys((*plan.quasi, *plan.other, *(name for name, _ in plan.demands))))
     groups: list[tuple[int, int]] = []
@@ -374,7 +308,7 @@ def finish(space: Workspace, number: int) -> None:
     """Split the rows of some parts, and write them generalized, each to the published part that a random key says."""
     import polars as pl
 
-    plan = space.plan()
+    plan: LargePlan = space.plan()
     union, layout = plan.unions[number], plan.layout
     own = _own_names(plan, layout.words + len(plan.demands))
     read = [frame.to_numpy() for frame in _routed(space, plan, union, own)]
@@ -484,7 +418,7 @@ def publish(space: Workspace, number: int) -> None:
     import polars as pl
     import pyarrow.parquet as pq
 
-    plan = space.plan()
+    plan: LargePlan = space.plan()
     keys, frames = _own_names(plan, 3), []
     for found in space.every("finish", len(plan.unions)):
         with pq.ParquetFile(space.folder / found["file"]) as file:
@@ -530,7 +464,7 @@ def _read_part(space: Workspace, plan: LargePlan, number: int) -> pl.DataFrame:
 
 def tally(space: Workspace, number: int) -> None:
     """List the values that a published part has in columns with demands, and how often."""
-    plan = space.plan()
+    plan: LargePlan = space.plan()
     table = _read_part(space, plan, number)
     names = dict.fromkeys(name for name, _ in plan.demands)
     found = {name: table.group_by(name).len("rows") for name in names}
@@ -541,7 +475,7 @@ def count(space: Workspace, number: int) -> None:
     """Count the rows of each class of a published part as they stand there, and its digest."""
     import polars as pl
 
-    plan = space.plan()
+    plan: LargePlan = space.plan()
     table = _read_part(space, plan, number)
     quasi = list(plan.quasi)
     for name in quasi:
@@ -568,7 +502,7 @@ def total(space: Workspace, number: int) -> None:
     """Add up the counts of the classes of one group over all published parts, and judge them."""
     import polars as pl
 
-    plan = space.plan()
+    plan: LargePlan = space.plan()
     parts = [space.get(f"counted-{part}-{number}") for part in range(plan.buckets)]
     quasi = list(plan.quasi)
     whole = pl.concat([part[""] for part in parts]).group_by(quasi).agg(pl.col("rows").sum())

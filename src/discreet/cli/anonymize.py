@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.anonymizing import AnonymizeOptions, ResultFiles, given_roles
 from discreet.cli.columns import (
     Categoricals,
     DateOption,
@@ -38,7 +38,7 @@ from discreet.kanonymity.models import read_models
 from discreet.tables.columns import no_column
 from discreet.tables.dialect import look
 from discreet.tables.reading import read_rows
-from discreet.tables.roles import Given, assign_roles, look_of
+from discreet.tables.roles import assign_roles, look_of
 from discreet.tables.validate import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Attribute
     from discreet.tables.roles import AssignedRoles
 
-__all__ = ["anonymize", "given_roles", "register"]
+__all__ = ["anonymize", "register"]
 
 _COLUMNS = "Columns"
 _HOW = "How"
@@ -76,45 +76,6 @@ discreet anonymize big.parquet -k 50 --quasi age,education,sex --memory 4GB -o o
 discreet verify out.csv --against patients.csv
 ```
 """
-
-
-@final
-@dataclass(frozen=True)
-class AnonymizeOptions:
-    """What is promised, and how it is searched for, as it was typed."""
-
-    k: int
-    quasi: Sequence[str]
-    sensitive: Sequence[str]
-    kinds: Kinds
-    loss: str
-    method: str | None
-    time_limit: float | None
-    gap: float | None
-    suppress: float
-    keep_suppressed: bool
-    threads: int
-    effort: str | None = None
-    stream: bool = False
-    memory: str | None = None
-    scheduler: str | None = None
-    require: Sequence[str] = ()
-    person: str | None = None
-    keep: Sequence[str] = ()
-    drop: Sequence[str] = ()
-    unassigned: str | None = None
-
-
-@final
-@dataclass(frozen=True)
-class ResultFiles:
-    """Where results go."""
-
-    output: str | None
-    report: str | None
-    as_json: bool
-    quiet: bool
-    curator: str | None = None
 
 
 def anonymize(
@@ -374,7 +335,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     guarantee = KAnonymity(options.k, tuple(names_of(options.quasi)))
     method = METHODS.resolve(options.method, field="--method", optional=True)
     if options.memory is not None or options.scheduler is not None:
-        return _run_large(path, guarantee, options, files)
+        return run_large(path, guarantee, options, files)
     look(path, "TABLE")
     outputs = {
         "--output": files.output,
@@ -458,44 +419,6 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
         warn("the target was missed; what was found is written", quiet=files.quiet)
         return Status.TARGET_MISSED
     return status
-
-
-def _run_large(
-    path: str, guarantee: KAnonymity, options: AnonymizeOptions, files: ResultFiles
-) -> Status:
-    """Anonymize a file or a folder into a folder."""
-    option = "--memory" if options.scheduler is None else "--scheduler"
-    if files.output is None:
-        raise InvalidProblemError("--output", f"a folder to write, with {option}", "none")
-    if not Path(path).exists():
-        raise InvalidProblemError("TABLE", "a file or a folder", f"{path}, which is not there")
-    for given, refused in (
-        (options.gap, "--gap"),
-        (options.time_limit, "--time-limit"),
-        (options.suppress or None, "--suppress"),
-        (options.keep_suppressed or None, "--keep-suppressed"),
-        (options.stream or None, "--stream"),
-        (files.report, "--report"),
-        (files.curator, "--curator-report"),
-    ):
-        if given is not None:
-            raise InvalidProblemError(refused, f"none with {option}", "one")
-    if options.method not in (None, "top-down"):
-        raise InvalidProblemError("--method", f"top-down, with {option}", repr(options.method))
-    return run_large(
-        path,
-        guarantee,
-        options.kinds,
-        output=files.output,
-        loss=options.loss,
-        effort=options.effort,
-        models=read_models(options.require, field="--require"),
-        memory=options.memory,
-        scheduler=options.scheduler,
-        given=given_roles(options),
-        as_json=files.as_json,
-        quiet=files.quiet,
-    )
 
 
 def _write_pages(
@@ -587,22 +510,6 @@ def _roles(table: pl.DataFrame, options: AnonymizeOptions) -> AssignedRoles:
         lambda name: look_of(table, name),
         options=True,
         show=options.kinds.show_columns,
-    )
-
-
-def given_roles(options: AnonymizeOptions) -> Given:
-    """Take roles as they were typed; a column of --require is sensitive."""
-    keep, sensitive = names_of(options.keep), names_of(options.sensitive)
-    for name in read_models(options.require, field="--require"):
-        if name not in (*keep, *sensitive):
-            sensitive.append(name)
-    return Given(
-        names_of(options.quasi),
-        sensitive,
-        keep,
-        names_of(options.drop),
-        options.person,
-        options.unassigned,
     )
 
 

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.cli.anonymizing import given_roles
 from discreet.cli.microdata import attributes_of, refuse_prose
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.cli.streaming import COMPILING, PRIVATE
 from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.models import read_models
 from discreet.tables.parsing import reader_errors
 from discreet.tables.sizes import refuse_killers
 from discreet.tables.validate import refuse_nested, refuse_times, refuse_unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     import polars as pl
 
     from discreet.artefact.large import FolderDiagnostics
+    from discreet.cli.anonymizing import AnonymizeOptions, ResultFiles
     from discreet.cli.microdata import Kinds
     from discreet.core.guarantee import KAnonymity
     from discreet.core.outcome import Anonymization
@@ -76,47 +79,53 @@ class _Columns:
 
 
 def run_large(
-    path: str,
-    guarantee: KAnonymity,
-    kinds: Kinds,
-    *,
-    output: str,
-    loss: str,
-    effort: str | None,
-    models: Mapping[str, Sequence[PrivacyModel]],
-    memory: str | None,
-    scheduler: str | None,
-    given: Given,
-    as_json: bool,
-    quiet: bool,
+    path: str, guarantee: KAnonymity, options: AnonymizeOptions, files: ResultFiles
 ) -> Status:
-    """Anonymize a file or a folder into a folder, and return the exit status."""
+    """Anonymize a file or a folder into a folder."""
+    option = "--memory" if options.scheduler is None else "--scheduler"
+    if files.output is None:
+        raise InvalidProblemError("--output", f"a folder to write, with {option}", "none")
+    if not Path(path).exists():
+        raise InvalidProblemError("TABLE", "a file or a folder", f"{path}, which is not there")
+    for given, refused in (
+        (options.gap, "--gap"),
+        (options.time_limit, "--time-limit"),
+        (options.suppress or None, "--suppress"),
+        (options.keep_suppressed or None, "--keep-suppressed"),
+        (options.stream or None, "--stream"),
+        (files.report, "--report"),
+        (files.curator, "--curator-report"),
+    ):
+        if given is not None:
+            raise InvalidProblemError(refused, f"none with {option}", "one")
+    if options.method not in (None, "top-down"):
+        raise InvalidProblemError("--method", f"top-down, with {option}", repr(options.method))
     from discreet.artefact.large_engines import connected
     from discreet.core.jit import compiling
 
     client: Any = None
-    size = None if memory is None else size_of(memory, "--memory")
-    if scheduler is not None:
-        client = connected(scheduler, "--scheduler")
+    memory = None if options.memory is None else size_of(options.memory, "--memory")
+    if options.scheduler is not None:
+        client = connected(options.scheduler, "--scheduler")
     try:
-        with compiling(lambda: warn(COMPILING, quiet=quiet)), _named(path):
+        with compiling(lambda: warn(COMPILING, quiet=files.quiet)), _named(path):
             made = _made(
                 path,
                 guarantee,
-                kinds,
-                output=output,
-                loss=loss,
-                effort=effort,
-                models=models,
-                memory=size,
+                options.kinds,
+                output=files.output,
+                loss=options.loss,
+                effort=options.effort,
+                models=read_models(options.require, field="--require"),
+                memory=memory,
                 client=client,
-                given=given,
-                quiet=quiet,
+                given=given_roles(options),
+                quiet=files.quiet,
             )
     finally:
         if client is not None:
             client.close()
-    _tell(made, guarantee, loss, output, as_json=as_json)
+    _tell(made, guarantee, options.loss, files.output, as_json=files.as_json)
     return Status.DONE
 
 
