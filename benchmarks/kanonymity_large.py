@@ -2,8 +2,8 @@
 
 Each value is replaced with probability .6666 by another one of its column. Nine columns with ARX's hierarchies, k = 50,
 taxonomies alone; ``--age`` publishes ages in intervals, and ``--sets`` the other columns as sets besides. Asserted:
-what the command says of its own result is what ``verify`` counts, and a loss below ARX's published one (.165 for 5 million
-rows in 1,613 s on one thread, .110 for 25 million in 7,053 s, .077 for 85 million in 10,931 s).
+what the command says of its own result is what ``verify`` counts, and a loss below ARX's published one (.165 for
+5 million rows in 1,613 s on one thread, .110 for 25 million in 7,053 s, .077 for 85 million in 10,931 s).
 
     python benchmarks/kanonymity_large.py ADULT [--rows 5000000] [--age] [--sets] [--memory 4GB] [--scheduler tcp://...]
 
