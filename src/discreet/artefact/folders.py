@@ -169,7 +169,7 @@ def count_folder(
             if name not in there:
                 raise InvalidProblemError(argument, "a table with the columns named", repr(name))
         sizes = table.group_by(names).len("rows").select("rows").collect(engine="streaming")["rows"]
-        least = int(sizes.to_numpy().min(initial=2**62)) if len(sizes) else 0
+        least = int(sizes.to_numpy().min()) if len(sizes) else 0
         told = f"{len(sizes)} classes, the smallest of {least} rows"
         small = int((sizes < guarantee.k).sum())
         smaller = Check("classes smaller than k", small, 0, exact=True, detail=told)
