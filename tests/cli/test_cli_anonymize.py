@@ -470,7 +470,7 @@ def test_ctrl_c_during_a_stream_leaves_the_parts_that_were_solved(
     def press(task: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.kanonymity.methods.top_down.wait", press)
+    monkeypatch.setattr("discreet.kanonymity.search.parts.wait", press)
     said = anonymize(capsys, "--stream", "-o", "out.csv", "--json")
     assert said.status == 130
     assert said.data["smallest_class"] >= 5

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.anonymizing import AnonymizeOptions, ResultFiles, given_roles
 from discreet.cli.columns import (
     Categoricals,
     DateOption,
@@ -23,6 +24,7 @@ from discreet.cli.columns import (
     warn_of_kept,
 )
 from discreet.cli.files import check_outputs, check_table_names, write_page
+from discreet.cli.large import run_large
 from discreet.cli.microdata import Kinds, attributes_of, names_of, refuse_prose
 from discreet.cli.options import PROMISED, Json, Quiet, Report
 from discreet.cli.output import Status, emit, facts, warn
@@ -36,7 +38,7 @@ from discreet.kanonymity.models import read_models
 from discreet.tables.columns import no_column
 from discreet.tables.dialect import look
 from discreet.tables.reading import read_rows
-from discreet.tables.roles import Given, assign_roles, look_of
+from discreet.tables.roles import assign_roles, look_of
 from discreet.tables.validate import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Attribute
     from discreet.tables.roles import AssignedRoles
 
-__all__ = ["anonymize", "given_roles", "register"]
+__all__ = ["anonymize", "register"]
 
 _COLUMNS = "Columns"
 _HOW = "How"
@@ -69,46 +71,11 @@ discreet anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --l
 
 discreet anonymize fars.csv -k 3 --quasi AGE,SEX,INJ_SEV,DRINKING --method optimal -o out.csv --json
 
+discreet anonymize big.parquet -k 50 --quasi age,education,sex --memory 4GB -o out/
+
 discreet verify out.csv --against patients.csv
 ```
 """
-
-
-@final
-@dataclass(frozen=True)
-class AnonymizeOptions:
-    """What is promised, and how it is searched for, as it was typed."""
-
-    k: int
-    quasi: Sequence[str]
-    sensitive: Sequence[str]
-    kinds: Kinds
-    loss: str
-    method: str | None
-    time_limit: float | None
-    gap: float | None
-    suppress: float
-    keep_suppressed: bool
-    threads: int
-    effort: str | None = None
-    stream: bool = False
-    require: Sequence[str] = ()
-    person: str | None = None
-    keep: Sequence[str] = ()
-    drop: Sequence[str] = ()
-    unassigned: str | None = None
-
-
-@final
-@dataclass(frozen=True)
-class ResultFiles:
-    """Where results go."""
-
-    output: str | None
-    report: str | None
-    as_json: bool
-    quiet: bool
-    curator: str | None = None
 
 
 def anonymize(
@@ -253,9 +220,30 @@ def anonymize(
             rich_help_panel=_HOW,
         ),
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="For a table larger than memory, such as 4GB for each process: a folder of parts is written.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The same on the workers of a Dask scheduler, tcp://127.0.0.1:8786, or tls:// beyond this machine.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="CSV or Parquet file to write."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="CSV or Parquet file to write; with --memory or --scheduler, a folder.",
+        ),
     ] = None,
     report: Report = None,
     curator_report: Annotated[
@@ -302,6 +290,8 @@ def anonymize(
         threads,
         effort,
         stream,
+        memory,
+        scheduler,
         (
             *_demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha),
             *(require or ()),
@@ -344,6 +334,8 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
 
     guarantee = KAnonymity(options.k, tuple(names_of(options.quasi)))
     method = METHODS.resolve(options.method, field="--method", optional=True)
+    if options.memory is not None or options.scheduler is not None:
+        return run_large(path, guarantee, options, files)
     look(path, "TABLE")
     outputs = {
         "--output": files.output,
@@ -518,22 +510,6 @@ def _roles(table: pl.DataFrame, options: AnonymizeOptions) -> AssignedRoles:
         lambda name: look_of(table, name),
         options=True,
         show=options.kinds.show_columns,
-    )
-
-
-def given_roles(options: AnonymizeOptions) -> Given:
-    """Take roles as they were typed; a column of --require is sensitive."""
-    keep, sensitive = names_of(options.keep), names_of(options.sensitive)
-    for name in read_models(options.require, field="--require"):
-        if name not in (*keep, *sensitive):
-            sensitive.append(name)
-    return Given(
-        names_of(options.quasi),
-        sensitive,
-        keep,
-        names_of(options.drop),
-        options.person,
-        options.unassigned,
     )
 
 

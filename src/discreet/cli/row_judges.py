@@ -10,7 +10,7 @@ from discreet.cli.microdata import Kinds, attributes_of, names_of, pairs_of
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
-from discreet.kanonymity.models import read_models, read_presence
+from discreet.kanonymity.models import Closeness, DistinctDiversity, read_models, read_presence
 from discreet.tables.columns import columns_at, no_column
 from discreet.tables.reading import read_rows
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.artefact import AnonymousTable
     from discreet.kanonymity.problem import Attribute
 
-__all__ = ["RowOptions", "judge_rows"]
+__all__ = ["RowOptions", "judge_folder", "judge_rows"]
 
 
 @final
@@ -118,6 +118,39 @@ def judge_rows(
     }
     if options.against is not None and not all(check.passed for check in checks):
         found["private"] = "What failed was counted with the original, which is private."
+    return Certificate(tuple(checks)), found
+
+
+def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str, Any]]:
+    """Verify a folder of parts, by the options, and for what they leave open by its record.
+
+    Parameters and results are those of :func:`judge_rows`; the parts need not fit into memory.
+    """
+    from discreet.artefact import ANONYMOUS
+    from discreet.artefact.folders import count_folder, is_folder, load_folder
+
+    for given, option in (
+        (options.against, "--against"),
+        (options.population, "--population"),
+        (options.presence, "--presence"),
+        (options.person, "--person"),
+    ):
+        if given is not None:
+            raise InvalidProblemError(option, "none with a folder of parts", "one")
+    kept = load_folder(path) if is_folder(path) else None
+    guarantee = _guarantee(options, kept)
+    models: dict[str, list[Any]] = {name: list(one) for name, one in _models(options, kept).items()}
+    for name, text in pairs_of(options.diverse, "--diverse").items():
+        models.setdefault(name, []).append(DistinctDiversity(_whole(text)))
+    for name, text in pairs_of(options.close, "--close").items():
+        models.setdefault(name, []).append(Closeness(text))
+    certificate, counted = count_folder(path, guarantee, models, "FILE")
+    checks = list(certificate.checks)
+    if kept is not None:
+        checks += record_checks(kept)
+    unchecked = _unchecked(options, kept, "")
+    provenance = None if kept is None else kept.provenance
+    found = {**claim_facts(ANONYMOUS, guarantee, provenance, unchecked), **counted}
     return Certificate(tuple(checks)), found
 
 

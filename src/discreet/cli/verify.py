@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.artefact import interruption_of, is_table
+from discreet.artefact.folders import RECORD
 from discreet.artefact.judging import kind_of_file
 from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at run time
     Categoricals,
@@ -22,7 +23,7 @@ from discreet.cli.microdata import Kinds
 from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, facts
 from discreet.cli.registry import JUDGES, find
-from discreet.cli.row_judges import RowOptions, judge_rows
+from discreet.cli.row_judges import RowOptions, judge_folder, judge_rows
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import SUFFIXES
 from discreet.tables.sizes import refuse_killers
@@ -54,7 +55,8 @@ python verify_standalone.py c.channel
 
 def verify(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A channel that `design` wrote, or a table.")
+        str,
+        typer.Argument(metavar="FILE", help="A channel that `design` wrote, a table, or a folder."),
     ],
     *,
     optimality: Annotated[
@@ -158,7 +160,12 @@ def verify(
         population,
         kinds,
     )
-    if rows.given:
+    if Path(file).is_dir():
+        if optimality:
+            expected = "a channel, which has a lower bound"
+            raise InvalidProblemError("--optimality", expected, "a folder")
+        certificate, found = judge_folder(file, rows)
+    elif rows.given:
         certificate, found = judge_rows(file, rows, optimality=optimality)
     else:
         certificate, found = judge_file(file, optimality=optimality)
@@ -235,7 +242,8 @@ def write_verified(
     from discreet.core.guarantee import guarantee_from_dict
     from discreet.report import make_chapter
 
-    with Path(file).open("rb") as stream:
+    what = Path(file, RECORD) if Path(file).is_dir() else Path(file)
+    with what.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     chapter = make_chapter(
         "verified",

@@ -37,6 +37,7 @@ __all__ = [
     "Compiled",
     "clock",
     "compiling",
+    "expanded",
     "has_compiler",
     "inlined",
     "kernel",
@@ -148,11 +149,25 @@ def kernel(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Make a function part of every kernel that calls it, in the same file.
+    """Make a function part of every kernel that calls it, in the same file; its types are inferred once for them all.
 
     A call passes each array in seven words and counts references to it, which takes longer than what small functions
     do: 10 against 4 microseconds for a node of ten rows (Adult, top-down splitting, 2026-11).
     """
+    return _not_kept(function, forceinline=True, nogil=True)
+
+
+def expanded(function: F) -> F:
+    """Write a function out where it is called, in the same file, before types are inferred.
+
+    It suits one that calls large kernels: each compiled function holds a copy of all that it calls, which is optimized
+    anew (3 to 6 CPU seconds for each level of calls above those of top-down splitting, 2026-11).
+    """
+    return _not_kept(function, inline="always")
+
+
+def _not_kept(function: F, **options: Any) -> F:  # noqa: ANN401 - options of numba
+    """Compile what is kept on the disk as a part of kernels alone."""
     if not has_compiler():
         return function
     _compilation.begin()
@@ -160,7 +175,7 @@ def inlined(function: F) -> F:
         import numba
     finally:
         _compilation.end()
-    return cast("F", numba.njit(inline="always", error_model="numpy")(function))
+    return cast("F", numba.njit(error_model="numpy", **options)(function))
 
 
 def clock() -> float:
