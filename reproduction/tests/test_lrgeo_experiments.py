@@ -105,6 +105,22 @@ def test_one_coefficient_hides_among_many_and_an_upload_does_not() -> None:
     assert max(made.column("places for an upload, mean")) < 1.1  # type: ignore[type-var, operator]
 
 
+def test_peers_that_protect_points_do_and_snapping_does_not() -> None:
+    made = run(find("lrgeo/aipo"))
+    by: dict[str, list[Any]] = {}
+    for row in made.rows:
+        by.setdefault(str(row["method"]), []).append(row)
+    assert all(len(rows) == 4 for rows in by.values())
+    for name in ("planar Laplace, renamed", "exponential mechanism"):
+        assert all(row["pairs violated"] == 0 and row["worst, times"] <= 1 for row in by[name])
+        assert all(row["over the bound"] >= 1 for row in by[name])
+    # The theorem, but for what the solver leaves.
+    assert all(row["worst, times"] < 1.3 for row in by["AIPO"])
+    assert all(row["over the bound"] >= 1 for row in by["AIPO"])
+    for name in ("AIPO-R", "design on places, points snapped"):
+        assert all(row["pairs violated"] > 0.1 for row in by[name])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["table2", "figure6", "figure8", "figure9", "figure10", "figure12"]

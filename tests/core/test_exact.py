@@ -207,3 +207,9 @@ def test_a_printed_bound_is_on_the_side_of_the_bound(value: float, digits: int) 
 
 def test_a_bound_that_is_infinite_is_printed() -> None:
     assert (text_ceil(math.inf), text_floor(-math.inf), text_floor(0.0)) == ("inf", "-inf", "0")
+
+
+def test_the_ceiling_of_zero_has_no_sign() -> None:
+    """A channel with one secret was said to achieve an epsilon of -0."""
+    assert str(float_ceil(Fraction(0))) == "0.0"
+    assert text_ceil(float_ceil(Fraction(0))) == "0"

@@ -33,6 +33,7 @@ NUMBERS = {
     "testing/neighbors.py": {"x"},
     "evaluate/audit/sampled.py": {"least", "most"},
     "evaluate/audit/kanonymity.py": {"claim.k"},
+    "evaluate/audit/borders.py": {"worst"},
     "evaluate/audit/lrgeo.py": {"d"},
     "evaluate/audit/metricdp.py": {"max(value, 0.0)"},
     "evaluate/audit/audit.py": {"guarantee.k"},

@@ -47,6 +47,7 @@ ITEMS: dict[str, str] = {
     "lrgeo/figure11": ".lrgeo.composite:figure11",
     "lrgeo/figure12": ".lrgeo.composite:figure12",
     "lrgeo/figure13": ".lrgeo.figures:figure13",
+    "lrgeo/aipo": ".lrgeo.aipo:aipo",
     "lrgeo/composite": ".lrgeo.composite:composite",
     "lrgeo/theorems": ".lrgeo.theorems:theorems",
     "metricdp/table1": ".metricdp.sizes:table1",

@@ -68,6 +68,8 @@ discreet attack hierarchy --method m-h-dp --epsilon 1
 discreet attack submodular --epsilon 1 --report attack.html
 
 discreet attack lrgeo --mode published --json
+
+discreet attack lrgeo --mode places-only
 ```
 """
 
@@ -93,8 +95,8 @@ def attack(
     mode: Annotated[
         str | None,
         typer.Option(
-            metavar="published|sound",
-            help="How the location service runs, with lrgeo.",
+            metavar="published|sound|places-only",
+            help="How the location service runs, with lrgeo; places-only attacks the borders between places.",
             rich_help_panel=_RUN,
         ),
     ] = None,
@@ -217,11 +219,14 @@ def attack(
 
 
 def attack_service(request: AttackRequest) -> Attacked:
-    """Attack both modes of the location service through the recorded traffic of its clients."""
+    """Attack the modes of the location service through the recorded traffic of its clients, or by borders of places."""
     from discreet.cli.serve import need_service
+    from discreet.evaluate.simulate.borders import BORDER_MODES, attack_borders
     from discreet.evaluate.simulate.location import attack_places
 
     request.only(("mode", "epsilon"))
+    if request.mode in BORDER_MODES:
+        return attack_borders(request)
     need_service("attack lrgeo")
     from discreet.service.recorded import record
 

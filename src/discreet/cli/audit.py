@@ -28,16 +28,20 @@ __all__ = ["audit", "audit_file", "audit_location", "register"]
 _SERVICE = "service"
 """The name under which the location service as its users run it is audited."""
 
+_PLACES_ONLY = "places-only"
+"""The name under which a mechanism for places is audited by points."""
+
 _CLAIM = "What is claimed"
 _HOW = "How hard to try"
 
 _MOST_SAMPLES = 100_000_000
+_MOST_POINTS = 10_000_000
 _MOST_K = 1_000
 """Audited tables have a few thousand rows."""
 
 _METHODS = (
     methods_by_mechanism("hierarchy", "kanonymity", "metricdp", "submodular", unproven=True)
-    + "; lrgeo: design, frozen-scales, lr-geo, service"
+    + "; lrgeo: design, frozen-scales, lr-geo, places-only, service"
 )
 
 _EXAMPLES = """Examples:
@@ -110,6 +114,15 @@ def audit(
             rich_help_panel=_HOW,
         ),
     ] = 1e-9,
+    points: Annotated[
+        int | None,
+        typer.Option(
+            help="With lrgeo: compare so many pairs of points exactly, also across borders, in place of places.",
+            min=2,
+            max=_MOST_POINTS,
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
     report: Report = None,
     as_json: Json = False,
 ) -> int:
@@ -132,7 +145,10 @@ def audit(
         strength,
         samples,
         failure,
+        points=points,
     )
+    if points is not None and what != "lrgeo":
+        raise InvalidProblemError("--points", "nothing but with lrgeo", points)
     found = (
         find(AUDITS, what, "MECHANISM|FILE")(asked) if what in AUDITS else audit_file(what, asked)
     )
@@ -157,9 +173,15 @@ def audit_location(request: AuditRequest) -> Audit:
     """
     from discreet.evaluate.audit.lrgeo import DEFAULT, PUBLISHED, audit_places
 
-    names = sorted([DEFAULT, _SERVICE, *PUBLISHED])
+    names = sorted([DEFAULT, _PLACES_ONLY, _SERVICE, *PUBLISHED])
     if request.method is not None and request.method not in names:
         raise InvalidProblemError("method", f"one of {', '.join(names)}", repr(request.method))
+    if request.method == _PLACES_ONLY:
+        from discreet.evaluate.simulate.borders import audit_points
+
+        return audit_points(request)
+    if request.points is not None:
+        raise InvalidProblemError("--points", f"--method {_PLACES_ONLY}", repr(request.method))
     if request.method != _SERVICE:
         return audit_places(request)
     from discreet.cli.serve import need_service

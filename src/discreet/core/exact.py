@@ -324,7 +324,8 @@ def float_ceil(x: Fraction) -> float:
     >>> Fraction(float_ceil(Fraction(1, 3))) >= Fraction(1, 3)
     True
     """
-    return -float_floor(-x)
+    # Subtracted from zero, and not negated: the ceiling of 0 would be printed as -0.
+    return 0.0 - float_floor(-x)
 
 
 def text_floor(x: float, digits: int = 6) -> str:

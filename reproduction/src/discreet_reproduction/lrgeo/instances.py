@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from discreet.lrgeo.local.coefficients import Centered, Prepared
 
-__all__ = ["GRID_NOTE", "Places", "batch", "grid", "places", "users_of"]
+__all__ = ["GRID_NOTE", "Places", "batch", "grid", "places", "road_tables", "users_of"]
 
 GRID_NOTE = (
     "Made squares whose streets are 1 to 1.6 times as long as they look, 20 targets, in place of the paper's Rome, "
@@ -137,6 +137,24 @@ def places(side: int, *, seed: int, data: Path | None) -> Places:
     """
     if data is None:
         return grid(side, seed=seed)
+    tables = road_tables(data)
+    # The center of Rome is 4 km wide: the spacing that gives about so many places.
+    spacing = round(4.0 / side, 2)
+    region = Region.from_roads(*tables, spacing=str(spacing), unit="km")
+    targets = _some(region.K, 20, SeededBits(seed))
+    instance = Instance.from_region(region, targets=targets)
+    label = f"Rome, {region.K} places"
+    return Places(label, region.space, instance, region.travel, targets, spacing)
+
+
+def road_tables(data: Path) -> list[dict[str, list[str]]]:
+    """Read the junctions and roads of a folder as columns.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a folder without ``nodes_rome.csv`` and ``roma_edges.csv``.
+    """
     tables: list[dict[str, list[str]]] = []
     for name in ("nodes_rome.csv", "roma_edges.csv"):
         try:
@@ -146,13 +164,7 @@ def places(side: int, *, seed: int, data: Path | None) -> Places:
             expected = "a folder with nodes_rome.csv and roma_edges.csv"
             raise InvalidProblemError("--data", expected, f"none: {name}") from None
         tables.append({key: [row[key] for row in rows] for key in rows[0]})
-    # The center of Rome is 4 km wide: the spacing that gives about so many places.
-    spacing = round(4.0 / side, 2)
-    region = Region.from_roads(*tables, spacing=str(spacing), unit="km")
-    targets = _some(region.K, 20, SeededBits(seed))
-    instance = Instance.from_region(region, targets=targets)
-    label = f"Rome, {region.K} places"
-    return Places(label, region.space, instance, region.travel, targets, spacing)
+    return tables
 
 
 def users_of(size: int, count: int, *, seed: int) -> list[int]:

@@ -44,7 +44,7 @@ class AttackRequest:
     bits
         Source of chance.
     mode
-        How a location service runs: ``"published"`` or ``"sound"``.
+        How a location service runs: ``"published"``, ``"sound"`` or ``"places-only"``.
 
     Examples
     --------

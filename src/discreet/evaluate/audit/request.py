@@ -33,6 +33,8 @@ class AuditRequest:
         ``"exact"``, ``"certified"`` or ``"sampled"``; ``None`` for the strongest that says something of the method.
     samples
         Most samples of each input.
+    points
+        How many pairs of points of a location mechanism are compared, exactly, instead of places; ``None`` for none.
     failure
         Probability with which a sampled audit may be wrong.
     executor, bits, on_stage
@@ -56,6 +58,7 @@ class AuditRequest:
     executor: Executor | None = None
     bits: UniformSource | None = None
     on_stage: Callable[[int, float], None] | None = None
+    points: int | None = None
 
     def dp(self, usual: Neighbors) -> DPGuarantee:
         """Read the claim as one of differential privacy.

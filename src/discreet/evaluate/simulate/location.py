@@ -132,7 +132,7 @@ def attack_places(request: AttackRequest, record: Record) -> Attacked:
     request.only(("mode", "epsilon"))
     mode = request.need("mode")
     if mode not in {"published", "sound"}:
-        raise InvalidProblemError("--mode", "published or sound", repr(mode))
+        raise InvalidProblemError("--mode", "published, sound or places-only", repr(mode))
     region = Region.from_grid(_SIDE, _SIDE, cell=1, unit="km")
     claim = MetricDP(request.epsilon or "1", unit="km")
     bench = _Bench(region, claim, request, record)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -222,6 +223,8 @@ def exp_up(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
         return result * (1.0 + (len(shifts) + 1) * _UNIT)
 
 
+# A design evaluates its bound many times with the same lengths, which are public.
+@lru_cache(maxsize=1 << 15)
 def _exp_up(x: Fraction) -> float:
     if x > _LARGEST_EXPONENT:
         return math.inf

@@ -242,7 +242,6 @@ class _Run:
             if state.count >= checkpoint:
                 checkpoint = int(_GROWTH * state.count) + 1
                 self.best.learn(self.pool)
-                state.lower_weight(self.pool)
         self.best.learn(self.pool)
         self.ready = None
         self._hand_in()
@@ -253,7 +252,6 @@ class _Run:
         state, listens = self.state, self.limits.offer
         self.best.learn(self.pool)
         matrix = state.matrix()
-        state.lower_weight(self.pool)
         sums = matrix.sum(axis=1)
         if not sums.min() > 0:
             return None

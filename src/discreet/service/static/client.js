@@ -1,8 +1,10 @@
-// A client of a published location mechanism, in one file and with nothing else. It computes what
-// docs/theory/lrgeo-mechanism.md specifies, in integers, and equals tests/data/lrgeo-vectors.json bit for bit.
+// A client of published location mechanisms, in one file and with nothing else. It computes what
+// docs/theory/lrgeo-mechanism.md (places) and docs/theory/lrgeo-points.md (every point) specify, in integers, and equals
+// tests/data/lrgeo-vectors.json and tests/data/lrgeo-points-vectors.json bit for bit.
 // It does no input or output, holds no place, and does not verify: it takes the mechanism that was verified, by its digest.
 
 const FORM = "discreet.lrgeo.mechanism";
+const POINTS = "discreet.lrgeo.points";
 const VERSION = "1";
 const PER_UNIT = { km: 10_000n, m: 10n };
 const BITS = 62n;
@@ -69,6 +71,17 @@ export function targetOf(word, total) {
 
 const systemWord = () => crypto.getRandomValues(new BigUint64Array(1))[0];
 
+/** A uniform integer below a positive one, however large: whole words, and a refusal where remainders would not be even. */
+export function randrange(stop, word = systemWord) {
+  const words = (bitLength(stop - 1n) + 63n) / 64n || 1n;
+  const all = 1n << (64n * words);
+  for (;;) {
+    let value = 0n;
+    for (let i = 0n; i < words; i += 1n) value = (value << 64n) | word();
+    if (value < all - (all % stop)) return value % stop;
+  }
+}
+
 // Numbers stay as they are written: a float that is read and written again is another text, a large integer another number.
 class Digits {
   constructor(text) {
@@ -125,19 +138,30 @@ function unpack(packed, name, low, high) {
 
 const indices = (packed, name, n) => Int32Array.from(unpack(packed, name, 0n, BigInt(n - 1)), Number);
 
+/** The content of a text whose digest is its own, and that of the mechanism that was verified. */
+async function opened(text, verifiedDigest) {
+  let plain;
+  try {
+    plain = parse(text);
+  } catch {
+    refuse("mechanism: no JSON");
+  }
+  const { digest, ...rest } = plain;
+  if ((await sha256(canonical(rest))) !== digest) refuse("digest: not that of the content");
+  if (digest !== verifiedDigest) refuse("digest: not that of the mechanism that was verified");
+  return rest;
+}
+
+/** Read the text of a mechanism of either kind, and refuse one that is not that which was verified. */
+export async function read(text, verifiedDigest) {
+  const plain = await opened(text, verifiedDigest);
+  return new (plain.form === POINTS ? PointMechanism : Mechanism)(plain, verifiedDigest);
+}
+
 export class Mechanism {
   /** Read the text of a mechanism, and refuse one that is not that which was verified. */
   static async read(text, verifiedDigest) {
-    let plain;
-    try {
-      plain = parse(text);
-    } catch {
-      refuse("mechanism: no JSON");
-    }
-    const { digest, ...rest } = plain;
-    if ((await sha256(canonical(rest))) !== digest) refuse("digest: not that of the content");
-    if (digest !== verifiedDigest) refuse("digest: not that of the mechanism that was verified");
-    return new Mechanism(rest, digest);
+    return new Mechanism(await opened(text, verifiedDigest), verifiedDigest);
   }
 
   constructor(plain, digest) {
@@ -334,5 +358,221 @@ export class Mechanism {
     }
     const [place, away] = this.nearest(x, y);
     return away <= this.reach * (1 + 1e-9) ? place : refuse("point: outside the region");
+  }
+}
+
+const SCALE = 1n << 20n;
+const FARTHEST = (1n << 30n) - 1n;
+const DECIMAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
+
+const wholeGcd = (a, b) => {
+  [a, b] = [abs(a), abs(b)];
+  while (b) [a, b] = [b, a % b];
+  return a;
+};
+
+/** A decimal as it is written, exactly: numerator and denominator without a common factor. */
+export function exactly(text) {
+  const trimmed = String(text).trim();
+  const parts = trimmed.length <= 60 && DECIMAL.exec(trimmed);
+  const power = parts ? Number(parts[4] ?? 0) : 0;
+  if (!parts || Math.abs(power) > 40) refuse("point: not two numbers");
+  const digits = parts[3] ?? "";
+  const shift = power - digits.length;
+  const value = BigInt(parts[1] + parts[2] + digits);
+  return shift >= 0 ? [value * 10n ** BigInt(shift), 1n] : lowest(value, 10n ** BigInt(-shift));
+}
+
+const lowest = (num, den) => {
+  if (den < 0n) [num, den] = [-num, -den];
+  const shared = wholeGcd(num, den) || 1n;
+  return [num / shared, den / shared];
+};
+const plus = ([a, b], [c, d]) => lowest(a * d + c * b, b * d);
+const minus = (p, [c, d]) => plus(p, [-c, d]);
+const times = ([a, b], [c, d]) => lowest(a * c, b * d);
+const over = (p, [c, d]) => times(p, [d, c]);
+const less = ([a, b], [c, d]) => a * d < c * b;
+const floorDiv = (a, b) => (a - (((a % b) + b) % b)) / b;
+const asFloat = ([a, b]) => {
+  // Enough digits for a float, however long both are.
+  const shift = bitLength(b) - bitLength(abs(a)) + 64n;
+  const scaled = shift > 0n ? (a << shift) / b : a / (b << -shift);
+  return Number(scaled) * 2 ** Number(-shift);
+};
+
+/** A mechanism for every point: a mesh of triangles, a row of integers at each vertex, and nothing that is rounded. */
+export class PointMechanism {
+  static async read(text, verifiedDigest) {
+    return new PointMechanism(await opened(text, verifiedDigest), verifiedDigest);
+  }
+
+  constructor(plain, digest) {
+    if (plain.form !== POINTS || plain.version.text !== VERSION) refuse("form: another version");
+    this.digest = digest;
+    this.unit = plain.unit;
+    this.per = PER_UNIT[plain.unit] ?? refuse("unit: neither km nor m");
+    this.origin = plain.origin && plain.origin.map(exactly);
+    this.factors = [whole(plain.east, "east"), whole(plain.north, "north")];
+    if (this.factors.some((factor) => factor < 1n)) refuse("east: not positive");
+    this.reach = whole(plain.reach, "reach");
+    this.epsilon = plain.guarantee.epsilon;
+    this.bounds = [plain.lower, plain.upper].map((bound) => (bound === null ? null : Number(bound)));
+    const pairs = (packed, name) => {
+      const flat = unpack(packed, name, -FARTHEST, FARTHEST);
+      if (flat.length % 2) refuse(`${name}: no pairs`);
+      return [0, 1].map((odd) => Float64Array.from(flat.filter((_, i) => i % 2 === odd), Number));
+    };
+    [this.x, this.y] = pairs(plain.vertices, "vertices");
+    [this.reportX, this.reportY] = pairs(plain.reports, "reports");
+    this.vertices = this.x.length;
+    this.n = this.reportX.length;
+    this.corners = indices(plain.triangles, "triangles", this.vertices);
+    this.outline = indices(plain.outline, "outline", this.vertices);
+    if (!this.corners.length || this.corners.length % 3 || this.outline.length < 3) refuse("triangles: no mesh");
+    if (!Array.isArray(plain.shown) || plain.shown.length !== this.n) refuse("shown: not one for each report");
+    this.shown = plain.shown.map((pair) => pair.map(String));
+    this.bits = whole(plain.bits, "bits");
+    if (this.bits < 1n || this.bits > 53n) refuse("bits: not 1 to 53");
+    this.readRows(plain.weights);
+    this.boxes();
+  }
+
+  /** Sums of the weights before and with each report: below 2^53, hence exact in floats. */
+  readRows(packed) {
+    const weights = unpack(packed, "weights", 0n, 1n << this.bits);
+    if (weights.length !== this.vertices * this.n) refuse("weights: not a row for each vertex");
+    this.sums = new Float64Array(weights.length);
+    for (let v = 0; v < this.vertices; v += 1) {
+      let sum = 0n;
+      for (let k = 0; k < this.n; k += 1) this.sums[v * this.n + k] = Number((sum += weights[v * this.n + k]));
+      if (sum !== 1n << this.bits) refuse("weights: a row of another sum");
+    }
+  }
+
+  boxes() {
+    const count = this.corners.length / 3;
+    this.box = [0, 1, 2, 3].map(() => new Float64Array(count));
+    for (let t = 0; t < count; t += 1) {
+      const at = [...this.corners.subarray(3 * t, 3 * t + 3)];
+      const [xs, ys] = [at.map((v) => this.x[v]), at.map((v) => this.y[v])];
+      [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)].forEach((side, i) => (this.box[i][t] = side));
+    }
+  }
+
+  /** The rational decimeters of a point as it was typed. */
+  plane(first, second) {
+    const [a, b] = [exactly(first), exactly(second)];
+    const [east, north] = this.factors.map((factor) => lowest(factor, SCALE));
+    if (!this.origin) return [times(a, east), times(b, north)];
+    if (less([90n, 1n], a) || less(a, [-90n, 1n]) || less(b, [-180n, 1n]) || less([360n, 1n], b))
+      refuse("point: no latitude and longitude");
+    const [num, den] = plus(minus(b, this.origin[1]), [180n, 1n]);
+    const away = minus(lowest(num - 360n * den * floorDiv(num, 360n * den), den), [180n, 1n]);
+    return [times(away, east), times(minus(a, this.origin[0]), north)];
+  }
+
+  /** The point of the region that is nearest to one within the reach. */
+  projected([x, y]) {
+    let best = null;
+    let least = null;
+    for (let i = 0; i < this.outline.length; i += 1) {
+      const [a, b] = [this.outline[i], this.outline[(i + 1) % this.outline.length]];
+      const [ax, ay] = [BigInt(this.x[a]), BigInt(this.y[a])];
+      const [along, across] = [BigInt(this.x[b]) - ax, BigInt(this.y[b]) - ay];
+      const [fromX, fromY] = [minus(x, [ax, 1n]), minus(y, [ay, 1n])];
+      if (minus(times([along, 1n], fromY), times([across, 1n], fromX))[0] >= 0n) continue;
+      let t = over(plus(times(fromX, [along, 1n]), times(fromY, [across, 1n])), [along * along + across * across, 1n]);
+      if (t[0] < 0n) t = [0n, 1n];
+      if (less([1n, 1n], t)) t = [1n, 1n];
+      const spot = [plus([ax, 1n], times(t, [along, 1n])), plus([ay, 1n], times(t, [across, 1n]))];
+      const [dx, dy] = [minus(x, spot[0]), minus(y, spot[1])];
+      const away = plus(times(dx, dx), times(dy, dy));
+      if (best === null || less(away, least)) [best, least] = [spot, away];
+    }
+    if (best === null) return [x, y];
+    return less([this.reach * this.reach, 1n], least) ? refuse("point: outside the region") : best;
+  }
+
+  /** The least triangle that holds a point of the plane, and integer weights of its corners. */
+  find(point) {
+    const [x, y] = this.projected(point);
+    const q = (x[1] * y[1]) / wholeGcd(x[1], y[1]);
+    const [px, py] = [x[0] * (q / x[1]), y[0] * (q / y[1])];
+    const [west, south] = [floorDiv(px, q), floorDiv(py, q)].map(Number);
+    const [east, north] = [-floorDiv(-px, q), -floorDiv(-py, q)].map(Number);
+    for (let t = 0; 3 * t < this.corners.length; t += 1) {
+      if (this.box[0][t] > west || this.box[1][t] < east || this.box[2][t] > south || this.box[3][t] < north) continue;
+      const weights = this.weightsIn(t, px, py, q);
+      if (weights.some((weight) => weight < 0n)) continue;
+      const shared = weights.reduce(wholeGcd);
+      return { triangle: t, weights: weights.map((weight) => weight / shared) };
+    }
+    return refuse("mechanism: its triangles leave a hole");
+  }
+
+  weightsIn(triangle, px, py, q) {
+    const at = [...this.corners.subarray(3 * triangle, 3 * triangle + 3)];
+    const [x, y] = [at.map((v) => BigInt(this.x[v])), at.map((v) => BigInt(this.y[v]))];
+    return [0, 1, 2].map((i) => {
+      const [j, k] = [(i + 1) % 3, (i + 2) % 3];
+      return q * (x[j] * y[k] - x[k] * y[j]) + px * (y[j] - y[k]) + py * (x[k] - x[j]);
+    });
+  }
+
+  /** Where a point lies that was typed; what is refused is not repeated. */
+  locate(first, second) {
+    return this.find(this.plane(first, second));
+  }
+
+  /** The vertex of a target below the sum of the weights. */
+  vertexAt({ triangle, weights }, target) {
+    let corner = 0;
+    for (let sum = weights[0]; target >= sum; sum += weights[corner]) corner += 1;
+    return this.corners[3 * triangle + corner];
+  }
+
+  /** The report of a vertex for a target below 2^bits: the first whose sum is beyond it. */
+  reportAt(vertex, target) {
+    const wanted = Number(target);
+    let [low, high] = [vertex * this.n, vertex * this.n + this.n - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.sums[middle] > wanted) high = middle;
+      else low = middle + 1;
+    }
+    return low - vertex * this.n;
+  }
+
+  /** Draw a report for a spot: a vertex of its triangle first, then a report of its row. */
+  report(spot, word = systemWord) {
+    const target = randrange(spot.weights.reduce((sum, weight) => sum + weight), word);
+    return this.reportAt(this.vertexAt(spot, target), randrange(1n << this.bits, word));
+  }
+
+  /** The probability of each report at a spot: floats, to be looked at. */
+  shares({ triangle, weights }) {
+    const total = weights.reduce((sum, weight) => sum + weight);
+    const shares = new Float64Array(this.n);
+    weights.forEach((weight, corner) => {
+      const part = asFloat([weight, total]) / 2 ** Number(this.bits);
+      const row = this.corners[3 * triangle + corner] * this.n;
+      for (let k = 0; part && k < this.n; k += 1)
+        shares[k] += part * (this.sums[row + k] - (k ? this.sums[row + k - 1] : 0));
+    });
+    return shares;
+  }
+
+  /** What is told of a report. */
+  where(report) {
+    return this.shown[report].map(Number);
+  }
+
+  /** What is shown of a point of the plane, in decimeters: floats, to be looked at. */
+  coordinates([x, y]) {
+    const [east, north] = this.factors.map((factor) => Number(factor) / Number(SCALE));
+    if (!this.origin) return [x / east, y / north];
+    const [latitude, longitude] = this.origin.map(asFloat);
+    return [latitude + y / north, ((longitude + x / east + 540) % 360) - 180];
   }
 }

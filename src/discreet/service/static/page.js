@@ -1,6 +1,6 @@
 // The page: it draws the map, computes rows in the browser, and asks its own client for two things only: whether this
 // epoch's report may be drawn, and to keep what was drawn. Neither request holds a place, and choosing one makes none.
-import { Mechanism, Refused } from "./client.js";
+import { PointMechanism, Refused, exactly, read as readMechanism } from "./client.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 1000;
@@ -46,11 +46,15 @@ async function tell(path, body) {
 class City {
   constructor(mechanism, roads) {
     this.m = mechanism;
+    this.points = mechanism instanceof PointMechanism;
+    // What is drawn: the places that may be reported.
+    [this.x, this.y] = this.points ? [mechanism.reportX, mechanism.reportY] : [mechanism.x, mechanism.y];
     const xs = roads.vertices.filter((_, i) => i % 2 === 0);
     const ys = roads.vertices.filter((_, i) => i % 2 === 1);
     const bounds = (a, b) => [...a, ...b].reduce(([lo, hi], v) => [Math.min(lo, v), Math.max(hi, v)], [Infinity, -Infinity]);
     const [west, east] = bounds(mechanism.x, xs);
     const [south, north] = bounds(mechanism.y, ys);
+    [this.east, this.south] = [east, south];
     const pad = mechanism.rule === "lattice" ? mechanism.cell / 2 : 0;
     this.scale = (WIDTH - 2 * MARGIN) / Math.max(east - west + 2 * pad, (north - south) / 1.6, 1);
     this.west = (east + west) / 2 - WIDTH / 2 / this.scale;
@@ -58,13 +62,13 @@ class City {
     const height = (north - south + 2 * pad) * this.scale + 2 * MARGIN + 50;
     $("map").setAttribute("viewBox", `0 0 ${WIDTH} ${Math.ceil(height)}`);
     this.size = mechanism.rule === "lattice" ? mechanism.cell * this.scale
-      : Math.sqrt(((east - west) * (north - south) || mechanism.reach ** 2) / mechanism.n) * this.scale;
+      : Math.sqrt(((east - west) * (north - south) || Number(mechanism.reach) ** 2) / mechanism.n) * this.scale;
     this.lines(roads);
     this.bar(height);
   }
 
   at(place) {
-    return [this.left(this.m.x[place]), this.top(this.m.y[place])];
+    return [this.left(this.x[place]), this.top(this.y[place])];
   }
 
   left(x) {
@@ -83,6 +87,11 @@ class City {
     let dots = "";
     for (let place = 0; place < this.m.n; place += 1) dots += `M${this.at(place).join(" ")}h0`;
     $("places").setAttribute("d", dots);
+    if (this.points) {
+      const edge = [...this.m.outline].map((v) => `${this.left(this.m.x[v])} ${this.top(this.m.y[v])}`);
+      $("cells").setAttribute("d", `M${edge.join("L")}z`);
+      return;
+    }
     if (this.m.rule !== "lattice" || this.m.n > 5000) return;
     let cells = "";
     for (let place = 0; place < this.m.n; place += 1) {
@@ -119,14 +128,15 @@ class City {
     $("ramp").textContent = `the darker, the likelier to be reported; the darkest ${percent(most)}`;
   }
 
-  mark(id, place) {
-    $(id).setAttribute("transform", `translate(${this.at(place).join(" ")})`);
+  mark(id, [x, y]) {
+    $(id).setAttribute("transform", `translate(${this.left(x)} ${this.top(y)})`);
     $(id).removeAttribute("hidden");
   }
 
-  placeAt(event) {
+  /** Decimeters east and north of where one pointed. */
+  pointed(event) {
     const p = new DOMPoint(event.clientX, event.clientY).matrixTransform($("map").getScreenCTM().inverse());
-    return this.m.nearest(p.x / this.scale + this.west, this.north - p.y / this.scale)[0];
+    return [p.x / this.scale + this.west, this.north - p.y / this.scale];
   }
 
   /** The nearest place within 45 degrees of a direction. */
@@ -148,12 +158,82 @@ function shown(mechanism, pair) {
     + (mechanism.origin ? "" : " north");
 }
 
+/** Where one is, for a mechanism on places: the place nearest to it. */
+class Snapped {
+  constructor(mechanism) {
+    this.m = mechanism;
+  }
+
+  pointed([x, y]) {
+    return this.spot(this.m.nearest(x, y)[0]);
+  }
+
+  typed(first, second) {
+    return this.spot(this.m.snap(Number(first), Number(second)));
+  }
+
+  spot(place) {
+    const { m } = this;
+    return { place, at: [m.x[place], m.y[place]], shown: m.where(place), shares: m.shares(place), draw: () => m.where(m.report(place)) };
+  }
+
+  step(spot, east, north, map) {
+    const middle = (values) => values.reduce((sum, v) => sum + v, 0) / this.m.n;
+    return spot ? this.spot(map.next(spot.place, east, north)) : this.pointed([middle(this.m.x), middle(this.m.y)]);
+  }
+}
+
+/** Where one is, for a mechanism for every point: nothing is snapped and nothing rounded. */
+class Anywhere {
+  constructor(mechanism) {
+    this.m = mechanism;
+  }
+
+  pointed(at) {
+    return this.spot(at.map(exactly), at);
+  }
+
+  typed(first, second) {
+    const plane = this.m.plane(first, second);
+    return this.spot(plane, plane.map(([num, den]) => Number((num * 1024n) / den) / 1024));
+  }
+
+  spot(plane, at) {
+    const { m } = this;
+    const found = m.find(plane);
+    return { at, shown: m.coordinates(at), shares: m.shares(found), draw: () => m.where(m.report(found)) };
+  }
+
+  /** An arrow key goes a fiftieth of the width. */
+  step(spot, east, north, map) {
+    const wide = (map.east - map.west) / 50;
+    const from = spot ? spot.at : [0, 1].map((axis) => {
+      const ends = [...this.m.outline].map((v) => (axis ? this.m.y : this.m.x)[v]);
+      return (Math.min(...ends) + Math.max(...ends)) / 2;
+    });
+    return this.pointed(spot ? [from[0] + east * wide, from[1] + north * wide] : from);
+  }
+}
+
+/** A row of a table. */
+function line(cells) {
+  const row = document.createElement("tr");
+  for (const [text, kind] of cells) row.append(Object.assign(document.createElement("td"), { textContent: text, className: kind }));
+  return row;
+}
+
+const at = (x) => String(Number(x.toFixed(6)));
+const times = (x) => (x < 10 ? x.toFixed(4) : short(x));
+
 class Page {
   constructor(mechanism, data) {
     this.m = mechanism;
     this.data = data;
-    this.place = null;
+    this.spot = null;
+    this.held = null;
     this.map = new City(mechanism, data.roads);
+    this.points = mechanism instanceof PointMechanism;
+    this.where = this.points ? new Anywhere(mechanism) : new Snapped(mechanism);
   }
 
   start() {
@@ -170,7 +250,8 @@ class Page {
     $("point-label").textContent = m.origin ? "Or type latitude and longitude"
       : `Or type how far east and north it is, in ${m.unit}`;
     this.account(data.state);
-    $("map").addEventListener("click", (event) => this.choose(this.map.placeAt(event)));
+    $("map").addEventListener("click", (event) => this.point(event));
+    if (this.points) this.side();
     $("map").addEventListener("keydown", (event) => this.key(event));
     $("typed").addEventListener("submit", (event) => this.type(event));
     $("take").addEventListener("click", () => this.take());
@@ -191,57 +272,107 @@ class Page {
     $("report").dataset.report = JSON.stringify(report);
     for (let place = 0; place < this.m.n; place += 1) {
       const [a, b] = this.m.where(place);
-      if (a === report[0] && b === report[1]) this.map.mark("told", place);
+      if (a === report[0] && b === report[1]) this.map.mark("told", [this.map.x[place], this.map.y[place]]);
     }
   }
 
-  choose(place) {
-    const { m } = this;
-    this.place = place;
-    const shares = m.shares(place);
-    const away = Float64Array.from(shares.keys(), (to) => m.distance(place, to));
-    this.map.heat(shares);
-    this.map.mark("here", place);
+  /** Choose where one pointed; beyond the envelope nothing is reported, and nothing changes. */
+  point(event) {
+    this.attempt(() => this.where.pointed(this.map.pointed(event)));
+  }
+
+  attempt(found) {
+    $("point-said").textContent = "";
+    try {
+      this.choose(found());
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      $("point-said").textContent = error.message.replace("point: ", "That is ").replace("is outside", "lies outside");
+    }
+  }
+
+  choose(spot) {
+    const { m, map } = this;
+    this.spot = spot;
+    const { shares } = spot;
+    const away = Float64Array.from(shares.keys(), (to) => this.apart(spot.at, [map.x[to], map.y[to]]));
+    map.heat(shares);
+    map.mark("here", spot.at);
     const cost = shares.reduce((sum, share, to) => sum + share * away[to], 0);
     const near = [...shares.keys()].sort((i, j) => away[i] - away[j]);
     let sum = 0;
     const edge = near.find((to) => (sum += shares[to]) >= 0.95) ?? near.at(-1);
-    $("where").textContent = `Your place: ${shown(m, m.where(place))}.`;
+    $("where").textContent = `Your ${this.points ? "point" : "place"}: ${this.points && !m.origin ? `${at(spot.shown[0])} east, ${at(spot.shown[1])} north` : shown(m, spot.shown)}.`;
     $("cost").textContent = `${short(cost)} ${m.unit}`;
     $("mean").textContent = m.bounds[1] === null ? "–" : `${short(m.bounds[1])} ${m.unit}`;
     $("within").textContent = `${short(away[edge])} ${m.unit}`;
-    $("itself").textContent = percent(shares[place]);
-    const rows = [...shares.keys()].sort((i, j) => shares[j] - shares[i] || i - j).slice(0, 5).map((to) => {
-      const row = document.createElement("tr");
-      for (const [text, kind] of [[shown(m, m.where(to)), ""], [`${short(away[to])} ${m.unit}`, "n"], [percent(shares[to]), "n"]])
-        row.append(Object.assign(document.createElement("td"), { textContent: text, className: kind }));
-      return row;
-    });
+    $("itself").textContent = percent(shares[near[0]]);
+    const rows = [...shares.keys()].sort((i, j) => shares[j] - shares[i] || i - j).slice(0, 5)
+      .map((to) => line([[shown(m, m.where(to)), ""], [`${short(away[to])} ${m.unit}`, "n"], [percent(shares[to]), "n"]]));
     document.querySelector("#likely tbody").replaceChildren(...rows);
     for (const id of ["facts", "likely"]) $(id).hidden = false;
-    for (const id of ["take", "try"]) $(id).disabled = false;
+    for (const id of ["take", "try", "hold"]) $(id).disabled = false;
+    this.compare();
+  }
+
+  apart([a, b], [c, d]) {
+    return Math.hypot(a - c, b - d) / Number(this.m.per);
+  }
+
+  /** Let the pin be drawn over the map, and a point be held beside it. */
+  side() {
+    $("pair").hidden = false;
+    $("how").textContent = "Click the map, drag the pin over it, or focus it and use the arrow keys: the odds move as the pin moves."
+      + " Choosing a point sends nothing to anybody.";
+    $("h-map").textContent = "Choose a point";
+    $("pin-name").textContent = "your point";
+    $("itself-name").textContent = "the nearest place is reported";
+    const map = $("map");
+    let drawn = false;
+    map.addEventListener("pointerdown", () => (drawn = true));
+    for (const end of ["pointerup", "pointercancel", "pointerleave"]) map.addEventListener(end, () => (drawn = false));
+    map.addEventListener("pointermove", (event) => drawn && event.buttons && this.point(event));
+    $("hold").addEventListener("click", () => {
+      this.held = this.spot;
+      this.map.mark("there", this.held.at);
+      this.compare();
+    });
+  }
+
+  /** Two points side by side: how much likelier a report is from one than from the other, and what is allowed. */
+  compare() {
+    const { m, held, spot } = this;
+    if (!held) return;
+    const apart = this.apart(held.at, spot.at);
+    const [num, den = "1"] = m.epsilon.split("/");
+    const allowed = Math.exp((Number(num) / Number(den)) * apart);
+    const ratio = (k) => Math.max(held.shares[k] / spot.shares[k], spot.shares[k] / held.shares[k]);
+    const known = [...held.shares.keys()].filter((k) => held.shares[k] || spot.shares[k]);
+    const most = known.reduce((worst, k) => Math.max(worst, ratio(k)), 1);
+    $("apart").textContent = `They are ${short(apart)} ${m.unit} apart. No report may be more than ${times(allowed)} times likelier`
+      + ` from one than from the other; the largest here is ${times(most)} times.`;
+    $("apart").dataset.most = String(most);
+    $("apart").dataset.allowed = String(allowed);
+    const rows = known.sort((i, j) => Math.max(held.shares[j], spot.shares[j]) - Math.max(held.shares[i], spot.shares[i])).slice(0, 6)
+      .map((k) => line([[shown(m, m.where(k)), ""], [percent(held.shares[k]), "n"], [percent(spot.shares[k]), "n"], [`${times(ratio(k))} times`, "n"]]));
+    document.querySelector("#two tbody").replaceChildren(...rows);
+    $("two").hidden = false;
   }
 
   key(event) {
     const way = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }[event.key];
     if (!way) return;
     event.preventDefault();
-    const { m } = this;
-    const middle = (values) => values.reduce((sum, v) => sum + v, 0) / m.n;
-    this.choose(this.place === null ? m.nearest(middle(m.x), middle(m.y))[0] : this.map.next(this.place, ...way));
+    this.attempt(() => this.where.step(this.spot, ...way, this.map));
   }
 
   type(event) {
     event.preventDefault();
     const parts = $("point").value.replace(",", " ").trim().split(/\s+/);
-    $("point-said").textContent = "";
-    try {
+    this.attempt(() => {
       if (parts.length !== 2) throw new Refused("point: not two numbers");
-      this.choose(this.m.snap(Number(parts[0]), Number(parts[1])));
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      $("point-said").textContent = error.message.replace("point: ", "That is ").replace("is outside", "lies outside");
-    }
+      return this.where.typed(...parts);
+    });
   }
 
   /** The paper's protocol, whose bytes are a function of the place: here it leaves the page, as the button says. */
@@ -249,7 +380,7 @@ class Page {
     $("try").disabled = true;
     $("unproven").textContent = "Uploading, and waiting for a solution…";
     try {
-      const found = await tell("published", JSON.stringify({ place: this.place }));
+      const found = await tell("published", JSON.stringify({ place: this.spot.place }));
       $("unproven").textContent = `Not proven: ${shown(this.m, found.report)}. Why: ${found.reason}.`;
       $("uploaded").textContent = found.requests.join("\n\n");
     } catch (error) {
@@ -262,14 +393,14 @@ class Page {
 
   /** Pay first, then draw here, then have the report kept, and only then show it. */
   async take() {
-    const { m, place } = this;
+    const { spot } = this;
     $("take").disabled = true;
     try {
       const given = await tell("take", "");
       if (given.refused) return void ($("report").textContent = given.refused);
       if (given.state.report) return this.account(given.state);
-      const pinned = given.pinned.find(([at]) => at === place);
-      const drawn = pinned ? pinned[1] : m.where(m.report(place));
+      const pinned = given.pinned.find(([at]) => at === spot.place);
+      const drawn = pinned ? pinned[1] : spot.draw();
       this.account((await tell("keep", JSON.stringify({ report: drawn }))).state);
     } catch (error) {
       fail(`The report was not taken: ${error.message}. Nothing else was reported in its place.`);
@@ -281,7 +412,7 @@ class Page {
 
 try {
   const data = JSON.parse(await read("data.json"));
-  new Page(await Mechanism.read(await read("mechanism.json"), data.digest), data).start();
+  new Page(await readMechanism(await read("mechanism.json"), data.digest), data).start();
 } catch (error) {
   fail(`The mechanism could not be used: ${error.message}.`);
 }

@@ -1,0 +1,141 @@
+"""Borders: laws that jump are told apart however near two points are, and laws that slope are not."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import MetricDP
+from discreet.evaluate.attack.borders import (
+    Straddle,
+    attack_bisecting,
+    attack_republished,
+    attack_straddling,
+    exact_decimal,
+    told_apart,
+)
+from discreet.evaluate.attack.request import AttackRequest
+from discreet.evaluate.audit.borders import audit_laws_of_points, audit_snapped_points
+from discreet.evaluate.audit.points import PointLaws
+from discreet.evaluate.audit.request import AuditRequest
+from discreet.evaluate.simulate.borders import attack_borders, audit_points
+from discreet.lrgeo import Region
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.evaluate.attack.borders import Law
+
+EPSILON = Fraction(2)
+
+
+def sloping(border: Fraction = Fraction(0)) -> Law:
+    """Two reports whose odds change as slowly as epsilon 2 asks for: a line between 1/4 and 3/4, a kilometer long."""
+
+    def law(point: tuple[str, str]) -> Sequence[Fraction]:
+        along = min(max(Fraction(point[0]) - border, Fraction(-1, 2)), Fraction(1, 2))
+        west = Fraction(1, 2) - along / 2
+        return [west, 1 - west]
+
+    return law
+
+
+def jumping(border: Fraction = Fraction(0)) -> Law:
+    def law(point: tuple[str, str]) -> Sequence[Fraction]:
+        west = Fraction(9, 10) if Fraction(point[0]) < border else Fraction(1, 10)
+        return [west, 1 - west]
+
+    return law
+
+
+def beside(distance: str) -> Straddle:
+    half = Fraction(distance) / 2
+    ends = [(exact_decimal(end), "0") for end in (-half, half)]
+    return Straddle(ends[0], ends[1], Fraction(distance))
+
+
+@pytest.mark.parametrize("distance", ["0.001", "1e-12"])
+def test_two_points_across_a_border_are_told_apart_only_where_laws_jump(distance: str) -> None:
+    pairs = [beside(distance)]
+    kept = attack_straddling(sloping(), pairs, EPSILON, attack="slope")
+    assert kept.kept is True
+    assert kept.limit == pytest.approx(1 / (1 + math.exp(-2 * float(distance))))
+    broken = attack_straddling(jumping(), pairs, EPSILON, attack="jump")
+    assert (broken.kept, broken.attacker.value) == (False, 0.9)
+
+
+def test_regions_that_are_republished_add_up_and_no_more() -> None:
+    borders = [Fraction(at, 1000) for at in range(-3, 4)]
+    pair = beside("0.016")
+    kept = attack_republished([sloping(border) for border in borders], pair, EPSILON)
+    broken = attack_republished([jumping(border) for border in borders], pair, EPSILON)
+    assert (kept.kept, broken.kept) == (True, False)
+    # One region is the plain game, and several tell more.
+    one = attack_republished([sloping()], pair, EPSILON)
+    both = [sloping()(end) for end in (pair.first, pair.second)]
+    assert one.attacker.value == pytest.approx(float(told_apart(*both)))
+    assert kept.attacker.value > one.attacker.value
+
+
+def test_bisecting_follows_a_user_whom_borders_give_away() -> None:
+    def certain(border: Fraction) -> Law:
+        return lambda point: [
+            Fraction(int(Fraction(point[0]) < border)),
+            Fraction(int(Fraction(point[0]) >= border)),
+        ]
+
+    users = [Fraction(at, 16) + Fraction(1, 800) for at in (1, 9, 30)]
+    found = attack_bisecting(certain, Fraction(2), users, 10)
+    assert found.attacker.value <= 2 / 2**10 / 2
+    even = attack_bisecting(lambda _: lambda _: [Fraction(1, 2)] * 2, Fraction(2), users, 6)
+    assert even.attacker.value > 0.4
+    assert found.baseline.value == 0.5
+
+
+def test_places_alone_fail_and_the_command_says_so() -> None:
+    found = attack_borders(AttackRequest("lrgeo", mode="places-only"))
+    assert found.kept is False
+    assert [one.kept for one in found.findings] == [False, False, False, None]
+    # A server that moves its two places finds a user in two hundred kilometers to some meters.
+    assert found.findings[3].attacker.value < 0.01
+    audited = audit_points(AuditRequest("places-only", points=400))
+    assert audited.rejected
+    assert audited.pairs == 400
+    assert audited.strength == "exact"
+    assert "break the promise" in audited.event
+
+
+def test_a_law_without_borders_is_not_rejected_and_its_broken_twin_is() -> None:
+    corners = np.array([[0, 0], [10_000, 0], [0, 10_000], [10_000, 10_000]])
+    triangles = np.array([[0, 1, 2], [1, 3, 2]])
+    rows = np.array([[3, 1], [2, 2], [2, 2], [1, 3]])
+    for epsilon, rejected in (("1.5", False), ("1.3", True)):
+        claim = MetricDP(epsilon, "km")
+        laws = PointLaws(corners, triangles, rows, claim.epsilon / 10_000)
+        found = audit_laws_of_points(laws, claim, 2_000)
+        assert found.rejected is rejected
+        assert (found.lower > float(claim.epsilon)) is rejected
+        assert found.lower == pytest.approx(math.sqrt(2), rel=0.05)
+
+
+def test_rows_that_are_alike_are_not_told_apart_even_when_snapped() -> None:
+    region = Region.from_grid(2, 3, cell=1, unit="km")
+    claim = MetricDP(2, "km")
+    assert not audit_snapped_points(region, lambda _: [1, 2, 3], claim, 200).rejected
+    ruled_out = audit_snapped_points(region, lambda place: [1, int(place > 0)], claim, 200)
+    assert ruled_out.rejected
+    assert math.isinf(ruled_out.lower)
+
+
+def test_options_without_meaning_are_refused() -> None:
+    with pytest.raises(InvalidProblemError, match="points"):
+        audit_points(AuditRequest("places-only"))
+    with pytest.raises(InvalidProblemError, match="delta"):
+        audit_points(AuditRequest("places-only", delta="0.1", points=10))
+    with pytest.raises(InvalidProblemError, match="--method"):
+        attack_borders(AttackRequest("lrgeo", mode="places-only", method="x"))
