@@ -30,8 +30,15 @@ file states neither loss nor bound. It also states by which part of epsilon the 
 the columns: ``discreet verify`` checks such files by a theorem about the two, and a file that keeps its promise in
 another way is NOT CHECKED. So is one beyond 5120 secrets, which holds no distances.
 
-Where this program says 0, ``discreet verify --optimality`` passes FILE, and where it says 1 or 2 that refuses it. What
-FILE holds is printed escaped, on one line, and cut at 200 characters.
+A mechanism for every point of a region (text of the form "discreet.lrgeo.points") is a mesh of triangles with integer
+corners and a row of weights for each corner. A point draws a corner of its triangle by its barycentric weights, then a
+report from the row of that corner. This file proves that the triangles fit edge to edge and cover a convex polygon
+once, and that ``|grad W[.][k]| <= epsilon min W[v][k]`` on each triangle, for each report k, in integers. By that the
+logarithm of a report's probability is Lipschitz along each segment, so that it holds between any two points. On a
+sphere, that the plane lengthens no distance is decided in floats. Bounds are stated there without proof: not checked.
+
+Where this program says 0, ``discreet verify --optimality`` passes FILE (``discreet verify`` where it is about points),
+and where it says 1 or 2 that refuses it. What FILE holds is printed escaped, on one line, and cut at 200 characters.
 
 Not proved here: that a sampler draws from these weights, and that what the file lists as assumed public is public.
 """
@@ -39,6 +46,7 @@ Not proved here: that a sampler draws from these weights, and that what the file
 
 import array
 import ast
+import base64
 import hashlib
 import heapq
 import json
@@ -737,8 +745,207 @@ def check_bound(a):
     return "lower bound not proved", wrong, detail
 
 
+# ------------------------------------------------------------------------------------- every point
+
+POINTS = {
+    *("form", "version", "unit", "origin", "east", "north", "reach", "vertices", "triangles"),
+    *("outline", "reports", "shown", "bits", "weights", "guarantee", "certificate", "lower"),
+    *("mesh_lower", "upper", "provenance", "digest"),
+}
+DECIMETERS = {"km": 10_000, "m": 10}
+PI = Fraction("3.14159265358979323846264338327950288419716939937510")
+PER_DEGREE = int(
+    63_710_088 * PI / 180 * 2**20
+)  # decimeters, times 2^20, on a sphere of 6371.0088 km
+DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+
+def canonical(value):
+    """Write JSON in one way."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode()
+
+
+def unpack(stated, width):
+    """Read packed integers, in rows of some width."""
+    require(set(stated) == {"count", "bytes", "least", "data"}, "an array of another form")
+    count, wide, least = stated["count"], stated["bytes"], stated["least"]
+    require({type(count), type(wide), type(least)} == {int}, "an array of another form")
+    require(0 < count <= 1 << 24 and 1 <= wide <= 8 and abs(least) < 1 << 62, "an array too long")
+    body = base64.b64decode(stated["data"], validate=True)
+    require(len(body) == count * wide and count % width == 0, "an array is cut short")
+    flat = [int.from_bytes(body[at : at + wide], "little") for at in range(0, len(body), wide)]
+    least_fits = least == 0 or (least < 0 and min(flat) == 0)
+    require(least_fits and max(flat) < 1 << 62, "an array is written in another way")
+    require(wide == max(1, -(-max(flat).bit_length() // 8)), "an array is written in another way")
+    flat = [one + least for one in flat]
+    return [flat[at : at + width] for at in range(0, count, width)] if width > 1 else flat
+
+
+class Points:
+    """The numbers of a mechanism for every point. Shapes are checked here, claims are not."""
+
+    def __init__(self, data):
+        meta = json.loads(data, object_pairs_hook=once, parse_float=finite, parse_constant=finite)
+        require(meta.keys() == POINTS and meta["version"] == 1, "no mechanism of version 1")
+        require(canonical(meta) + b"\n" == data, "not written in the one way")
+        bare = {name: meta[name] for name in POINTS - {"digest"}}
+        require(hashlib.sha256(canonical(bare)).hexdigest() == meta["digest"], "FILE was altered")
+        for name in ("certificate", "provenance"):
+            expect(fits(meta[name], SHAPE[name]), f"{name} in another form than files have")
+        checks = meta["certificate"]["checks"]
+        expect(fits([*meta["provenance"]["versions"].values()], [TEXT]), "versions not text")
+        held = [number(one["residual"], "") <= number(one["limit"], "") for one in checks]
+        require(checks and all(held), "a certificate that failed")
+        for name in ("lower", "mesh_lower", "upper"):
+            bound = meta[name]
+            require(bound is None or repr(finite(bound)) == bound, f"{name} is no float")
+        self.meta, self.claim, self.unit = meta, meta["guarantee"], meta["unit"]
+        self.origin, self.reach, self.bits = meta["origin"], meta["reach"], meta["bits"]
+        self.east, self.north = meta["east"], meta["north"]
+        whole = [self.reach, self.bits, self.east, self.north]
+        require(all(type(one) is int for one in whole), "a number that is no integer")
+        require(self.unit in DECIMETERS, "another unit")
+        texts = [] if self.origin is None else list(self.origin)
+        require(self.origin is None or len(texts) == 2, "no origin")
+        for pair in meta["shown"]:
+            require(type(pair) is list and len(pair) == 2, "a report that is no place")
+            texts += pair
+        powers = [text.lower().partition("e")[2] or "0" for text in texts]
+        plain = all(len(text) <= 60 and DECIMAL.fullmatch(text) for text in texts)
+        require(plain and all(abs(int(power)) <= 40 for power in powers), "no decimal text")
+        self.shown = [tuple(pair) for pair in meta["shown"]]
+        self.vertices, self.triangles = unpack(meta["vertices"], 2), unpack(meta["triangles"], 3)
+        self.outline, reports = unpack(meta["outline"], 1), unpack(meta["reports"], 2)
+        self.k = len(reports)
+        require(len(self.shown) == self.k, "reports that are not told")
+        flat = unpack(meta["weights"], 1)
+        self.n = len(self.vertices)
+        require(len(flat) == self.n * self.k, "weights for other vertices")
+        self.rows = [flat[at : at + self.k] for at in range(0, len(flat), self.k)]
+        names = {"kind", "epsilon", "unit", "radius", "scope"}
+        require(self.claim.keys() == names and self.claim["kind"] == "metric-dp", "no such claim")
+        require(self.claim["unit"] == self.unit, "epsilon per another unit")
+        self.epsilon = measured(self.claim["epsilon"], "epsilon")
+        require(str(self.epsilon) == self.claim["epsilon"], "epsilon written in another way")
+        seen = [one for three in self.triangles for one in three] + self.outline
+        inside = min(seen) >= 0 and max(seen) < self.n and len(self.outline) >= 3
+        require(inside, "a vertex that there is not")
+        far = max(abs(one) for place in self.vertices for one in place)
+        require(far < 1 << 30 and 0 <= self.reach < 1 << 30, "a place beyond all")
+
+
+def turn(a, b, c):
+    """Give twice the area of a triangle, positive where it is counterclockwise."""
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+def check_mesh(p):
+    """Triangles fit edge to edge and cover one convex polygon once."""
+    places = p.vertices
+    yield "vertices at one spot", p.n - len({tuple(place) for place in places}), f"{p.n} vertices"
+    used = {corner for three in p.triangles for corner in three}
+    yield "vertices of no triangle", p.n - len(used), ""
+    areas = [turn(*(places[corner] for corner in three)) for three in p.triangles]
+    yield "triangles flat or clockwise", sum(area <= 0 for area in areas), f"{len(areas)} triangles"
+    edges = [edge for a, b, c in p.triangles for edge in ((a, b), (b, c), (c, a))]
+    once_only = set(edges)
+    yield "edges of two triangles on one side", len(edges) - len(once_only), ""
+    border = {edge for edge in once_only if edge[::-1] not in once_only}
+    after = dict(border)
+    faults = len(border) - len(after)
+    corners = [places[corner] for corner in p.outline]
+    faults += corners[0] != min(corners)
+    sides = list(zip(corners, corners[1:] + corners[:1], corners[2:] + corners[:2]))
+    faults += sum(turn(a, b, c) <= 0 for a, b, c in sides)
+    faults += sum(turn(a, b, c) < 0 for a, b, _ in sides for c in corners)
+    at, ahead, walked = p.outline[0], [*p.outline[1:], p.outline[0]], 0
+    for start, end in zip(p.outline, ahead):
+        while faults == 0 and walked < len(border):
+            found = after.get(at)
+            if found is None:
+                faults += 1
+                break
+            a, b, here, there = places[start], places[end], places[at], places[found]
+            step = (there[0] - here[0], there[1] - here[1])
+            onward = step[0] * (b[0] - here[0]) + step[1] * (b[1] - here[1])
+            rest = (b[0] - here[0]) ** 2 + (b[1] - here[1]) ** 2
+            faults += turn(a, b, there) != 0 or not 0 < onward <= rest
+            at, walked = found, walked + 1
+            if at == end:
+                break
+        faults += at != end
+    yield "faults of the border", faults + (walked != len(border)), f"{len(border)} edges"
+    whole = sum(a[0] * b[1] - b[0] * a[1] for a, b, _ in sides)
+    yield "area not covered once", int(sum(areas) != whole), "in square decimeters"
+
+
+def check_gradients(p):
+    """No report's gradient on a triangle exceeds epsilon times its least weight there."""
+    wrong, rate = 0, p.epsilon / DECIMETERS[p.unit]
+    for three in p.triangles:
+        (ax, ay), (bx, by), (cx, cy) = (p.vertices[corner] for corner in three)
+        twice = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+        right, below = (rate.numerator * twice) ** 2, rate.denominator**2
+        for a, b, c in zip(*(p.rows[corner] for corner in three)):
+            x = (b - a) * (cy - ay) - (c - a) * (by - ay)
+            y = (c - a) * (bx - ax) - (b - a) * (cx - ax)
+            wrong += (x * x + y * y) * below > right * min(a, b, c) ** 2
+    return "inequalities violated", wrong, f"{len(p.triangles)} triangles, {p.k} reports each"
+
+
+def check_sphere(p):
+    """The plane lengthens no distance between points that are taken; great circles included."""
+    if p.origin is None:
+        whole = DECIMETERS[p.unit] * 2**20
+        return "distances longer in the plane", int((p.east, p.north) != (whole, whole)), ""
+    latitude, longitude = map(Fraction, p.origin)
+    known = abs(latitude) <= 90 and -180 <= longitude <= 360
+    wrong = not known or p.north != PER_DEGREE or not 0 < p.east <= p.north
+    if not wrong:
+        low, high = (end(y for _, y in p.vertices) for end in (min, max))
+        left, right = (end(x for x, _ in p.vertices) for end in (min, max))
+        ends = [float(latitude) + y * 2**20 / p.north for y in (low - p.reach, high + p.reach)]
+        top, width = max(map(abs, ends)), (right - left + 2 * p.reach) * 2**20 / p.east
+        wrong = width > 20 or top > 70
+        if not wrong:
+            highest = math.atan(math.tan(math.radians(top)) / math.cos(math.radians(width / 2)))
+            wrong = p.east > p.north * math.cos(highest) * (1 - 2.0**-31)
+    return "distances longer in the plane", int(wrong), "in floats, with a margin of 2^-31"
+
+
+def verify_points(p):
+    """Make all checks of a mechanism for every point."""
+    total = 2**p.bits if 0 < p.bits <= 53 else -1
+    yield "row sums off", sum(sum(row) != total for row in p.rows), f"{p.n} rows of {p.bits} bits"
+    yield "negative weights", sum(one < 0 for row in p.rows for one in row), ""
+    yield "reports that are told alike", p.k - len(set(p.shown)), ""
+    mesh = list(check_mesh(p))
+    yield from mesh
+    if not any(found for _, found, _ in mesh):
+        yield check_gradients(p)
+    named = {name: p.meta[name] for name in ("unit", "origin", "east", "north", "reach")}
+    named["outline"] = [p.vertices[corner] for corner in p.outline]
+    region = hashlib.sha256(b"discreet.points/1 " + canonical(named)).hexdigest()
+    other = p.claim["radius"] is not None or p.claim["scope"] != {"region": region}
+    yield "another region than stated", int(other), ""
+    yield check_sphere(p)
+    yield "randomness from a seed", int(p.meta["provenance"]["seeded"]), ""
+
+
+def is_points(path):
+    """Tell whether a file is a mechanism for every point; give its bytes then."""
+    with open(path, "rb") as file:  # noqa: PTH123 - fewer imports
+        data = file.read() if file.read(1) == b"{" else b""
+    head = json.loads(b"{" + data, object_pairs_hook=once) if data else {}
+    return b"{" + data if head.get("form") == "discreet.lrgeo.points" else None
+
+
 def verify(a):
     """Make all checks."""
+    if isinstance(a, Points):
+        yield from verify_points(a)
+        return
     yield check_rows(a)
     yield check_inequalities(a)
     yield from check_paths(a)
@@ -758,7 +965,8 @@ def main(arguments):
         return 2
     file = shown(arguments[0])
     try:
-        a = Artefact(arguments[0])
+        points = is_points(arguments[0])
+        a = Artefact(arguments[0]) if points is None else Points(points)
         checks = list(verify(a))
     except NotCheckedError as reason:
         print(f"{file} is NOT CHECKED: {shown(reason)}", file=sys.stderr)
@@ -769,6 +977,7 @@ def main(arguments):
         return 2
     unit, radius = shown(a.claim["unit"]), a.claim["radius"]
     pairs = "all pairs" if radius is None else f"pairs within {shown(radius)} {unit}"
+    pairs = "any two points" if isinstance(a, Points) else pairs
     epsilon = shown(a.claim["epsilon"])
     print(f"metric differential privacy, epsilon {epsilon} per {unit}, {pairs}")
     for claim, violations, detail in checks:

@@ -55,6 +55,7 @@ ASIDE = frozenset({"ledger", "state"})
 """Kinds that are believed by other code than ``discreet verify``."""
 
 NOT_YET = {
+    "point-mechanism": "tests/lrgeo/test_points.py alters meshes, weights and claims one by one, for both verifiers",
     "region-tables": "tests/hierarchy/contingency alters tables, regions and records one by one",
     "table-measurements": "tests/hierarchy/contingency alters measurements and records one by one",
 }

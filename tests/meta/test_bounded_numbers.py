@@ -21,13 +21,12 @@ NUMBERS = {
     "hierarchy/contingency/exact.py": {
         "one",
         "regions.get(node, 0)",
-        "t",
         "theta[node]",
         "weights.own[q][stratum].tolist()[at]",
     },
     "hierarchy/contingency/measure.py": {"float_ceil(2 * q / (1 - q) ** 2)"},
     "hierarchy/contingency/query.py": {"part"},
-    "hierarchy/contingency/widths.py": {"found", "parts[at]"},
+    "hierarchy/contingency/widths.py": {"found"},
     # Up to sixty digits, no exponent; and numbers that an answer is made of.
     "testing/mutations.py": {"value"},
     "testing/neighbors.py": {"x"},

@@ -31,7 +31,8 @@ and multipliers; ``rate``, ``lift`` and ``totals_share`` stand in ``meta.json``:
 ``verify_standalone.py`` in the repository's root reads this format with the standard library alone.
 
 The mechanism of a location service (``kind`` is ``"mechanism"``) is one line of canonical JSON with its own SHA-256,
-which is also what a server sends; docs/theory/lrgeo-mechanism.md specifies it.
+which is also what a server sends; docs/theory/lrgeo-mechanism.md specifies it. So is the mechanism for
+every point (``kind`` is ``"point-mechanism"``): a mesh, and a row of integers for each vertex.
 
 A private choice (``kind`` is ``"choice"``) is JSON: the chosen candidates, the matroid, the accountant's lines.
 
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     )
     from discreet.artefact.layout import different_labels
     from discreet.artefact.mechanism import MECHANISM, load_mechanism, save_mechanism
+    from discreet.artefact.points import POINT_MECHANISM, load_points, save_points
     from discreet.artefact.reader import Artefact, load, read, zip_kind
     from discreet.artefact.sidecar import interruption_of, is_table, kind_of, sidecar_of
     from discreet.artefact.streams import FileDiagnostics, anonymize_file, audit_file
@@ -88,6 +90,7 @@ __all__ = [
     "ANONYMOUS",
     "CHOICE",
     "MECHANISM",
+    "POINT_MECHANISM",
     "AnchoredArtefact",
     "AnonymousTable",
     "Artefact",
@@ -106,6 +109,7 @@ __all__ = [
     "load_counts",
     "load_measurements",
     "load_mechanism",
+    "load_points",
     "load_table_measurements",
     "load_tables",
     "place_anonymous",
@@ -117,6 +121,7 @@ __all__ = [
     "save_counts",
     "save_measurements",
     "save_mechanism",
+    "save_points",
     "save_table_measurements",
     "save_tables",
     "sidecar_of",
@@ -129,6 +134,7 @@ _WHERE = {
     "load_choice": "choice",
     "save_choice": "choice",
     "MECHANISM": "mechanism",
+    "POINT_MECHANISM": "points",
     "AnchoredArtefact": "implicit",
     "AnonymousTable": "anonymous",
     "Artefact": "reader",
@@ -146,6 +152,7 @@ _WHERE = {
     "load_counts": "counts",
     "load_measurements": "counts",
     "load_mechanism": "mechanism",
+    "load_points": "points",
     "load_table_measurements": "tables",
     "load_tables": "tables",
     "place_anonymous": "anonymous",
@@ -156,6 +163,7 @@ _WHERE = {
     "save_counts": "counts",
     "save_measurements": "counts",
     "save_mechanism": "mechanism",
+    "save_points": "points",
     "save_table_measurements": "tables",
     "save_tables": "tables",
     "sidecar_of": "sidecar",

@@ -6,13 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.artefact.by_region import (
+    check_digest,
+    check_public,
+    claim_of,
+    parts_fit,
+    read_scales,
+    read_tree,
+    save_release,
+    state_scales,
+    state_tree,
+)
 from discreet.artefact.sidecar import read_table, write_table
 from discreet.core.certificate import Certificate
-from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
-from discreet.core.guarantee import PureDP, ZeroConcentratedDP, guarantee_from_dict
+from discreet.core.guarantee import guarantee_from_dict
 from discreet.core.outcome import Provenance, Release
-from discreet.core.tree import Tree
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.problem import Frame
 from discreet.hierarchy.result import RegionCounts, region_names
@@ -24,24 +34,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = [
-    "MALFORMED",
-    "load_counts",
-    "load_measurements",
-    "not_whole",
-    "save_counts",
-    "save_measurements",
-]
-
-MALFORMED = (
-    DiscreetError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-)
-"""What the parts of a file that is no artefact may cause."""
+__all__ = ["load_counts", "load_measurements", "save_counts", "save_measurements"]
 
 COUNTS, MEASUREMENTS = "region-counts", "measurements"
 
@@ -63,16 +56,7 @@ def save_counts(release: Release[RegionCounts], path: str | os.PathLike[str]) ->
         For a release whose certificate failed, labels of regions that are neither text nor integers, or a file that
         cannot be written.
     """
-    if not release.certificate.passed:
-        raise InvalidProblemError("release", "a certificate that passed", "one that failed")
-    table: pl.DataFrame = release.result.to_frame("polars")
-    meta = {
-        "guarantee": release.guarantee.to_dict(),
-        "certificate": release.certificate.to_dict(),
-        "provenance": release.provenance.to_dict(),
-        "frame": _frame_to_dict(release.result.frame),
-    }
-    write_table(table, path, COUNTS, meta)
+    save_release(release, _frame_to_dict(release.result.frame), path, COUNTS)
 
 
 def load_counts(path: str | os.PathLike[str]) -> Release[RegionCounts]:
@@ -93,20 +77,18 @@ def load_counts(path: str | os.PathLike[str]) -> Release[RegionCounts]:
     That a file is whole says nothing about who made it. What it claims, :func:`discreet.hierarchy.verify` checks anew.
     """
     columns = {"level": "Int64", "region": "String", "size": "Int64", "count": "Int64 Float64"}
-    try:
+    with parts_fit(path):
         table, meta = read_table(path, COUNTS, columns)
         frame = _frame_from_dict(meta["frame"])
         counts = _values(table, frame, frame.sizes, "count")
         provenance = Provenance.from_dict(meta["provenance"])
-        _same_public(frame, provenance)
+        check_public(frame, provenance)
         return Release(
             RegionCounts(frame, counts),
             guarantee_from_dict(meta["guarantee"]),
             Certificate.from_dict(meta["certificate"]),
             provenance,
         )
-    except MALFORMED as error:
-        raise not_whole(path, error) from None
 
 
 def save_measurements(measured: Measured, path: str | os.PathLike[str]) -> None:
@@ -139,7 +121,7 @@ def save_measurements(measured: Measured, path: str | os.PathLike[str]) -> None:
         "measurement": {
             "kind": measured.kind,
             "noise": measured.noise,
-            "scales": [None if scale is None else str(scale) for scale in measured.scales],
+            "scales": state_scales(measured.scales),
             "shares": [str(share) for share in measured.shares],
             "leaves_inherit": measured.leaves_inherit,
             "seeded": measured.seeded,
@@ -162,29 +144,21 @@ def load_measurements(path: str | os.PathLike[str]) -> Measured:
         For a file that cannot be read, was altered, or whose parts do not fit each other.
     """
     columns = {"level": "Int64", "region": "String", "size": "Int64", "noisy": "Int64"}
-    try:
+    with parts_fit(path):
         table, meta = read_table(path, MEASUREMENTS, columns)
         frame, made = _frame_from_dict(meta["frame"]), meta["measurement"]
-        guarantee = guarantee_from_dict(meta["guarantee"])
-        if not isinstance(guarantee, PureDP | ZeroConcentratedDP):
-            raise InvalidProblemError("guarantee", "pure or zero-concentrated", "another")
-        if not isinstance(made["seeded"], bool):
-            raise InvalidProblemError("seeded", "true or false", type(made["seeded"]).__name__)
+        guarantee, seeded = claim_of(meta)
         return Measured(
             frame,
             made["kind"],
             _values(table, frame, _sizes(made["kind"], frame), "noisy"),
-            tuple(
-                None if scale is None else to_fraction(scale, "scales") for scale in made["scales"]
-            ),
+            read_scales(made["scales"]),
             made["noise"],
             guarantee,
             tuple(to_fraction(share, "shares") for share in made["shares"]),
             made["leaves_inherit"],
-            made["seeded"],
+            seeded,
         )
-    except MALFORMED as error:
-        raise not_whole(path, error) from None
 
 
 def _sizes(kind: str, frame: Frame) -> NDArray[np.int64]:
@@ -220,13 +194,9 @@ def _values(
 
 
 def _frame_to_dict(frame: Frame) -> dict[str, Any]:
-    labels = list(frame.tree.labels)
-    if not all(type(label) in (str, int) for label in labels):
-        raise InvalidProblemError("labels", "text or integers", "others")
     totals = frame.group_totals
     return {
-        "labels": labels,
-        "parents": frame.tree.parents.tolist(),
+        **state_tree(frame.tree),
         "max_size": frame.max_size,
         "units": frame.units,
         "max_quantity": frame.max_quantity,
@@ -236,28 +206,13 @@ def _frame_to_dict(frame: Frame) -> dict[str, Any]:
 
 
 def _frame_from_dict(stated: Mapping[str, Any]) -> Frame:
-    tree = Tree(tuple(stated["labels"]), np.array(stated["parents"], dtype=np.int64))
     totals = stated["group_totals"]
     frame = Frame(
-        tree,
+        read_tree(stated),
         stated["max_size"],
         stated["units"],
         stated["max_quantity"],
         None if totals is None else np.array(totals, dtype=np.int64),
     )
-    if frame.digest != stated["digest"]:
-        raise InvalidProblemError("frame", "the digest that is stated", "another one")
+    check_digest(frame, stated)
     return frame
-
-
-def _same_public(frame: Frame, provenance: Provenance) -> None:
-    stated = {public.name: public.digest for public in provenance.assumed_public}
-    for public in frame.assumed_public():
-        if stated.get(public.name) != public.digest:
-            raise InvalidProblemError(public.name, "the hash that is stated", "another")
-
-
-def not_whole(path: str | os.PathLike[str], error: Exception) -> InvalidProblemError:
-    """Make the error for a file whose parts do not fit each other."""
-    detail = f"no {error}" if isinstance(error, KeyError) else str(error)
-    return InvalidProblemError("path", "a whole discreet artefact", f"{path}: {detail}")

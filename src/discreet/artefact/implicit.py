@@ -77,11 +77,11 @@ class AnchoredArtefact:
     labels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        space, scope = self.channel.space, self.guarantee.scope
+        space, scope = self.channel.space, self.guarantee.space_scope
         if self.guarantee.unit != space.unit:
             expected = f"epsilon per {space.unit}"
             raise InvalidProblemError("guarantee", expected, f"per {self.guarantee.unit}")
-        if scope is not None and scope.space != space.digest:
+        if self.guarantee.scope is not None and (scope is None or scope.space != space.digest):
             raise InvalidProblemError("guarantee", "one bound to its space", "another")
         if self.labels is not None:
             object.__setattr__(self, "labels", different_labels(self.labels, space.n))

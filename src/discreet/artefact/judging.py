@@ -36,6 +36,7 @@ __all__ = [
     "judge_counts",
     "judge_measurements",
     "judge_mechanism",
+    "judge_points",
     "judge_table_measurements",
     "judge_tables",
     "kind_of_file",
@@ -54,6 +55,7 @@ JUDGES: dict[str, str] = {
     "channel": f"{_HERE}:judge_channel",
     "choice": f"{_HERE}:judge_choice",
     "mechanism": f"{_HERE}:judge_mechanism",
+    "point-mechanism": f"{_HERE}:judge_points",
     "measurements": f"{_HERE}:judge_measurements",
     "region-counts": f"{_HERE}:judge_counts",
     "region-tables": f"{_HERE}:judge_tables",
@@ -124,11 +126,13 @@ def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN4
     from discreet.hierarchy import Measured
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.lrgeo import Mechanism, RegionDesign
+    from discreet.lrgeo.points.mechanism import PointRows
 
     for kinds, check in (
         (Release, _verify_release),
         (Anonymization, _verify_anonymization),
         ((Mechanism, RegionDesign), _verify_region),
+        (PointRows, _verify_points),
         (Measured, _verify_measured),
         (MeasuredTables, _verify_measured_tables),
     ):
@@ -167,6 +171,13 @@ def _verify_region(made: Any) -> Certificate:  # noqa: ANN401 - a RegionDesign o
     from discreet.lrgeo.verify import verify as verify_region
 
     checks = verify_region(made.channel, made.guarantee, totals_share=made.totals_share).checks
+    return Certificate((*checks, _seeded(made.provenance.seeded)))
+
+
+def _verify_points(made: Any) -> Certificate:  # noqa: ANN401 - a PointDesign or a PointMechanism
+    from discreet.lrgeo.points.verify import verify as verify_points
+
+    checks = verify_points(made.claimed()).checks
     return Certificate((*checks, _seeded(made.provenance.seeded)))
 
 
@@ -324,7 +335,7 @@ def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[st
 def _scope_check(stored: AnchoredArtefact) -> Check:
     """Compare what the file states for all pairs with what follows from its links."""
     space, guarantee = stored.channel.space, stored.guarantee
-    scope = guarantee.scope
+    scope = guarantee.space_scope
     stretch = space.adjacency(guarantee.radius).stretch(space)
     told = scope is not None and scope.all_pairs_epsilon
     wrong = (
@@ -371,6 +382,23 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
         told = int(mechanism.lower is not None)
         checks.append(Check("lower bound not proved", told, 0, exact=True))
     found = claim_facts("mechanism", guarantee, mechanism.provenance)
+    found |= {"digest": mechanism.digest, "optimality": optimality}
+    return Certificate(tuple(checks)), found
+
+
+def judge_points(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify the mechanism for every point of a file: its mesh, and each triangle and report.
+
+    Parameters and results are those of :func:`judge_mechanism`.
+    """
+    from discreet.artefact.points import POINT_MECHANISM, load_points
+
+    mechanism = load_points(path)
+    checks = list(_verify_points(mechanism).checks)
+    if optimality:
+        told = int((mechanism.lower, mechanism.mesh_lower) != (None, None))
+        checks.append(Check("lower bound not proved", told, 0, exact=True))
+    found = claim_facts(POINT_MECHANISM, mechanism.guarantee, mechanism.provenance)
     found |= {"digest": mechanism.digest, "optimality": optimality}
     return Certificate(tuple(checks)), found
 

@@ -23,6 +23,7 @@ from discreet.artefact.layout import (
     read_json,
 )
 from discreet.artefact.mechanism import MECHANISM, is_mechanism
+from discreet.artefact.points import POINT_MECHANISM, is_point_mechanism
 from discreet.artefact.spaces import credible, lattice_lengths
 from discreet.artefact.whole import is_whole
 from discreet.core.certificate import Certificate
@@ -115,6 +116,8 @@ def zip_kind(path: str | os.PathLike[str]) -> str:
     with is_whole(path) as data:
         if is_mechanism(data):
             return MECHANISM
+        if is_point_mechanism(data):
+            return POINT_MECHANISM
         if is_choice(data):
             return CHOICE
     with is_whole(path) as data, zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -226,7 +229,8 @@ def _guarantee(stated: dict[str, Any], space: MetricSpace) -> MetricDP:
     guarantee = guarantee_from_dict(stated)
     if not isinstance(guarantee, MetricDP) or guarantee.unit != space.unit:
         raise InvalidProblemError("guarantee", f"a metric one per {space.unit}", "another")
-    if guarantee.scope is None or guarantee.scope.space != space.digest:
+    scope = guarantee.space_scope
+    if scope is None or scope.space != space.digest:
         raise InvalidProblemError("guarantee", "one bound to the space of the file", "another")
     return guarantee
 

@@ -11,14 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.artefact.counts import MALFORMED, not_whole
+from discreet.artefact.by_region import (
+    check_digest,
+    check_public,
+    claim_of,
+    parts_fit,
+    read_scales,
+    read_tree,
+    save_release,
+    state_scales,
+    state_tree,
+)
 from discreet.artefact.sidecar import read_table, write_table
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
-from discreet.core.guarantee import PureDP, ZeroConcentratedDP, guarantee_from_dict
+from discreet.core.guarantee import guarantee_from_dict
 from discreet.core.outcome import Provenance, Release
-from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.measure import MeasuredTables
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.result import LevelGap, RegionTables, rows_of, tidy
@@ -60,16 +69,7 @@ def save_tables(release: Release[RegionTables], path: str | os.PathLike[str]) ->
         For a release whose certificate failed, labels of regions that are neither text nor integers, or a file that
         cannot be written.
     """
-    if not release.certificate.passed:
-        raise InvalidProblemError("release", "a certificate that passed", "one that failed")
-    table: pl.DataFrame = release.result.to_frame("polars")
-    meta = {
-        "guarantee": release.guarantee.to_dict(),
-        "certificate": release.certificate.to_dict(),
-        "provenance": release.provenance.to_dict(),
-        "frame": _frame_to_dict(release.result.frame),
-    }
-    write_table(table, path, TABLES, meta)
+    save_release(release, _frame_to_dict(release.result.frame), path, TABLES)
 
 
 def load_tables(path: str | os.PathLike[str]) -> Release[RegionTables]:
@@ -90,10 +90,10 @@ def load_tables(path: str | os.PathLike[str]) -> Release[RegionTables]:
     Marginals are kept as they stand in the file; :func:`discreet.hierarchy.contingency.verify` compares them with the
     cells.
     """
-    try:
+    with parts_fit(path):
         frame, values, meta = _read(path, TABLES, "count")
         provenance = Provenance.from_dict(meta["provenance"])
-        _same_public(frame, provenance)
+        check_public(frame, provenance)
         gaps = tuple(
             LevelGap(int(one["level"]), float(one["lower"]), float(one["upper"]))
             for one in provenance.parameters.get("gaps", ())
@@ -105,8 +105,6 @@ def load_tables(path: str | os.PathLike[str]) -> Release[RegionTables]:
             Certificate.from_dict(meta["certificate"]),
             provenance,
         )
-    except MALFORMED as error:
-        raise not_whole(path, error) from None
 
 
 def save_table_measurements(measured: MeasuredTables, path: str | os.PathLike[str]) -> None:
@@ -132,8 +130,7 @@ def save_table_measurements(measured: MeasuredTables, path: str | os.PathLike[st
         "measurement": {
             "noise": measured.noise,
             "scales": {
-                frame.domain.name(q): [None if one is None else str(one) for one in scales]
-                for q, scales in measured.scales.items()
+                frame.domain.name(q): state_scales(scales) for q, scales in measured.scales.items()
             },
             "seeded": measured.seeded,
         },
@@ -154,23 +151,15 @@ def load_table_measurements(path: str | os.PathLike[str]) -> MeasuredTables:
     InvalidProblemError
         For a file that cannot be read, was altered, or whose parts do not fit each other.
     """
-    try:
+    with parts_fit(path):
         frame, values, meta = _read(path, TABLE_MEASUREMENTS, "noisy")
         made = meta["measurement"]
-        guarantee = guarantee_from_dict(meta["guarantee"])
-        if not isinstance(guarantee, PureDP | ZeroConcentratedDP):
-            raise InvalidProblemError("guarantee", "pure or zero-concentrated", "another")
-        if not isinstance(made["seeded"], bool):
-            raise InvalidProblemError("seeded", "true or false", type(made["seeded"]).__name__)
+        guarantee, seeded = claim_of(meta)
         scales = {
-            frame.domain.marginal(name): tuple(
-                None if one is None else to_fraction(one, "scales") for one in given
-            )
+            frame.domain.marginal(name): read_scales(given)
             for name, given in made["scales"].items()
         }
-        return MeasuredTables(frame, values, scales, made["noise"], guarantee, made["seeded"])
-    except MALFORMED as error:
-        raise not_whole(path, error) from None
+        return MeasuredTables(frame, values, scales, made["noise"], guarantee, seeded)
 
 
 def _read(
@@ -215,12 +204,8 @@ def _read(
 
 
 def _frame_to_dict(frame: TableFrame) -> dict[str, Any]:
-    labels = list(frame.tree.labels)
-    if not all(type(label) in (str, int) for label in labels):
-        raise InvalidProblemError("labels", "text or integers", "others")
     return {
-        "labels": labels,
-        "parents": frame.tree.parents.tolist(),
+        **state_tree(frame.tree),
         "domain": frame.domain.to_dict(),
         "shares": [
             [frame.domain.name(q), [str(part) for part in parts]]
@@ -233,20 +218,11 @@ def _frame_to_dict(frame: TableFrame) -> dict[str, Any]:
 
 
 def _frame_from_dict(stated: Mapping[str, Any]) -> TableFrame:
-    tree = Tree(tuple(stated["labels"]), np.array(stated["parents"], dtype=np.int64))
     domain = Domain.from_dict(stated["domain"])
     shares: dict[Any, tuple[Fraction, ...]] = {
         domain.marginal(name): tuple(to_fraction(part, "shares") for part in parts)
         for name, parts in stated["shares"]
     }
-    frame = TableFrame(tree, domain, shares, stated["max_rows"], stated["total"])
-    if frame.digest != stated["digest"]:
-        raise InvalidProblemError("frame", "the digest that is stated", "another one")
+    frame = TableFrame(read_tree(stated), domain, shares, stated["max_rows"], stated["total"])
+    check_digest(frame, stated)
     return frame
-
-
-def _same_public(frame: TableFrame, provenance: Provenance) -> None:
-    stated = {public.name: public.digest for public in provenance.assumed_public}
-    for public in frame.assumed_public():
-        if stated.get(public.name) != public.digest:
-            raise InvalidProblemError(public.name, "the hash that is stated", "another")

@@ -87,7 +87,7 @@ def pack(path: Path, meta: dict[str, Any], data: dict[str, bytes]) -> None:
 
 
 def _members(design: Design[Problem, Multipliers]) -> dict[str, NDArray[Any]]:
-    scope, problem = design.guarantee.scope, design.problem
+    scope, problem = design.guarantee.space_scope, design.problem
     space = problem.space
     if scope is None or scope.space != space.digest:
         raise InvalidProblemError("design", "a guarantee bound to its space", "another")

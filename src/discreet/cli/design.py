@@ -419,7 +419,7 @@ def _design_text(design: MetricDesign, seconds: float) -> str:
 
 def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[str]:
     """Say which secrets the guarantee does not protect, and which it joined so that it does."""
-    scope = design.guarantee.scope
+    scope = design.guarantee.space_scope
     if scope is None:
         return []
     said = []

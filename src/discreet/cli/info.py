@@ -64,7 +64,7 @@ def _bounds(design: MetricDesign) -> dict[str, Any]:
 
 def describe(design: MetricDesign) -> dict[str, Any]:
     """Give the facts that `design` and `info` have in common."""
-    scope = design.guarantee.scope
+    scope = design.guarantee.space_scope
     return {
         **_bounds(design),
         "guarantee": {**design.guarantee.to_dict(), "sentence": str(design.guarantee)},
@@ -84,7 +84,7 @@ def describe(design: MetricDesign) -> dict[str, Any]:
 
 def _info_text(design: MetricDesign, labels: tuple[str, ...] | None) -> str:
     """Describe a stored design to people."""
-    channel, scope, provenance = design.channel, design.guarantee.scope, design.provenance
+    channel, scope, provenance = design.channel, design.guarantee.space_scope, design.provenance
     rows = [("guarantee", design.guarantee), ("unit", design.guarantee.unit)]
     rows += [("secrets", channel.n_secrets), ("reports", channel.n_reports), *loss_rows(design)]
     if scope is not None:

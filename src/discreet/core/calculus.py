@@ -17,6 +17,7 @@ from discreet.core.guarantee import (
     Guarantee,
     KAnonymity,
     MetricDP,
+    PointScope,
     PureDP,
     Scope,
     ZeroConcentratedDP,
@@ -117,18 +118,21 @@ def _compose_metric(parts: list[MetricDP], count: int) -> MetricDP:
             )
         if part.scope is None or _frame(part.scope) != _frame(one.scope):
             raise InvalidProblemError("compose", "guarantees on the same space", "different spaces")
-    scopes = [part.scope for part in parts if part.scope is not None]
+    whole = sum((part.epsilon for part in parts), Fraction(0))
+    s = one.scope
+    if isinstance(s, PointScope):
+        return MetricDP(whole, one.unit, scope=s)
+    scopes = [part.scope for part in parts if isinstance(part.scope, Scope)]
     all_pairs = [scope.all_pairs_epsilon for scope in scopes]
     total = None if None in all_pairs else sum((e for e in all_pairs if e is not None), Fraction(0))
-    s = one.scope
     scope = Scope(s.space, s.n_secrets, total, s.components, s.isolated, s.joined)
-    return MetricDP(
-        sum((part.epsilon for part in parts), Fraction(0)), one.unit, one.radius, scope=scope
-    )
+    return MetricDP(whole, one.unit, one.radius, scope=scope)
 
 
-def _frame(scope: Scope) -> tuple[str, int, tuple[int, ...], int]:
+def _frame(scope: Scope | PointScope) -> tuple[object, ...]:
     """Name what must agree for two scopes to bind the same pairs."""
+    if isinstance(scope, PointScope):
+        return ("points", scope.region)
     return scope.space, scope.components, scope.isolated, scope.joined
 
 
@@ -150,7 +154,9 @@ def implies(a: Guarantee, b: Guarantee) -> bool:
     Pure implies approximate with any delta, and zero-concentrated with ``rho = epsilon^2/2`` ([BS16]_, Proposition
     1.4). Zero-concentrated implies approximate by :func:`to_approx_dp`. Adding or removing implies replacing at twice
     epsilon (group privacy of two), for pure guarantees. A metric guarantee bound to a space implies those with a
-    smaller radius there, and a wider one at its all-pairs epsilon. k-anonymity implies smaller k on fewer columns.
+    smaller radius there, and a wider one at its all-pairs epsilon. Between any two points of a region, it implies the
+    promise at true distances, which is bound to no space; not the one about a space of places, whose stored distances
+    were rounded down. None about places implies one about points. k-anonymity implies smaller k on fewer columns.
 
     Examples
     --------
@@ -196,6 +202,8 @@ def _translated(a: PureDP, neighbors: str) -> Fraction | float:
 def _implies_metric(a: MetricDP, b: MetricDP) -> bool:
     if a.unit != b.unit:
         return False
+    if isinstance(a.scope, PointScope) or isinstance(b.scope, PointScope):
+        return b.scope in {None, a.scope} and a.epsilon <= b.epsilon
     if b.scope is not None and (a.scope is None or a.scope.space != b.scope.space):
         return False
     wide = a.radius is None or (b.radius is not None and b.radius <= a.radius)

@@ -7,6 +7,7 @@ pessimist, that is, upwards.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Literal
@@ -22,6 +23,7 @@ __all__ = [
     "KAnonymity",
     "MetricDP",
     "Neighbors",
+    "PointScope",
     "PureDP",
     "Scope",
     "ZeroConcentratedDP",
@@ -217,6 +219,41 @@ class Scope:
         return cls(**(data | {"all_pairs_epsilon": epsilon, "isolated": alone}))
 
 
+@dataclass(frozen=True)
+class PointScope:
+    """What a metric guarantee says between any two points of a continuous region, not only between places.
+
+    Parameters
+    ----------
+    region
+        SHA-256 of the region: how its coordinates become a plane, its outline, and how far outside of it points are
+        still taken. It names no mesh: two mechanisms on different meshes of one region compose.
+
+    Examples
+    --------
+    >>> print(MetricDP(2, "km", scope=PointScope("0" * 64)))
+    metric differential privacy at 2 per km: no report is more than e^(2 d) times likelier from one point than from \
+another at d km; for any two points of the region, not only for its places
+    """
+
+    region: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch("[0-9a-f]{64}", self.region):
+            raise InvalidProblemError("region", "a SHA-256 in hexadecimal", "another text")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return _plain(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PointScope:
+        """Read what :meth:`to_dict` wrote."""
+        if data.keys() != {"region"} or not isinstance(data["region"], str):
+            raise InvalidProblemError("scope", "the digest of a region", "something else")
+        return cls(data["region"])
+
+
 @explained_record("dc.MetricDP(1, unit='km')")
 @dataclass(frozen=True, init=False)
 class MetricDP:
@@ -233,7 +270,8 @@ class MetricDP:
         all pairs, the strong statement. Pairs farther apart are then protected by chains of neighbors: the
         epsilon that this implies for all pairs stands in `scope`.
     scope
-        Filled in by ``design``: the space, and what holds there beyond the radius.
+        Filled in by ``design``: the space, and what holds there beyond the radius; or the region whose points are
+        bound, all pairs of them.
 
     Raises
     ------
@@ -253,26 +291,41 @@ e^(1.5 d) times likelier from one secret than from another at d km
     epsilon: Fraction
     unit: str
     radius: Fraction | None
-    scope: Scope | None
+    scope: Scope | PointScope | None
 
     def __init__(
-        self, epsilon: Exact, unit: str, radius: Exact | None = None, *, scope: Scope | None = None
+        self,
+        epsilon: Exact,
+        unit: str,
+        radius: Exact | None = None,
+        *,
+        scope: Scope | PointScope | None = None,
     ) -> None:
         named: object = unit
         if not isinstance(named, str) or not named.strip():
             raise InvalidProblemError("unit", "the name of a unit of distance", repr(named))
         near = None if radius is None else to_measure(radius, "radius")
+        if near is not None and isinstance(scope, PointScope):
+            raise InvalidProblemError("radius", "none: all points of a region are bound", radius)
         _set(self, epsilon=to_measure(epsilon, "epsilon"), unit=unit, radius=near, scope=scope)
 
     def __str__(self) -> str:
         e = decimal_up(self.epsilon)
         near = None if self.radius is None else decimal(self.radius)
         where = "" if near is None else f" between secrets at most {near} {self.unit} apart"
-        beyond = "" if self.scope is None else f"; {self._beyond(self.scope)}"
+        scope, secret = self.scope, "secret"
+        beyond = "" if not isinstance(scope, Scope) else f"; {self._beyond(scope)}"
+        if isinstance(scope, PointScope):
+            secret, beyond = "point", "; for any two points of the region, not only for its places"
         return (
             f"metric differential privacy at {e} per {self.unit}{where}: no report is more than e^({e} d) times "
-            f"likelier from one secret than from another at d {self.unit}{beyond}"
+            f"likelier from one {secret} than from another at d {self.unit}{beyond}"
         )
+
+    @property
+    def space_scope(self) -> Scope | None:
+        """The scope, where it is that of a finite space; ``None`` where there is none, or it is of points."""
+        return self.scope if isinstance(self.scope, Scope) else None
 
     def _beyond(self, scope: Scope) -> str:
         if scope.all_pairs_epsilon is None:
@@ -367,7 +420,7 @@ def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
         case "zero-concentrated-dp":
             return ZeroConcentratedDP(data["rho"], data["neighbors"])
         case "metric-dp":
-            scope = None if data["scope"] is None else Scope.from_dict(data["scope"])
+            scope = None if data["scope"] is None else _scope(data["scope"])
             return MetricDP(data["epsilon"], data["unit"], data["radius"], scope=scope)
         case "k-anonymity":
             return KAnonymity(data["k"], tuple(data["quasi_identifiers"]))
@@ -375,14 +428,18 @@ def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
             raise InvalidProblemError("guarantee", "a known kind of guarantee", repr(other))
 
 
-def _plain(record: Guarantee | Scope) -> dict[str, Any]:
+def _scope(data: dict[str, Any]) -> Scope | PointScope:
+    return PointScope.from_dict(data) if "region" in data else Scope.from_dict(data)
+
+
+def _plain(record: Guarantee | Scope | PointScope) -> dict[str, Any]:
     """Fields of a record as JSON knows them: fractions as text, records as mappings."""
     return {field.name: _json(getattr(record, field.name)) for field in fields(record)}
 
 
 def _json(value: object) -> object:
     match value:
-        case Scope():
+        case Scope() | PointScope():
             return value.to_dict()
         case Fraction():
             return str(value)

@@ -189,8 +189,8 @@ def scope_check(mechanism: Mechanism) -> Check:
     >>> scope_check(Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5))).passed
     True
     """
-    scope, space = mechanism.guarantee.scope, mechanism.region.space
-    wrong = False
+    scope, space = mechanism.guarantee.space_scope, mechanism.region.space
+    wrong = mechanism.guarantee.scope is not None and scope is None
     if scope is not None:
         held, told = held_everywhere(mechanism), scope.all_pairs_epsilon
         facts = (scope.space, scope.n_secrets, scope.components, scope.isolated, scope.joined)

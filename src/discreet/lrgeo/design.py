@@ -15,10 +15,10 @@ import math
 import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final, overload
 
 from discreet.core.calls import explained
-from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.errors import InvalidProblemError, LimitReachedError, unknown_name
 from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.outcome import Provenance, PublicInput
@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.core.certificate import Certificate
+    from discreet.core.exact import Exact
     from discreet.core.progress import Progress
     from discreet.lrgeo.candidates import Made, Method
+    from discreet.lrgeo.points.design import PointDesign
 
 __all__ = ["RegionDesign", "design"]
 
@@ -98,26 +100,63 @@ class RegionDesign(CertifiedChannel):
         )
 
 
-@explained("design(region, dc.MetricDP(1, unit='km'))")
+@overload
 def design(
     region: Region,
     guarantee: MetricDP,
     *,
+    scope: Literal["places"] = "places",
     targets: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     prior: ArrayLike | None = None,
     method: Method | str | None = None,
+    spacing: Exact | None = None,
     gap: float | None = None,
     time_limit: float | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
     throw: bool = True,
-) -> RegionDesign:
+) -> RegionDesign: ...
+@overload
+def design(
+    region: Region,
+    guarantee: MetricDP,
+    *,
+    scope: Literal["points"],
+    targets: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    method: Method | str | None = None,
+    spacing: Exact | None = None,
+    gap: float | None = None,
+    time_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    threads: int = 1,
+    throw: bool = True,
+) -> PointDesign: ...
+@explained("design(region, dc.MetricDP(1, unit='km'))")
+def design(
+    region: Region,
+    guarantee: MetricDP,
+    *,
+    scope: Literal["places", "points"] = "places",
+    targets: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    method: Method | str | None = None,
+    spacing: Exact | None = None,
+    gap: float | None = None,
+    time_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    threads: int = 1,
+    throw: bool = True,
+) -> RegionDesign | PointDesign:
     r"""Design the mechanism that a server publishes for a region.
 
     .. math:: \min \sum_i p_i \sum_k \beta_{ik} z_{ik}, \qquad \beta_{ik} = \sum_l q_l |T_{il} - T_{kl}|
 
-    over the mechanisms with :math:`z_{ik} \le e^{\epsilon d_{ij}} z_{jk}` for all pairs of places.
+    over the mechanisms with :math:`z_{ik} \le e^{\epsilon d_{ij}} z_{jk}` for all pairs of places; or, with
+    ``scope="points"``, over those on a mesh for which it holds between any two points of the region.
 
     Parameters
     ----------
@@ -125,6 +164,10 @@ def design(
         The places, and how one travels.
     guarantee
         Epsilon per unit. Without a radius all pairs of places are bound.
+    scope
+        ``"places"``: a point is snapped to its nearest place, and the promise is about places. ``"points"``: it is
+        about any two points of the region, near or far, with no borders between places; see
+        :mod:`discreet.lrgeo.points`.
     targets, weights
         Places that people travel to, and how likely each is; without them the loss is the distance between the true
         place and the reported one.
@@ -132,9 +175,12 @@ def design(
         ``(K,)`` how likely people are at each place; uniform by default. All of this is public.
     method
         One method: an instance such as ``Balls(2.0)``, or a name of :data:`discreet.lrgeo.methods.METHODS`. ``None``
-        tries several.
+        tries several. None for every point.
+    spacing
+        For every point: the side of the mesh's cells where places are, in the unit; by default a quarter over epsilon.
     gap
-        Relative gap between loss and lower bound to be proved; ``None`` for no bound.
+        Relative gap between loss and lower bound to be proved; ``None`` for no bound. For every point, the gap to the
+        mesh's own program.
     time_limit
         Seconds of wall-clock time, looked at between methods and while bounds are sought. What is verified by then is
         returned.
@@ -147,8 +193,8 @@ def design(
 
     Returns
     -------
-    RegionDesign
-        A verified mechanism.
+    RegionDesign or PointDesign
+        A verified mechanism, the latter for every point.
 
     Raises
     ------
@@ -177,6 +223,23 @@ def design(
     RegionDesign(25 places, loss 0.3132 km, certified)
     """
     _check(region, guarantee, gap, time_limit, threads)
+    if scope == "points":
+        return _for_every_point(
+            region,
+            guarantee,
+            _problem(region, targets, weights, prior),
+            method=method,
+            spacing=spacing,
+            gap=gap,
+            time_limit=time_limit,
+            on_progress=on_progress,
+            threads=threads,
+            throw=throw,
+        )
+    if scope != "places":
+        raise unknown_name("scope", scope, ("places", "points"))
+    if spacing is not None:
+        raise InvalidProblemError("spacing", 'none without scope="points"', spacing)
     chosen: Method | None = METHODS.resolve(method, optional=True)
     problem = _problem(region, targets, weights, prior)
     search = _Search(
@@ -195,6 +258,25 @@ def design(
     if gap is not None:
         search.bound(gap)
     return search.outcome(gap, throw=throw)
+
+
+def _for_every_point(
+    region: Region,
+    guarantee: MetricDP,
+    problem: Problem | None,
+    *,
+    method: Method | str | None,
+    **options: Any,  # noqa: ANN401 - those of design_points, which names them
+) -> PointDesign:
+    from discreet.lrgeo.points.design import design_points
+
+    if guarantee.radius is not None:
+        raise InvalidProblemError("radius", "none for every point", guarantee.radius)
+    if method is not None:
+        raise InvalidProblemError("method", "none for every point", repr(method))
+    if problem is None:
+        raise InvalidProblemError("region", "at most 5120 places for every point", region.K)
+    return design_points(region, guarantee, problem, **options)
 
 
 class _Search:

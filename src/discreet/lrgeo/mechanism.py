@@ -33,7 +33,15 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["FORM", "CertifiedChannel", "Mechanism", "canonical"]
+__all__ = [
+    "FORM",
+    "CertifiedChannel",
+    "Mechanism",
+    "canonical",
+    "packed",
+    "text_digest",
+    "unpacked",
+]
 
 FORM = "discreet.lrgeo.mechanism"
 _VERSION = 1
@@ -144,7 +152,7 @@ class Mechanism(CertifiedChannel):
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical text of :meth:`to_dict` without its ``digest``: keys sorted, no spaces, UTF-8."""
-        return _digest(self._plain)
+        return text_digest(self._plain)
 
     @cached_property
     def _plain(self) -> dict[str, Any]:
@@ -159,13 +167,13 @@ class Mechanism(CertifiedChannel):
             "lengths": _rule(region.space, region.unit),
             "rate": str(channel.rate),
             "lift": channel.lift,
-            "places": _pack(region.places.ravel()),
-            "centers": _pack(channel.centers),
-            "anchors": _pack(channel.anchors),
-            "names": _pack(channel.names),
-            "ball_secrets": _pack(ball.secrets),
-            "ball_reports": _pack(ball.reports),
-            "ball_weights": _pack(ball.weights),
+            "places": packed(region.places.ravel()),
+            "centers": packed(channel.centers),
+            "anchors": packed(channel.anchors),
+            "names": packed(channel.names),
+            "ball_secrets": packed(ball.secrets),
+            "ball_reports": packed(ball.reports),
+            "ball_weights": packed(ball.weights),
             "guarantee": self.guarantee.to_dict(),
             "totals_share": str(self.totals_share),
             "certificate": self.certificate.to_dict(),
@@ -204,11 +212,11 @@ class Mechanism(CertifiedChannel):
             expected = f"{FORM} {_VERSION}; a newer discreet may read it"
             raise InvalidProblemError("form", expected, f"{data['form']} {data['version']}")
         plain = {name: value for name, value in data.items() if name != "digest"}
-        if _digest(plain) != data["digest"]:
+        if text_digest(plain) != data["digest"]:
             raise InvalidProblemError("digest", "that of the content", "another one")
         origin = data["origin"]
         region = Region(
-            _unpack(data["places"]).reshape(-1, 2),
+            unpacked(data["places"]).reshape(-1, 2),
             None if origin is None else (float(origin[0]), float(origin[1])),
             data["unit"],
             None,
@@ -216,15 +224,15 @@ class Mechanism(CertifiedChannel):
         )
         if data["lengths"] != _rule(region.space, region.unit):
             raise InvalidProblemError("lengths", "the rule that follows from the places", "another")
-        explicit = [_unpack(data[f"ball_{part}"]) for part in ("secrets", "reports", "weights")]
+        explicit = [unpacked(data[f"ball_{part}"]) for part in ("secrets", "reports", "weights")]
         channel = AnchoredChannel(
             region.space,
             to_fraction(data["rate"], "rate"),
-            _unpack(data["centers"]),
-            _unpack(data["anchors"]),
+            unpacked(data["centers"]),
+            unpacked(data["anchors"]),
             lift=data["lift"],
             ball=Ball(*explicit),
-            names=_unpack(data["names"]),
+            names=unpacked(data["names"]),
         )
         guarantee = guarantee_from_dict(data["guarantee"])
         if not isinstance(guarantee, MetricDP):
@@ -267,11 +275,12 @@ def canonical(plain: Mapping[str, Any]) -> bytes:
     return text.encode()
 
 
-def _digest(plain: Mapping[str, Any]) -> str:
+def text_digest(plain: Mapping[str, Any]) -> str:
+    """Give the SHA-256 of plain values, written as :func:`canonical` does."""
     return hashlib.sha256(canonical(plain)).hexdigest()
 
 
-def _pack(array: NDArray[np.int64]) -> dict[str, Any]:
+def packed(array: NDArray[np.int64]) -> dict[str, Any]:
     """Write integers in as few bytes each as the largest of them needs, less the least, little end first."""
     least = int(array.min(initial=0))
     wide = max(1, -(-(int(array.max(initial=0)) - least).bit_length() // 8))
@@ -284,14 +293,21 @@ def _pack(array: NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def _unpack(packed: Mapping[str, Any]) -> NDArray[np.int64]:
-    count, wide, least = packed["count"], packed["bytes"], packed["least"]
+def unpacked(stated: Mapping[str, Any]) -> NDArray[np.int64]:
+    """Read what :func:`packed` wrote.
+
+    Raises
+    ------
+    InvalidProblemError
+        For counts that do not fit, or integers beyond :math:`2^{62}`.
+    """
+    count, wide, least = stated["count"], stated["bytes"], stated["least"]
     numbers = (count, wide, least)
     if any(isinstance(x, bool) or not isinstance(x, int) for x in numbers):
         raise InvalidProblemError("array", "counts that are integers", "something else")
     if not (0 <= count <= _MOST and 1 <= wide <= 8 and abs(least) < 1 << 62):
         raise InvalidProblemError("array", "a count, and one to eight bytes each", "others")
-    body = base64.b64decode(packed["data"], validate=True)
+    body = base64.b64decode(stated["data"], validate=True)
     if len(body) != count * wide:
         raise InvalidProblemError("array", f"{count * wide} bytes", len(body))
     rows = np.zeros((count, 8), dtype=np.uint8)

@@ -18,6 +18,7 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.channels.check_implicit import verify_anchored
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor, to_fraction
+from discreet.core.guarantee import PointScope
 from discreet.core.spaces.check_distances import distance_checks
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def verify(
     (True, False)
     """
     space = channel.space
+    if isinstance(guarantee.scope, PointScope):
+        raise InvalidProblemError("guarantee", "one about places", "one about points")
     if guarantee.unit != space.unit:
         raise InvalidProblemError("unit", f"{space.unit!r}, that of the space", guarantee.unit)
     if space.n > _MOST:

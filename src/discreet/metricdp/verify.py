@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.channels.channel import Channel
-    from discreet.core.guarantee import MetricDP, Scope
+    from discreet.core.guarantee import MetricDP
     from discreet.core.outcome import Design
     from discreet.core.spaces.metric import MetricSpace
 
@@ -216,7 +216,7 @@ def verify_channel(
         detail = f"epsilon per {guarantee.unit}, distances in {space.unit}"
         checks.append(Check("units that differ", 1, 0, exact=True, detail=detail))
     if guarantee.scope is not None:
-        checks += _scope(guarantee, guarantee.scope, space, bound, links)
+        checks += _scope(guarantee, space, bound, links)
     return Certificate(tuple(checks))
 
 
@@ -224,7 +224,7 @@ def _bound_pairs(
     space: MetricSpace, guarantee: MetricDP, joined: NDArray[np.integer[Any]] | None
 ) -> tuple[BoundPairs, int]:
     """List what the guarantee binds: the pairs within the radius, and the links, which are counted."""
-    lengths, radius, scope = space.distances, guarantee.radius, guarantee.scope
+    lengths, radius, scope = space.distances, guarantee.radius, guarantee.space_scope
     mask = ~np.eye(space.n, dtype=bool)
     if radius is not None:
         mask &= lengths <= min(math.floor(radius * 2**space.scale_bits), 2**62)
@@ -248,10 +248,11 @@ def _groups(near: NDArray[np.bool_]) -> NDArray[np.int64]:
     return labels
 
 
-def _scope(
-    guarantee: MetricDP, scope: Scope, space: MetricSpace, bound: BoundPairs, links: int
-) -> list[Check]:
+def _scope(guarantee: MetricDP, space: MetricSpace, bound: BoundPairs, links: int) -> list[Check]:
     """Compare what the scope says with what is found."""
+    scope = guarantee.space_scope
+    if scope is None:
+        return [Check("another space than stated", 1, 0, exact=True, detail="points of a region")]
     groups = int(_groups(bound.mask).max()) + 1
     alone = set(np.flatnonzero(~bound.mask.any(axis=1)).tolist()) if groups > 1 else set()
     strange = (scope.space != space.digest) + (scope.n_secrets != space.n)

@@ -57,7 +57,8 @@ def compare(problem: Problem, guarantee: MetricDP) -> list[tuple[str, float]]:
     ('always the same report', 1.0)
     """
     asked = MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius)
-    apart = guarantee.scope is not None and guarantee.scope.components > 1
+    scope = guarantee.space_scope
+    apart = scope is not None and scope.components > 1
     methods: list[tuple[str, Method]] = [("exponential mechanism", Exponential())]
     points = problem.space.points
     in_plane = (

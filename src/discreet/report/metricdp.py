@@ -212,7 +212,8 @@ def _two_digits(length: Fraction) -> Fraction:
 
 def _whole(guarantee: MetricDP) -> str | None:
     """Print the epsilon that holds between all pairs, or nothing where none does."""
-    whole = None if guarantee.scope is None else guarantee.scope.all_pairs_epsilon
+    scope = guarantee.space_scope
+    whole = None if scope is None else scope.all_pairs_epsilon
     return None if whole is None else f"{decimal_up(whole)} per {guarantee.unit}"
 
 
@@ -340,7 +341,7 @@ def _numbers(
 ) -> list[tuple[str, str]]:
     """List the figures of the design, label and value."""
     guarantee, problem, parameters = design.guarantee, design.problem, design.provenance.parameters
-    unit, scope = guarantee.unit, guarantee.scope
+    unit, scope = guarantee.unit, guarantee.space_scope
     rows = [
         ("secrets", f"{problem.n_secrets:,}"),
         ("reports", f"{problem.n_reports:,}"),

@@ -99,7 +99,8 @@ def strength(guarantee: MetricDP, length: Fraction) -> Fraction | None:
     """
     if guarantee.radius is None or length <= guarantee.radius:
         return guarantee.epsilon * length
-    whole = None if guarantee.scope is None else guarantee.scope.all_pairs_epsilon
+    scope = guarantee.space_scope
+    whole = None if scope is None else scope.all_pairs_epsilon
     return None if whole is None else whole * length
 
 

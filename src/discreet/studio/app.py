@@ -25,6 +25,7 @@ from discreet.studio.jobs import Job, sentence
 from discreet.studio.outlines import group_numbers, write_outline
 from discreet.studio.parts import read_form, render, told
 from discreet.studio.reading import DELIMITERS, ENCODINGS, describe, read_upload
+from discreet.studio.tables_pages import add_tables
 from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, LossBySize, sizes_of
 from discreet.tables.validate import refuse_unwritable
 from discreet.web.gate import HEADERS, Gate
@@ -56,6 +57,7 @@ _STATIC = {
     "desk.js": "text/javascript",
     "studio.css": "text/css",
     "studio.js": "text/javascript",
+    "tables.js": "text/javascript",
 }
 
 
@@ -75,7 +77,7 @@ def create_studio(
     limits
         Bounds on a request.
     ledger
-        The ledger that the counts page proposes; it is made when a budget is granted.
+        The ledger that the pages of counts and tables propose; it is made when a budget is granted.
 
     Returns
     -------
@@ -100,6 +102,7 @@ def create_studio(
     _add_running(app, desks)
     _add_results(app, desks)
     add_counts(app, desks, ledger, MOST_BYTES)
+    add_tables(app, desks, ledger, MOST_BYTES)
     return Gate(Arrivals(app, desks, limits), host, token)
 
 

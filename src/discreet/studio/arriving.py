@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Arrivals", "arrived"]
 
-_FILES = re.compile(r"/(?P<desk>[^/]+)/(table|counts/table|counts/list)")
+_FILES = re.compile(r"/(?P<desk>[^/]+)/(table|counts/table|counts/list|tables/table|tables/list)")
 """Paths that take a file."""
 
 _PLACE = "discreet.file"

@@ -51,7 +51,8 @@ def planned(**changes: Any) -> Any:
         ({"domain": {"sex": ["F", None]}}, "domain", "list of texts"),
         ({"domain": {"level": ["1"]}}, "domain", "other than level"),
         ({"domain": {"a:b": ["1"]}}, "domain", "without any of"),
-        ({"domain": {}}, "domain", "at least one attribute"),
+        ({"domain": {}}, "domain", "lists of categories by attribute"),
+        ({"domain": {}, "by": ["sex"]}, "domain", "lists of categories by attribute"),
         (
             {"domain": {"a": list(map(str, range(2000))), "b": list(map(str, range(600)))}},
             "domain",
@@ -78,6 +79,8 @@ def planned(**changes: Any) -> Any:
         ({"total": 3}, "total", "an exact total"),
         ({"guarantee": PureDP(1, "add-remove-one")}, "neighbors", "add-remove-person"),
         ({"domain": {"attributes": LISTED, "zeros": [{"sex": ["X"]}]}}, "zeros of sex", "'X'"),
+        ({"domain": {"attributes": LISTED, "zeros": [{"sx": ["F"]}]}}, "zeros", "'sx'"),
+        ({"domain": {"attributes": LISTED, "zeros": "no"}}, "zeros", "a list, got 'no'"),
         (
             {"domain": {"attributes": LISTED, "zeros": [{"sex": ["F", "M"]}]}},
             "domain",

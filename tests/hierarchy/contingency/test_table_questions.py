@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from discreet import InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
+from discreet import InvalidProblemError, PureDP, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy.contingency.intervals import half_width
-from discreet.hierarchy.contingency.law import half_width_by_law
 from discreet.hierarchy.contingency.measure import measure
-from discreet.hierarchy.contingency.problem import CellCounts, TableFrame
+from discreet.hierarchy.contingency.problem import CellCounts
 from discreet.hierarchy.contingency.query import query
-from discreet.hierarchy.noise_sum import Term
-from discreet.hierarchy.noise_sum import half_width as exact_half_width
 from hierarchy.contingency.made_tables import ADDED, RAGGED, SEX_AGE, dense, frame_of
 
 if TYPE_CHECKING:
@@ -72,12 +69,12 @@ def test_any_linear_question_has_its_variance() -> None:
 
 @pytest.mark.parametrize(
     "guarantee",
-    [ZeroConcentratedDP("1/2", ADDED), pytest.param(PureDP(1, ADDED), marks=pytest.mark.slow)],
+    [ZeroConcentratedDP("1/2", ADDED), PureDP(1, ADDED)],
 )
 def test_intervals_are_no_wider_than_they_have_to_be(guarantee: Any) -> None:
     kept = kept_of(guarantee)
     answer = query(kept, by=["sex"], level=3)
-    widest = 2.72 if isinstance(guarantee, ZeroConcentratedDP) else 5
+    widest = 1.99 if isinstance(guarantee, ZeroConcentratedDP) else 2.2
     for value, low, high, variance in zip(
         answer.values.reshape(-1),
         answer.low.reshape(-1),
@@ -89,46 +86,6 @@ def test_intervals_are_no_wider_than_they_have_to_be(guarantee: Any) -> None:
         deviation = math.sqrt(float(variance))
         # Ends are whole numbers inside the interval.
         assert (high - low) / 2 <= widest * deviation + 1e-9
-
-
-def test_the_law_of_a_regions_own_noise_is_shorter_than_the_bound() -> None:
-    """Sums of few noises against their law by another computation; and a rest that only widens."""
-    for noise, scale, variance, wide in (
-        ("gaussian", Fraction(40), 40.0, 2.72),
-        ("laplace", Fraction(5), 50.0, 4.2),
-    ):
-        kind: Any = noise
-        deviation = math.sqrt(3 * variance)
-        groups = ((1.0, 3, scale, variance),)
-        known = exact_half_width({Term(1, scale): 3}, kind, Fraction(19, 20))
-        found = half_width_by_law(
-            groups, 0.0, kind, (), interval=Fraction(19, 20), most=wide * deviation
-        )
-        assert found is not None
-        # The known one is the least whole number; a lattice has no number between.
-        assert known <= found + 1 <= 1.02 * known + 2
-        kinds = () if kind == "gaussian" else ((5.0, 0.1),)
-        more = half_width_by_law(
-            groups, 0.1 * variance, kind, kinds, interval=Fraction(19, 20), most=wide * deviation
-        )
-        assert more is not None
-        assert found < more < 1.2 * found
-        # What is enough for a bound is not passed, and nothing is made of too little.
-        assert (
-            half_width_by_law(groups, 0.0, kind, (), interval=Fraction(19, 20), most=deviation)
-            is None
-        )
-
-
-def test_gaussian_intervals_are_little_more_than_two_deviations() -> None:
-    """A wide tree, where nearly all noise of a county is its own."""
-    tree = Tree.from_paths([(str(k),) for k in range(40)])
-    shares: dict[Any, Any] = {(): (Fraction(1, 20),) * 2, (0, 1): (Fraction(9, 20),) * 2}
-    frame = TableFrame(tree, SEX_AGE, shares)
-    data = CellCounts(frame, np.full((40, 6), 50))
-    answer = query(measure(data, ZeroConcentratedDP("1/500", ADDED)), by=["sex"], level=2)
-    widths = (answer.high - answer.low).astype(np.float64) / 2
-    assert (widths <= 2.2 * np.sqrt(answer.variances.astype(np.float64))).all()
 
 
 def test_a_half_width_is_as_its_formula() -> None:
@@ -164,9 +121,8 @@ def test_intervals_cover(guarantee: Any, draws: int) -> None:
         missed += (truth < low) | (truth > high)
     allowed = 0.05 * draws + 5 * math.sqrt(0.05 * 0.95 * draws)
     assert missed.max() <= allowed
-    if isinstance(guarantee, ZeroConcentratedDP):
-        # Not so careful that they say nothing.
-        assert missed.sum() > 0
+    # Not so careful that they say nothing: whole ends make intervals of small noise cover more.
+    assert missed.sum() > 0.02 * draws * len(missed)
 
 
 @pytest.mark.parametrize(

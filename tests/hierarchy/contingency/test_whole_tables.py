@@ -13,20 +13,21 @@ from discreet import InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
 from discreet.core.errors import SolverError
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy.contingency.descent import Siblings, Solved, proved, solve
-from discreet.hierarchy.contingency.estimates import InteractionBasis
-from discreet.hierarchy.contingency.measure import measure
+from discreet.hierarchy.contingency.estimates import InteractionBasis, combine, upward
+from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales, measure
 from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
 from discreet.hierarchy.contingency.result import RegionTables
 from discreet.hierarchy.contingency.rounding import (
     ONE,
     as_units,
+    by_exchanges,
     chain_of,
     round_chain,
     round_greedily,
     round_root,
 )
 from discreet.hierarchy.contingency.verify import verify_tables
-from discreet.hierarchy.contingency.whole import whole
+from discreet.hierarchy.contingency.whole import whole, whole_below
 from discreet.hierarchy.laminar import objective, project
 from hierarchy.contingency.made_tables import ADDED, RAGGED, REPLACED, SEX_AGE, frame_of
 
@@ -231,3 +232,73 @@ def test_results_of_another_shape_are_refused() -> None:
     wrong: Any = "arrow"
     with pytest.raises(InvalidProblemError, match="backend"):
         RegionTables(frame, np.zeros((7, 6), dtype=np.int64)).to_frame(wrong)
+
+
+def test_subtrees_apart_are_the_tree_together() -> None:
+    """What machines of a cluster make of their states is what one machine makes of all."""
+    paths = [(f"s{s}", f"c{s}{c}") for s in range(3) for c in range(2 + s)]
+    tree = Tree.from_paths(paths)
+    marginals: list[Any] = [(), (0,), (0, 1)]
+    frame = frame_of(tree, SEX_AGE, marginals)
+    rng = np.random.default_rng(5)
+    guarantee = ZeroConcentratedDP("1/4", ADDED)
+    counts = rng.integers(0, 30, (len(paths), 6))
+    kept = measure(CellCounts(frame, counts), guarantee, bits=SeededBits(2))
+    together, made = whole(kept), upward(kept)
+    sent = []
+    for state in range(3):
+        node = tree.find((f"s{state}",))
+        rows = [node, *tree.children(node)]
+        below = Tree.from_paths([(f"c{state}{c}",) for c in range(2 + state)], root="state")
+        part = frame_of(below, SEX_AGE, marginals)
+        own = ZeroConcentratedDP(Fraction(1, 6), ADDED)
+        values = {q: np.ascontiguousarray(table[rows]) for q, table in kept.values.items()}
+        scales = marginal_scales(part, own)
+        assert all(scales[q] == kept.scales[q][2:] for q in marginals)
+        apart = MeasuredTables(part, values, scales, "gaussian", own)
+        estimates = upward(apart)
+        sent.append((estimates.means[0], estimates.weights.precision[0]))
+        assert np.allclose(estimates.means, made.means[rows], rtol=0, atol=1e-9)
+        out = whole_below(apart, together.cells[node])
+        assert (out.cells == together.cells[rows]).all()
+        assert [one.level for one in out.gaps] == [2]
+        assert verify_tables(part, out.cells).passed
+    alone = frame_of(Tree.from_parents(["all"], [None]), SEX_AGE, marginals)
+    top = ZeroConcentratedDP(Fraction(1, 12), ADDED)
+    first = {q: np.ascontiguousarray(table[:1]) for q, table in kept.values.items()}
+    root = upward(MeasuredTables(alone, first, marginal_scales(alone, top), "gaussian", top))
+    mean, precision = combine((root.means[0], root.weights.precision[0]), sent, root.basis.subset)
+    assert np.allclose(mean, made.means[0], rtol=0, atol=1e-8)
+    assert np.allclose(precision, made.weights.precision[0], rtol=1e-12)
+    wrongs: list[Any] = [np.full(6, -1), np.zeros(6), np.zeros(5, dtype=np.int64)]
+    for wrong in wrongs:
+        with pytest.raises(InvalidProblemError, match="^top: "):
+            whole_below(kept, wrong)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exchanges_lower_the_objective_to_where_no_exchange_does(seed: int) -> None:
+    """Against all moves of one unit, tried one by one with the dense objective."""
+    rng = np.random.default_rng(seed)
+    domain = Domain.read({"p": ["a", "b"], "q": ["a", "b", "c"]}, zeros=[{"p": ["a"], "q": ["c"]}])
+    basis = InteractionBasis(domain)
+    precision = rng.uniform(0.1, 3, (3, 4))
+    targets = np.asarray(basis.forward(rng.normal(2, 3, (3, 6))), dtype=np.float64)
+    start = np.where(domain.possible, rng.integers(0, 5, (3, 6)), 0)
+    task = Siblings(targets, precision, start.sum(axis=0), None, domain.possible)
+
+    def cost(cells: Any) -> float:
+        off = basis.forward(np.asarray(cells, dtype=np.float64)) - targets
+        return float((precision[:, basis.subset] * off**2).sum()) / 2
+
+    made = by_exchanges(start.copy(), task, basis, passes=1000)
+    assert (made.sum(axis=0) == start.sum(axis=0)).all()
+    assert made.min() >= 0
+    assert not made[:, ~domain.possible].any()
+    assert cost(made) < cost(start)
+    for giver, taker, cell in product(range(3), range(3), range(6)):
+        if giver != taker and made[giver, cell]:
+            other = made.copy()
+            other[giver, cell] -= 1
+            other[taker, cell] += 1
+            assert cost(other) >= cost(made) - 1e-7

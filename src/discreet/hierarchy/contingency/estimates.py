@@ -18,13 +18,15 @@ from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.contingency.weights import interactions, table_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
     from discreet.hierarchy.contingency.weights import TableWeights
 
-__all__ = ["InteractionBasis", "Upward", "estimate", "upward"]
+__all__ = ["InteractionBasis", "Upward", "combine", "estimate", "upward"]
 
 _LARGEST_BLOCK = 64
 """Attributes beside one another are transformed together up to so many categories: fewer and larger products."""
@@ -178,6 +180,44 @@ def upward(measured: MeasuredTables, *, look_below: bool = True) -> Upward:
         means[0, 0] = frame.total / math.sqrt(frame.domain.size)
     passes.up(tree.child_start, means, theta, basis.subset)
     return Upward(basis, weights, means)
+
+
+def combine(
+    own: tuple[NDArray[np.float64], NDArray[np.float64]],
+    below: Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    subset: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Make the estimate of a region from its own and those of the regions below it: what machines of a cluster send.
+
+    Parameters
+    ----------
+    own
+        ``(cells,)`` coefficients of the region's own measurements, and ``(interactions,)`` their precision.
+    below
+        The same of each region below, from its subtree.
+    subset
+        The interaction of each coefficient.
+
+    Returns
+    -------
+    tuple
+        The same of the region, from its subtree.
+
+    Examples
+    --------
+    >>> one = np.array([4.0]), np.array([1.0])
+    >>> two = np.array([1.0]), np.array([2.0])
+    >>> mean, precision = combine(one, [two, two], np.array([0]))
+    >>> float(mean[0]), float(precision[0])
+    (3.0, 2.0)
+    """
+    sums, spread = np.zeros_like(own[0]), np.zeros_like(own[1])
+    for mean, precision in below:
+        sums += mean
+        spread += 1 / precision
+    whole = own[1] + 1 / spread
+    part = (own[1] / whole)[subset]
+    return part * own[0] + (1 - part) * sums, whole
 
 
 def estimate(measured: MeasuredTables) -> NDArray[np.float64]:

@@ -99,7 +99,7 @@ class ExactFit:
             marginal
         )
         self._values: list[NDArray[Any]] | None = None
-        self._passed: dict[int, tuple[list[Fraction], list[Fraction]]] = {}
+        self._passed: dict[int, list[Fraction]] = {}
 
     @property
     def subsets(self) -> tuple[Marginal, ...]:
@@ -246,34 +246,6 @@ class ExactFit:
 
     def region_variances(self, at: int) -> list[Fraction]:
         """Give for each region the variance of the estimate of an interaction, for a question of norm 1."""
-        return self._downward(at)[0]
-
-    def own_coefficients(self, at: int) -> list[Fraction]:
-        """Give for each region the coefficient of its own mean in its estimate of an interaction."""
-        unit = self.weights.unit
-        alpha, theta = self._downward(at)[1], self.weights.theta[:, at].tolist()
-        own = [a * Fraction(t) / unit for a, t in zip(alpha, theta, strict=True)]
-        if self._exact_total(at):
-            own[0] = Fraction(0)
-        return own
-
-    def foreign_coefficients(self, at: int) -> list[float]:
-        r"""Bound for each region the coefficient of any other region's mean in its estimate of an interaction.
-
-        From outside a region only a part :math:`\beta` of a difference comes in, and from below
-        :math:`\alpha (1 - \theta)` of a sum; everything else is a factor between -1 and 1.
-        """
-        unit = self.weights.unit
-        alpha = self._downward(at)[1]
-        theta, beta = self.weights.theta[:, at].tolist(), self.weights.beta[:, at].tolist()
-        tree, found = self.measured.frame.tree, []
-        for node, (a, t, b) in enumerate(zip(alpha, theta, beta, strict=True)):
-            below = float(a * (1 - Fraction(t) / unit)) if tree.children(node) else 0.0
-            found.append(max(below, float(b) / float(unit) if node else 0.0) * (1 + 1e-9))
-        return found
-
-    def _downward(self, at: int) -> tuple[list[Fraction], list[Fraction]]:
-        """Give the variance of each region's estimate, and the coefficient of its upward value."""
         if at in self._passed:
             return self._passed[at]
         ups = self._upward_variances(at)
@@ -304,7 +276,7 @@ class ExactFit:
                     other = b**2 * (kept**2 * (below - ups[child]) + outside)
                     known[key] = (a, other, a**2 * ups[child] + other)
                 alpha[child], rest[child], found[child] = known[key]
-        self._passed[at] = found, alpha
+        self._passed[at] = found
         return self._passed[at]
 
     def _exact_total(self, at: int) -> bool:

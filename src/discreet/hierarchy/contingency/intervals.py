@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["excess", "half_width", "whole_root"]
 
+_STEEP = 600
+"""Beyond it hyperbolic functions leave the floats; a bound there is of no use."""
+
 _SAFE = 1 + 1e-9
 """Some floating operations are done with relative errors below this by far."""
 
@@ -82,7 +85,7 @@ def half_width(
     if not kinds:
         return whole_root(2 * variance * tail)
     v, level = float(variance) * _SAFE, float(tail) * _SAFE
-    limit = min(1 / (b * top) for b, top in kinds)
+    limit = min(min(1 / b, _STEEP) / top for b, top in kinds)
     ideal = math.sqrt(2 * level / v)
     best = math.inf
     for step in range(1, 200):
@@ -94,6 +97,8 @@ def half_width(
 
 def excess(b: float, turn: float) -> float:
     """Divide the log-moment of a discrete Laplace noise by that of a Gaussian one of its variance, rounded up."""
+    if turn > _STEEP:
+        return math.inf
     # 1 - q from below: kappa and the variance, which is kappa, from above. expm1 keeps its digits for large scales.
     gone = -math.expm1(-1 / b)
     kappa = 2 * math.exp(-1 / b) / gone**2 * _SAFE

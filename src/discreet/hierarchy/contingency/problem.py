@@ -143,7 +143,7 @@ class Domain:
             raise InvalidProblemError("domain", expected, repr(given))
         read = {}
         for name, listed in given.items():
-            known = self.attributes[self.place(name)].categories
+            known = self.attributes[self.place(name, "zeros")].categories
             if isinstance(listed, str) or not isinstance(listed, Sequence) or not listed:
                 raise InvalidProblemError("domain", expected, repr(listed))
             for one in listed:
@@ -191,9 +191,10 @@ class Domain:
         Domain(age 3, 3 cells)
         """
         lists: Any = listed
-        if not isinstance(lists, Mapping):
+        if not isinstance(lists, Mapping) or not lists:
             expected = "lists of categories by attribute"
-            raise InvalidProblemError("domain", expected, type(lists).__name__)
+            got = "none" if isinstance(lists, Mapping) else type(lists).__name__
+            raise InvalidProblemError("domain", expected, got)
         names = list(lists) if by is None else list(by)
         attributes = []
         for name in names:
@@ -238,12 +239,12 @@ class Domain:
         flat.setflags(write=False)
         return flat
 
-    def place(self, name: str) -> int:
-        """Find an attribute by its name."""
+    def place(self, name: str, field: str = "marginals") -> int:
+        """Find an attribute by its name; an error is about the argument `field`."""
         for at, one in enumerate(self.attributes):
             if one.name == name:
                 return at
-        raise unknown_name("marginals", str(name), sorted(one.name for one in self.attributes))
+        raise unknown_name(field, str(name), sorted(one.name for one in self.attributes))
 
     def marginal(self, text: str) -> Marginal:
         """Read a marginal: ``total``, ``cells``, or names of attributes between colons.
@@ -338,7 +339,7 @@ class Domain:
         """Read what :meth:`to_dict` wrote, or categories by attribute alone."""
         given: Any = data
         stated: Any = given.get("attributes") if isinstance(given, Mapping) else None
-        zeros = given.get("zeros", ()) if isinstance(given, Mapping) else ()
+        zeros: Any = given.get("zeros", ()) if isinstance(given, Mapping) else ()
         pairs = isinstance(stated, list) and all(
             isinstance(one, list | tuple) and len(one) == 2 for one in stated
         )
@@ -347,6 +348,8 @@ class Domain:
             unknown = set(data) - {"attributes", "zeros"}
             if unknown:
                 raise unknown_name("domain", str(min(unknown)), ["attributes", "zeros"])
+            if not isinstance(zeros, list | tuple):
+                raise InvalidProblemError("zeros", "a list", repr(zeros))
             return cls.read(dict(stated), by, zeros=tuple(zeros))
         return cls.read(data, by)
 

@@ -18,7 +18,6 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_fraction
 from discreet.hierarchy.contingency.exact import ExactFit
-from discreet.hierarchy.contingency.intervals import half_width
 from discreet.hierarchy.contingency.widths import Widths
 from discreet.hierarchy.result import BACKENDS, region_names
 
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["TableAnswers", "query"]
 
 BOUND = (
-    "Chernoff's bound of the noise of all measurements or, where it is shorter, the exact law of the noise of the "
-    "region itself with that bound for the rest; rounded up"
+    "the law of the noise of all measurements, from its characteristic function, or Chernoff's bound where that is "
+    "shorter; rounded up"
 )
 
 _MOST_WEIGHT = 10**6
@@ -200,7 +199,7 @@ def query(
     for column, question in enumerate(cells):
         steepest = _steepest(fit, question)
         for row, node in enumerate(nodes.tolist()):
-            half = widths.of(question, node, variances[row, column], steepest)
+            half = widths.of(question, {node: 1}, variances[row, column], steepest)
             low[row, column], high[row, column] = _ends(values[row, column], half)
     labels = region_names(frame.tree)
     return TableAnswers(
@@ -336,10 +335,11 @@ def _combination(
     variances, low, high = (np.empty(values.shape, dtype=object) for _ in range(3))
     # No coefficient of a region's mean is above 1 in any estimate: the sum of weights bounds that of a combination.
     most = sum(map(abs, regions.values()))
+    widths = Widths(fit, chance)
     for column, question in enumerate(cells):
         variances[0, column] = fit.combined_variance(question, regions)
         steepest = [(scale, most * top) for scale, top in _steepest(fit, question)]
-        half = half_width(variances[0, column], chance, steepest)
+        half = widths.of(question, regions, variances[0, column], steepest)
         low[0, column], high[0, column] = _ends(values[0, column], half)
     names = region_names(frame.tree)
     told = " + ".join(f"{weight} x {names[node]}" for node, weight in regions.items())

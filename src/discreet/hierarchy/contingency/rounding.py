@@ -15,13 +15,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import SolverError
+from discreet.hierarchy.contingency.weights import interactions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.hierarchy.contingency.descent import Siblings
+    from discreet.hierarchy.contingency.estimates import InteractionBasis
     from discreet.hierarchy.contingency.problem import Domain, Marginal
 
-__all__ = ["ONE", "as_units", "chain_of", "round_chain", "round_greedily", "round_root"]
+__all__ = [
+    "ONE",
+    "as_units",
+    "by_exchanges",
+    "chain_of",
+    "round_chain",
+    "round_greedily",
+    "round_root",
+]
+
+_PASSES = 4
+"""Later passes move next to nothing."""
 
 ONE = 1 << 20
 """Tables are fixed-point numbers of so many units before they are rounded: their sums and floors are exact."""
@@ -164,6 +178,55 @@ def round_greedily(
     order = np.argsort((np.arange(units.shape[1]) * 0x9E3779B1) % (1 << 32), kind="stable")
     kernels.share_out(units, parent, entries, need, order, ONE, out)
     return out
+
+
+def by_exchanges(
+    cells: NDArray[np.int64], task: Siblings, basis: InteractionBasis, *, passes: int = _PASSES
+) -> NDArray[np.int64]:
+    r"""Move units of cells between children while that brings the tables nearer to their targets.
+
+    The precision :math:`\sum_S a_S E_S` is :math:`\sum_q v_q M_q^T M_q` with :math:`v_q c_q = \sum_{S \supseteq q}
+    (-1)^{|S \setminus q|} a_S`, so that the objective is a weighted sum of squares of what marginals are off by; a unit
+    that moves changes one entry of each.
+
+    Parameters
+    ----------
+    cells
+        ``(children, cells)`` whole numbers; changed.
+    task
+        The children of one parent.
+    basis
+        The change of basis in doubles.
+    passes
+        Over all cells, at most.
+
+    Returns
+    -------
+    ndarray
+        ``(children, cells)`` with the same sums over children, and an objective that is not above.
+
+    Complexity
+    ----------
+    One lookup for each child, cell and interaction a pass.
+    """
+    from discreet.hierarchy.contingency.kernels import descent as kernels
+
+    domain = basis.domain
+    subsets = interactions(domain)
+    weight = np.zeros(task.precision.shape)
+    for at, q in enumerate(subsets):
+        for other, subset in enumerate(subsets):
+            if set(q) <= set(subset):
+                sign = (-1) ** (len(subset) - len(q))
+                weight[:, at] += sign * task.precision[:, other] / domain.spread(q)
+    apart = cells - basis.backward(task.targets)
+    sizes = np.cumsum([0, *map(domain.size_of, subsets)])
+    off = np.concatenate([domain.project(apart, q) for q in subsets], axis=1)
+    places = np.stack(
+        [first + domain.entries(q) for first, q in zip(sizes.tolist(), subsets, strict=False)]
+    )
+    kernels.exchange(cells, off, weight, places, task.free, passes, np.empty(len(cells)))
+    return cells
 
 
 def round_chain(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
+from discreet.core.errors import InvalidProblemError
 from discreet.core.progress import Reporter
 from discreet.core.spaces.inputs import positive_count
 from discreet.hierarchy.contingency.descent import Siblings, proved, solve
@@ -23,6 +24,7 @@ from discreet.hierarchy.contingency.estimates import upward
 from discreet.hierarchy.contingency.result import LevelGap, RegionTables
 from discreet.hierarchy.contingency.rounding import (
     as_units,
+    by_exchanges,
     chain_of,
     round_chain,
     round_greedily,
@@ -35,10 +37,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.progress import Progress
+    from discreet.hierarchy.contingency.estimates import InteractionBasis, Upward
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import TableFrame
 
-__all__ = ["Descent", "TableMethod", "method_name", "whole"]
+__all__ = ["Descent", "TableMethod", "method_name", "whole", "whole_below"]
 
 _ROOT_ROUNDS = 500
 _ROUNDS = 60
@@ -140,25 +143,90 @@ def whole(
     positive_count(threads, "threads")
     positive_count(rounds, "rounds")
     frame = measured.frame
-    domain, tree = frame.domain, frame.tree
+    domain = frame.domain
     report = Reporter(on_progress, clock=None)
     report("estimates")
     made = upward(measured, look_below=look_below)
-    basis, means, precision = made.basis, made.means, made.weights.precision
-    out = np.zeros((tree.n, domain.size), dtype=np.int64)
+    means, precision = made.means, made.weights.precision
     chain, _ = chain_of(list(frame.marginals), domain)
     root = Siblings(means[:1], precision[:1], None, frame.total, domain.possible)
-    solved = solve(root, basis, rounds=10 * rounds if rounds < _ROOT_ROUNDS else rounds)
-    out[0] = round_root(solved.tables, domain, chain, frame.total)
-    least, most, apart = proved(root, solved, out[:1], basis)
-    gaps = [_gap(1, least, most, apart)]
+    solved = solve(root, made.basis, rounds=10 * rounds if rounds < _ROOT_ROUNDS else rounds)
+    top = round_root(solved.tables, domain, chain, frame.total)
+    least, most, apart = proved(root, solved, top[None], made.basis)
+    cells, gaps = _descend(frame, made, top, rounds=rounds, threads=threads, report=report)
+    return RegionTables(frame, cells, (_gap(1, least, most, apart), *gaps))
+
+
+def whole_below(
+    measured: MeasuredTables, top: NDArray[np.int64], *, rounds: int = _ROUNDS, threads: int = 1
+) -> RegionTables:
+    """Make whole tables of all regions below a root whose table is given: the part of one machine of a cluster.
+
+    Parameters
+    ----------
+    measured
+        Noisy marginals of a subtree.
+    top
+        ``(n_cells,)`` whole numbers: the table of its root, as the levels above made it.
+    rounds, threads
+        As for :func:`whole`.
+
+    Returns
+    -------
+    RegionTables
+        The tables, the given one first, and a gap for each level below the root's.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a table of another shape, that is negative, or not 0 where no record may be.
+
+    Notes
+    -----
+    A region's estimate from its subtree needs nothing of the rest of the tree, and its descent the table of its parent
+    alone: tables that are made subtree by subtree are those of one run over the whole tree, up to rounding of floats.
+    """
+    frame = measured.frame
+    table = np.asarray(top)
+    fits = table.shape == (frame.domain.size,) and np.issubdtype(table.dtype, np.integer)
+    if not fits or table.min(initial=0) < 0 or table[~frame.domain.possible].any():
+        expected = f"{frame.domain.size} whole numbers, none negative, 0 where no record may be"
+        raise InvalidProblemError("top", expected, f"{table.dtype} of shape {table.shape}")
+    positive_count(threads, "threads")
+    positive_count(rounds, "rounds")
+    cells, gaps = _descend(
+        frame,
+        upward(measured),
+        table.astype(np.int64),
+        rounds=rounds,
+        threads=threads,
+        report=Reporter(None, clock=None),
+    )
+    return RegionTables(frame, cells, gaps)
+
+
+def _descend(
+    frame: TableFrame,
+    made: Upward,
+    top: NDArray[np.int64],
+    *,
+    rounds: int,
+    threads: int,
+    report: Reporter,
+) -> tuple[NDArray[np.int64], tuple[LevelGap, ...]]:
+    """Go down from the table of the root, level by level; the parents of a level know nothing of one another."""
+    domain, tree = frame.domain, frame.tree
+    basis, means, precision = made.basis, made.means, made.weights.precision
+    out = np.zeros((tree.n, domain.size), dtype=np.int64)
+    out[0] = top
+    gaps = []
 
     def settle(node: int) -> tuple[float, float, float]:
         children = tree.children(node)
         rows = slice(children.start, children.stop)
         task = Siblings(means[rows], precision[rows], out[node], None, domain.possible)
         found = solve(task, basis, rounds=rounds)
-        out[rows] = _rounded(found.tables, out[node], frame)
+        out[rows] = _rounded(found.tables, out[node], frame, task, basis)
         return proved(task, found, out[rows], basis)
 
     for level in range(tree.depth):
@@ -175,7 +243,7 @@ def whole(
                 bounds = list(executor.map(settle, nodes))
         least, most, apart = (sum(part) for part in zip(*bounds, strict=True))
         gaps.append(_gap(level + 2, least, most, apart))
-    return RegionTables(frame, out, tuple(gaps))
+    return out, tuple(gaps)
 
 
 def _gap(level: int, least: float, most: float, apart: float) -> LevelGap:
@@ -184,13 +252,17 @@ def _gap(level: int, least: float, most: float, apart: float) -> LevelGap:
 
 
 def _rounded(
-    tables: NDArray[np.float64], parent: NDArray[np.int64], frame: TableFrame
+    tables: NDArray[np.float64],
+    parent: NDArray[np.int64],
+    frame: TableFrame,
+    task: Siblings,
+    basis: InteractionBasis,
 ) -> NDArray[np.int64]:
-    """Round the children of one parent: by a flow where the marginals form a chain, greedily otherwise."""
+    """Round the children of one parent: by a flow where marginals form a chain, else greedily and by exchanges."""
     domain = frame.domain
     chain, nested = chain_of(list(frame.marginals), domain)
     units = as_units(tables, parent)
     if nested and len(chain) > 1:
         return round_chain(units, parent, domain, chain)
     soft = [q for q in frame.marginals if q != domain.full]
-    return round_greedily(units, parent, tables, domain, soft)
+    return by_exchanges(round_greedily(units, parent, tables, domain, soft), task, basis)

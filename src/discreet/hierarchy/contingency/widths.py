@@ -1,35 +1,46 @@
-"""How wide the interval of each answer is: by the law of the region's own noise where that is shorter than the bound.
+"""How wide the interval of each answer is: by the law of its whole noise, and by Chernoff's bound where that fails.
 
-The coefficient of every noise of the region is known exactly. Equal ones are a group; the largest groups have their
-law, all else is bounded. Which of the two arguments is used follows from public facts alone.
+The coefficient of every noise in an answer is known: that of a region's own mean in the estimate follows from the two
+passes over the tree, and those of the entries from the interactions. Equal ones are a group. What is used follows from
+public facts alone, and regions whose noise is the same share one computation: siblings of one shape below parents of
+one shape, and questions that only name other categories.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
 
 from discreet.hierarchy.contingency.exact import centered
 from discreet.hierarchy.contingency.intervals import half_width
 from discreet.hierarchy.contingency.law import half_width_by_law
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from discreet.hierarchy.contingency.exact import ExactFit
+    from discreet.hierarchy.contingency.law import Group
     from discreet.hierarchy.contingency.problem import Marginal
 
     Steepest = list[tuple[Fraction, Fraction]]
 
-__all__ = ["Widths"]
+__all__ = ["Widths", "noise_groups"]
 
-_MOST_GROUPS = 12
-"""Groups of noises that have their law."""
+_MOST_GROUPS = 128
+"""Groups of noises that are multiplied; the rest is bounded."""
 
-_MOST_LAWS = 200
-"""Different compositions of noise whose law is computed for one question; each takes some hundredths of a second."""
+_MOST_REGIONS = 256
+"""Different coefficients of regions that are looked at."""
+
+_LEFT = 1e-7
+"""Part of the variance that need not be looked at."""
+
+_MOST_LAWS = 1000
+"""Different compositions of noise whose law is computed for one question; each takes some milliseconds."""
 
 _MOST_ENTRIES = 1 << 12
 """Entries of a marginal that are looked at one by one."""
@@ -51,9 +62,14 @@ class Widths:
         self.fit, self.interval = fit, interval
         self._bounds: dict[tuple[Fraction, tuple[tuple[Fraction, Fraction], ...]], Fraction] = {}
         self._laws: dict[tuple[object, ...], float | None] = {}
+        self._shapes: list[int] | None = None
 
     def of(
-        self, question: NDArray[Any], node: int, variance: Fraction, steepest: Steepest
+        self,
+        question: NDArray[Any],
+        regions: Mapping[int, int],
+        variance: Fraction,
+        steepest: Steepest,
     ) -> Fraction:
         """Give the half-width of an answer.
 
@@ -61,8 +77,8 @@ class Widths:
         ----------
         question
             ``(entries,)`` whole-number weights.
-        node
-            The region.
+        regions
+            The regions, each with its weight.
         variance
             The variance of the noise of the answer.
         steepest
@@ -72,107 +88,201 @@ class Widths:
         if key not in self._bounds:
             self._bounds[key] = half_width(variance, self.interval, steepest)
         bound = self._bounds[key]
-        found = self._by_law(question, node, variance, steepest, float(bound)) if bound else None
+        if not bound:
+            return bound
+        alike = (self._place(regions), _pattern(question), variance)
+        if alike not in self._laws:
+            if len(self._laws) >= _MOST_LAWS:
+                return bound
+            self._laws[alike] = self._by_law(question, regions, float(variance), float(bound))
+        found = self._laws[alike]
         return bound if found is None else min(bound, Fraction(found))
 
     def _by_law(
-        self, question: NDArray[Any], node: int, variance: Fraction, steepest: Steepest, most: float
+        self, question: NDArray[Any], regions: Mapping[int, int], variance: float, most: float
     ) -> float | None:
-        groups = self._groups(question, node)
+        groups = noise_groups(self.fit, question, regions, variance)
         if groups is None:
             return None
-        whole = float(variance)
-        kept = groups[:_MOST_GROUPS]
-        held = sum(a * a * n * v for a, n, _, v in kept)
-        # Rounded up to four digits, so that regions that hardly differ have one law.
-        left = max(0.0, whole * (1 + 1e-9) - held * (1 - 1e-6))
-        left = math.ceil(left / whole * 1e4) / 1e4 * whole
-        rest = float(f"{left:.6g}") * (1 + 1e-5)
-        kinds = self._foreign(question, node, groups[_MOST_GROUPS:]) if steepest else []
-        key = (tuple(kept), rest, tuple(kinds))
-        if key not in self._laws:
-            if len(self._laws) >= _MOST_LAWS:
-                return None
-            noise = self.fit.measured.noise
-            self._laws[key] = half_width_by_law(
-                tuple(kept), rest, noise, tuple(kinds), interval=self.interval, most=most
-            )
-        return self._laws[key]
-
-    def _foreign(
-        self,
-        question: NDArray[Any],
-        node: int,
-        left: list[tuple[float, int, Fraction, float]],
-    ) -> list[tuple[float, float]]:
-        """Bound the coefficients of the rest: of the noise of other regions, and of the groups that have no law."""
-        fit, measured = self.fit, self.fit.measured
-        largest = [float(one) for one in fit.largest(question)]
-        factors = [fit.foreign_coefficients(at)[node] for at in range(len(fit.subsets))]
-        found: dict[float, float] = {}
-        for q in measured.frame.marginals:
-            for stratum, scale in enumerate(measured.scales[q]):
-                if scale is None:
-                    continue
-                parts = fit.weights.own[q][stratum].tolist()
-                top = sum(
-                    factor * part / fit.weights.unit * one
-                    for factor, part, one in zip(factors, parts, largest, strict=True)
-                )
-                found[float(scale)] = max(found.get(float(scale), 0.0), top)
-        for a, _, scale, _ in left:
-            found[float(scale)] = max(found.get(float(scale), 0.0), a)
-        # Rounded up to two digits, so that regions that hardly differ have one law.
-        return sorted((b, float(f"{top:.1e}") * 1.06) for b, top in found.items() if top)
-
-    def _groups(
-        self, question: NDArray[Any], node: int
-    ) -> list[tuple[float, int, Fraction, float]] | None:
-        """Collect the noises of a region by their coefficient, those with the most variance first."""
-        fit, measured = self.fit, self.fit.measured
-        stratum = int(measured.frame.strata[node])
-        found: Counter[tuple[float, Fraction]] = Counter()
-        for q in measured.frame.marginals:
-            scale = measured.scales[q][stratum]
-            if scale is None:
-                continue
-            shared = tuple(at for at in q if at in fit.marginal)
-            size = measured.frame.domain.size_of(shared)
-            if size > _MOST_ENTRIES:
-                return None
-            each = measured.frame.domain.size_of(q) // size
-            for coefficient in self._coefficients(question, node, q, shared):
-                if coefficient:
-                    # To seven digits: weights of regions that hardly differ are taken for equal.
-                    found[float(f"{abs(coefficient):.7g}"), scale] += each
-        variances = {
-            scale: float(variance)
+        held = sum(a * a * n * v for a, n, _, v in groups)
+        # Rounded up to three digits, so that answers that hardly differ have one law.
+        rest = float(f"{max(0.0, variance * (1 + 1e-8) - held):.2e}") * 1.01
+        measured = self.fit.measured
+        scales = {
+            float(one)
             for q in measured.frame.marginals
-            if (scale := measured.scales[q][stratum]) is not None
-            and (variance := measured.variance(q, stratum)) is not None
+            for stratum, one in enumerate(measured.scales[q])
+            if one is not None and measured.variance(q, stratum)
         }
-        groups = [(a, n, scale, variances[scale]) for (a, scale), n in found.items()]
-        return sorted(groups, key=lambda one: (-(one[0] ** 2) * one[1] * one[3], one[0]))
+        return half_width_by_law(
+            groups, rest, tuple(sorted(scales)), measured.noise, interval=self.interval, most=most
+        )
 
-    def _coefficients(
-        self, question: NDArray[Any], node: int, q: Marginal, shared: Marginal
-    ) -> list[float]:
-        """Give the coefficient of a noise of a marginal in the answer, for each entry of what it shares with it."""
-        fit, domain = self.fit, self.fit.measured.frame.domain
-        stratum = int(fit.measured.frame.strata[node])
-        parts = fit.weights.own[q][stratum].tolist()
-        whole = domain.size_of(fit.marginal)
-        found = [0.0] * domain.size_of(shared)
-        entries = domain.labels(shared)
-        for at, subset in enumerate(fit.subsets):
-            if not parts[at] or not set(subset) <= set(shared):
+    def _place(self, regions: Mapping[int, int]) -> object:
+        """Name what decides the coefficients: the shapes of the regions on the path, and their parts."""
+        if len(regions) > 1:
+            return tuple(sorted(regions.items()))
+        [(node, weight)] = regions.items()
+        shapes, parents = self._subtrees(), self.fit.measured.frame.tree.parents
+        path: list[object] = [weight]
+        while node >= 0:
+            path.append((shapes[node], self.fit.weights.beta[node].tobytes()))
+            node = int(parents[node])
+        return tuple(path)
+
+    def _subtrees(self) -> list[int]:
+        """Number the subtrees so that equal ones, with equal weights, have one number."""
+        if self._shapes is None:
+            frame, theta = self.fit.measured.frame, self.fit.weights.theta
+            known: dict[object, int] = {}
+            self._shapes = [0] * frame.tree.n
+            for node in range(frame.tree.n - 1, -1, -1):
+                below = tuple(sorted(self._shapes[child] for child in frame.tree.children(node)))
+                key = (int(frame.strata[node]), theta[node].tobytes(), below)
+                self._shapes[node] = known.setdefault(key, len(known))
+        return self._shapes
+
+
+def _pattern(question: NDArray[Any]) -> object:
+    """Name a question up to the names of categories: one entry is like any other."""
+    used = np.flatnonzero(question)
+    return (int(question[used[0]]),) if len(used) == 1 else tuple(question.tolist())
+
+
+def noise_groups(
+    fit: ExactFit,
+    question: NDArray[Any],
+    regions: Mapping[int, int],
+    variance: float,
+    *,
+    left: float = _LEFT,
+) -> tuple[Group, ...] | None:
+    """Collect the noises of an answer by their coefficient, those with the most variance first.
+
+    Parameters
+    ----------
+    fit
+        The fit.
+    question
+        ``(entries,)`` whole-number weights.
+    regions
+        The regions, each with its weight.
+    variance
+        The variance of the answer.
+    left
+        Part of it that may be left out.
+
+    Returns
+    -------
+    tuple or None
+        For each group the size of its coefficient, how many noises it has, their scale and the variance of one of
+        them; ``None`` where a marginal has too many entries.
+
+    Complexity
+    ----------
+    Two passes over the regions for each interaction, and the entries of the marginals for each coefficient of a region.
+    """
+    measured = fit.measured
+    frame, domain = measured.frame, measured.frame.domain
+    n_strata = 2 * (frame.tree.depth + 1)
+    own = np.array(
+        [
+            [float(fit.own_variance(at, stratum)) for at in range(len(fit.subsets))]
+            for stratum in range(n_strata)
+        ]
+    )
+    parts = _region_coefficients(fit, regions)
+    # Each stratum apart, since its noise is its own.
+    signed = np.concatenate([frame.strata[:, None].astype(np.float64), parts], axis=1)
+    flip = parts[np.arange(len(parts)), np.abs(parts).argmax(axis=1)] < 0
+    signed[flip, 1:] *= -1
+    rows, many = np.unique(signed, axis=0, return_counts=True)
+    strata, rows = rows[:, 0].astype(np.int64), rows[:, 1:]
+    norms = np.array([float(one[0]) for one in fit.norms(question[None])])
+    each = many * (rows**2 * own[strata] * norms).sum(axis=1)
+    order = np.argsort(-each, kind="stable")
+    behind = variance - np.cumsum(each[order])
+    stop = int(np.searchsorted(-behind, -left * variance)) + 1
+    chosen = order[: min(stop, _MOST_REGIONS)]
+    found: dict[tuple[float, float], list[NDArray[np.float64]]] = {}
+    for q in frame.marginals:
+        shared = tuple(at for at in q if at in fit.marginal)
+        if domain.size_of(shared) > _MOST_ENTRIES:
+            return None
+        spread = domain.size_of(q) // domain.size_of(shared)
+        tables = _interaction_tables(fit, question, shared)
+        for stratum in np.unique(strata[chosen]).tolist():
+            scale, one = measured.scales[q][stratum], measured.variance(q, stratum)
+            if scale is None or not one:
                 continue
-            own = Fraction(parts[at]) / fit.weights.unit * fit.own_coefficients(at)[node]
-            table = centered(
-                domain.project(question[None], subset, fit.marginal), domain, subset
-            ).reshape(-1)
-            place = {label: k for k, label in enumerate(domain.labels(subset))}
-            for k, entry in enumerate(entries):
-                label = tuple(entry[shared.index(one)] for one in subset)
-                found[k] += float(own * int(table[place[label]]) / whole)
-        return found
+            some = chosen[strata[chosen] == stratum]
+            weights = (fit.weights.own[q][stratum] / fit.weights.unit).astype(np.float64)
+            made = np.abs((rows[some] * weights) @ tables)
+            values = _shortened(made)
+            stacked = np.stack(
+                [values.reshape(-1), np.repeat(many[some] * spread, values.shape[1])]
+            )
+            found.setdefault((float(scale), float(one)), []).append(stacked)
+    groups: list[Group] = []
+    for (scale_, each_), stacks in found.items():
+        values, counts = np.concatenate(stacks, axis=1)
+        distinct, place = np.unique(values, return_inverse=True)
+        totals = np.bincount(place, weights=counts)
+        groups += [
+            (a, int(n), scale_, each_)
+            for a, n in zip(distinct.tolist(), totals.tolist(), strict=True)
+            if a
+        ]
+    groups.sort(key=lambda one: (-(one[0] ** 2) * one[1] * one[3], one))
+    return tuple(groups[:_MOST_GROUPS])
+
+
+def _region_coefficients(fit: ExactFit, regions: Mapping[int, int]) -> NDArray[np.float64]:
+    """Give ``(n_nodes, n_subsets)``: the coefficient of each region's own mean, by the two passes transposed."""
+    frame, weights = fit.measured.frame, fit.weights
+    tree, unit = frame.tree, weights.unit
+    theta, beta = (weights.theta / unit).astype(float), (weights.beta / unit).astype(float)
+    wanted = np.zeros(theta.shape)
+    for node, weight in regions.items():
+        wanted[node] += weight
+    given = np.zeros(theta.shape)
+    starts = tree.level_start.tolist()
+    for level in range(tree.depth, 0, -1):
+        nodes = slice(starts[level], starts[level + 1])
+        handed = np.zeros(theta.shape)
+        np.add.at(handed, tree.parents[nodes], beta[nodes] * wanted[nodes])
+        given[nodes] = wanted[nodes] - handed[tree.parents[nodes]]
+        wanted += handed
+    given[0] += wanted[0]
+    for level in range(1, tree.depth + 1):
+        nodes = slice(starts[level], starts[level + 1])
+        above = tree.parents[nodes]
+        given[nodes] += given[above] * (1 - theta[above])
+    found = given * theta
+    if frame.total is not None and () in fit.subsets:
+        found[0, fit.subsets.index(())] = 0
+    return np.asarray(found, dtype=np.float64)
+
+
+def _interaction_tables(
+    fit: ExactFit, question: NDArray[Any], shared: Marginal
+) -> NDArray[np.float64]:
+    """Give ``(n_subsets, entries)``: the parts of a question by interaction, for each entry of a marginal."""
+    domain = fit.measured.frame.domain
+    shape = domain.shape_of(shared)
+    found = np.zeros((len(fit.subsets), domain.size_of(shared)))
+    whole = domain.size_of(fit.marginal)
+    for at, subset in enumerate(fit.subsets):
+        if not set(subset) <= set(shared):
+            continue
+        table = centered(domain.project(question[None], subset, fit.marginal), domain, subset)
+        one = np.array([int(value) / whole for value in table.reshape(-1)])
+        along = [size if k in subset else 1 for k, size in zip(shared, shape, strict=True)]
+        found[at] = np.broadcast_to(one.reshape(along), shape).reshape(-1)
+    return found
+
+
+def _shortened(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round to 32 binary digits, so that what is equal but for rounding is one."""
+    digits, places = np.frexp(values)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(digits, 32)), places - 32), dtype=np.float64)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["LANES", "Iterate", "Scaling", "share"]
+__all__ = ["LANES", "Iterate", "Scaling", "aligned", "blocked", "share", "unblocked"]
 
 LANES = 16
 """Reports side by side: one vector register of floats."""

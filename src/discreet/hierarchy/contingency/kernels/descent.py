@@ -1,4 +1,4 @@
-"""Compiled loops of the descent: the steps of ADMM between two transforms, and greedy rounding."""
+"""Compiled loops of the descent: the steps of ADMM between two transforms, greedy rounding, and exchanges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["clip", "mix", "share_out"]
+__all__ = ["clip", "exchange", "mix", "share_out"]
 
 
 @kernel
@@ -134,3 +134,75 @@ def share_out(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
             left -= 1
             for j in range(m):
                 need[j, best, entries[j, s]] -= 1.0
+
+
+@kernel
+def exchange(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
+    cells: NDArray[np.int64],
+    off: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    places: NDArray[np.int64],
+    free: NDArray[np.bool_],
+    passes: int,
+    slope: NDArray[np.float64],
+) -> int:
+    """Move units of a cell from child to child while that lowers the objective; tell how many were moved.
+
+    Parameters
+    ----------
+    cells
+        ``(children, cells)`` whole numbers, changed in place.
+    off
+        ``(children, entries)``: what each entry of each marginal has more than is wanted; kept up to date.
+    weight
+        ``(children, marginals)``: the objective is half the weighted sum of squares of these.
+    places
+        ``(marginals, cells)``: the place of a cell's entry among all entries.
+    free
+        ``(cells,)``: where a record may be.
+    passes
+        Over all cells, at most.
+    slope
+        ``(children,)`` scratch.
+    """
+    k, n = cells.shape
+    m = len(places)
+    moved = 0
+    own = np.zeros(k)
+    for c in range(k):
+        for q in range(m):
+            own[c] += 0.5 * weight[c, q]
+    for _ in range(passes):
+        before = moved
+        for s in range(n):
+            if not free[s]:
+                continue
+            for c in range(k):
+                found = 0.0
+                for q in range(m):
+                    found += weight[c, q] * off[c, places[q, s]]
+                slope[c] = found
+            while True:
+                giver, taker = -1, -1
+                least, most = 0.0, 0.0
+                for c in range(k):
+                    gain = slope[c] - own[c]
+                    if cells[c, s] > 0 and (giver < 0 or gain > most):
+                        giver, most = c, gain
+                    cost = slope[c] + own[c]
+                    if taker < 0 or cost < least:
+                        taker, least = c, cost
+                # By more than floats err, so that it ends.
+                if giver < 0 or most - least <= 1e-9 * (abs(most) + abs(least)):
+                    break
+                cells[giver, s] -= 1
+                cells[taker, s] += 1
+                moved += 1
+                for q in range(m):
+                    off[giver, places[q, s]] -= 1.0
+                    off[taker, places[q, s]] += 1.0
+                slope[giver] -= 2.0 * own[giver]
+                slope[taker] += 2.0 * own[taker]
+        if moved == before:
+            break
+    return moved

@@ -1,0 +1,131 @@
+"""The client of a mechanism for every point: it draws a vertex, then a report, and sends nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.certificate import Certificate, Check
+from discreet.core.errors import CertificateError, InvalidProblemError
+from discreet.core.exact import decimal, decimal_up
+from discreet.lrgeo.places.space import per_unit
+from discreet.lrgeo.points.mechanism import PointMechanism, PointRows
+from discreet.lrgeo.points.verify import verify
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from discreet.core.guarantee import MetricDP
+    from discreet.core.randomness.bits import RandomBits
+
+__all__ = ["PointClient"]
+
+
+@final
+class PointClient:
+    """Draws reports for points from a published mechanism; it does no input or output, and holds no point.
+
+    Parameters
+    ----------
+    mechanism
+        What the server published: a :class:`PointMechanism`, or the design that it is made of.
+    verified_digest
+        The digest of a mechanism that was verified before: with it, the mechanism must be that one, mesh and weights,
+        and is not verified again.
+    accepts
+        The weakest guarantee that its user accepts, without a radius: a mechanism with a larger epsilon between any two
+        points is refused. By default every epsilon is accepted.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another mechanism than the one that was verified, or an acceptance with a radius.
+    CertificateError
+        For a mechanism that does not keep what it claims, or claims less than is accepted.
+
+    Guarantee
+    ---------
+    That of the mechanism, for each report, between any two points within its reach. A second report for a point is
+    a second report, also where the vertex alone is drawn anew.
+
+    Examples
+    --------
+    >>> from discreet import MetricDP
+    >>> from discreet.core.randomness import SeededBits
+    >>> from discreet.lrgeo import Region, design
+    >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    >>> made = design(region, MetricDP(2, "km"), scope="points", spacing="0.25")
+    >>> client = PointClient(made, accepts=MetricDP(2, "km"))
+    >>> client.report(("0.3210456", "0.7931234"), bits=SeededBits(1)) in [region.where(k) for k in range(9)]
+    True
+    >>> PointClient(made, accepts=MetricDP(1, "km"))
+    Traceback (most recent call last):
+    discreet.core.errors.CertificateError: failed checks: 2 per km between any two points, where 1 per km is accepted
+    """
+
+    def __init__(
+        self,
+        mechanism: PointRows,
+        *,
+        verified_digest: str | None = None,
+        accepts: MetricDP | None = None,
+    ) -> None:
+        stated: Any = mechanism
+        if not isinstance(stated, PointRows):
+            expected = "a PointMechanism, or a design for every point"
+            raise InvalidProblemError("mechanism", expected, type(stated).__name__)
+        published = (
+            stated if isinstance(stated, PointMechanism) else PointMechanism.from_design(stated)
+        )
+        if accepts is not None:
+            _refuse_weaker(published, accepts)
+        if verified_digest is None:
+            verify(published.claimed()).raise_for_failure()
+        elif verified_digest != published.digest:
+            raise InvalidProblemError("mechanism", "the one that was verified", "another")
+        self._mechanism = published
+
+    def __repr__(self) -> str:
+        return f"PointClient({self._mechanism!r})"
+
+    @property
+    def mechanism(self) -> PointMechanism:
+        """What the server published."""
+        return self._mechanism
+
+    @property
+    def cost(self) -> Fraction:
+        """Epsilon per unit of distance that one report spends, between any two points."""
+        return self._mechanism.guarantee.epsilon
+
+    def report(self, point: object, *, bits: RandomBits | None = None) -> tuple[float, float]:
+        """Draw one report for a point, and say where it is.
+
+        Parameters
+        ----------
+        point
+            Latitude and longitude where the region has an origin, else east and north in its unit: decimal texts, or
+            doubles, which are read by their shortest decimals. Nothing is rounded.
+        bits
+            Source of randomness; the operating system's by default. A seeded one gives no privacy.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a point beyond the reach; the message does not repeat it. Nothing is reported then, which the guarantee
+            does not cover.
+        """
+        return self._mechanism.where(self._mechanism.draw(point, bits))
+
+
+def _refuse_weaker(mechanism: PointMechanism, accepts: MetricDP) -> None:
+    if accepts.radius is not None:
+        raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)
+    held = mechanism.guarantee
+    name = (
+        f"{decimal_up(held.epsilon)} per {held.unit} between any two points, where "
+        f"{decimal(accepts.epsilon)} per {accepts.unit} is accepted"
+    )
+    found, most = (one.epsilon / per_unit(one.unit) * per_unit("km") for one in (held, accepts))
+    check = Check(name, found, most, exact=True)
+    if not check.passed:
+        raise CertificateError(Certificate((check,)))

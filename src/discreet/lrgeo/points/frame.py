@@ -1,0 +1,223 @@
+r"""The plane of a region, exactly: how coordinates that a person types become rational decimeters.
+
+Rounding a point to a unit first would bring borders back, so nothing is rounded: coordinates are decimals, the map is
+affine, and its two factors are integers. With an origin they are decimeters per degree, times :math:`2^{20}`; the
+one for longitudes is so small that no two points of the *envelope* are farther apart in the plane than on the sphere,
+by the theorem of :mod:`discreet.lrgeo.places.plane`, great circles included. So what holds at distances in the plane
+holds at those on the sphere.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
+from discreet.lrgeo.places.plane import cosine_for
+from discreet.lrgeo.places.space import per_unit
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["PER_DEGREE", "SCALE", "PointFrame", "read_decimal"]
+
+SCALE = 1 << 20
+"""What the factors of the map are multiplied by, so that they are integers."""
+
+PER_DEGREE = 1_165_964_924_509
+"""Decimeters in a degree of latitude, times :data:`SCALE`, rounded down: 63,710,088 pi / 180 of them."""
+
+_DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_LONGEST, _LARGEST_POWER = 60, 40
+"""Characters of a coordinate, and what its power of ten may be."""
+
+
+def read_decimal(value: object) -> Fraction:
+    """Read a coordinate exactly: a decimal text, an integer, or a double by its shortest decimal.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything else; the message does not repeat it.
+
+    Examples
+    --------
+    >>> read_decimal("3.2104567"), read_decimal(0.1)
+    (Fraction(32104567, 10000000), Fraction(1, 10))
+    """
+    text = str(value).strip() if isinstance(value, str | int | float) else ""
+    if isinstance(value, bool) or len(text) > _LONGEST or not _DECIMAL.fullmatch(text):
+        raise InvalidProblemError("point", "two finite decimal numbers", "something else")
+    power = text.lower().partition("e")[2] or "0"
+    if abs(int(power)) > _LARGEST_POWER:
+        raise InvalidProblemError("point", "two finite decimal numbers", "something else")
+    return to_fraction(text, "point")
+
+
+@final
+@dataclass(frozen=True)
+class PointFrame:
+    """How coordinates become decimeters in the plane.
+
+    Parameters
+    ----------
+    unit
+        ``"km"`` or ``"m"``.
+    origin
+        Latitude and longitude of (0, 0) in degrees, as decimal texts; ``None`` for a plane that lies nowhere.
+    east, north
+        Decimeters per degree of longitude and of latitude, times :data:`SCALE`; without an origin per unit.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another unit, factors that are not positive, or not those of the unit or the sphere.
+
+    Examples
+    --------
+    >>> frame = PointFrame.plain("km")
+    >>> frame.plane(("0.5", "1e-9"))
+    (Fraction(5000, 1), Fraction(1, 100000))
+    """
+
+    unit: str
+    origin: tuple[str, str] | None
+    east: int
+    north: int
+
+    def __post_init__(self) -> None:
+        whole = per_unit(self.unit) * SCALE
+        if self.origin is None:
+            if (self.east, self.north) != (whole, whole):
+                raise InvalidProblemError("east and north", f"{whole} without an origin", "others")
+            return
+        latitude, longitude = (read_decimal(text) for text in self.origin)
+        if abs(latitude) > 90 or not -180 <= longitude <= 360:
+            raise InvalidProblemError("origin", "a latitude and a longitude", "something else")
+        if self.north != PER_DEGREE or not 0 < self.east <= PER_DEGREE:
+            raise InvalidProblemError("east and north", "those of the sphere", "others")
+
+    @classmethod
+    def plain(cls, unit: str) -> PointFrame:
+        """Make the frame of a plane that lies nowhere."""
+        return cls(unit, None, per_unit(unit) * SCALE, per_unit(unit) * SCALE)
+
+    @classmethod
+    def on_sphere(
+        cls,
+        unit: str,
+        origin: tuple[str, str],
+        latitudes: tuple[float, float],
+        width: float,
+    ) -> PointFrame:
+        """Make the frame of an envelope on the sphere.
+
+        Parameters
+        ----------
+        unit
+            ``"km"`` or ``"m"``.
+        origin
+            As decimal texts.
+        latitudes
+            Least and greatest of the envelope, in degrees.
+        width
+            What its longitudes differ by at most.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a region that is no city.
+        """
+        import numpy as np
+
+        cosine = cosine_for(np.array(latitudes), width)
+        return cls(unit, origin, math.floor(PER_DEGREE * cosine), PER_DEGREE)
+
+    def plane(self, point: object) -> tuple[Fraction, Fraction]:
+        """Give decimeters east and north for a point as it was stated, exactly.
+
+        Parameters
+        ----------
+        point
+            Latitude and longitude where there is an origin, else east and north in the unit: decimal texts, integers,
+            or doubles, which are read by their shortest decimals.
+
+        Raises
+        ------
+        InvalidProblemError
+            For what is no point; the message does not repeat it.
+        """
+        stated: Any = point
+        try:
+            first, second = (getattr(one, "item", lambda one=one: one)() for one in stated)
+        except (TypeError, ValueError):
+            raise InvalidProblemError("point", "two numbers", "something else") from None
+        x, y = read_decimal(first), read_decimal(second)
+        if self.origin is None:
+            return x * self.east / SCALE, y * self.north / SCALE
+        if abs(x) > 90 or not -180 <= y <= 360:
+            raise InvalidProblemError("point", "a latitude and a longitude", "something else")
+        latitude, longitude = (read_decimal(text) for text in self.origin)
+        away = (y - longitude + 180) % 360 - 180
+        return away * self.east / SCALE, (x - latitude) * self.north / SCALE
+
+    def shown(self, places: NDArray[np.int64]) -> list[tuple[str, str]]:
+        """Say where points of the plane are: seven decimals of degrees, or exactly in the unit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> PointFrame.plain("km").shown(np.array([[2500, 7500]]))
+        [('0.25', '0.75')]
+        """
+        if self.origin is None:
+            per = per_unit(self.unit)
+            return [(_exact(x, per), _exact(y, per)) for x, y in places.tolist()]
+        latitude, longitude = (read_decimal(text) for text in self.origin)
+        return [
+            (
+                _rounded(latitude + Fraction(y * SCALE, self.north)),
+                _rounded((longitude + Fraction(x * SCALE, self.east) + 180) % 360 - 180),
+            )
+            for x, y in places.tolist()
+        ]
+
+    def keeps_distances(self, low: tuple[int, int], high: tuple[int, int], reach: int) -> bool:
+        """Tell whether nothing of an envelope is farther apart in the plane than on the sphere.
+
+        Parameters
+        ----------
+        low, high
+            Corners of a box around the region, in decimeters.
+        reach
+            How far outside of it points are taken.
+        """
+        if self.origin is None:
+            return True
+        latitude = float(read_decimal(self.origin[0]))
+        south = latitude + (low[1] - reach) * SCALE / self.north
+        north = latitude + (high[1] + reach) * SCALE / self.north
+        width = (high[0] - low[0] + 2 * reach) * SCALE / self.east
+        highest = max(abs(south), abs(north))
+        if width > 20 or highest > 70:
+            return False
+        top = math.tan(math.radians(highest)) / math.cos(math.radians(width / 2))
+        return self.east <= self.north * math.cos(math.atan(top)) * (1 - 2.0**-31)
+
+
+def _exact(value: int, per: int) -> str:
+    """Write value / per, per a power of ten, as a decimal."""
+    digits = len(str(per)) - 1
+    whole, part = divmod(abs(value), per)
+    tail = str(part).zfill(digits).rstrip("0")
+    text = f"{whole}.{tail}" if tail else str(whole)
+    return f"-{text}" if value < 0 else text
+
+
+def _rounded(degrees: Fraction) -> str:
+    return _exact(round(degrees * 10**7), 10**7)

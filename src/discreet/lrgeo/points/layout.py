@@ -1,0 +1,204 @@
+"""How a region of places becomes a plane with a mesh: its box, its envelope, where it is fine, and which reports.
+
+The mesh covers the box around the places, which is convex. Its default is fine enough for epsilon; where users are is
+where places are, and only triangles that hold a place are halved below the spacing of the places. Reports are the
+places, unless the table of weights would be too large to publish: then every so many of them, spread evenly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import Exact, to_fraction
+from discreet.core.spaces.lattice import LatticeLengths
+from discreet.lrgeo.places.plane import DEGREE
+from discreet.lrgeo.places.space import per_unit
+from discreet.lrgeo.points.frame import PER_DEGREE, SCALE, PointFrame
+from discreet.lrgeo.points.lattice import FINE, lattice, refined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.lrgeo.places.region import Region
+    from discreet.lrgeo.points.mesh import Mesh
+
+__all__ = ["MOST_WEIGHTS", "PointLayout", "lay_out"]
+
+MOST_WEIGHTS = 2_600_000
+"""Weights in a table, at most: a file of 21 MB. Tables of more are made with fewer reports."""
+
+_COARSEST = Fraction(1)
+"""Epsilon times the side of a cell, at most, before a region is refused as too large."""
+
+_FEWEST = 100
+"""Reports, where there are as many places: rather than with fewer the mesh is made coarser."""
+
+_LARGEST_FACTOR = 4
+"""How much finer than needed a mesh may be so that the places of a grid are vertices."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PointLayout:
+    """A plane, a mesh in it, and the places.
+
+    Parameters
+    ----------
+    frame
+        How coordinates become decimeters.
+    mesh
+        The triangles.
+    places
+        ``(n, 2)`` the region's places, in decimeters of this frame.
+    chosen
+        ``(K,)`` which places are reports.
+    notes
+        What was decided, in words.
+    """
+
+    frame: PointFrame
+    mesh: Mesh
+    places: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    notes: tuple[str, ...]
+
+
+def lay_out(
+    region: Region,
+    epsilon: Fraction,
+    *,
+    spacing: Exact | None = None,
+    max_weights: int = MOST_WEIGHTS,
+) -> PointLayout:
+    """Lay a mesh over a region.
+
+    Parameters
+    ----------
+    region
+        The places.
+    epsilon
+        Per unit: decides how fine the mesh is.
+    spacing
+        Side of the cells where places are, in the unit; by default a quarter over epsilon, and halves and quarters of a
+        cell of a grid.
+    max_weights
+        Vertices times reports, at most.
+
+    Raises
+    ------
+    InvalidProblemError
+        For places on one line, a spacing below two decimeters, or a region too large for a table.
+
+    Examples
+    --------
+    >>> from discreet.lrgeo import Region
+    >>> made = lay_out(Region.from_grid(4, 4, cell="0.5", unit="km"), Fraction(2))
+    >>> made.mesh, len(made.chosen)
+    (Mesh(169 vertices, 288 triangles), 16)
+    """
+    frame, places, reach = _plane(region)
+    if (np.ptp(places, axis=0) == 0).any() or np.linalg.matrix_rank(places - places[0]) < 2:
+        expected = "places that do not lie on one line; --places-only serves those"
+        raise InvalidProblemError("region", expected, "places on a line")
+    per = per_unit(region.unit)
+    notes: list[str] = []
+    if spacing is not None:
+        wanted = to_fraction(spacing, "spacing") * per
+        mesh = _cover(places, _even(wanted), reach)
+    else:
+        fine = FINE
+        mesh = _default(region, places, fine / epsilon * per, reach)
+        while len(mesh.vertices) * min(_FEWEST, len(places)) > max_weights and fine < _COARSEST:
+            fine *= 2
+            mesh = _default(region, places, fine / epsilon * per, reach)
+        if fine > FINE:
+            notes.append(f"mesh of {fine} over epsilon, so that its table fits")
+    most = max_weights // len(mesh.vertices)
+    if most < min(_FEWEST, len(places)):
+        expected = f"at most {max_weights:,} weights; use a larger spacing, or places only"
+        raise InvalidProblemError("region", expected, f"{len(mesh.vertices):,} vertices")
+    chosen = _spread(places, most)
+    if len(chosen) < len(places):
+        notes.append(f"{len(chosen)} of {len(places)} places are reports, so that the table fits")
+    return PointLayout(frame, mesh, places, chosen, tuple(notes))
+
+
+def _plane(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
+    """Give the frame of a region and its envelope, its places there, and the reach in decimeters."""
+    reach = math.ceil(region.reach * per_unit(region.unit)) + 1
+    if region.origin is None:
+        return PointFrame.plain(region.unit), region.places, reach
+    sphere = region.coordinates
+    # Two more cells, for a mesh that ends beyond the last place, and a little for the cosine itself.
+    room = 3 * reach / DEGREE
+    latitudes = (float(sphere[:, 0].min()) - room, float(sphere[:, 0].max()) + room)
+    highest = max(map(abs, latitudes))
+    wide = np.ptp(sphere[:, 1]) + 2 * room / math.cos(math.radians(min(highest, 70.0)))
+    origin = (repr(region.origin[0]), repr(region.origin[1]))
+    frame = PointFrame.on_sphere(region.unit, origin, latitudes, float(wide) * 1.01)
+    east = (sphere[:, 1] - region.origin[1] + 180) % 360 - 180
+    plane = np.stack(
+        [east * (frame.east / SCALE), (sphere[:, 0] - region.origin[0]) * (PER_DEGREE / SCALE)],
+        axis=1,
+    )
+    return frame, np.rint(plane).astype(np.int64), reach
+
+
+def _default(region: Region, places: NDArray[np.int64], side: Fraction, reach: int) -> Mesh:
+    """Cover a region with cells of at most a side, the places of a grid at their corners."""
+    source = region.space.source
+    if isinstance(source, LatticeLengths) and region.origin is None:
+        cell = int(source.cell * per_unit(region.unit))
+        least = math.ceil(cell / side)
+        for parts in range(least, _LARGEST_FACTOR * least + 1):
+            if cell % parts == 0 and cell // parts % 2 == 0:
+                low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
+                return lattice(tuple(low), tuple(high), cell // parts, reach=reach)
+    return _cover(places, _even(side), reach)
+
+
+def _cover(places: NDArray[np.int64], side: int, reach: int) -> Mesh:
+    """Cover the box around places with large cells, and halve those that hold a place."""
+    low, high = places.min(axis=0), places.max(axis=0)
+    # Cells that hold no place stay up to four times as wide.
+    halvings = 2 if min((high - low).tolist()) >= 16 * side else 0
+    coarse = lattice(tuple(low.tolist()), tuple(high.tolist()), side << halvings, reach=reach)
+    if not halvings:
+        return coarse
+    around = [
+        places + side * np.array(step) for step in ((0, 0), (1, 1), (-1, 1), (1, -1), (-1, -1))
+    ]
+    least, most = coarse.box
+    near = np.clip(np.concatenate(around), least, most)
+    return refined(coarse, near, side)
+
+
+def _even(side: Fraction) -> int:
+    whole = math.floor(side / 2) * 2
+    if whole < 2:
+        raise InvalidProblemError("spacing", "two decimeters or more", f"{float(side):g}")
+    return whole
+
+
+def _spread(places: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Choose at most so many places, one in each square of the least size that does."""
+    if len(places) <= most:
+        return np.arange(len(places))
+    low = places.min(axis=0)
+    wide, high = (np.ptp(places, axis=0) + 1).tolist()
+    side = max(2, math.isqrt(wide * high // most))
+    while True:
+        square = (places - low) // side
+        middle = (square * 2 + 1) * side
+        away = np.abs(2 * (places - low) - middle).max(axis=1)
+        order = np.lexsort((away, square[:, 1], square[:, 0]))
+        _, first = np.unique(square[order], axis=0, return_index=True)
+        if len(first) <= most:
+            return np.sort(order[first])
+        side += max(1, side // 50)

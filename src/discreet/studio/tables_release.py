@@ -1,0 +1,230 @@
+"""What the page of tables does: plan from public inputs, show the plan, publish by it.
+
+Publishing runs in a process of its own. The plan charges the ledger before it reads a value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import PureDP
+from discreet.hierarchy import contingency
+from discreet.hierarchy.contingency.estimates import check_room
+from discreet.hierarchy.result import region_names
+from discreet.report.words import guesses
+from discreet.studio.counts_ledger import look
+from discreet.studio.counts_release import FILES, PRIVATE
+from discreet.studio.tables_forms import titled
+from discreet.tables.parsing import free_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.core.guarantee import ZeroConcentratedDP
+    from discreet.core.outcome import Release
+    from discreet.hierarchy.contingency import RegionTables, TablesPlan
+    from discreet.studio.tables_forms import TablesForm
+
+    Tell = Callable[[dict[str, Any]], None]
+
+__all__ = ["DOWNLOADS", "PublishTables", "describe_plan", "plan_of"]
+
+DOWNLOADS = {
+    "tables.csv": "The tables, as CSV",
+    "tables.csv.discreet.json": "their record",
+    "tables.parquet": "The tables, as Parquet",
+    "tables.parquet.discreet.json": "their record",
+    "table-measurements.parquet": "The noisy marginals, for discreet query",
+    "table-measurements.parquet.discreet.json": "their record",
+    "tables.html": "The report",
+}
+"""What a release leaves in the page's folder, in order, and what it is."""
+
+_MOST_REGIONS = 40
+"""Regions of a level whose totals are listed, those with the greatest published ones."""
+
+_ROWS = 14
+"""Rows of the table that are shown."""
+
+
+def plan_of(
+    folder: Path, form: TablesForm, guarantee: PureDP | ZeroConcentratedDP | None = None
+) -> TablesPlan:
+    """Plan the release, and refuse all that can be refused without the values of the private table.
+
+    Parameters
+    ----------
+    folder
+        The page's own.
+    form
+        Which columns are what, and what is public.
+    guarantee
+        The promise. Without it a stand-in, epsilon 1, for what depends on public facts alone.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a list of regions that was not loaded or makes no sense, columns that are not there, categories, marginals
+        or shares that make no sense, or tables for which there is no memory.
+    """
+    neighbors: Any = form.neighbors
+    path = folder / FILES["list"]
+    if not path.is_file():
+        raise InvalidProblemError("The list of regions", "a file that is loaded", "none")
+    with titled():
+        planned = contingency.plan(
+            str(path),
+            PureDP(1, neighbors) if guarantee is None else guarantee,
+            columns=form.regions,
+            domain=form.categories,
+            marginals=form.marginals,
+            shares=form.shares,
+            levels=form.levels,
+            person=form.person,
+            max_rows=form.max_rows,
+            root=form.root,
+        )
+        check_room(planned.frame, free_memory())
+        planned.check(str(folder / PRIVATE))
+    return planned
+
+
+def describe_plan(planned: TablesPlan) -> dict[str, Any]:
+    """Lay out what a release will cost and how noisy it will be: public facts, known before a record is read.
+
+    Parameters
+    ----------
+    planned
+        The plan.
+
+    Returns
+    -------
+    dict
+        What the template ``tables_plan.html`` names.
+    """
+    frame = planned.frame
+    rows = [
+        {
+            "level": one.level,
+            "marginal": one.marginal,
+            "entries": frame.domain.size_of(frame.domain.marginal(one.marginal)),
+            "share": str(frame.shares[frame.domain.marginal(one.marginal)][one.level - 1]),
+            "alone": "not measured" if one.alone is None else f"{one.alone:,.3g}",
+            "together": f"{one.together:,.3g}",
+        }
+        for one in planned.expected_errors()
+    ]
+    return {
+        "cost": planned.cost,
+        "errors": rows,
+        "assumed": [(public.name, public.description) for public in planned.assumed_public],
+    }
+
+
+@final
+@dataclass(frozen=True)
+class PublishTables:
+    """Plan, charge the ledger, count, add noise, make whole tables, check, and write.
+
+    Parameters
+    ----------
+    folder
+        The page's own: the private table and the list of regions are there, and results go there.
+    form
+        Which columns are what, and what is public.
+    guarantee
+        The promise.
+    ledger, dataset
+        What is charged.
+    seconds
+        Within which it has to be done.
+    """
+
+    folder: str
+    form: TablesForm
+    guarantee: PureDP | ZeroConcentratedDP
+    ledger: str
+    dataset: str
+    seconds: float = 3_600.0
+
+    def run(self, tell: Tell) -> dict[str, Any]:
+        """Publish; give what may be shown to everybody, and what is left of the budget."""
+        from discreet.ledger import Ledger
+
+        folder = Path(self.folder)
+        tell({"text": "Reading what is public."})
+        planned = plan_of(folder, self.form, self.guarantee)
+        with titled():
+            made = planned.release(
+                str(folder / PRIVATE),
+                budget=Ledger(self.ledger),
+                dataset=self.dataset,
+                keep_measurements=True,
+                on_progress=lambda step: tell({"text": f"The budget is charged: {step.stage}."}),
+            )
+        tell({"text": "Checked. Writing and drawing."})
+        self._write(made)
+        files = [(name, what) for name, what in DOWNLOADS.items() if (folder / name).is_file()]
+        book = look(Path(self.ledger), self.dataset)
+        return {**_shown(made), **describe_plan(planned), "files": files, "book": book}
+
+    def _write(self, made: Release[RegionTables]) -> None:
+        from discreet.artefact import save_table_measurements, save_tables
+        from discreet.report import make_chapter, write_report
+
+        folder, kept = Path(self.folder), made.result.measurements
+        save_tables(made, folder / "tables.csv")
+        save_tables(made, folder / "tables.parquet")
+        if kept is not None:
+            save_table_measurements(kept, folder / "table-measurements.parquet")
+        chapter = make_chapter("tables", made)
+        write_report([chapter], folder / "tables.html", title="Tables by region, with their proof")
+
+
+def _shown(made: Release[RegionTables]) -> dict[str, Any]:
+    """Lay out a release: only what the guarantee covers, so that the page may be copied."""
+    result, guarantee = made.result, made.guarantee
+    tree, names = result.frame.tree, region_names(result.frame.tree)
+    totals = result.cells.sum(axis=1)
+    levels = []
+    for level in range(tree.depth + 1):
+        nodes = np.arange(int(tree.level_start[level]), int(tree.level_start[level + 1]))
+        largest = np.sort(nodes[np.argsort(-totals[nodes], kind="stable")[:_MOST_REGIONS]])
+        ends = ["" for _ in largest]
+        if result.measurements is not None:
+            paths = [tree.path(int(node)) for node in largest]
+            found = contingency.query(result.measurements, regions=paths)
+            pairs = zip(found.low[:, 0], found.high[:, 0], strict=True)
+            ends = [f"{int(low):,} to {int(high):,}" for low, high in pairs]
+        levels.append(
+            {
+                "level": level + 1,
+                "regions": len(nodes),
+                "rows": [
+                    (names[node], f"{int(totals[node]):,}", end)
+                    for node, end in zip(largest.tolist(), ends, strict=True)
+                ],
+            }
+        )
+    table = result.to_frame("polars")
+    return {
+        "guarantee": f"{str(guarantee)[:1].upper()}{str(guarantee)[1:]}.",
+        "guesses": guesses(guarantee.epsilon) if isinstance(guarantee, PureDP) else None,
+        "replaced": getattr(guarantee, "neighbors", "") == "replace-person",
+        "levels": levels,
+        "columns": table.columns,
+        "rows": [
+            ["" if one is None else str(one) for one in row] for row in table.head(_ROWS).rows()
+        ],
+        "n_rows": table.height,
+        "checks": [
+            (check.name, check.detail, str(check.residual), str(check.limit), check.passed)
+            for check in made.certificate.checks
+        ],
+        "gaps": [(one.level, f"{100 * one.gap:.2f} %") for one in result.gaps],
+    }

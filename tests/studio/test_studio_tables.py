@@ -1,0 +1,199 @@
+"""The page of tables, asked by ASGI: the plan before the charge, what is charged when, files that verify accepts."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from discreet import PureDP, ZeroConcentratedDP
+from discreet.artefact import load_table_measurements, load_tables
+from discreet.cli.app import run
+from discreet.core.errors import InvalidProblemError
+from discreet.ledger import Ledger
+from discreet.studio.jobs import Job
+from discreet.studio.tables_forms import read_categories, read_tables_form
+from discreet.studio.tables_release import DOWNLOADS, PublishTables
+from studio.asking import Browser
+from studio.waiting import Waits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PEOPLE = pl.DataFrame(
+    [
+        {"who": f"p{at}", "state": state, "county": county, "sex": "FM"[at % 2], "age": age}
+        for at in range(240)
+        for state, county in ([("GA", "Fulton"), ("GA", "Cobb"), ("NY", "Kings")][at % 3],)
+        for age in (("0-17", "18+")[at % 5 < 2],)
+    ]
+)
+REGIONS = b"state,county\nGA,Fulton\nGA,Cobb\nNY,Kings\nVT,Essex\n"
+FORM = {
+    "name": "people.csv",
+    "region-0": "state",
+    "region-1": "county",
+    "categories": "sex: F, M\nage: 0-17, 18+\n",
+    "marginals": "total, sex, cells",
+    "max_rows": "1",
+    "neighbors": "add-remove-person",
+    "notion": "rho",
+    "amount": "1/2",
+    "dataset": "people",
+}
+
+
+def csv(table: pl.DataFrame) -> bytes:
+    return table.write_csv().encode()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    (tmp_path / "kept").mkdir()
+    return tmp_path / "kept" / "ledger.db"
+
+
+@pytest.fixture
+def browser(ledger: Path) -> Iterator[Browser]:
+    made = Browser(ledger=ledger)
+    with contextlib.closing(made.desks):
+        made.open("tables")
+        yield made
+
+
+def loaded(browser: Browser, table: pl.DataFrame = PEOPLE) -> None:
+    assert browser.at("tables/table?name=people.csv", csv(table)).status_code == 200
+    assert browser.at("tables/list?name=regions.csv", REGIONS).status_code == 200
+
+
+def left(ledger: Path) -> list[str]:
+    return [str(amount) for amount in Ledger(ledger).account("people").left]
+
+
+@pytest.mark.jit
+def test_tables_are_published_all_the_way(browser: Browser, ledger: Path, tmp_path: Path) -> None:
+    loaded(browser)
+    said = browser.at("tables/public", FORM)
+    assert "8 regions on 3 levels, 4 cells each" in said.text
+    form = {**FORM, "ledger": str(ledger)}
+    # The plan is seen before a budget is granted, and charges nothing.
+    plan = browser.at("tables/plan", form).text
+    assert "rho 1/2" in plan
+    assert plan.count('<th scope="row">sex:age</th>') == 3
+    assert "sex 2 x age 2, 4 cells" in plan
+    assert not ledger.exists()
+    assert "has no budget" in browser.at("tables/run", form).text
+    granted = browser.at("tables/grant", {**form, "limit-notion": "rho", "limit-amount": "0.75"})
+    assert "<strong>0.75</strong> left for people; 0 spent" in granted.text
+    assert browser.at("tables/download/tables.csv").status_code == 400
+    assert browser.at("tables/run", form).status_code == 202
+    assert browser.events()[-1] == {"type": "done"}
+    shown = browser.at("tables/result").text
+    assert "Budget left for people: <strong>0.25</strong>" in shown
+    assert "FAILED" not in shown
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in re.findall(r'download="([^"]+)"', shown):
+        (out / name).write_bytes(browser.at(f"tables/download/{name}").content)
+    assert sorted(path.name for path in out.iterdir()) == sorted(DOWNLOADS)
+    assert [run(["verify", str(out / f"tables.{end}")]) for end in ("csv", "parquet")] == [0, 0]
+    kept = load_tables(out / "tables.csv")
+    assert kept.guarantee == ZeroConcentratedDP("1/2", neighbors="add-remove-person")
+    assert not kept.provenance.seeded
+    measured = load_table_measurements(out / "table-measurements.parquet")
+    assert measured.frame == kept.result.frame
+    assert "Tables by region" in (out / "tables.html").read_text(encoding="utf-8")
+    beyond = browser.at("tables/run", form)
+    assert (beyond.status_code, beyond.text) == (400, "Rho: 0.5 asked, 0.25 left.")
+    assert left(ledger) == ["1/4"]
+
+
+@pytest.mark.jit
+def test_private_refusals_are_charged_and_say_no_value(browser: Browser, ledger: Path) -> None:
+    loaded(browser, PEOPLE.with_columns(sex=pl.lit("secret")))
+    Ledger.create(ledger, "people", PureDP(3, neighbors="replace-person"))
+    columns = PEOPLE.columns
+    form = read_tables_form({**FORM, "neighbors": "replace-person"}, columns)
+    folder = browser.desks.get(browser.desk).folder
+    task = PublishTables(
+        str(folder), form, PureDP(1, neighbors="replace-person"), str(ledger), "people"
+    )
+    with pytest.raises(InvalidProblemError) as caught:
+        task.run(lambda _: None)
+    assert "secret" not in str(caught.value)
+    assert left(ledger) == ["2"]
+    assert not any((folder / name).exists() for name in DOWNLOADS)
+
+
+def test_nothing_is_shown_of_the_private_table_but_its_columns(browser: Browser) -> None:
+    said = browser.at("tables/table?name=people.csv", csv(PEOPLE)).text
+    assert "county" in said
+    assert not any(word in said for word in ("Fulton", "p17", "240", "0-17"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"region-0": ""}, "Regions: expected at least one column, the largest regions first"),
+        ({"region-0": "planet"}, "Columns: expected columns of the table"),
+        ({"person": "planet"}, "Columns: expected columns of the table"),
+        ({"person": "sex"}, "Columns: expected different columns"),
+        ({"categories": " "}, "Categories: expected a line for each attribute"),
+        ({"categories": "sex F M"}, "Categories: expected a line for each attribute"),
+        ({"categories": "sex: F, M\nsex: X"}, "Categories: expected a line for each attribute"),
+        ({"categories": '{"sex": ["F"], "sex": ["M"]}'}, "Categories: expected JSON"),
+        ({"categories": '{"sex": '}, "Categories: expected JSON"),
+        ({"categories": "sex: F, F"}, "Categories: expected each category of sex once"),
+        ({"categories": "height: 1, 2"}, "height"),
+        ({"marginals": "total, weight"}, "Marginals: expected one of age, sex"),
+        ({"marginals": "total, total"}, "Marginals: expected each marginal once"),
+        ({"marginals": "total, sex"}, "Marginals: expected a part of the lowest level"),
+        ({"shares": "1/2, 1/2"}, "Parts of the budget for the marginals: expected 3 numbers"),
+        ({"levels": "1/2, 1/3, 1/3"}, "Parts of the budget for the levels"),
+        ({"max_rows": "0"}, "Rows of a person: expected a whole number of 1 or more"),
+        ({"neighbors": ""}, "Neighbors: expected a choice"),
+    ],
+)
+def test_public_mistakes_are_said_before_a_budget(
+    browser: Browser, change: dict[str, str], said: str
+) -> None:
+    loaded(browser)
+    refused = browser.at("tables/public", {**FORM, **change})
+    assert refused.status_code == 400
+    assert said in refused.text
+
+
+def test_a_list_and_a_table_are_needed(browser: Browser) -> None:
+    assert "File: expected one that is loaded" in browser.at("tables/public", FORM).text
+    browser.at("tables/table?name=people.csv", csv(PEOPLE))
+    assert "The list of regions: expected a file" in browser.at("tables/public", FORM).text
+    loaded(browser)
+    promise = {**FORM, "notion": "", "ledger": "l.db"}
+    assert "Privacy: expected a choice" in browser.at("tables/plan", promise).text
+    assert browser.at("tables/result").status_code == 400
+    assert browser.at("tables/download/private.parquet").status_code == 400
+
+
+def test_a_release_that_is_paid_for_is_not_ended_by_another(browser: Browser, ledger: Path) -> None:
+    loaded(browser)
+    Ledger.create(ledger, "people", ZeroConcentratedDP(3, neighbors="add-remove-person"))
+    at = browser.desks.get(browser.desk)
+    at.job = Job(Waits(), "tables")
+    form = {**FORM, "ledger": str(ledger)}
+    assert "nothing else while tables are published" in browser.at("tables/run", form).text
+    assert "nothing else while" in browser.at("tables/table?name=people.csv", csv(PEOPLE)).text
+    at.job.end()
+    assert left(ledger) == ["3"]
+
+
+def test_categories_are_lines_or_json() -> None:
+    listed: dict[str, Any] = {"sex": ["F", "M"], "age": ["0-17", "18+"]}
+    assert read_categories(FORM["categories"]) == listed
+    assert read_categories(json.dumps(listed)) == listed
+    whole = {"attributes": listed, "zeros": [{"sex": ["F"], "age": ["0-17"]}]}
+    assert read_categories(json.dumps(whole)) == whole
