@@ -189,7 +189,7 @@ def _publish(desk: Desk, form: Mapping[str, str]) -> None:
     if desk.job is not None:
         desk.job.end()
     task = PublishTables(str(desk.folder), read, guarantee, str(path), dataset)
-    desk.job = Job(task, _PUBLISHING, paid=True)
+    desk.job = Job(task, _PUBLISHING)
 
 
 def _not_while_publishing(desk: Desk) -> None:
