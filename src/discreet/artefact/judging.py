@@ -468,13 +468,7 @@ def recorded_models(made: AnonymousTable | Anonymization[Any, Any]) -> dict[str,
 
 
 def recorded_k_map(made: AnonymousTable) -> int | None:
-    """Give the number of people that the record says that each class covers, or nothing.
-
-    Raises
-    ------
-    InvalidProblemError
-        For what is no such number: it was not checked, and is not passed over.
-    """
+    """Give the number of people that the record says that each class covers, or nothing; refuse another value."""
     stated = made.provenance.parameters.get("k_map")
     if stated is not None and (type(stated) is not int or stated < 2):
         raise InvalidProblemError("--k-map", "a whole number of 2 or more in the record", "another")
