@@ -40,6 +40,8 @@ class AnonymizeOptions:
     keep: Sequence[str] = ()
     drop: Sequence[str] = ()
     unassigned: str | None = None
+    population: str | None = None
+    k_map: int | None = None
 
 
 @final

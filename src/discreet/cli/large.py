@@ -93,6 +93,8 @@ def run_large(
         (options.suppress or None, "--suppress"),
         (options.keep_suppressed or None, "--keep-suppressed"),
         (options.stream or None, "--stream"),
+        (options.population, "--population"),
+        (options.k_map, "--k-map"),
         (files.report, "--report"),
         (files.curator, "--curator-report"),
     ):

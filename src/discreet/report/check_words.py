@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["MEANINGS", "meaning"]
+from discreet.core.exact import decimal_up
+
+if TYPE_CHECKING:
+    from discreet.core.certificate import Certificate
+
+__all__ = ["MEANINGS", "meaning", "proof_of"]
 
 MEANINGS: dict[str, str] = {
     # Choices.
@@ -82,6 +89,7 @@ MEANINGS: dict[str, str] = {
     r"classes with fewer than \d+ values of .+": "Equivalence classes, and whose sensitive column has fewer "
     "different values than asked.",
     "distance of a class in .+": "How far the sensitive values of a group are from those of the whole table, at worst.",
+    r"classes that fail \d+-map": "Equivalence classes that cover fewer people of the population than asked.",
     "classes that fail .+": "Equivalence classes, and do not hold what was asked of a column.",
     "published rows that no row of the original explains": "Rows that are no row of the original, generalized, or that "
     "one original row would have to stand for twice.",
@@ -108,3 +116,38 @@ def meaning(name: str) -> str:
         if re.fullmatch(pattern, name):
             return words
     return ""
+
+
+def proof_of(certificate: Certificate) -> dict[str, Any]:
+    """Lay out a certificate for a page: one sentence, and the checks with what each means.
+
+    Examples
+    --------
+    >>> from discreet.core.certificate import Certificate, Check
+    >>> proof = proof_of(Certificate((Check("classes smaller than k", 0, 0, exact=True, detail="9 classes"),)))
+    >>> proof["sentence"]
+    'All 9 equivalence classes have k rows or more, counted exactly: 1 check passed.'
+    """
+    return {
+        "sentence": certificate.sentence,
+        "passed": certificate.passed,
+        "checks": [
+            {
+                "name": check.name,
+                "meaning": meaning(check.name),
+                "residual": _shown(check.residual),
+                "limit": _shown(check.limit),
+                "exact": check.exact,
+                "passed": check.passed,
+                "detail": check.detail,
+            }
+            for check in certificate.checks
+        ],
+    }
+
+
+def _shown(value: float | Fraction) -> str:
+    """Print a number in few digits; long fractions are rounded up, so that none looks better than it is."""
+    if isinstance(value, Fraction):
+        return decimal_up(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

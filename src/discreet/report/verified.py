@@ -7,13 +7,11 @@ file brings along is not shown.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP
-from discreet.report.check_words import meaning
+from discreet.report.check_words import proof_of
 from discreet.report.page import IN_BROWSER, Chapter, render_template
 
 if TYPE_CHECKING:
@@ -266,15 +264,7 @@ def chapter(
         total=len(certificate.checks),
         exact=all(check.exact for check in certificate.checks),
         checked=words.checked,
-        checks=[
-            {
-                **check.to_dict(),
-                "residual": _shown(check.residual),
-                "limit": _shown(check.limit),
-                "meaning": meaning(check.name),
-            }
-            for check in certificate.checks
-        ],
+        certificate=proof_of(certificate),
         unclaimed=[*([_RADIUS] if near else []), *words.unclaimed],
         limits=limits,
         private=private,
@@ -286,10 +276,3 @@ def chapter(
         public=public,
     )
     return Chapter(heading, anchor, body, lead)
-
-
-def _shown(value: float | Fraction) -> str:
-    """Print a number of a check in few digits; long fractions are rounded up, so that none looks better than it is."""
-    if isinstance(value, Fraction):
-        return decimal_up(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
