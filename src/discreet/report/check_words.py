@@ -57,6 +57,19 @@ MEANINGS: dict[str, str] = {
     "constrained pairs not covered": "Pairs within the radius for which no chain of the links in the file stands, and "
     "links that are no such pairs.",
     "facts misstated in the scope": "Whether what the file says of its places, and of pairs far apart, is not so.",
+    # Mechanisms for every point.
+    "arrays of other shapes": "Whether the stored arrays do not belong together.",
+    "numbers out of range": "Numbers of corners that there are not, and places beyond what is exact.",
+    "negative weights": "Weights below zero.",
+    "vertices at one spot": "Corners of triangles that lie at one place: two rows there would make a border.",
+    "vertices of no triangle": "Corners that belong to no triangle.",
+    "triangles without area, or clockwise": "Triangles that are flat, or turned over.",
+    "edges of two triangles on one side": "Edges with two triangles on one side of them, which overlap.",
+    "faults of the border": "What keeps the border of the region from being one convex polygon.",
+    "area not covered once": "Whether the triangles do not add up to the region.",
+    "facts misstated in the claim": "Whether the claim is about another unit, or has a radius.",
+    "another region than stated": "Whether the guarantee was made for another region than that of the file.",
+    "distances longer in the plane": "Whether points could be farther apart in the file's plane than on the earth.",
     # Counts and kept measurements.
     "numbers that are not whole": "Counts that are no whole numbers.",
     "numbers below zero": "Counts below zero.",

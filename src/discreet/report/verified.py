@@ -133,6 +133,24 @@ KINDS: Mapping[str, _Kind] = {
             _PUBLIC,
         ),
     ),
+    "point-mechanism": _Kind(
+        "the mechanism of a location service, for every point",
+        "A client draws a corner of the triangle that its point lies in, and a report from the row of that corner. It "
+        "was checked that the triangles fit edge to edge and cover the region once, and for each triangle and report that "
+        "chances rise nowhere faster than the guarantee allows, in whole numbers.",
+        (
+            _SERVED,
+            (
+                "Points outside.",
+                "They are moved to the region's border; beyond its reach nothing is reported.",
+            ),
+            ("That little is lost.", "A lower bound is stated without its proof."),
+            _SAMPLED,
+            _ONCE,
+            _PUBLIC,
+        ),
+        _ALONE,
+    ),
     "region-counts": _Kind(
         "counts by region and size",
         "The numbers were checked against each other: whole, not below zero, and adding up from the lowest regions to "

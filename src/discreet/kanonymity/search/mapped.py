@@ -17,7 +17,6 @@ import numpy as np
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.kanonymity.candidate import SearchInterrupted
-from discreet.kanonymity.cells import cells_of
 from discreet.kanonymity.problem import Categorical, Numeric, Problem
 from discreet.kanonymity.problem.published import Cells
 from discreet.kanonymity.search.search import SearchStep, search
@@ -199,6 +198,8 @@ def search_mapped(
 
 def cover(problem: Problem, labels: NDArray[np.int32], people: Population) -> NDArray[np.int64]:
     """Count for each class of a partition the people whom its published cells cover."""
+    from discreet.kanonymity.cells import cells_of
+
     return people.covering([cells_of(problem, labels, j) for j in range(problem.m)])
 
 
