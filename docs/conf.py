@@ -42,6 +42,8 @@ html_theme = "furo"
 html_title = project
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+# Schemas of files, and the verifier for browsers: as they are, beside the pages.
+html_extra_path = ["formats", "../src/discreet/report/templates/verify_standalone.html"]
 # Browsers draw formulas by themselves: nothing is fetched from elsewhere, and no script is needed.
 html_math_renderer = "mathml"
 

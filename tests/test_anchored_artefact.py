@@ -140,7 +140,7 @@ def test_the_frozen_example_loads_for_ever(capsys: pytest.CaptureFixture[str]) -
 def test_few_secrets_get_a_statement_for_all_pairs(tmp_path: Path) -> None:
     save_anchored(small(), tmp_path / "a")
     scope = load_anchored(tmp_path / "a").guarantee.scope
-    assert scope is not None
+    assert isinstance(scope, Scope)
     assert scope.all_pairs_epsilon is not None
     # Eight neighbors: the stretch of a knight's move, about 1.08.
     assert 8.6 < float(scope.all_pairs_epsilon) < 8.7

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from discreet.artefact import MECHANISM, load_mechanism, save_mechanism, zip_kind
 from discreet.cli.app import app
 from discreet.core.errors import CertificateError, InvalidProblemError
-from discreet.core.guarantee import MetricDP
+from discreet.core.guarantee import MetricDP, Scope
 from discreet.lrgeo import Client, Mechanism, Region, design, verify
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def test_what_is_told_of_places_far_apart_is_checked_before_it_is_shown(tmp_path
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
     mechanism = Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5))
     scope = mechanism.guarantee.scope
-    assert scope is not None
+    assert isinstance(scope, Scope)
     for lie in (
         replace(scope, all_pairs_epsilon=Fraction(2)),
         replace(scope, all_pairs_epsilon=None),

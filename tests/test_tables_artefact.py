@@ -74,12 +74,24 @@ def test_what_is_written_is_what_is_read(tmp_path: Path, ending: str) -> None:
             {"kind": "approx-dp", "epsilon": "1", "delta": "1/9", "neighbors": "replace-person"},
         ),
         (("frame", "shares"), [["sex", ["1", "0", "0"]]]),
+        # A marginal has one name: under two, a file would state two things of it.
+        (("measurement", "scales", "age:sex"), ["1"] * 6),
+        (("measurement", "scales", "cells"), ["1"] * 6),
+        (("frame", "shares", 0, 0), " sex"),
+        (
+            ("frame", "domain", "attributes"),
+            [["sex", ["F", "M"]], ["age", ["0-17", "18-64", "65+"]], ["sex", ["F", "M"]]],
+        ),
+        (
+            ("frame", "shares"),
+            [["sex", ["1/9"] * 3], ["sex", ["1/9"] * 3], ["sex:age", ["1/9"] * 3]],
+        ),
         (("frame", "labels"), ["all"]),
         (("frame",), None),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(
-    tmp_path: Path, path: tuple[str, ...], value: Any
+    tmp_path: Path, path: tuple[Any, ...], value: Any
 ) -> None:
     for one in (FROZEN / "marginals-1.csv", sidecar_of(FROZEN / "marginals-1.csv")):
         shutil.copy(one, tmp_path)

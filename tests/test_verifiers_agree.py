@@ -233,6 +233,7 @@ FALSE: dict[str, tuple[Callable[[], Any], Change]] = {
     "a scale that is true": (grid, space(scale_bits=True)),
     "counts that are no integers": (on_points(), scope(n_secrets=6.0)),
     "somebody isolated who is not there": (apart, scope(isolated=[2, 7])),
+    "somebody isolated twice": (apart, scope(isolated=[2, 2])),
     "a scope with more": (on_points(), scope(more=1)),
     # Parts that are no proof and yet part of the file.
     "an upper bound as text": (on_points(), state(upper="100")),

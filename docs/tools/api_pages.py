@@ -184,6 +184,7 @@ def _write_modules(source: Path, folder: Path, names: Mapping[str, Public]) -> N
         hidden = sorted(
             each.rpartition(".")[2] for each in public if each.rpartition(".")[0] == name
         )
+        hidden += _taken_over(name, public)
         options = "   :members:\n   :show-inheritance:\n"
         if name in shadowed:
             # A function has taken the module's name.
@@ -196,6 +197,19 @@ def _write_modules(source: Path, folder: Path, names: Mapping[str, Public]) -> N
         )
         text += f"- [`{name}`]({name}.md)\n"
     (folder / "index.md").write_text(f"# All modules\n\n{_INNER}\n\n{text}", encoding="utf-8")
+
+
+def _taken_over(name: str, public: set[str]) -> list[str]:
+    """List the public things that a module hands on, and that stand on pages of their own."""
+    module = importlib.import_module(name)
+    listed = {each: getattr(module, each, None) for each in getattr(module, "__all__", ())}
+    homes = {
+        each: f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', '')}"
+        for each, thing in listed.items()
+    }
+    return sorted(
+        each for each, home in homes.items() if home in public and home != f"{name}.{each}"
+    )
 
 
 def _resolve(homes: Mapping[str, str], target: str, module: str | None) -> str | None:

@@ -115,7 +115,85 @@ def test_letters_of_pictures_can_be_read_on_a_phone(
 ) -> None:
     browser.open((reports / f"{name}.html").as_uri(), *WIDTHS["phone"])
     heights = browser.evaluate(
-        "[...document.querySelectorAll('.plot svg text')].filter((e) => e.textContent.trim())"
+        "[...document.querySelectorAll('.plot svg text')].filter((e) => e.textContent.trim() && e.checkVisibility())"
         ".map((e) => e.getBoundingClientRect().height)"
     )
     assert all(height >= 9 for height in heights), json.dumps(sorted(heights)[:5])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_each_tab_of_the_demo_is_legible_in_the_light_and_in_the_dark(
+    browser: Browser, reports: Path, width: str, scheme: str
+) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.call("Emulation.setEmulatedMedia", features=features)
+    try:
+        browser.open((reports / "demo.html").as_uri(), *WIDTHS[width])
+        for tab in range(5):
+            browser.evaluate(f"document.querySelectorAll('.tabs a')[{tab}].click()")
+            # What is folded is looked at too.
+            browser.evaluate(
+                "document.querySelectorAll('details').forEach((e) => { e.open = false; })"
+            )
+            tall = browser.evaluate("document.documentElement.scrollHeight")
+            assert width == "phone" or tall <= 8_000
+            picture(browser, f"demo-{tab + 1}-{width}-{scheme}")
+            browser.evaluate(
+                "document.querySelectorAll('details').forEach((e) => { e.open = true; })"
+            )
+            assert complaints(browser, WIDTHS[width][0]) == []
+        ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+    finally:
+        browser.call("Emulation.setEmulatedMedia", features=[])
+    assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_the_map_and_its_slider_are_above_the_fold_and_the_slider_changes_the_claim(
+    browser: Browser, reports: Path
+) -> None:
+    browser.open((reports / "demo.html").as_uri(), *WIDTHS["desk"])
+    bottom = browser.evaluate(
+        "Math.max(...['#city .map svg', '#city input[type=range]']"
+        ".map((s) => document.querySelector(s).getBoundingClientRect().bottom))"
+    )
+    assert bottom <= WIDTHS["desk"][1]
+    read = "['output', '.statement b', '.facts'].map((s) => document.querySelector('#city ' + s).textContent)"
+    before = browser.evaluate(read)
+    browser.evaluate("document.querySelector('#city input[type=range]').focus()")
+    press(browser, "ArrowRight")
+    after = browser.evaluate(read)
+    assert (before[0], after[0]) == ("epsilon 2 per km", "epsilon 4 per km")
+    assert all(was != now for was, now in zip(before, after, strict=True))
+
+
+def test_tabs_are_chosen_by_keys_and_by_links_and_all_are_there_without_scripts(
+    browser: Browser, reports: Path
+) -> None:
+    page = (reports / "demo.html").as_uri()
+    browser.open(page, *WIDTHS["desk"])
+    shown = "[...document.querySelectorAll('.panel')].map((e) => e.checkVisibility())"
+    assert browser.evaluate(shown) == [True, False, False, False, False]
+    browser.evaluate("document.querySelector('.tabs a').focus()")
+    press(browser, "End")
+    assert browser.evaluate(shown) == [False, False, False, False, True]
+    press(browser, "ArrowRight")
+    assert browser.evaluate(shown) == [True, False, False, False, False]
+    assert browser.evaluate("document.activeElement.getAttribute('aria-selected')") == "true"
+    browser.evaluate("location.hash = '#census'; new Promise((done) => setTimeout(done, 50))")
+    assert browser.evaluate(shown) == [False, False, False, True, False]
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(page, *WIDTHS["phone"])
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert browser.evaluate(shown) == [True] * 5
+
+
+def press(browser: Browser, key: str) -> None:
+    """Press a key and let it go."""
+    codes = {"ArrowRight": 39, "End": 35}
+    for kind in ("keyDown", "keyUp"):
+        browser.call(
+            "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key]
+        )

@@ -161,7 +161,10 @@ def test_classes_hold_what_is_asked_and_the_record_is_verified_by_it(
     assert said.status == 0
     assert said.data["l"]["disease"] >= 2
     assert "name" not in pl.read_csv("out.csv").columns
-    checked = say(capsys, "verify", "out.csv")
+    short = say(capsys, "verify", "out.csv")
+    assert "checks passed. -v lists them." in short.out
+    assert "fail distinct" not in short.out
+    checked = say(capsys, "verify", "out.csv", "-v")
     assert checked.status == 0
     assert "fail distinct 2-diversity in disease" in checked.out
     assert "fail frequency 4/5 in disease" in checked.out
@@ -470,7 +473,7 @@ def test_ctrl_c_during_a_stream_leaves_the_parts_that_were_solved(
     def press(task: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.kanonymity.methods.top_down.wait", press)
+    monkeypatch.setattr("discreet.kanonymity.search.parts.wait", press)
     said = anonymize(capsys, "--stream", "-o", "out.csv", "--json")
     assert said.status == 130
     assert said.data["smallest_class"] >= 5
@@ -560,3 +563,28 @@ def test_models_that_the_library_was_asked_for_are_verified_by_the_record(
         Path("made.csv.discreet.json").write_text(json.dumps(record), encoding="utf-8")
         assert say(capsys, "verify", "made.csv").status == 2
         assert say(capsys, "verify", "made.csv", "--require", "ill=distinct:1").status == 0
+
+
+def test_k_map_is_demanded_recorded_and_verified_with_the_population(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ages = [20, 21, 30, 31, 44, 45]
+    Path("t.csv").write_text("age\n" + "".join(f"{age}\n" for age in ages), encoding="utf-8")
+    town = "".join(f"{age}\n" for age in range(18, 60))
+    Path("town.csv").write_text("age\n" + town, encoding="utf-8")
+    line = ["anonymize", "t.csv", "-k", 2, "--quasi", "age", "-o", "o.csv"]
+    made = say(capsys, *line, "--population", "town.csv", "--k-map", 10, "--json")
+    assert made.status == 0, made.err
+    assert any(
+        check["name"] == "classes that fail 10-map" for check in made.data["certificate"]["checks"]
+    )
+    alone = say(capsys, "verify", "o.csv", "--json")
+    assert (alone.status, alone.data["passed"]) == (0, True)
+    assert any("10 people or more of the population" in said for said in alone.data["not_checked"])
+    with_town = say(capsys, "verify", "o.csv", "--population", "town.csv", "-v")
+    assert with_town.status == 0
+    assert "classes that fail 10-map" in with_town.out
+    assert say(capsys, "verify", "o.csv", "--population", "town.csv", "--k-map", 40).status == 1
+    half = say(capsys, *line, "--population", "town.csv")
+    assert half.status == 2
+    assert "--k-map" in half.err

@@ -68,7 +68,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "sheet.xlsx": (b"PK\x03\x04" + bytes(99), "a file that ends in .csv"),
     "text.parquet": (TEXT.encode(), "let the name of text end in .csv"),
     "empty.parquet": (b"", "which is empty"),
-    "folder.csv": (b"", "which is a folder"),
+    "folder.csv": (b"", "which is a folder|expected a folder of parts"),
     "missing.csv": (b"", "a file that is there"),
 }
 """What is in a file -> what is said of it, by every command."""

@@ -192,7 +192,10 @@ def test_verify_passes_what_is_right(capsys: pytest.CaptureFixture[str], channel
 def test_verify_prints_a_table_for_people(
     capsys: pytest.CaptureFixture[str], labelled: Path
 ) -> None:
-    said = say(capsys, "verify", labelled)
+    short = say(capsys, "verify", labelled)
+    assert "privacy inequalities hold exactly" in short.out
+    assert "made with a seed" not in short.out
+    said = say(capsys, "verify", labelled, "-v")
     assert said.status == 0
     assert "achieved epsilon" in said.out
     assert "made with a seed" in said.out

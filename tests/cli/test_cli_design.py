@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -226,9 +227,14 @@ def test_unprotected_secrets_are_allowed_when_asked_for_and_named(
 
 def test_a_report_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    said = say(capsys, "design", *GRID, *EPSILON, "--report", page)
+    made = tmp_path / "c.channel"
+    said = say(capsys, "design", *GRID, *EPSILON, "--output", made, "--report", page)
     assert (said.status, said.err) == (0, "")
-    assert page.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+    text = page.read_text(encoding="utf-8")
+    assert text.lower().startswith("<!doctype html>")
+    # A file that is altered after its report was made has another digest than the report states.
+    assert f'data-sha256="{hashlib.sha256(made.read_bytes()).hexdigest()}"' in text
+    assert str(tmp_path) not in text
 
 
 def as_file(text: str) -> Callable[[Path], str]:

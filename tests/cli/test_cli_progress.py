@@ -57,7 +57,7 @@ def test_a_command_that_takes_long_says_so_once_and_nothing_else(tmp_path: Path)
         with said_while_running(["risk"], after=60):
             time.sleep(0.01)
     assert (tmp_path / "err").read_text(encoding="utf-8").splitlines() == [
-        "discreet: counts is running; Ctrl-C ends it",
+        "discreet: counts is running: plan, charge, count, add noise, make consistent, verify, write; Ctrl-C ends it",
         "discreet: the command is running; Ctrl-C ends it",
     ]
 

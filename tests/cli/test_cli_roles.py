@@ -11,6 +11,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from cli.commands import say
 from discreet.core.dates import span_of
@@ -205,3 +207,38 @@ def test_orders_of_levels_nest() -> None:
         assert a is not None
         assert b is not None
         assert b[0] <= a[0] <= a[1] <= b[1]
+
+
+ROLES = ("--quasi", "--sensitive", "--keep", "--drop", "")
+"""What may be said of a column; the last is nothing."""
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(st.sampled_from(ROLES), min_size=6, max_size=6),
+    st.sampled_from(["", "keep", "drop"]),
+    st.sampled_from([[], ["--stream"]]),
+)
+def test_no_line_publishes_a_column_without_a_role(
+    capsys: pytest.CaptureFixture[str], roles: list[str], rest: str, stream: list[str]
+) -> None:
+    """What comes out has a role that was typed, or `--unassigned keep` and no looks of an identifier."""
+    names = ["patient_id", "name", "birthdate", "gender", "zip", "disease"]
+    Path("o.csv").unlink(missing_ok=True)
+    line = ["anonymize", "patients.csv", "-k", "5", "-o", "o.csv", *QUICK.split()]
+    for option in ROLES[:-1]:
+        said = [name for name, role in zip(names, roles, strict=True) if role == option]
+        line += [option, ",".join(said)] if said else []
+    line += ["--unassigned", rest] if rest else []
+    line += stream
+    done = say(capsys, *line)
+    if done.status != 0:
+        assert not Path("o.csv").exists()
+        return
+    role = dict(zip(names, roles, strict=True))
+    for name in pl.read_csv("o.csv", infer_schema=False).columns:
+        assert role[name] in ("--quasi", "--sensitive", "--keep") or (
+            role[name] == "" and rest == "keep" and name not in ("patient_id", "name")
+        )

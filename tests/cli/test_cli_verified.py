@@ -14,10 +14,13 @@ import pytest
 
 from cli.commands import Said, say
 from discreet.artefact import save_mechanism
+from discreet.artefact.points import save_points
 from discreet.cli import registry
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import PureDP
+from discreet.core.guarantee import MetricDP, PureDP
+from discreet.lrgeo import Region, design
+from discreet.lrgeo.points.mechanism import PointMechanism
 from discreet.report import make_chapter
 from discreet.report.check_words import MEANINGS, meaning
 from discreet.report.verified import KINDS
@@ -103,6 +106,14 @@ def tables(capsys: pytest.CaptureFixture[str]) -> str:
     return "tables.csv"
 
 
+def everywhere(capsys: pytest.CaptureFixture[str]) -> str:
+    del capsys
+    region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    made = design(region, MetricDP(2, "km"), scope="points", spacing="0.25")
+    save_points(PointMechanism.from_design(made), "points.mechanism")
+    return "points.mechanism"
+
+
 def marginals(capsys: pytest.CaptureFixture[str]) -> str:
     tables(capsys)
     return "kept.parquet"
@@ -113,6 +124,7 @@ MAKERS = {
     "anchored": anchored,
     "choice": choice,
     "mechanism": placed,
+    "point-mechanism": everywhere,
     "region-counts": counts,
     "measurements": kept,
     "region-tables": tables,
@@ -141,7 +153,11 @@ def test_each_kind_of_file_has_a_page(capsys: pytest.CaptureFixture[str], kind: 
     text = page(said)
     assert f"Every check of what {path} claims <b>passed</b>" in text
     assert f"discreet verify {path}</code>" in text or f"discreet verify {path}\n" in text
-    assert ("verify_standalone.py" in text) == (kind in {"channel", "anchored"})
+    assert ("python verify_standalone.py" in text) == (
+        kind in {"channel", "anchored", "point-mechanism"}
+    )
+    in_browser = kind in {"channel", "anchored", "mechanism"}
+    assert ("a page can't vouch for itself" in text) == ("<div data-verify" in text) == in_browser
     assert hashlib.sha256(Path(path).read_bytes()).hexdigest() in text
     assert "What is not claimed" in text
     for check in said.data["checks"]:

@@ -45,10 +45,10 @@ def test_budgets_add() -> None:
 def test_metric_guarantees_add_on_one_space() -> None:
     both = compose(metric(1), metric("0.5"))
     assert both.epsilon == Fraction(3, 2)
-    assert both.scope is not None
+    assert isinstance(both.scope, Scope)
     assert both.scope.all_pairs_epsilon == Fraction(11, 5)
     apart = compose(metric(1, OPEN), metric(1, OPEN))
-    assert apart.scope is not None
+    assert isinstance(apart.scope, Scope)
     assert apart.scope.all_pairs_epsilon is None
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from discreet.testing import Hole, Looked, Tally
+from forger.limits import MOST_OF_A_COMMAND, MOST_OF_A_MUTANT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,13 +42,11 @@ KINDS = (
     "measurements",
     "mechanism",
     "region-counts",
+    "region-tables",
     "state",
+    "table-measurements",
 )
 """All of ``kinds.FORGED``, which takes seconds to import."""
-
-
-MOST_BYTES = 1 << 30
-"""What a worker may take beyond what it has once it is ready."""
 
 
 def _memory(process: int) -> float:
@@ -62,15 +61,28 @@ def _memory(process: int) -> float:
 DOORS = "doors"
 """Not a kind of file, but runs of commands."""
 
+KEPT = 1 << 30
+"""Bytes that a worker may keep in caches before another one takes its place."""
+
 
 class Worker:
-    """A worker of one kind, started on first use and replaced when it was killed."""
+    """A worker of one kind, started on first use and replaced when it was killed.
 
-    def __init__(self, command: Sequence[str]) -> None:
+    Parameters
+    ----------
+    command
+        What is run.
+    most
+        Bytes that it may take beyond what it had at its last line. It says itself what was taken and given back; here
+        the process is ended that does not stop.
+    """
+
+    def __init__(self, command: Sequence[str], most: float) -> None:
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
-        self._most = float("inf")
+        self._most = most
+        self._ready = 0.0
 
     def lines(self, request: str, patience: float) -> Iterator[str]:
         """Send a line, and yield what comes back; nothing more after a silence or an end."""
@@ -79,38 +91,43 @@ class Worker:
             return
         process.stdin.write(f"{request}\n".encode())
         process.stdin.flush()
-        while (line := self._line(patience)) is not None:
+        while (line := self._line(patience, self._most)) is not None:
             yield line
 
     def _started(self) -> subprocess.Popen[bytes] | None:
         if self._process is None:
-            self._rest, self._most = b"", float("inf")
+            self._rest = b""
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
-            if self._line(START) != "ready":
+            if self._line(START, float("inf")) != "ready":
                 self.stop()
             else:
-                self._most = _memory(self._process.pid) + MOST_BYTES
+                self._ready = _memory(self._process.pid)
         return self._process
 
-    def _line(self, patience: float) -> str | None:
+    def _line(self, patience: float, most: float) -> str | None:
         process = self._process
         if process is None or process.stdout is None:
             return None
-        until = time.monotonic() + patience
+        until, full = time.monotonic() + patience, _memory(process.pid) + most
         while b"\n" not in self._rest:
-            ready, _, _ = select.select([process.stdout], [], [], 0.2)
+            ready, _, _ = select.select([process.stdout], [], [], 0.1)
             part = os.read(process.stdout.fileno(), 1 << 16) if ready else b""
             ended = bool(ready) and not part
-            if ended or time.monotonic() > until or _memory(process.pid) > self._most:
+            if ended or time.monotonic() > until or _memory(process.pid) > full:
                 return None
             self._rest += part
         line, _, self._rest = self._rest.partition(b"\n")
         return line.decode()
+
+    def renew(self) -> None:
+        """End a process that keeps too much of what it saw."""
+        if self._process is not None and _memory(self._process.pid) > self._ready + KEPT:
+            self.stop()
 
     def stop(self) -> None:
         """End the process; the next request starts another one."""
@@ -131,8 +148,7 @@ def run(
 ) -> Tally:
     """Look at mutants of a kind until there are so many, or until a time; go on from what is kept."""
     tally, number = read(kept)
-    script = Path(__file__).with_name("door_worker.py" if name == DOORS else "worker.py")
-    worker = Worker(command or [sys.executable, str(script), name])
+    worker = _worker(name, command)
     failures = 0
     try:
         while tally.mutants < mutants and time.monotonic() < until:
@@ -153,11 +169,41 @@ def run(
                 why = "the process hung, ended, or took more memory than it may"
                 tally.add(Looked(number, "hole", Hole(number, ("see its number",), why)))
                 number += 1
+            else:
+                worker.renew()
             write(kept, tally, number)
             on_progress(name, tally)
     finally:
         worker.stop()
     return tally
+
+
+def _worker(name: str, command: Sequence[str]) -> Worker:
+    script = Path(__file__).with_name("door_worker.py" if name == DOORS else "worker.py")
+    most = MOST_OF_A_COMMAND if name == DOORS else MOST_OF_A_MUTANT
+    return Worker(command or [sys.executable, str(script), name], most)
+
+
+def again(name: str, kept: Path, *, command: Sequence[str] = ()) -> Tally:
+    """Look at every hole that is kept once more, since what was wrong may have been mended."""
+    tally, number = read(kept)
+    fresh = Tally(Counter(tally.counts))
+    fresh.counts["hole"] -= len(tally.holes)
+    worker = _worker(name, command)
+    try:
+        for hole in tally.holes:
+            found = next(worker.lines(f"{hole.number} {hole.number + 1}", PATIENCE), None)
+            if found is None:
+                worker.stop()
+                fresh.add(Looked(hole.number, "hole", hole))
+                continue
+            at, outcome, told = json.loads(found)
+            fresh.add(Looked(at, outcome, told and Hole(at, tuple(told[0]), told[1])))
+    finally:
+        worker.stop()
+    fresh.counts += Counter()
+    write(kept, fresh, number)
+    return fresh
 
 
 def read(kept: Path) -> tuple[Tally, int]:
@@ -184,6 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=Path("build/forger"))
     parser.add_argument("--mutants", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--again", action="store_true", help="look at holes that are kept first")
     parser.add_argument("kinds", nargs="*", default=list(KINDS))
     given = parser.parse_args(arguments)
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -198,6 +245,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
 
     for name in given.kinds:
+        if given.again:
+            again(name, given.folder / f"{name}.json")
         tally = run(name, given.folder / f"{name}.json", given.mutants, until, on_progress=progress)
         sys.stdout.write(f"{name}: {tally}\n")
         for hole in tally.holes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "LEDGER",
     "MEASUREMENTS",
     "MECHANISM",
+    "REGION_TABLES",
     "STATE",
     "TABLE",
     "with_matroid_hash",
@@ -141,7 +143,7 @@ def _links(parts: Any, chance: random.Random) -> None:
     name = chance.choice(["binding", "joined"])
     links = parts["arrays"].get(name, np.zeros((0, 2), "<i4")).tolist()
     n = len(parts["arrays"]["distances"])
-    n = next(size for size in range(1, 99) if size * (size - 1) // 2 == n)
+    n = next((size for size in range(1, 99) if size * (size - 1) // 2 == n), 2)
     extra = sorted(chance.sample(range(n), 2))
     made = [extra, *links] if chance.random() < 0.5 else links[1:]
     parts["arrays"][name] = np.array(sorted(map(list, {*map(tuple, made)})), "<i4").reshape(-1, 2)
@@ -320,6 +322,15 @@ def _leaves_inherit(parts: Any, chance: random.Random) -> None:
     leaf[at] = inner[at] if chance.random() < 0.5 else leaf[-1]
 
 
+def _above(parents: list[int], at: int) -> Iterator[int]:
+    """Walk up from a region; a tree that was changed before may go round in a circle."""
+    for _ in parents:
+        at = parents[at]
+        if at < 0:
+            return
+        yield at
+
+
 def _cell(parts: Any, chance: random.Random) -> None:
     """Change a count, and perhaps what it is summed to."""
     columns = parts["columns"]
@@ -330,9 +341,7 @@ def _cell(parts: Any, chance: random.Random) -> None:
     if chance.random() < 0.5:
         parents = parts["record"]["frame"]["parents"]
         width = len(values) // len(parents)
-        region = at // width
-        while parents[region] >= 0:
-            region = parents[region]
+        for region in _above(parents, at // width):
             values[region * width + at % width] += step
 
 
@@ -381,6 +390,146 @@ MEASUREMENTS: Whole = {
 }
 
 COUNTS: Whole = {**MEASUREMENTS, "other promises": _promise, "leaves": _leaves_inherit}
+
+
+def _stated(parts: Any) -> Any:
+    """Give what a record of tables by region says of the noise."""
+    record = parts["record"]
+    return record.get("measurement") or record["provenance"]["parameters"]
+
+
+def _told_everywhere(parts: Any, name: str, value: object) -> None:
+    """State a fact in the frame, and in the record of a release."""
+    parts["record"]["frame"][name] = value
+    if "provenance" in parts["record"]:
+        parts["record"]["provenance"]["parameters"][name] = value
+
+
+def _rows_of_persons(parts: Any, chance: random.Random) -> None:
+    _told_everywhere(parts, "max_rows", chance.choice([1, 2, 3, 1000]))
+
+
+def _public_total(parts: Any, chance: random.Random) -> None:
+    values = parts["columns"]["count" if "count" in parts["columns"] else "noisy"]
+    _told_everywhere(parts, "total", chance.choice([None, 0, 9, 50, int(values[0])]))
+
+
+def _table_scale(parts: Any, chance: random.Random) -> None:
+    """Draw less noise or more for a marginal of one level, or none."""
+    scales = _stated(parts)["scales"]
+    given = scales[chance.choice([*scales])]
+    none = None if "measurement" in parts["record"] else "none"
+    at = chance.randrange(len(given))
+    old = "1" if given[at] in {None, "none"} else given[at]
+    given[at] = chance.choice([none, _times(old, chance), _times(old, chance)])
+
+
+def _noise_moved(parts: Any, chance: random.Random) -> None:
+    """Give a level's budget of one marginal to another one, so that the sum stays."""
+    scales = _stated(parts)["scales"]
+    one, other = (scales[name] for name in chance.sample([*scales], 2))
+    at = chance.randrange(len(one))
+    spent, kept = (1 / number(each[at]) for each in (one, other))
+    part = spent * Fraction(chance.choice(["1/10", "1/2", "9/10"]))
+    one[at], other[at] = str(1 / (spent - part)), str(1 / (kept + part))
+
+
+def _parts_moved(parts: Any, chance: random.Random) -> None:
+    """State other parts of the budget in all places."""
+    shares = parts["record"]["frame"]["shares"]
+    one, other = (chance.choice(shares)[1] for _ in range(2))
+    at, to = chance.randrange(len(one)), chance.randrange(len(other))
+    part = number(one[at]) * Fraction(chance.choice(["1/10", "1/2", "1"]))
+    one[at] = str(number(one[at]) - part)
+    other[to] = str(number(other[to]) + part)
+    if "provenance" in parts["record"]:
+        told = {name: [*given] for name, given in shares}
+        parts["record"]["provenance"]["parameters"]["shares"] = told
+
+
+def _another_name(parts: Any, chance: random.Random) -> None:
+    """Name a marginal otherwise, or twice, in the frame or where its scales stand."""
+    shares, scales = parts["record"]["frame"]["shares"], _stated(parts)["scales"]
+    name = chance.choice([*scales])
+    again = chance.choice(
+        ["cells", ":".join(reversed(name.split(":"))), f" {name}", f"{name}\u200b"]
+    )
+    if chance.random() < 0.5:
+        given = scales[name] if chance.random() < 0.5 else scales.pop(name)
+        scales[again] = [x if x in {None, "none"} else _times(x, chance) for x in given]
+    else:
+        entry = next(entry for entry in shares if entry[0] == name)
+        shares.append([again, [*entry[1]]])
+
+
+def _structural_zero(parts: Any, chance: random.Random) -> None:
+    domain = parts["record"]["frame"]["domain"]
+    if domain["zeros"] and chance.random() < 0.3:
+        domain["zeros"] = []
+        return
+    some = chance.sample(domain["attributes"], chance.randrange(1, len(domain["attributes"]) + 1))
+    domain["zeros"].append({name: [chance.choice(listed)] for name, listed in some})
+
+
+def _entry(parts: Any, chance: random.Random) -> None:
+    """Change an entry, and perhaps those of the same marginal in all regions above it."""
+    frame, columns = parts["record"]["frame"], parts["columns"]
+    values = columns["count" if "count" in columns else "noisy"]
+    names = [name for name, _ in frame["domain"]["attributes"]]
+    at, step = chance.randrange(len(values)), chance.choice([-1000, -1, 1, 2, 10**6, 2**62])
+    values[at] += step
+    if chance.random() < 0.6:
+        key = [columns["marginal"][at], *(columns[name][at] for name in names)]
+        width = sum(columns["marginal"][row] == key[0] for row in range(len(values)))
+        width //= len(frame["parents"])
+        first = columns["marginal"].index(key[0])
+        for region in _above(frame["parents"], (at - first) // width):
+            values[first + width * region + (at - first) % width] += step
+
+
+def _record_moved(parts: Any, chance: random.Random) -> None:
+    """Move a record to another cell of some lowest region, all sums made right but perhaps one."""
+    frame, columns = parts["record"]["frame"], parts["columns"]
+    values = columns["count" if "count" in columns else "noisy"]
+    attributes, parents = frame["domain"]["attributes"], frame["parents"]
+    lowest = [at for at in range(len(parents)) if at not in parents]
+    sums, place = {}, 0
+    for name, _ in frame["shares"]:
+        kept = [at for at, (one, _) in enumerate(attributes) if one in name.split(":")]
+        entries = [*product(*(attributes[at][1] for at in kept))]
+        for region in range(len(parents)):
+            for entry in entries:
+                sums[name, region, entry] = place
+                place += 1
+    told = chance.random() < 0.6
+    for step in (-1, 1):
+        at = chance.choice(lowest)
+        cell = [chance.choice(listed) for _, listed in attributes]
+        for region in (at, *_above(parents, at)):
+            for name, _ in frame["shares"]:
+                entry = tuple(
+                    x
+                    for (one, _), x in zip(attributes, cell, strict=True)
+                    if one in name.split(":")
+                )
+                values[sums[name, region, entry]] += step if told or chance.random() < 0.95 else 0
+
+
+REGION_TABLES: Whole = {
+    "another claim": _claim,
+    "another relation": _relation,
+    "other rows of persons": _rows_of_persons,
+    "another total": _public_total,
+    "another scale": _table_scale,
+    "noise moved": _noise_moved,
+    "parts moved": _parts_moved,
+    "another name": _another_name,
+    "a structural zero": _structural_zero,
+    "an entry": _entry,
+    "a record moved": _record_moved,
+    "another tree": _tree,
+    "columns exchanged": _swapped,
+}
 
 
 def _table_cell(parts: Any, chance: random.Random) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from forger.doors import prepared, tried
+from forger.limits import MOST_OF_A_COMMAND
+from forger.worker import watched
 
 
 def main() -> None:
@@ -26,7 +28,7 @@ def main() -> None:
         for line in sys.stdin:
             first, last = map(int, line.split())
             for number in range(first, last):
-                seen = tried(number)
+                seen = watched(tried, number, MOST_OF_A_COMMAND)
                 hole = None if seen.hole is None else [seen.hole.changes, seen.hole.why]
                 out.write(json.dumps([number, seen.outcome, hole]) + "\n")
                 out.flush()

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,11 @@ from discreet.artefact import (
     save_counts,
     save_measurements,
     save_mechanism,
+    save_table_measurements,
+    save_tables,
 )
 from discreet.artefact.sidecar import sidecar_of
+from discreet.core.certificate import Certificate
 from discreet.core.channels.channel import Channel
 from discreet.core.channels.check_implicit import verify_anchored
 from discreet.core.channels.implicit import AnchoredChannel, Ball
@@ -36,11 +40,15 @@ from discreet.core.guarantee import (
     Scope,
     ZeroConcentratedDP,
 )
-from discreet.core.outcome import Anonymization, Provenance
+from discreet.core.outcome import Anonymization, Provenance, Release
 from discreet.core.randomness import SeededBits
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.tree import Tree
 from discreet.hierarchy import release as release_counts
+from discreet.hierarchy.contingency.measure import measure as measure_tables
+from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.result import RegionTables
+from discreet.hierarchy.contingency.verify import verify as verify_region_tables
 from discreet.hierarchy.measure import measure
 from discreet.hierarchy.problem import GroupSizes
 from discreet.kanonymity.verify import verify as verify_table
@@ -69,6 +77,8 @@ from handmade import exponential
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from discreet.hierarchy.contingency.measure import MeasuredTables
+
 __all__ = [
     "anchored",
     "channels",
@@ -77,7 +87,9 @@ __all__ = [
     "ledgers",
     "measurements",
     "mechanisms",
+    "region_tables",
     "states",
+    "table_measurements",
     "tables",
 ]
 
@@ -258,6 +270,66 @@ def measurements(folder: Path) -> tuple[Any, ...]:
         data = _sizes(shape, units, quantity)
         save_measurements(measure(data, kind, guarantee, bits=SeededBits(7), **options), path)
         made.append(_as_drawn(_tabled(path), "measurement"))
+    return tuple(made)
+
+
+def _marginals() -> Iterator[MeasuredTables]:
+    """Measure marginals of tiny tables: a public total and structural zeros, several rows, levels without noise."""
+    plain = Domain.read({"sex": ["F", "M"], "age": ["0", "1"]})
+    ruled = Domain.read(
+        {"sex": ["F", "M"], "age": ["0", "1"]}, zeros=[{"sex": ["F"], "age": ["1"]}]
+    )
+    one = Domain.read({"sex": ["F", "M"]})
+    part = Fraction(1, 10)
+    even: dict[Any, Any] = {(0,): (part, 2 * part), (): (part, part), (0, 1): (2 * part, 3 * part)}
+    cases: list[tuple[str, Domain, dict[Any, Any], dict[str, Any], Any]] = [
+        ("even", plain, even, {}, PureDP("0.7", PERSON)),
+        (
+            "ragged",
+            ruled,
+            {(1,): (part, 0, part), (0, 1): (0, 3 * part, 5 * part)},
+            {"total": 12},
+            ZeroConcentratedDP("0.3", REPLACED),
+        ),
+        (
+            "caterpillar",
+            one,
+            {(): (part, part, 0, 0), (0,): (0, part, 2 * part, 5 * part)},
+            {"max_rows": 2},
+            PureDP("3/2", REPLACED),
+        ),
+        ("even", one, {(0,): (5 * part, 5 * part)}, {"max_rows": 3}, ZeroConcentratedDP(1, PERSON)),
+    ]
+    for shape, domain, shares, more, guarantee in cases:
+        tree = TREES[shape]
+        frame = TableFrame(tree, domain, shares, **more)
+        rows = np.zeros((len(tree.leaves), domain.size), dtype=np.int64)
+        rows[0, 0], rows[-1, -1] = 7, 5
+        yield measure_tables(CellCounts(frame, rows), guarantee, bits=SeededBits(7))
+
+
+def table_measurements(folder: Path) -> tuple[Any, ...]:
+    """Keep noisy marginals."""
+    made = []
+    for at, kept in enumerate(_marginals()):
+        path = (folder / "original").with_suffix((".csv", ".parquet")[at % 2])
+        save_table_measurements(kept, path)
+        made.append(_as_drawn(_tabled(path), "measurement"))
+    return tuple(made)
+
+
+def region_tables(folder: Path) -> tuple[Any, ...]:
+    """Release whole tables; the numbers themselves are those of before, as if the noise had been none."""
+    made = []
+    for at, kept in enumerate(_marginals()):
+        path, frame = (folder / "original").with_suffix((".parquet", ".csv")[at % 2]), kept.frame
+        rows = np.zeros((len(frame.tree.leaves), frame.domain.size), dtype=np.int64)
+        rows[0, 0], rows[-1, -1] = 7, 5
+        result = RegionTables(frame, frame.tree.totals(rows))
+        origin = Provenance("by hand", kept.parameters(), assumed_public=frame.assumed_public())
+        release = Release(result, kept.guarantee, Certificate(()), origin)
+        save_tables(replace(release, certificate=verify_region_tables(release)), path)
+        made.append(_tabled(path))
     return tuple(made)
 
 

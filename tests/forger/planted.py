@@ -160,6 +160,28 @@ def _half_a_width() -> Iterator[None]:
 
 
 _COUNTS, _CHANNEL = "discreet.hierarchy.verify", "discreet.metricdp.verify"
+_TABLES = "discreet.hierarchy.contingency.verify"
+
+
+@contextmanager
+def _any_name() -> Iterator[None]:
+    """Read a marginal under any of its names, as was done: the last one of two counted."""
+    with patch("discreet.artefact.tables._marginal", lambda domain, name: domain.marginal(name)):
+        yield
+
+
+@contextmanager
+def _a_person_has_one_row() -> Iterator[None]:
+    """Compute costs as if nobody had more rows than one."""
+    verify: Any = import_module(_TABLES)
+    whole = verify._cost
+
+    def of_one(frame: Any, *given: Any) -> Any:
+        return whole(SimpleNamespace(domain=frame.domain, max_rows=1), *given)
+
+    with patch.object(verify, "_cost", of_one):
+        yield
+
 
 PLANTED: dict[str, Planted] = {
     "a chain on a ragged tree": Planted("measurements", 3000, _a_level_costs_one_region),
@@ -190,6 +212,24 @@ PLANTED: dict[str, Planted] = {
             "rho spent on the worst path",
             "facts that differ",
         ),
+    ),
+    "marginals that nobody adds up": Planted(
+        "region-tables", 1500, _without(_TABLES, "verify_tables", "marginals that do not hold")
+    ),
+    "records where none can be": Planted(
+        "region-tables", 4000, _without(_TABLES, "verify_tables", "records in structural zeros")
+    ),
+    "persons of several rows": Planted("region-tables", 1500, _a_person_has_one_row),
+    "shares of the budget that nobody compares": Planted(
+        "table-measurements",
+        1500,
+        _without(_TABLES, "verify_guarantee", "marginals that cost more than their share"),
+    ),
+    "marginals under two names": Planted("table-measurements", 1500, _any_name),
+    "marginals where nothing was measured": Planted(
+        "table-measurements",
+        3000,
+        _without(_TABLES, "verify_measured", "values where nothing was measured"),
     ),
     "a seed": Planted(
         "anonymous-table",

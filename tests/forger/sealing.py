@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from forger.exactly import number as exact
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -35,6 +37,7 @@ __all__ = [
     "sealed_text",
     "sealed_zip",
     "space_hash",
+    "table_frame_hashes",
     "table_of",
     "unpacked",
     "unzipped",
@@ -201,6 +204,37 @@ def frame_hashes(frame: dict[str, Any]) -> tuple[str, dict[str, str]]:
     return hashlib.sha256("\n".join(map(str, whole)).encode()).hexdigest(), each
 
 
+def table_frame_hashes(frame: dict[str, Any]) -> tuple[str, dict[str, str]]:
+    """Hash the public facts of tables by region, as :func:`frame_hashes` does those of counts."""
+    named = hashlib.sha256("\n".join(map(repr, frame["labels"])).encode()).hexdigest()
+    parents = array_hash(np.array(frame["parents"], dtype=np.int64))
+    # Whole numbers are categories as text.
+    attributes = [
+        (name, tuple(str(one) if type(one) is int else one for one in listed))
+        for name, listed in frame["domain"]["attributes"]
+    ]
+    zeros = [
+        sorted((name, tuple(listed)) for name, listed in zero.items())
+        for zero in frame["domain"]["zeros"]
+    ]
+    each = {
+        "regions": hashlib.sha256(f"{named} {parents}".encode()).hexdigest(),
+        "domain": hashlib.sha256(repr((attributes, zeros)).encode()).hexdigest(),
+        "max_rows": hashlib.sha256(f"{frame['max_rows']}".encode()).hexdigest(),
+    }
+    whole = [each["regions"], each["domain"], frame["max_rows"], frame["total"]]
+    order = [name for name, _ in attributes]
+    for name, parts in frame["shares"]:
+        # The same marginal under any of its names.
+        places = [*range(len(order))] if name == "cells" else []
+        places = places or [order.index(one) for one in name.split(":") if name != "total"]
+        own = ":".join(order[at] for at in sorted(places)) or "total"
+        whole.append(f"{own} {' '.join(str(exact(part)) for part in parts)}")
+    if frame["total"] is not None:
+        each["total"] = hashlib.sha256(f"{frame['total']}".encode()).hexdigest()
+    return hashlib.sha256("\n".join(map(str, whole)).encode()).hexdigest(), each
+
+
 def table_of(path: Path) -> Path:
     """Give the table that :func:`sealed_table` wrote, whatever its suffix is."""
     return next(
@@ -245,7 +279,8 @@ def _told_of(record: Any, table: pl.DataFrame) -> Any:
         types = {name: str(kind) for name, kind in table.schema.items()}
         made = {**record, "table": {**record["table"], "columns": types, "rows": table.height}}
         if "frame" in record:
-            whole, each = frame_hashes(record["frame"])
+            hashes = table_frame_hashes if "domain" in record["frame"] else frame_hashes
+            whole, each = hashes(record["frame"])
             made["frame"] = {**record["frame"], "digest": whole}
             if "provenance" in record:
                 origin = record["provenance"]

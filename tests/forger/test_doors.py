@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -54,10 +56,13 @@ def test_no_run_shows_what_is_private(folder: Path, capfd: pytest.CaptureFixture
 def test_what_comes_out_is_looked_at(
     told: str, why: str, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """On both streams, and on descriptors that Python does not know of."""
+    """On both streams; a canary also on the descriptor that Python does not know of."""
 
     def loud(_: Any) -> int:
-        os.write(2, told.encode())
+        if why == "a canary":
+            os.write(2, told.encode())
+        else:
+            sys.stderr.write(told)
         return 0
 
     with patch.object(doors, "run", loud):
@@ -72,6 +77,17 @@ def test_an_end_that_is_not_documented_is_a_hole(status: int, folder: Path) -> N
         hole = doors.tried(3).hole
     assert hole is not None
     assert f"status {status}" in hole.why
+
+
+def test_a_command_that_takes_too_long_is_a_hole(folder: Path) -> None:
+    def slow(_: Any) -> int:
+        time.sleep(0.1)
+        return 0
+
+    with patch.object(doors, "run", slow), patch.object(doors, "MOST_SECONDS", 0.05):
+        hole = doors.tried(3).hole
+    assert hole is not None
+    assert "seconds" in hole.why
 
 
 @pytest.mark.canary

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import time
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -14,10 +15,11 @@ from unittest.mock import patch
 import pytest
 
 from discreet.artefact.judging import JUDGES
-from discreet.testing import Catalogue, Format, Hole, Ruling, Tally, forge, look
+from discreet.testing import Catalogue, Format, Hole, Looked, Ruling, Tally, forge, look
 from forger import campaign
 from forger.kinds import ASIDE, FORGED, NOT_YET, kind
 from forger.planted import PLANTED
+from forger.worker import watched
 
 HERE = Path(__file__).parent
 SOME = 60
@@ -95,6 +97,8 @@ LIES: dict[str, tuple[str, str]] = {
     "mechanism": ("a stronger claim", "forger.oracles.channels.broken_pair"),
     "region-counts": ("another claim", "forger.oracles.counting.costs"),
     "measurements": ("another claim", "forger.oracles.counting.costs"),
+    "region-tables": ("another claim", "forger.oracles.regions.table_costs"),
+    "table-measurements": ("another claim", "forger.oracles.regions.table_costs"),
     "anonymous-table": ("another k", "forger.oracles.tables._false"),
     "choice": ("another claim", "forger.oracles.choices._cost"),
     "ledger": ("a charge more", "forger.oracles.ledgers._sums"),
@@ -190,11 +194,19 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.parametrize("at_three", ["sys.exit(1)", "time.sleep(60)"])
+GREEDY = "kept = [bytearray(b'x') * (1 << 22) for _ in iter(int, 1)]"
+"""Takes memory for ever."""
+
+
+@pytest.mark.parametrize("at_three", ["sys.exit(1)", "time.sleep(60)", GREEDY])
 def test_a_worker_that_ends_or_hangs_is_replaced(at_three: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", STUB.format(at_three=at_three)]
     told: list[str] = []
-    with patch.object(campaign, "PATIENCE", 0.3), patch.object(campaign, "PORTION", 5):
+    with (
+        patch.object(campaign, "PATIENCE", 60 if at_three == GREEDY else 0.3),
+        patch.object(campaign, "PORTION", 5),
+        patch.object(campaign, "MOST_OF_A_MUTANT", 1 << 26),
+    ):
         tally = campaign.run(
             "stub",
             tmp_path / "kept.json",
@@ -207,9 +219,52 @@ def test_a_worker_that_ends_or_hangs_is_replaced(at_three: str, tmp_path: Path) 
     assert tally.counts["refused"] >= 11
     assert told
     # What was counted is counted for the next run, which has nothing left to do.
-    again, number = campaign.read(tmp_path / "kept.json")
-    assert (again.counts, number) == (tally.counts, tally.mutants)
-    assert isinstance(again, Tally)
+    kept, number = campaign.read(tmp_path / "kept.json")
+    assert (kept.counts, number) == (tally.counts, tally.mutants)
+    assert isinstance(kept, Tally)
+    # What was mended is no hole any more, and the number of mutants stays.
+    mended = [sys.executable, "-c", STUB.format(at_three="pass")]
+    assert campaign.again("stub", tmp_path / "kept.json", command=mended).holes == []
+    kept, _ = campaign.read(tmp_path / "kept.json")
+    assert (kept.mutants, kept.counts["hole"]) == (tally.mutants, 0)
+
+
+def test_memory_that_is_given_back_at_once_is_seen() -> None:
+    """Between two looks from outside nobody would see it."""
+
+    def greedy(number: int) -> Looked:
+        return Looked(number, f"{len(bytearray(b'x') * (1 << 27))} bytes")
+
+    def modest(number: int) -> Looked:
+        return Looked(number, "refused")
+
+    assert watched(modest, 7, 1 << 26) == modest(7)
+    assert watched(greedy, 7, 1 << 28).hole is None
+    hole = watched(greedy, 7, 1 << 26).hole
+    assert hole is not None
+    assert "MB, and 64 are allowed" in hole.why
+
+
+def test_a_verifier_that_takes_too_long_is_a_hole(tmp_path: Path) -> None:
+    """Twice: that the machine was busy once is none."""
+    waits: list[float] = []
+
+    def slow(_: Path) -> Ruling:
+        time.sleep(waits.pop())
+        return Ruling("refused")
+
+    def write(parts: Any, path: Path, _: int) -> None:
+        path.write_text(repr(parts))
+
+    made = Format("test", Catalogue(({"a": 1},)), write, {"slow": slow}, lambda *_: "")
+    with patch("discreet.testing.forger.MOST_SECONDS", 0.1):
+        waits[:] = [0.15, 0.15]
+        hole = look(made, 3, tmp_path).hole
+        waits[:] = [0.0, 0.15]
+        again = look(made, 3, tmp_path)
+    assert hole is not None
+    assert "slow takes 0." in hole.why
+    assert again.hole is None
 
 
 @pytest.mark.forger

@@ -15,9 +15,13 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
+from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, Scope, ZeroConcentratedDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.tree import Tree
+from discreet.hierarchy.contingency.measure import RELATIONS as TABLE_RELATIONS
+from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales
+from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.verify import verify_measured
 from discreet.hierarchy.measure import level_shares, node_scales, truth
 from discreet.hierarchy.methods import METHODS as COUNT_METHODS
 from discreet.hierarchy.methods import quick_methods
@@ -41,6 +45,7 @@ from discreet.testing import (
 )
 from forger.exactly import as_decimal, broken_pair, common
 from forger.oracles.counting import measured
+from forger.oracles.regions import table_costs, table_moves
 from forger.originals import TREES
 
 UNITS = ("public", "private")
@@ -198,6 +203,101 @@ def test_what_is_measured_is_what_its_definition_says(kind: Any) -> None:
     assert truth(data, kind).reshape(-1).tolist() == [x for row in by_definition for x in row]
 
 
+def table_shares(depth: int, marginals: list[Any], full: Any) -> list[dict[Any, Any]]:
+    """Split a budget of tables evenly, with the cells on the last level alone, and unevenly with zeros."""
+    levels, one = depth + 1, Fraction(1)
+    even = dict.fromkeys(marginals, (one / (levels * len(marginals)),) * levels)
+    last: dict[Any, Any] = {q: (Fraction(0),) * levels for q in marginals}
+    last[full] = (*last[full][:-1], one)
+    weights = {
+        q: [Fraction((2 + at + 3 * k) % 4) for at in range(levels)] for k, q in enumerate(marginals)
+    }
+    weights[full][-1] += 1
+    whole = sum(map(sum, weights.values()), Fraction(0))
+    return [even, last, {q: tuple(x / whole for x in each) for q, each in weights.items()}]
+
+
+@pytest.mark.parametrize("shape", TREES)
+def test_no_neighbor_costs_more_than_marginals_claim(shape: str) -> None:
+    """Tables by region: every relation, noise, number of rows, public total, split of the budget, structural zeros."""
+    tree, looked = TREES[shape], 0
+    zeros: Any = [{"sex": ["F"], "age": ["1"]}]
+    relations: Any = TABLE_RELATIONS
+    for relation, rows, ruled in product(relations, (1, 2), ([], zeros)):
+        domain = Domain.read({"sex": ["F", "M"], "age": ["0", "1"]}, zeros=ruled)
+        for marginals in ([(), (0,), (0, 1)], [(1,), (0, 1)]):
+            changes = table_moves(
+                tuple(tree.parents.tolist()),
+                domain.shape,
+                frozenset(np.flatnonzero(~domain.possible).tolist()),
+                tuple(marginals),
+                rows,
+                relation,
+            )
+            claims: list[Any] = [PureDP("1/2", relation), ZeroConcentratedDP("1/2", relation)]
+            parts = table_shares(tree.depth, marginals, domain.full)
+            for claim, shares_of, total in product(claims, parts, (None, 9)):
+                try:
+                    frame = TableFrame(tree, domain, shares_of, rows, total)
+                    scales = marginal_scales(frame, claim)
+                except InvalidProblemError:
+                    # A public total that neighbors do not share, or a share for one that nobody moves.
+                    assert total is not None or (relation, rows) == ("replace-person", 1)
+                    continue
+                noise: Any = "laplace" if isinstance(claim, PureDP) else "gaussian"
+                values = {
+                    q: np.zeros((tree.n, domain.size_of(q)), dtype=np.int64) for q in marginals
+                }
+                for factor in (1, 3):
+                    # The verifier finds no less, also with scales that no plan would make.
+                    mixed = {
+                        q: tuple(
+                            b if b is None else b * factor ** ((at + k) % 2)
+                            for at, b in enumerate(each)
+                        )
+                        for k, (q, each) in enumerate(scales.items())
+                    }
+                    kept = MeasuredTables(frame, values, mixed, noise, claim)
+                    found = verify_measured(kept)
+                    spent = table_costs(changes, noise, by_stratum(mixed))
+                    assert spent <= Fraction(found.checks[1].residual)
+                    assert found.passed
+                    assert spent <= Fraction(1, 2), (relation, rows, noise, factor)
+                looked += 1
+    assert looked > 20
+
+
+def by_stratum(scales: Any) -> dict[Any, Any]:
+    """Name strata as the oracle does: a level, and whether its regions are lowest ones."""
+    return {
+        q: {(at // 2, bool(at % 2)): scale for at, scale in enumerate(each)}
+        for q, each in scales.items()
+    }
+
+
+def test_what_is_counted_of_a_person_is_what_the_oracle_counts() -> None:
+    """One more record, wherever it is, moves what the library measures as the oracle says."""
+    tree, domain = TREES["ragged"], Domain.read({"sex": ["F", "M"], "age": ["0", "1"]})
+    marginals: list[Any] = [(), (1,), (0, 1)]
+    shares_of = table_shares(tree.depth, marginals, domain.full)[0]
+    frame = TableFrame(tree, domain, shares_of)
+    strata = frame.strata.tolist()
+    moved = set()
+    for at in range(len(tree.leaves) * domain.size):
+        counts = np.zeros((len(tree.leaves), domain.size), dtype=np.int64)
+        counts.reshape(-1)[at] = 1
+        sums: dict[Any, Any] = {}
+        for q in marginals:
+            for stratum, row in zip(strata, CellCounts(frame, counts).of_regions(q), strict=True):
+                key = (q, (stratum // 2, bool(stratum % 2)))
+                sums[key] = sums.get(key, 0) + int(row.sum())
+        moved.add(frozenset((*key, x, x) for key, x in sums.items() if x))
+    parents = tuple(tree.parents.tolist())
+    assert moved == table_moves(
+        parents, domain.shape, frozenset(), tuple(marginals), 1, "add-remove-person"
+    )
+
+
 @pytest.mark.parametrize("relation", NEIGHBORS)
 def test_every_method_of_counts_spends_what_it_claims(relation: Any) -> None:
     """What a release states of its noise is compared with all neighbors: new methods by themselves."""
@@ -258,7 +358,7 @@ def test_every_method_of_channels_keeps_all_pairs() -> None:
             ]
             assert not broken_pair(rows, lengths, Fraction(1), bound), (name, radius)
             scope = made.guarantee.scope
-            assert scope is not None
+            assert isinstance(scope, Scope)
             assert scope.all_pairs_epsilon is not None
             assert not broken_pair(rows, lengths, scope.all_pairs_epsilon, lengths), (name, radius)
             tried += 1

@@ -29,7 +29,6 @@ from discreet.kanonymity.candidate import (
 )
 from discreet.kanonymity.demand import Demand, failing_classes
 from discreet.kanonymity.exact.pricing import Pricer
-from discreet.kanonymity.methods import top_down
 from discreet.kanonymity.methods.greedy_search import GreedySearch
 from discreet.kanonymity.methods.k_member import KMember
 from discreet.kanonymity.methods.local_search import LocalSearch
@@ -39,6 +38,7 @@ from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.methods.top_down import TopDown
 from discreet.kanonymity.models import DistinctDiversity, EntropyDiversity
 from discreet.kanonymity.problem import Categorical, Numeric, Problem
+from discreet.kanonymity.search import parts as search_parts
 from discreet.kanonymity.search.diverse import Diverse
 from discreet.kanonymity.search.local import search_shared
 from discreet.kanonymity.search.search import search
@@ -142,8 +142,8 @@ def test_where_portions_end_changes_nothing(
 ) -> None:
     whole = method.solve(mixed(), 3, SearchLimits()).labels
     monkeypatch.setattr(candidate, "LOOK", 0.0)
-    for name in ("mondrian", "top_down"):
-        monkeypatch.setattr(f"discreet.kanonymity.methods.{name}.ROWS_AT_ONCE", 1)
+    for name in ("methods.mondrian", "search.parts"):
+        monkeypatch.setattr(f"discreet.kanonymity.{name}.ROWS_AT_ONCE", 1)
     assert np.array_equal(method.solve(mixed(), 3, SearchLimits()).labels, whole)
 
 
@@ -286,7 +286,7 @@ def test_ctrl_c_leaves_a_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         del solving
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(top_down, "wait", pressed)
+    monkeypatch.setattr(search_parts, "wait", pressed)
     source, target = tmp_path / "made.parquet", tmp_path / "out.parquet"
     pl.DataFrame({"age": list(range(50))}).write_parquet(source)
     promise = KAnonymity(5, ("age",))

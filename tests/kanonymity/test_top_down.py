@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +20,8 @@ from discreet.kanonymity import anonymize, candidate, verify
 from discreet.kanonymity.arrays import columns_as_arrays
 from discreet.kanonymity.candidate import CandidateClasses, SearchInterrupted, SearchLimits
 from discreet.kanonymity.demand import Demand, wanted_of
-from discreet.kanonymity.methods import top_down
 from discreet.kanonymity.methods.mondrian import Mondrian
-from discreet.kanonymity.methods.top_down import TopDown, split_part
+from discreet.kanonymity.methods.top_down import TopDown
 from discreet.kanonymity.models import (
     AlphaFrequency,
     Closeness,
@@ -32,7 +32,9 @@ from discreet.kanonymity.models import (
 )
 from discreet.kanonymity.packed import layout_of, pack, rows_of
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem, Taxonomy
+from discreet.kanonymity.search import parts as search_parts
 from discreet.kanonymity.search import top as first
+from discreet.kanonymity.search.parts import Rows, rules_for, split_part
 from discreet.kanonymity.search.search import search
 from discreet.kanonymity.search.suppress import leave_out
 
@@ -270,11 +272,40 @@ def test_time_and_interrupts_leave_a_partition(monkeypatch: pytest.MonkeyPatch) 
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(top_down, "wait", press)
+    monkeypatch.setattr(search_parts, "wait", press)
     with pytest.raises(SearchInterrupted) as said:
         TopDown("strong").solve(problem, 3, SearchLimits())
     found: CandidateClasses = said.value.best
     assert min(sizes_of(found.labels).values()) >= 3
+
+
+@pytest.mark.parametrize("effort", ["fast", "strong"])
+def test_what_a_limit_cuts_short_is_what_loses_least(
+    monkeypatch: pytest.MonkeyPatch, effort: str
+) -> None:
+    """A clock that counts the looks at it: the more of them, the less is lost, and strong is never far above fast."""
+    looks = [0]
+
+    def look() -> float:
+        looks[0] += 1
+        return float(looks[0])
+
+    monkeypatch.setattr(search_parts, "ROWS_AT_ONCE", 100)
+    monkeypatch.setattr(search_parts, "clock", look)
+    monkeypatch.setattr(candidate, "clock", look)
+    monkeypatch.setattr(first, "FEW_ROWS", 100)
+    problem = stated(600, 1)
+    whole = problem.loss_of(TopDown().solve(problem, 4, SearchLimits()).labels)
+    losses = []
+    for limit in (1, 30, 100, 300, 1000, 10_000):
+        labels = TopDown(effort).solve(problem, 4, SearchLimits.within(limit)).labels
+        assert min(sizes_of(labels).values()) >= 4
+        losses.append(problem.loss_of(labels))
+    assert all(after < 1.02 * before for before, after in pairwise(losses))
+    assert losses[0] > 2 * whole
+    # Once the fast splits are done, nothing spoils them.
+    assert max(losses[2:]) < 1.05 * whole
+    assert losses[-1] < whole if effort == "strong" else losses[-1] == pytest.approx(whole)
 
 
 @dataclass(frozen=True)
@@ -321,8 +352,8 @@ def test_a_part_is_split_in_place_whatever_its_rows_are_called() -> None:
     layout = layout_of(problem.columns)
     words = pack([problem.codes[:, a] for a in range(3)], layout, first=7)
     bound = np.zeros(120, dtype=np.uint8)
-    rules = top_down.rules_for("fast", 4, 120)
-    split_part(words, bound, problem.columns, layout, wanted_of(()), rules, SearchLimits())
+    rows = Rows(words, bound, problem.columns, layout, wanted_of(()))
+    split_part(rows, rules_for("fast", 4, 120), SearchLimits())
     assert sorted(rows_of(words).tolist()) == list(range(7, 127))
     assert np.diff([*np.flatnonzero(bound), 120]).min() >= 4
     assert columns_as_arrays(problem.columns).codes.shape == (0, 3)

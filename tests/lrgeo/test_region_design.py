@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import CertificateError, InvalidProblemError, LimitReachedError
-from discreet.core.guarantee import MetricDP
+from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.progress import Progress
 from discreet.lrgeo import LRGeo, Mechanism, Region, RegionDesign, design, travel_loss, verify
 from discreet.metricdp import Problem
@@ -90,7 +90,7 @@ def test_tails_alone_always_work() -> None:
 def test_a_radius_binds_near_pairs_and_says_what_follows_for_all() -> None:
     made = design(GRID, MetricDP(2, "km", "0.5"), method="one-step")
     scope = made.guarantee.scope
-    assert scope is not None
+    assert isinstance(scope, Scope)
     assert scope.all_pairs_epsilon is not None
     assert scope.all_pairs_epsilon >= 2
     assert verify(made.channel, made.guarantee).passed
@@ -138,7 +138,7 @@ def test_very_many_places_have_tails_that_bind_all_pairs(monkeypatch: pytest.Mon
 )
 def test_what_makes_no_sense_is_refused(more: dict[str, object]) -> None:
     with pytest.raises(InvalidProblemError):
-        design(GRID, **{"guarantee": MetricDP(2, "km"), **more})  # type: ignore[arg-type]
+        design(GRID, **{"guarantee": MetricDP(2, "km"), **more})  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from discreet.core.errors import (
     LimitReachedError,
     SolverError,
 )
-from discreet.core.guarantee import MetricDP
+from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Columns, Direct, Exponential, Kernel, Problem, design, verify
 from discreet.metricdp import search as _search
@@ -147,7 +147,7 @@ def test_duplicates_between_components_that_are_joined() -> None:
     points = np.array([[0, 0], [0, 0], [1, 0], [9, 0], [9, 0]], dtype=float)
     problem = Problem(MetricSpace.from_points(points, unit="km"), utility_loss="euclidean")
     outcome = made(problem, 1, 1)
-    assert outcome.guarantee.scope is not None
+    assert isinstance(outcome.guarantee.scope, Scope)
     assert outcome.guarantee.scope.joined == 1
     apart = made(problem, 1, 1, allow_unprotected=True)
     assert apart.upper < outcome.upper
@@ -156,7 +156,7 @@ def test_duplicates_between_components_that_are_joined() -> None:
 def test_components_are_joined_by_default() -> None:
     problem = Problem(ISLANDS, utility_loss="euclidean")
     scope = made(problem, 1, 2).guarantee.scope
-    assert scope is not None
+    assert isinstance(scope, Scope)
     assert (scope.components, scope.isolated, scope.joined) == (1, (), 2)
     assert scope.all_pairs_epsilon is not None
     assert scope.all_pairs_epsilon >= 1
@@ -165,7 +165,7 @@ def test_components_are_joined_by_default() -> None:
 def test_components_may_stay_apart_and_the_guarantee_says_so() -> None:
     outcome = made(Problem(ISLANDS, utility_loss="euclidean"), 1, 2, allow_unprotected=True)
     scope = outcome.guarantee.scope
-    assert scope is not None
+    assert isinstance(scope, Scope)
     assert (scope.components, scope.isolated, scope.joined) == (3, (5,), 0)
     assert scope.all_pairs_epsilon is None
     # The isolated secret is reported as it is.
@@ -247,14 +247,14 @@ def test_a_negligible_loss_says_so_instead_of_a_relative_gap() -> None:
 def test_the_scope_names_the_space_and_a_sound_all_pairs_epsilon() -> None:
     outcome = made(PROBLEM, 1, 1)
     scope = outcome.guarantee.scope
-    assert scope is not None
+    assert isinstance(scope, Scope)
     assert scope.space == GRID.digest
     stretch = GRID.adjacency(1).stretch(GRID)
     assert stretch is not None
     assert scope.all_pairs_epsilon is not None
     assert 0 <= scope.all_pairs_epsilon - stretch < Fraction(1, 10**9)
     everywhere = made(PROBLEM, "0.3").guarantee.scope
-    assert everywhere is not None
+    assert isinstance(everywhere, Scope)
     assert everywhere.all_pairs_epsilon == Fraction(3, 10)
 
 

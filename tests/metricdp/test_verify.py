@@ -223,6 +223,7 @@ def test_groups_that_are_stated_pass() -> None:
     [
         ({"isolated": ()}, ["isolated secrets not stated"]),
         ({"isolated": (0, 4)}, ["isolated secrets not stated"]),
+        ({"isolated": (4, 4)}, ["isolated secrets not stated"]),
         ({"components": 1}, ["components not stated"]),
         ({"all_pairs_epsilon": Fraction(10**9)}, ["pairs beyond the all-pairs epsilon"]),
     ],

@@ -355,7 +355,7 @@ MUTANTS = (
     Mutant(
         "the nearest float for the ceiling",
         "core/exact.py",
-        find="return -float_floor(-x)",
+        find="return 0.0 - float_floor(-x)",
         replace="return float(x)",
         breaks="an upper bound may lie below the number",
         tests=("tests/core/test_exact.py::test_floats_are_rounded_in_the_named_direction",),
@@ -401,7 +401,7 @@ MUTANTS = (
     Mutant(
         "any relation is taken",
         "core/guarantee.py",
-        find="if neighbors not in _MEANING:",
+        find="if not isinstance(given, str) or given not in _MEANING:",
         replace="if not neighbors:",
         breaks="a neighbor relation that nobody stated",
         tests=("tests/core/test_guarantee.py::test_the_neighbors_are_a_closed_set",),

@@ -183,7 +183,7 @@ MUTANTS = (
     Mutant(
         "a changed mechanism is believed",
         "lrgeo/mechanism.py",
-        find='if _digest(plain) != data["digest"]:',
+        find='if text_digest(plain) != data["digest"]:',
         replace='if not data["digest"]:',
         breaks="what was altered on its way is used",
         tests=(

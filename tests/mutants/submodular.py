@@ -352,7 +352,7 @@ MUTANTS = (
     Mutant(
         "a source is not looked at before the charge",
         "submodular/release.py",
-        find="        self.check(source)\n        _charge(",
+        find="        self.check(source)\n        callback(on_progress)\n        as_bits(bits)\n        _charge(",
         replace="        _charge(",
         breaks="a plan for another table is charged",
         tests=(
@@ -492,7 +492,7 @@ MUTANTS = (
     Mutant(
         "edges that cannot be read are paid for",
         "submodular/release.py",
-        find="        self.check(source)\n        _charge(",
+        find="        self.check(source)\n        callback(on_progress)\n        as_bits(bits)\n        _charge(",
         replace="        _charge(",
         breaks="a mistyped column costs the budget",
         tests=("tests/cli/test_cli_escapes.py::test_a_choice_from_a_bad_file_costs_nothing",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -57,6 +58,17 @@ def test_the_page_shows_both_designs_and_the_frontier(demo: Demo) -> None:
     page = demo.page.read_text(encoding="utf-8")
     assert page.count('class="map"') == 2
     assert page.count('class="plot"') == 15
+    # A tab for each of the five tasks, whose chapters are all there without the script.
+    assert page.count('class="panel"') == 5
+    assert not re.search(r"<div[^>]* hidden", page)
+    # The slider goes through five designs for one problem.
+    data = json.loads(re.findall(r'id="city-data">(.*?)</script>', page, re.DOTALL)[0])
+    assert [one["words"] for one in data["strengths"]] == [
+        f"epsilon {epsilon} per km" for epsilon in ("0.5", "1", "2", "4", "8")
+    ]
+    guessed = [int(one["claim"]["guesses"]) for one in data["strengths"]]
+    assert guessed == sorted(guessed)
+    assert data["strengths"][data["strength"]]["rows"] == data["rows"]
     assert "A grid of 12 cells" in page
     assert page.count('class="choice"') == 1
     assert "greedy on a secret subsample" in page

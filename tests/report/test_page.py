@@ -15,7 +15,7 @@ import pytest
 from discreet.core.errors import InvalidProblemError
 from discreet.core.spaces.metric import MetricSpace
 from discreet.plot import Curve
-from discreet.report import CHAPTERS, Chapter, make_chapter, render_report, write_report
+from discreet.report import CHAPTERS, Chapter, Tab, make_chapter, render_report, write_report
 from discreet.report import page as page_module
 from report.made import MARKUP, design_on, line
 
@@ -145,7 +145,7 @@ def test_the_page_holds_the_certificate_and_the_numbers(page: str) -> None:
     for check in design.certificate.checks:
         assert check.name in words
         assert check.detail in words
-    assert "-0.333333" in words
+    assert "-1/3" in words
     for number in (
         f"{design.lower:.10g}",
         f"{design.upper:.10g}",
@@ -192,7 +192,7 @@ def test_a_failed_check_and_a_seed_are_said_aloud() -> None:
     words = Reader(render_report([make_chapter("metricdp", bad)])).words
     assert "Not certified." in words
     assert "Not private." in words
-    assert "271828" in words
+    assert "271,828" in words
     assert "FAILED" in words
     good = Reader(render_report([make_chapter("metricdp", design_on(line()))])).words
     assert "Not certified." not in good
@@ -309,6 +309,30 @@ def test_a_report_needs_chapters_with_names_of_their_own() -> None:
 def test_a_single_chapter_needs_no_table_of_contents(tmp_path: Path) -> None:
     path = write_report([Chapter("Alone", "alone", "<p>body</p>")], tmp_path / "a.html")
     assert "<nav" not in path.read_text(encoding="utf-8")
+
+
+def test_tabs_hold_their_chapters_one_below_the_other_and_are_not_mixed_with_chapters() -> None:
+    one, two = Chapter("A", "a", "<h2>a</h2>"), Chapter("B", "b", "<h2>b</h2>")
+    page = render_report([Tab("First", "of two", (one,)), Tab(MARKUP, "", (two,))])
+    read = Reader(page)
+    assert read.open == []
+    assert set(read.targets) <= set(read.names)
+    assert [name for name in read.names if name.startswith("tab-")] == ["tab-1", "tab-2"]
+    assert MARKUP not in page
+    for wrong in ([Tab("First", "", (one,)), two], [Tab("None", "", ())]):
+        with pytest.raises(InvalidProblemError, match="a mixture"):
+            render_report(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidProblemError, match="different anchors"):
+        render_report([Tab("First", "", (one,)), Tab("Second", "", (one,))])
+
+
+def test_a_certificate_is_one_line_and_open_where_a_check_failed() -> None:
+    body = make_chapter("metricdp", design_on(line())).body
+    sentence = design_on(line()).certificate.sentence
+    assert f'<p class="verdict yes">{sentence}</p>' in body
+    assert "<details>" in body
+    assert "<details open>" not in body
+    assert "<details open>" in make_chapter("metricdp", design_on(line(), passed=False)).body
 
 
 def test_a_template_that_lacks_a_value_is_an_error() -> None:

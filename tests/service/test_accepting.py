@@ -80,7 +80,7 @@ def test_a_radius_counts_by_what_holds_for_all_pairs() -> None:
         lrgeo.Client(near, accepts=MetricDP(2, "km"))
     assert lrgeo.Client(near, accepts=held).mechanism is near
     scope = near.guarantee.scope
-    assert scope is not None
+    assert isinstance(scope, Scope)
     lies = Scope(scope.space, scope.n_secrets, near.guarantee.epsilon)
     claim = MetricDP(2, "km", "0.5", scope=lies)
     with pytest.raises(CertificateError, match="2\\.828"):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any, Self
 
@@ -149,3 +151,53 @@ def test_a_signal_before_the_server_listens_ends_it(
 def test_a_port_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["studio", "--no-browser", "--port", "70000"]) == 2
     assert "--port" in capsys.readouterr().err
+
+
+@posix
+@pytest.mark.slow
+def test_a_paid_release_outlives_the_page_and_the_studio(tmp_path: Path) -> None:
+    """A real server publishes and is killed; the next one gives the same bytes, and the ledger the same budget."""
+    from discreet.core.guarantee import PureDP
+    from discreet.ledger import Ledger
+
+    table = "who,state,house\n" + "".join(f"{i},{'GN'[i % 2]},{i // 3}\n" for i in range(60))
+    form = {
+        "kind": "persons", "public": "list", "neighbors": "add-remove-person", "region-0": "state",
+        "unit": "house", "max_size": "6", "notion": "epsilon", "amount": "1", "each": "50", "dataset": "people",
+    }  # fmt: skip
+    fetched = []
+    for turn in range(2):
+        with Studio(tmp_path) as studio:
+            origin = {"origin": studio.url.rpartition("/")[0].rpartition("/")[0]}
+            if not turn:
+                Ledger.create(studio.ledger, "people", PureDP(2, neighbors="add-remove-person"))
+                text = httpx.get(f"{studio.url}counts", trust_env=False, timeout=30).text
+                page = studio.url + text.partition('data-desk="')[2].partition('"')[0]
+                sent = {**form, "ledger": str(studio.ledger)}
+                for path, body in (
+                    ("counts/table?kind=persons&name=p.csv", table.encode()),
+                    ("counts/list?which=list&name=r.csv", b"state\nG\nN\n"),
+                    ("counts/run", json.dumps(sent).encode()),
+                    # Closed at once: the budget may be charged by now, or be about to be.
+                    ("leave", b""),
+                ):
+                    answer = httpx.post(
+                        f"{page}/{path}", content=body, headers=origin, trust_env=False, timeout=60
+                    )
+                    assert answer.is_success, answer.text
+            links: list[str] = []
+            for _ in range(600):
+                shown = httpx.get(f"{studio.url}released", trust_env=False, timeout=30).text
+                links = re.findall(r'href="(released/[^"]+)"', shown)
+                if links:
+                    break
+                time.sleep(0.2)
+            assert links
+            fetched.append(
+                {
+                    link: httpx.get(studio.url + link, trust_env=False, timeout=30).content
+                    for link in links
+                }
+            )
+    assert fetched[0] == fetched[1]
+    assert [str(amount) for amount in Ledger(studio.ledger).account("people").left] == ["1"]

@@ -92,7 +92,8 @@ def released(browser: Browser, ledger: Path, **form: str) -> dict[str, Any]:
     folder = browser.desks.get(browser.desk).folder
     layout = read_table_form(given, list(pl.read_parquet_schema(folder / "private.parquet")))
     asked = read_promise(given, layout.neighbors)
-    return Publish(str(folder), layout, asked, str(ledger), "people").run(lambda _: None)
+    kept = str(ledger.with_name("discreet-released"))
+    return Publish(str(folder), layout, asked, str(ledger), "people", kept).run(lambda _: None)
 
 
 def left(ledger: Path) -> list[str]:
@@ -110,7 +111,7 @@ def test_a_table_is_counted_all_the_way(browser: Browser, ledger: Path, tmp_path
     assert "has no budget" in browser.at("counts/run", form).text
     granted = browser.at("counts/grant", {**form, "limit-notion": "epsilon", "limit-amount": "1.5"})
     assert "<strong>1.5</strong> left for people; 0 spent" in granted.text
-    assert browser.at("counts/download/counts.csv").status_code == 400
+    assert "None yet." in browser.ask("released").text
     assert browser.at("counts/run", form).status_code == 202
     assert browser.events()[-1] == {"type": "done"}
     shown = browser.at("counts/result").text
@@ -120,8 +121,8 @@ def test_a_table_is_counted_all_the_way(browser: Browser, ledger: Path, tmp_path
     assert shown.count("<img") == 3
     out = tmp_path / "out"
     out.mkdir()
-    for name in re.findall(r'download="([^"]+)"', shown):
-        (out / name).write_bytes(browser.at(f"counts/download/{name}").content)
+    for link, name in re.findall(r'href="(released/[^"]+)" download="([^"]+)"', shown):
+        (out / name).write_bytes(browser.ask(link).content)
     assert sorted(path.name for path in out.iterdir()) == sorted(DOWNLOADS)
     assert [run(["verify", str(out / f"counts.{end}")]) for end in ("csv", "parquet")] == [0, 0]
     kept = load_counts(out / "counts.csv")
@@ -134,6 +135,58 @@ def test_a_table_is_counted_all_the_way(browser: Browser, ledger: Path, tmp_path
     book = browser.at("counts/budget", form).text
     assert "1 release charged" in book
     assert left(ledger) == ["1/2"]
+    fetched_again(browser, ledger, out)
+
+
+def fetched_again(browser: Browser, ledger: Path, out: Path) -> None:
+    """The page is closed, and another studio is started: the same bytes, from a folder without a private one."""
+    assert browser.at("leave", b"").status_code == 204
+    root = ledger.with_name("discreet-released")
+    assert [path.stat().st_mode & 0o777 for path in (root, *root.iterdir())] == [0o700] * 2
+    assert {path.name for path in root.rglob("*") if path.is_file()} == set(DOWNLOADS)
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in root.rglob("*") if path.is_file())
+    other = Browser(ledger=ledger)
+    with contextlib.closing(other.desks):
+        for studio in (browser, other):
+            page = studio.ask("released").text
+            links = re.findall(r'href="(released/[^"]+)" download="([^"]+)"', page)
+            assert {name for _, name in links} == set(DOWNLOADS)
+            assert "1-differentially private" in page
+            for link, name in links:
+                assert studio.ask(link).content == (out / name).read_bytes()
+    assert left(ledger) == ["1/2"]
+
+
+def test_what_is_no_release_is_not_sent(browser: Browser, ledger: Path) -> None:
+    root = ledger.with_name("discreet-released")
+    name = "a" * 22
+    (root / name).mkdir(parents=True)
+    for stray in ("private.parquet", "counts.csv"):
+        (root / name / stray).write_text("x", encoding="utf-8")
+    (root / "notes.txt").write_text("x", encoding="utf-8")
+    assert browser.ask(f"released/{name}/counts.csv").content == b"x"
+    assert "Its record cannot be read." in browser.ask("released").text
+    for path in (
+        f"{name}/private.parquet",
+        "..%2F/counts.csv",
+        f"{'b' * 22}/counts.csv",
+        "./counts.csv",
+    ):
+        assert browser.ask(f"released/{path}").status_code in (400, 404)
+
+
+def test_a_page_that_is_closed_does_not_end_a_release_that_is_being_paid_for(
+    browser: Browser,
+) -> None:
+    desk = browser.desks.get(browser.desk)
+    desk.job = Job(Waits(), "counts", paid=True)
+    assert browser.at("leave", b"").status_code == 204
+    browser.desks.sweep()
+    assert desk.folder.is_dir()
+    assert not desk.job.over
+    desk.job.end()
+    browser.desks.sweep()
+    assert not desk.folder.exists()
 
 
 @pytest.mark.jit
@@ -356,12 +409,12 @@ def test_without_a_budget_no_row_is_read(browser: Browser, ledger: Path) -> None
     Ledger.create(ledger, "people", PureDP("0.5", neighbors="add-remove-person"))
     layout = read_table_form(LAYOUT, PEOPLE.columns)
     told: list[dict[str, Any]] = []
-    task = Publish(
-        str(folder), layout, read_promise(ASKED, layout.neighbors), str(ledger), "people"
-    )
+    asked, kept = read_promise(ASKED, layout.neighbors), ledger.with_name("discreet-released")
+    task = Publish(str(folder), layout, asked, str(ledger), "people", str(kept))
     with pytest.raises(BudgetError, match="1 asked, 0.5 left"):
         task.run(told.append)
     assert told == [{"text": "Reading what is public."}]
+    assert not kept.exists()
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
+from discreet.artefact.layout import whole_numbers
 from discreet.artefact.placing import unwritable
 from discreet.artefact.sidecar import place_table, read_meta, write_table
 from discreet.core.certificate import Certificate
@@ -34,7 +33,15 @@ if TYPE_CHECKING:
 
     from discreet.core.outcome import Anonymization
 
-__all__ = ["ANONYMOUS", "AnonymousTable", "load_anonymous", "place_anonymous", "save_anonymous"]
+__all__ = [
+    "ANONYMOUS",
+    "AnonymousTable",
+    "load_anonymous",
+    "meta_of",
+    "place_anonymous",
+    "save_anonymous",
+    "table_of",
+]
 
 ANONYMOUS = "anonymous-table"
 
@@ -96,7 +103,7 @@ def save_anonymous(
     InvalidProblemError
         For a certificate that failed, or a file that cannot be written.
     """
-    write_table(made.table, path, ANONYMOUS, _meta(made, attributes))
+    write_table(made.table, path, ANONYMOUS, meta_of(made, attributes))
 
 
 def place_anonymous(
@@ -126,7 +133,7 @@ def place_anonymous(
     InvalidProblemError
         For a certificate that failed, or a file that cannot be written.
     """
-    meta = _meta(made, attributes)
+    meta = meta_of(made, attributes)
     try:
         place_table(new, made.table, ANONYMOUS, meta, columns=schema, rows=rows)
     except OSError as error:
@@ -145,28 +152,60 @@ def load_anonymous(path: str | os.PathLike[str]) -> AnonymousTable:
     if meta.get("kind") != ANONYMOUS:
         raise InvalidProblemError("path", "an anonymized table", repr(meta.get("kind")))
     try:
+        with Path(path).open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        got = f"{path}: {error.strerror}"
+        raise InvalidProblemError("path", "a file that can be read", got) from None
+    table = meta.get("table")
+    altered = not isinstance(table, dict) or found != table.get("sha256")
+    return table_of(meta, altered=altered, path=path)
+
+
+def table_of(
+    meta: Mapping[str, Any], *, altered: bool, path: str | os.PathLike[str]
+) -> AnonymousTable:
+    """Read what :func:`meta_of` gave.
+
+    Parameters
+    ----------
+    meta
+        The record.
+    altered
+        Whether the bytes of the table are others than those that were written.
+    path
+        The table, for messages.
+
+    Raises
+    ------
+    InvalidProblemError
+        For parts that do not fit each other.
+    """
+    try:
         guarantee = guarantee_from_dict(meta["guarantee"])
         if not isinstance(guarantee, KAnonymity):
             raise InvalidProblemError("guarantee", "k-anonymity", "another")
-        with Path(path).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
         return AnonymousTable(
             guarantee,
             Certificate.from_dict(meta["certificate"]),
             Provenance.from_dict(meta["provenance"]),
             tuple(_attribute(stated) for stated in meta["attributes"]),
-            found != meta["table"]["sha256"],
+            altered,
         )
-    except OSError as error:
-        got = f"{path}: {error.strerror}"
-        raise InvalidProblemError("path", "a file that can be read", got) from None
     except _MALFORMED as error:
         detail = f"no {error}" if isinstance(error, KeyError) else str(error)
         expected = "a whole .discreet.json of an anonymized table"
         raise InvalidProblemError("path", expected, f"{path}: {detail}") from None
 
 
-def _meta(made: Anonymization[Any, Any], attributes: Sequence[Attribute]) -> dict[str, Any]:
+def meta_of(made: Anonymization[Any, Any], attributes: Sequence[Attribute]) -> dict[str, Any]:
+    """Give what a record says of an anonymized table besides its bytes.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a certificate that failed.
+    """
     if not made.certificate.passed:
         raise InvalidProblemError("made", "a certificate that passed", "one that failed")
     return {
@@ -212,5 +251,5 @@ def _attribute(stated: Mapping[str, Any]) -> Attribute:
         return Rounded(name, weight, tuple(stated["steps"]))
     if stated["kind"] != "taxonomy":
         raise InvalidProblemError("attributes", "a kind that is known", repr(stated["kind"]))
-    tree = Tree(tuple(stated["labels"]), np.array(stated["parents"], dtype=np.int64))
+    tree = Tree(tuple(stated["labels"]), whole_numbers(stated["parents"], "parents"))
     return Taxonomy(name, tree, weight)

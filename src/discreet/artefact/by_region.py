@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
+from discreet.artefact.layout import whole_numbers
 from discreet.artefact.sidecar import write_table
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.exact import to_fraction
@@ -113,7 +112,7 @@ def state_tree(tree: Tree) -> dict[str, Any]:
 
 def read_tree(stated: Mapping[str, Any]) -> Tree:
     """Read what :func:`state_tree` wrote."""
-    return Tree(tuple(stated["labels"]), np.array(stated["parents"], dtype=np.int64))
+    return Tree(tuple(stated["labels"]), whole_numbers(stated["parents"], "parents"))
 
 
 def check_digest(frame: _Frame, stated: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from discreet.artefact.by_region import (
     state_scales,
     state_tree,
 )
+from discreet.artefact.layout import whole_numbers
 from discreet.artefact.sidecar import read_table, write_table
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
@@ -212,7 +213,7 @@ def _frame_from_dict(stated: Mapping[str, Any]) -> Frame:
         stated["max_size"],
         stated["units"],
         stated["max_quantity"],
-        None if totals is None else np.array(totals, dtype=np.int64),
+        None if totals is None else whole_numbers(totals, "group_totals"),
     )
     check_digest(frame, stated)
     return frame

@@ -41,7 +41,9 @@ __all__ = [
     "judge_tables",
     "kind_of_file",
     "record_checks",
+    "recorded_k_map",
     "recorded_models",
+    "unmapped",
     "verify",
 ]
 
@@ -434,7 +436,7 @@ def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
         raise InvalidProblemError("path", expected, f"one without {', '.join(lacking)}")
     checks = verify_table(table, kept.guarantee, models=recorded_models(kept)).checks
     classes = classes_of(table, names)
-    unchecked = ["that rows are those of an original, generalized: --against does"]
+    unchecked = ["that rows are those of an original, generalized: --against does", *unmapped(kept)]
     found = {
         **claim_facts(ANONYMOUS, kept.guarantee, kept.provenance, unchecked),
         "rows": table.height,
@@ -464,6 +466,22 @@ def recorded_models(made: AnonymousTable | Anonymization[Any, Any]) -> dict[str,
     if not isinstance(stated, list | tuple):
         raise InvalidProblemError("--require", "what the record states in its own form", "none")
     return dict(read_models([str(text) for text in stated], field="--require"))
+
+
+def recorded_k_map(made: AnonymousTable) -> int | None:
+    """Give the number of people that the record says that each class covers, or nothing; refuse another value."""
+    stated = made.provenance.parameters.get("k_map")
+    if stated is not None and (type(stated) is not int or stated < 2):
+        raise InvalidProblemError("--k-map", "a whole number of 2 or more in the record", "another")
+    return stated
+
+
+def unmapped(made: AnonymousTable) -> list[str]:
+    """Say that k-map was not checked, where the record states it."""
+    k_map = recorded_k_map(made)
+    if k_map is None:
+        return []
+    return [f"that each class covers {k_map} people or more of the population: --population does"]
 
 
 def judge_counts(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:

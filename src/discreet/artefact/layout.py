@@ -6,10 +6,14 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
 __all__ = [
     "FOREIGN",
@@ -20,6 +24,7 @@ __all__ = [
     "TYPES",
     "different_labels",
     "read_json",
+    "whole_numbers",
 ]
 
 FORMAT = "discreet.artefact"
@@ -104,3 +109,25 @@ def different_labels(labels: Sequence[str], n: int) -> tuple[str, ...]:
         got = f"{len(set(names))} different among {len(names)}"
         raise InvalidProblemError("labels", f"{n} different names", got)
     return names
+
+
+def whole_numbers(stated: Any, field: str) -> NDArray[np.int64]:  # noqa: ANN401 - as read from JSON
+    """Read a list of integers; a float that is nearly one is no integer, and the file says another number.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything else, and integers beyond 64 bits.
+
+    Examples
+    --------
+    >>> whole_numbers([-1, 0, 0], "parents").tolist()
+    [-1, 0, 0]
+    >>> whole_numbers([9.000000009], "group_totals")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: group_totals: expected a list of integers, got others
+    """
+    whole = isinstance(stated, list) and all(type(x) is int for x in stated)
+    if not whole or any(not -(1 << 63) <= x < 1 << 63 for x in stated):
+        raise InvalidProblemError(field, "a list of integers", "others")
+    return np.array(stated, dtype=np.int64)

@@ -156,7 +156,7 @@ def load_table_measurements(path: str | os.PathLike[str]) -> MeasuredTables:
         made = meta["measurement"]
         guarantee, seeded = claim_of(meta)
         scales = {
-            frame.domain.marginal(name): read_scales(given)
+            _marginal(frame.domain, name): read_scales(given)
             for name, given in made["scales"].items()
         }
         return MeasuredTables(frame, values, scales, made["noise"], guarantee, seeded)
@@ -219,10 +219,20 @@ def _frame_to_dict(frame: TableFrame) -> dict[str, Any]:
 
 def _frame_from_dict(stated: Mapping[str, Any]) -> TableFrame:
     domain = Domain.from_dict(stated["domain"])
-    shares: dict[Any, tuple[Fraction, ...]] = {
-        domain.marginal(name): tuple(to_fraction(part, "shares") for part in parts)
-        for name, parts in stated["shares"]
-    }
+    shares: dict[Any, tuple[Fraction, ...]] = {}
+    for name, parts in stated["shares"]:
+        marginal = _marginal(domain, name)
+        if marginal in shares:
+            raise InvalidProblemError("shares", "each marginal once", f"{name} twice")
+        shares[marginal] = tuple(to_fraction(part, "shares") for part in parts)
     frame = TableFrame(read_tree(stated), domain, shares, stated["max_rows"], stated["total"])
     check_digest(frame, stated)
     return frame
+
+
+def _marginal(domain: Domain, name: str) -> Any:  # noqa: ANN401 - places of attributes
+    """Read a marginal under the one name that it has in files: two names would let a file state two things of it."""
+    marginal = domain.marginal(name)
+    if domain.name(marginal) != name:
+        raise InvalidProblemError("marginals", domain.name(marginal), repr(name))
+    return marginal

@@ -34,6 +34,8 @@ def is_whole(path: str | os.PathLike[str]) -> Iterator[bytes]:
     """Give the bytes of a file; whatever is wrong with them is said of the file."""
     try:
         data = Path(path).read_bytes()
+    except ValueError:
+        raise InvalidProblemError("path", "a path that a file can have", repr(path)) from None
     except OSError as error:
         got = f"{path}: {error.strerror}"
         raise InvalidProblemError("path", "a file that can be read", got) from None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.anonymized import told, write_pages
+from discreet.cli.anonymizing import AnonymizeOptions, ResultFiles, given_roles
 from discreet.cli.columns import (
     Categoricals,
     DateOption,
@@ -22,21 +24,21 @@ from discreet.cli.columns import (
     Unassigned,
     warn_of_kept,
 )
-from discreet.cli.files import check_outputs, check_table_names, write_page
+from discreet.cli.files import check_outputs, check_table_names
+from discreet.cli.large import run_large
 from discreet.cli.microdata import Kinds, attributes_of, names_of, refuse_prose
 from discreet.cli.options import PROMISED, Json, Quiet, Report
-from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import steps
-from discreet.cli.streaming import COMPILING, PRIVATE, run_stream
+from discreet.cli.streaming import COMPILING, run_stream
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_floor
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
 from discreet.tables.columns import no_column
 from discreet.tables.dialect import look
 from discreet.tables.reading import read_rows
-from discreet.tables.roles import Given, assign_roles, look_of
+from discreet.tables.roles import assign_roles, look_of
 from discreet.tables.validate import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -48,10 +50,9 @@ if TYPE_CHECKING:
     from discreet.core.progress import Progress
     from discreet.kanonymity.anonymize import AnonymizationDiagnostics
     from discreet.kanonymity.models import PrivacyModel
-    from discreet.kanonymity.problem import Attribute
     from discreet.tables.roles import AssignedRoles
 
-__all__ = ["anonymize", "given_roles", "register"]
+__all__ = ["anonymize", "register"]
 
 _COLUMNS = "Columns"
 _HOW = "How"
@@ -69,46 +70,11 @@ discreet anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --l
 
 discreet anonymize fars.csv -k 3 --quasi AGE,SEX,INJ_SEV,DRINKING --method optimal -o out.csv --json
 
+discreet anonymize big.parquet -k 50 --quasi age,education,sex --memory 4GB -o out/
+
 discreet verify out.csv --against patients.csv
 ```
 """
-
-
-@final
-@dataclass(frozen=True)
-class AnonymizeOptions:
-    """What is promised, and how it is searched for, as it was typed."""
-
-    k: int
-    quasi: Sequence[str]
-    sensitive: Sequence[str]
-    kinds: Kinds
-    loss: str
-    method: str | None
-    time_limit: float | None
-    gap: float | None
-    suppress: float
-    keep_suppressed: bool
-    threads: int
-    effort: str | None = None
-    stream: bool = False
-    require: Sequence[str] = ()
-    person: str | None = None
-    keep: Sequence[str] = ()
-    drop: Sequence[str] = ()
-    unassigned: str | None = None
-
-
-@final
-@dataclass(frozen=True)
-class ResultFiles:
-    """Where results go."""
-
-    output: str | None
-    report: str | None
-    as_json: bool
-    quiet: bool
-    curator: str | None = None
 
 
 def anonymize(
@@ -189,6 +155,23 @@ def anonymize(
             rich_help_panel=PROMISED,
         ),
     ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Public table of all people, of whom some are in TABLE; with --k-map.",
+            rich_help_panel=PROMISED,
+        ),
+    ] = None,
+    k_map: Annotated[
+        int | None,
+        typer.Option(
+            "--k-map",
+            metavar="K",
+            help="People of --population whom the cells of each class must cover, besides k rows.",
+            rich_help_panel=PROMISED,
+        ),
+    ] = None,
     taxonomy: Taxonomies = None,
     prefix: PrefixOption = None,
     date: DateOption = None,
@@ -253,9 +236,30 @@ def anonymize(
             rich_help_panel=_HOW,
         ),
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="For a table larger than memory, such as 4GB for each process: a folder of parts is written.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The same on the workers of a Dask scheduler, tcp://127.0.0.1:8786, or tls:// beyond this machine.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="CSV or Parquet file to write."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="CSV or Parquet file to write; with --memory or --scheduler, a folder.",
+        ),
     ] = None,
     report: Report = None,
     curator_report: Annotated[
@@ -302,6 +306,8 @@ def anonymize(
         threads,
         effort,
         stream,
+        memory,
+        scheduler,
         (
             *_demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha),
             *(require or ()),
@@ -310,6 +316,8 @@ def anonymize(
         keep or (),
         drop or (),
         unassigned,
+        population,
+        k_map,
     )
     return _run(table, options, ResultFiles(output, report, as_json, quiet, curator_report))
 
@@ -344,13 +352,15 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
 
     guarantee = KAnonymity(options.k, tuple(names_of(options.quasi)))
     method = METHODS.resolve(options.method, field="--method", optional=True)
+    if options.memory is not None or options.scheduler is not None:
+        return run_large(path, guarantee, options, files)
     look(path, "TABLE")
     outputs = {
         "--output": files.output,
         "--report": files.report,
         "--curator-report": files.curator,
     }
-    check_outputs(outputs, path, *options.kinds.read)
+    check_outputs(outputs, path, options.population, *options.kinds.read)
     check_table_names({"--output": files.output})
     if options.stream:
         _refuse_for_streams(options, files)
@@ -397,6 +407,8 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
                 keep_suppressed=options.keep_suppressed,
                 models=models,
                 person=options.person,
+                population=_people(options),
+                k_map=options.k_map,
                 sensitive=roles.sensitive,
                 keep=roles.keep,
                 effort=options.effort,
@@ -418,8 +430,8 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
         warn("nothing was written: no --output", quiet=files.quiet)
     else:
         save_anonymous(made, files.output, attributes)
-    _write_pages(made, whole, roles, attributes, files)
-    data, text = _told(made, options, files, sensitive)
+    write_pages(made, whole, roles, attributes, files)
+    data, text = told(made, sensitive, loss=options.loss, output=files.output)
     emit(data, text, as_json=files.as_json, command="anonymize")
     missed = options.method == "optimal" and not made.diagnostics.optimal
     missed |= options.gap is not None and made.diagnostics.gap > options.gap
@@ -427,28 +439,6 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
         warn("the target was missed; what was found is written", quiet=files.quiet)
         return Status.TARGET_MISSED
     return status
-
-
-def _write_pages(
-    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
-    original: pl.DataFrame,
-    roles: AssignedRoles,
-    attributes: Sequence[Attribute],
-    files: ResultFiles,
-) -> None:
-    """Write the report of what is published, and the curator's, where they are wanted."""
-    if files.report is not None:
-        from discreet.report import make_chapter
-
-        chapter = make_chapter("kanonymity", made, attributes=attributes)
-        title = "An anonymized table, with its proof"
-        write_page([chapter], files.report, title=title, private=True)
-    if files.curator is not None:
-        from discreet.report.curator import chapter as curator_chapter
-
-        page = curator_chapter(original, made, roles, attributes)
-        title = "For the curator alone: what was published"
-        write_page([page], files.curator, title=title, private=True)
 
 
 def _refuse_for_streams(options: AnonymizeOptions, files: ResultFiles) -> None:
@@ -461,6 +451,7 @@ def _refuse_for_streams(options: AnonymizeOptions, files: ResultFiles) -> None:
         (options.keep_suppressed or None, "--keep-suppressed"),
         (options.require or None, "--require"),
         (options.person, "--person"),
+        (options.population, "--population"),
         (files.report, "--report"),
         (files.curator, "--curator-report"),
     ):
@@ -468,6 +459,20 @@ def _refuse_for_streams(options: AnonymizeOptions, files: ResultFiles) -> None:
             raise InvalidProblemError(option, "none with --stream", "one")
     if options.method == "optimal":
         raise InvalidProblemError("--method", "another method, with --stream", "'optimal'")
+
+
+def _people(options: AnonymizeOptions) -> pl.DataFrame | None:
+    """Read the population; its columns are as public as it is."""
+    if (options.population is None) != (options.k_map is None):
+        lacking = "--k-map" if options.k_map is None else "--population"
+        raise InvalidProblemError(lacking, "both --population and --k-map, or neither", "one")
+    if options.population is None:
+        return None
+    people = read_rows(options.population, "--population")
+    for name in names_of(options.quasi):
+        if name not in people.columns:
+            raise no_column("--population", name, people.columns)
+    return people
 
 
 def _check_rows(table: pl.DataFrame, options: AnonymizeOptions) -> None:
@@ -521,77 +526,8 @@ def _roles(table: pl.DataFrame, options: AnonymizeOptions) -> AssignedRoles:
     )
 
 
-def given_roles(options: AnonymizeOptions) -> Given:
-    """Take roles as they were typed; a column of --require is sensitive."""
-    keep, sensitive = names_of(options.keep), names_of(options.sensitive)
-    for name in read_models(options.require, field="--require"):
-        if name not in (*keep, *sensitive):
-            sensitive.append(name)
-    return Given(
-        names_of(options.quasi),
-        sensitive,
-        keep,
-        names_of(options.drop),
-        options.person,
-        options.unassigned,
-    )
-
-
 def _progress(*, quiet: bool) -> Callable[[Progress], None] | None:
     return steps(quiet=quiet)
-
-
-def _told(
-    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
-    options: AnonymizeOptions,
-    files: ResultFiles,
-    sensitive: list[str],
-) -> tuple[dict[str, Any], str]:
-    from discreet.kanonymity.risk import risk
-
-    found = made.diagnostics
-    published = risk(made.table, made.guarantee.quasi_identifiers, sensitive=sensitive)
-    diverse = {name: published.diversity[name] for name in sensitive}
-    close = {name: float(published.closeness[name]) for name in sensitive}
-    data = {
-        "information_loss": found.information_loss,
-        "mean_loss": found.mean_loss,
-        "lower": found.lower,
-        "gap": found.gap,
-        "optimal": found.optimal,
-        "classes": published.classes,
-        "smallest_class": published.k,
-        "suppressed": found.suppressed,
-        "rows": made.table.height,
-        "l": diverse,
-        "t": close,
-        "method": found.method,
-        "seconds": found.seconds,
-        "seconds_after": found.seconds_after,
-        "loss": options.loss,
-        "private": PRIVATE,
-        "guarantee": {**made.guarantee.to_dict(), "sentence": str(made.guarantee)},
-        "certificate": made.certificate.to_dict(),
-        "order": "shuffled",
-        "output": files.output,
-    }
-    proved = (
-        "proved optimal"
-        if found.optimal
-        else f"at least {text_floor(found.lower)}, gap {found.gap:.2%}"
-    )
-    rows: list[tuple[str, object]] = [
-        ("guarantee", made.guarantee),
-        ("information loss", f"{found.information_loss:.6g} ({options.loss}; {proved})"),
-        ("mean loss", f"{found.mean_loss:.4f} of a cell"),
-        ("classes", f"{published.classes}, the smallest of {published.k} rows"),
-        ("rows", f"{made.table.height} written, {found.suppressed} suppressed, order shuffled"),
-    ]
-    rows += [(f"values of {name}", f"{diverse[name]} or more in each class") for name in sensitive]
-    rows += [(f"distance in {name}", f"{close[name]:.4f} at most") for name in sensitive]
-    took = f"{found.seconds:.1f} s; written and verified in {found.seconds_after:.1f} s"
-    rows += [("method", f"{found.method}, {took}"), ("private", PRIVATE)]
-    return data, f"{facts(rows)}\n\n{made.certificate.sentence}\n\n{made.certificate}"
 
 
 def register(app: typer.Typer) -> None:

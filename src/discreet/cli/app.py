@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -127,8 +128,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command with some arguments, and return its exit status; no error leaves this function."""
     as_json = "--json" in arguments
     grid = any(argument.partition("=")[0] == "--grid" for argument in arguments)
-    command = typer.main.get_command(app)
-    _hide_types_of_flags(command)
+    command = _command()
     try:
         status = command.main(args=list(arguments), prog_name="discreet", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
@@ -146,6 +146,14 @@ def run(arguments: Sequence[str]) -> int:
         # Typer makes this number of a Ctrl-C; a command that ended by itself has said what stands.
         return stopped(as_json=as_json)
     return int(status or 0)
+
+
+@cache
+def _command() -> Any:  # noqa: ANN401 - which class it is depends on Typer's version
+    """Build all commands once in a process: Typer takes a tenth of a second to read their signatures."""
+    command = typer.main.get_command(app)
+    _hide_types_of_flags(command)
+    return command
 
 
 def _hide_types_of_flags(command: Any) -> None:  # noqa: ANN401 - which class it is depends on Typer's version

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
@@ -263,7 +265,7 @@ def _run(places: PlaceOptions, aims: AimOptions, search: SearchOptions, outputs:
         return status
     write_channel(made, outputs.output, stated.labels)
     if outputs.report is not None:
-        _report(made, outputs.report)
+        _report(made, outputs.report, outputs.output)
     for sentence in unprotected(made, stated.labels):
         warn(sentence, quiet=outputs.quiet)
     if status is Status.TARGET_MISSED:
@@ -354,10 +356,14 @@ def _method(search: SearchOptions) -> Method:
     return method
 
 
-def _report(design: MetricDesign, path: str) -> None:
+def _report(design: MetricDesign, path: str, output: str | None) -> None:
     from discreet.report import make_chapter
 
-    write_page([make_chapter("metricdp", design)], path)
+    about: dict[str, str] = {}
+    if output is not None:
+        digest = hashlib.sha256(Path(output).read_bytes()).hexdigest()
+        about = {"artefact": Path(output).name, "sha256": digest}
+    write_page([make_chapter("metricdp", design, **about)], path)
 
 
 def _data(

@@ -5,12 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.judging import claim_facts, record_checks, recorded_models
+from discreet.artefact.judging import (
+    claim_facts,
+    record_checks,
+    recorded_k_map,
+    recorded_models,
+    unmapped,
+)
 from discreet.cli.microdata import Kinds, attributes_of, names_of, pairs_of
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
-from discreet.kanonymity.models import read_models, read_presence
+from discreet.kanonymity.models import (
+    Closeness,
+    DistinctDiversity,
+    KMap,
+    read_models,
+    read_presence,
+)
 from discreet.tables.columns import columns_at, no_column
 from discreet.tables.reading import read_rows
 
@@ -20,9 +32,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from discreet.artefact import AnonymousTable
+    from discreet.kanonymity.models import DeltaPresence
     from discreet.kanonymity.problem import Attribute
 
-__all__ = ["RowOptions", "judge_rows"]
+__all__ = ["RowOptions", "judge_folder", "judge_rows"]
 
 
 @final
@@ -39,6 +52,7 @@ class RowOptions:
     require: Sequence[str] = ()
     presence: str | None = None
     population: str | None = None
+    k_map: int | None = None
     kinds: Kinds = field(default_factory=Kinds)
 
     @property
@@ -68,7 +82,7 @@ def judge_rows(
             raise no_column(option, name, table.columns)
     attributes: tuple[Attribute, ...] = ()
     left_out = ""
-    original = people = presence = None
+    original = None
     if options.against is not None:
         before = read_rows(options.against, "--against")
         unread = [name for name in guarantee.quasi_identifiers if name not in before.columns]
@@ -80,13 +94,9 @@ def judge_rows(
         left_out = columns_at(gone, before.columns) if gone else ""
         attributes = _attributes(before, guarantee, options.kinds, kept)
         original = _read(before, attributes)
-    if (options.presence is None) != (options.population is None):
-        raise InvalidProblemError("--presence", "with --population, and only with it", "one")
-    if options.population is not None:
-        public = read_rows(options.population, "--population")
-        attributes = attributes or _attributes(public, guarantee, options.kinds, kept)
-        people = _read(public, attributes)
-        presence = read_presence(options.presence or "", field="--presence")
+    people, presence, mapped = _population(options, guarantee, kept, attributes)
+    if people is not None:
+        attributes = attributes or people.attributes
     certificate = verify(
         table,
         guarantee,
@@ -96,8 +106,9 @@ def judge_rows(
         close=pairs_of(options.close, "--close"),
         models=_models(options, kept),
         person=options.person,
-        population=people,
+        population=None if people is None else people.columns,
         presence=presence,
+        mapped=mapped,
         against=original,
         attributes=attributes,
     )
@@ -121,6 +132,72 @@ def judge_rows(
     return Certificate(tuple(checks)), found
 
 
+def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str, Any]]:
+    """Verify a folder of parts, by the options, and for what they leave open by its record.
+
+    Parameters and results are those of :func:`judge_rows`; the parts need not fit into memory.
+    """
+    from discreet.artefact import ANONYMOUS
+    from discreet.artefact.folders import count_folder, is_folder, load_folder
+
+    for given, option in (
+        (options.against, "--against"),
+        (options.population, "--population"),
+        (options.presence, "--presence"),
+        (options.person, "--person"),
+    ):
+        if given is not None:
+            raise InvalidProblemError(option, "none with a folder of parts", "one")
+    kept = load_folder(path) if is_folder(path) else None
+    guarantee = _guarantee(options, kept)
+    models: dict[str, list[Any]] = {name: list(one) for name, one in _models(options, kept).items()}
+    for name, text in pairs_of(options.diverse, "--diverse").items():
+        models.setdefault(name, []).append(DistinctDiversity(_whole(text)))
+    for name, text in pairs_of(options.close, "--close").items():
+        models.setdefault(name, []).append(Closeness(text))
+    certificate, counted = count_folder(path, guarantee, models, "FILE")
+    checks = list(certificate.checks)
+    if kept is not None:
+        checks += record_checks(kept)
+    unchecked = _unchecked(options, kept, "")
+    provenance = None if kept is None else kept.provenance
+    found = {**claim_facts(ANONYMOUS, guarantee, provenance, unchecked), **counted}
+    return Certificate(tuple(checks)), found
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _People:
+    """A population, and how its columns were read."""
+
+    columns: dict[str, Any]
+    attributes: tuple[Attribute, ...]
+
+
+def _population(
+    options: RowOptions,
+    guarantee: KAnonymity,
+    kept: AnonymousTable | None,
+    attributes: tuple[Attribute, ...],
+) -> tuple[_People | None, DeltaPresence | None, KMap | None]:
+    """Read the population, and what is asked of the people whom a class covers, by the options or the record."""
+    k_map = options.k_map
+    if k_map is None and kept is not None and options.population is not None:
+        k_map = recorded_k_map(kept)
+    asked = options.presence is not None or k_map is not None
+    if asked != (options.population is not None):
+        given = "--presence" if options.presence is not None or not asked else "--k-map"
+        raise InvalidProblemError(given, "with --population, and only with it", "one")
+    if options.population is None:
+        return None, None, None
+    public = read_rows(options.population, "--population")
+    read = attributes or _attributes(public, guarantee, options.kinds, kept)
+    presence = None
+    if options.presence is not None:
+        presence = read_presence(options.presence, field="--presence")
+    return _People(_read(public, read), read), presence, None if k_map is None else KMap(k_map)
+
+
 def _unchecked(options: RowOptions, kept: AnonymousTable | None, left_out: str) -> list[str]:
     """Say what was not checked this time."""
     said = []
@@ -128,6 +205,8 @@ def _unchecked(options: RowOptions, kept: AnonymousTable | None, left_out: str) 
         said.append("that these are the bytes as they were written: no record stands beside them")
     if options.against is None:
         said.append("that rows are those of an original, generalized: --against does")
+    if kept is not None and options.population is None:
+        said += unmapped(kept)
     if left_out:
         said.append(
             f"what was not published of the original, which is not compared: its {left_out}"

@@ -23,6 +23,12 @@ _heard: set[int] = set()
 _SERVERS = ("serve", "studio", "locate")
 """Commands that say themselves that they run, until they are ended."""
 
+_STAGES = {
+    "counts": "plan, charge, count, add noise, make consistent, verify, write",
+    "select": "plan, charge, choose, verify, write",
+}
+"""Stages of private releases, which are the same whatever the data are: they are said at once, never one by one."""
+
 SILENT = 1.5
 """Seconds after which a command says that it runs."""
 
@@ -31,8 +37,8 @@ SILENT = 1.5
 def said_while_running(arguments: Sequence[str], *, after: float = SILENT) -> Iterator[None]:
     """Say once that a command runs, if it takes long, and "stopping" at Ctrl-C.
 
-    Only the name of the command is said: how far a private release came would tell of its data. ``--quiet`` says
-    nothing, and neither does ``--json``, whose streams are for programs.
+    Of a private release the names of its stages are said, all at once: how far it came, and when, would tell of its
+    data. ``--quiet`` says nothing, and neither does ``--json``, whose streams are for programs.
 
     Parameters
     ----------
@@ -46,7 +52,8 @@ def said_while_running(arguments: Sequence[str], *, after: float = SILENT) -> It
         yield
         return
     stream = sys.stderr
-    text = f"discreet: {one_word(name)} is running; Ctrl-C ends it"
+    stages = f": {_STAGES[name]}" if name in _STAGES else ""
+    text = f"discreet: {one_word(name)} is running{stages}; Ctrl-C ends it"
     timer = threading.Timer(after, _say, (stream, text))
     timer.daemon = True
     timer.start()

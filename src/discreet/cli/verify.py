@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.artefact import interruption_of, is_table
+from discreet.artefact.folders import RECORD
 from discreet.artefact.judging import kind_of_file
 from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at run time
     Categoricals,
@@ -22,7 +23,7 @@ from discreet.cli.microdata import Kinds
 from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, facts
 from discreet.cli.registry import JUDGES, find
-from discreet.cli.row_judges import RowOptions, judge_rows
+from discreet.cli.row_judges import RowOptions, judge_folder, judge_rows
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import SUFFIXES
 from discreet.tables.sizes import refuse_killers
@@ -39,7 +40,7 @@ _ROWS = "Tables of rows"
 _EXAMPLES = """Examples:
 
 ```
-discreet verify c.channel --optimality
+discreet verify c.channel --optimality -v
 
 discreet verify out.parquet --json
 
@@ -54,7 +55,8 @@ python verify_standalone.py c.channel
 
 def verify(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A channel that `design` wrote, or a table.")
+        str,
+        typer.Argument(metavar="FILE", help="A channel that `design` wrote, a table, or a folder."),
     ],
     *,
     optimality: Annotated[
@@ -117,6 +119,15 @@ def verify(
         str | None,
         typer.Option(metavar="FILE", help="A public table of all people.", rich_help_panel=_ROWS),
     ] = None,
+    k_map: Annotated[
+        int | None,
+        typer.Option(
+            "--k-map",
+            metavar="K",
+            help="People in --population whom the cells of each class must cover. Default: as the record says.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
     person: Annotated[
         str | None,
         typer.Option(
@@ -133,6 +144,9 @@ def verify(
             help="Write a page: what was checked, what it means, what is not claimed.",
         ),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="List each check, with what was found.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Check what an artefact claims, with code that did not make it.
@@ -156,9 +170,15 @@ def verify(
         require or (),
         presence,
         population,
+        k_map,
         kinds,
     )
-    if rows.given:
+    if Path(file).is_dir():
+        if optimality:
+            expected = "a channel, which has a lower bound"
+            raise InvalidProblemError("--optimality", expected, "a folder")
+        certificate, found = judge_folder(file, rows)
+    elif rows.given:
         certificate, found = judge_rows(file, rows, optimality=optimality)
     else:
         certificate, found = judge_file(file, optimality=optimality)
@@ -173,6 +193,7 @@ def verify(
             ("--require", require),
             ("--presence", presence),
             ("--population", population),
+            ("--k-map", k_map),
             ("--person", person),
             ("--taxonomy", taxonomy),
             ("--numeric", numeric),
@@ -196,11 +217,18 @@ def verify(
         summary = f"{facts(left)}\n\n{summary}"
     emit(
         data,
-        f"{certificate.sentence}\n\n{certificate}\n\n{summary}",
+        f"{_shown(certificate, verbose=verbose)}\n\n{summary}",
         as_json=as_json,
         command="verify",
     )
     return Status.DONE if certificate.passed else Status.CHECK_FAILED
+
+
+def _shown(certificate: Certificate, *, verbose: bool) -> str:
+    """Say what holds; each check by itself where details are wanted, or where one failed."""
+    if verbose or not certificate.passed:
+        return f"{certificate.sentence}\n\n{certificate}"
+    return f"{certificate.sentence} -v lists them."
 
 
 def _try_table(file: str) -> None:
@@ -237,7 +265,8 @@ def write_verified(
     from discreet.core.guarantee import guarantee_from_dict
     from discreet.report import make_chapter
 
-    with Path(file).open("rb") as stream:
+    what = Path(file, RECORD) if Path(file).is_dir() else Path(file)
+    with what.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     chapter = make_chapter(
         "verified",

@@ -216,6 +216,8 @@ class Scope:
         alone = tuple(data["isolated"])
         if any(type(secret) is not int or not 0 <= secret < data["n_secrets"] for secret in alone):
             raise InvalidProblemError("isolated", "secrets of the space", "others")
+        if len(set(alone)) != len(alone):
+            raise InvalidProblemError("isolated", "each secret once", "one twice")
         return cls(**(data | {"all_pairs_epsilon": epsilon, "isolated": alone}))
 
 
@@ -455,6 +457,7 @@ def _set(record: object, **values: object) -> None:
 
 
 def _known(neighbors: str) -> str:
-    if neighbors not in _MEANING:
+    given: object = neighbors
+    if not isinstance(given, str) or given not in _MEANING:
         raise unknown_name("neighbors", neighbors, _MEANING)
     return neighbors

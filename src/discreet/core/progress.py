@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from discreet.core.options import callback
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -96,6 +98,7 @@ class Reporter:
         *,
         start: float | None = None,
     ) -> None:
+        callback(on_progress)
         self._on_progress, self._clock = on_progress, clock
         self._start = clock() if start is None and clock is not None else start or 0.0
 

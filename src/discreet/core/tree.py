@@ -6,6 +6,7 @@ nodes of a level, have consecutive numbers. Branches may end at different depths
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import items_of, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -102,7 +104,8 @@ class Tree:
         """
         children: dict[tuple[Hashable, ...], dict[Hashable, None]] = {}
         ends: set[tuple[Hashable, ...]] = set()
-        for row, given in enumerate(paths):
+        name_of(root, "root")
+        for row, given in enumerate(items_of(paths, "paths", "tuples of labels")):
             path = _path(given, row)
             if path in ends:
                 raise InvalidProblemError("paths", "each leaf once", f"row {row} again")
@@ -357,8 +360,10 @@ class Tree:
 
 
 def _path(given: Sequence[Hashable], row: int) -> tuple[Hashable, ...]:
-    if isinstance(given, str) or not len(given):
-        raise InvalidProblemError("paths", "tuples of labels", f"{given!r} in row {row}")
+    path: Any = given
+    whole = isinstance(path, Sequence | np.ndarray) and not isinstance(path, str | bytes)
+    if not whole or not len(path) or not all(isinstance(one, Hashable) for one in path):
+        raise InvalidProblemError("paths", "tuples of labels", f"{given!r} in row {row}"[:400])
     return tuple(given)
 
 

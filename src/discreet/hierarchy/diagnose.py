@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import instance_of
+from discreet.hierarchy.problem import GroupSizes
 from discreet.hierarchy.result import RegionCounts
 from discreet.hierarchy.survival import survival_of
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.outcome import Release, Unproven
-    from discreet.hierarchy.problem import GroupSizes
 
 __all__ = ["Diagnosis", "diagnose", "violations"]
 
@@ -88,7 +89,10 @@ def diagnose(
     >>> diagnose(data, RegionCounts(data.frame, [[3, 1, 2], [2, 1, 0], [1, 1, 1]])).earth_mover
     (0.0, 1.0)
     """
-    counts = result if isinstance(result, RegionCounts) else result.result
+    instance_of(data, GroupSizes, "data", "GroupSizes")
+    counts = result if isinstance(result, RegionCounts) else getattr(result, "result", None)
+    if not isinstance(counts, RegionCounts):
+        raise InvalidProblemError("result", "a release of RegionCounts", type(result).__name__)
     if counts.frame != data.frame:
         raise InvalidProblemError("result", "counts on the frame of the data", "another frame")
     tree, given = data.frame.tree, counts.counts

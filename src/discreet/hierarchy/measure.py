@@ -18,6 +18,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor, float_ceil, to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.core.options import items_of
 from discreet.core.randomness import as_bits, discrete_gaussians, discrete_laplaces, is_private
 from discreet.hierarchy.sensitivity import KINDS, sensitivity
 
@@ -180,7 +181,8 @@ def level_shares(depth: int, levels: Sequence[Exact] | None) -> tuple[Fraction, 
     """
     if levels is None:
         return (Fraction(1, depth + 1),) * (depth + 1)
-    shares = tuple(to_fraction(share, "levels") for share in levels)
+    given = items_of(levels, "levels", f"{depth + 1} numbers, the root first")
+    shares = tuple(to_fraction(share, "levels") for share in given)
     if len(shares) != depth + 1:
         raise InvalidProblemError("levels", f"{depth + 1} numbers, the root first", len(shares))
     if min(shares) < 0 or sum(shares) != 1:

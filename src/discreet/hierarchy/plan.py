@@ -10,8 +10,10 @@ from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.core.options import callback
 from discreet.core.outcome import Provenance, PublicInput, Release
 from discreet.core.progress import Reporter
+from discreet.core.randomness import as_bits
 from discreet.core.views import plan_view
 from discreet.hierarchy.diagnose import diagnose
 from discreet.hierarchy.measure import level_shares, measure, node_scales, scales_by_level
@@ -264,6 +266,8 @@ class Plan:
         if budget is not None and not dataset:
             raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
         self.check(source)
+        callback(on_progress)
+        as_bits(bits)
         if budget is not None and dataset:
             budget.reserve(dataset, self.guarantee)
         with charged_after(charged=budget is not None):

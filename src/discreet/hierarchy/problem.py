@@ -13,17 +13,24 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import array_of, instance_of
 from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.spaces.inputs import positive_count
+from discreet.core.tree import Tree
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.tree import Tree
 
-__all__ = ["MOST_GROUPS", "Frame", "GroupSizes", "Units"]
+__all__ = ["MOST_GROUPS", "MOST_PERSONS", "Frame", "GroupSizes", "Units"]
 
 Units = Literal["public", "private"]
+
+MOST_PERSONS = 1 << 30
+"""Persons of one group, at most: a table has a column for each size."""
+
+_MOST = 1 << 62
+"""What a column of integers may be compared with."""
 
 MOST_GROUPS = 2**45
 """So many groups keep every sum of differences, on trees as deep as one likes to draw, inside 64-bit integers."""
@@ -72,8 +79,10 @@ class Frame:
     group_totals: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "max_size", positive_count(self.max_size, "max_size"))
-        object.__setattr__(self, "max_quantity", positive_count(self.max_quantity, "max_quantity"))
+        size = positive_count(self.max_size, "max_size", _MOST)
+        quantity = positive_count(self.max_quantity, "max_quantity", _MOST)
+        object.__setattr__(self, "max_size", size)
+        object.__setattr__(self, "max_quantity", quantity)
         if self.units not in ("public", "private"):
             raise InvalidProblemError("units", "'public' or 'private'", repr(self.units))
         if (self.units == "public") != (self.group_totals is not None):
@@ -237,12 +246,13 @@ class GroupSizes:
         >>> GroupSizes.from_counts(tree, [[4, 0, 1], [2, 2, 9]], units="public", max_size=1).counts.tolist()
         [[4, 1], [2, 11]]
         """
+        instance_of(tree, Tree, "tree", "a Tree")
         given = _read_counts(counts)
         first = 0 if units == "public" else 1
         if given.ndim != 2 or given.shape[1] + first < 2:
             raise InvalidProblemError("counts", "rows with a column for size 1", given.shape)
         top = given.shape[1] - 1 + first
-        most = top if max_size is None else positive_count(max_size, "max_size")
+        most = top if max_size is None else positive_count(max_size, "max_size", MOST_PERSONS)
         width = most + 1 - first
         coded = np.zeros((len(given), width), dtype=np.int64)
         kept = min(width, given.shape[1])
@@ -263,7 +273,7 @@ class GroupSizes:
 
 def _read_counts(counts: ArrayLike) -> NDArray[np.int64]:
     """Read a copy of private counts; say nothing of their values."""
-    given = np.asarray(counts)
+    given = array_of(counts, "counts", "integers")
     if not np.issubdtype(given.dtype, np.integer):
         raise InvalidProblemError("counts", "integers", given.dtype)
     whole = given.astype(np.int64)
@@ -275,7 +285,7 @@ def _read_counts(counts: ArrayLike) -> NDArray[np.int64]:
 
 
 def _read_totals(tree: Tree, totals: ArrayLike) -> NDArray[np.int64]:
-    given = np.asarray(totals)
+    given = array_of(totals, "group_totals", f"{tree.n} integers")
     if given.shape != (tree.n,) or not np.issubdtype(given.dtype, np.integer):
         raise InvalidProblemError(
             "group_totals", f"{tree.n} integers", f"{given.dtype} of shape {given.shape}"

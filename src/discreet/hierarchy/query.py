@@ -21,6 +21,8 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
+from discreet.core.options import instance_of, items_of, name_of, whole_number
+from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.result import BACKENDS, region_names
 
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.result import Backend
 
@@ -164,6 +165,7 @@ def query(
     >>> query(kept, level=2, sizes=[2, 3]).to_frame("dict")
     {'level': [2, 2], 'region': ['GA', 'NY'], 'value': [1, 2], 'low': [1, 2], 'high': [1, 2]}
     """
+    instance_of(measured, Measured, "measured", "Measured")
     frame = measured.frame
     if measured.kind not in ("survival", "direct"):
         raise InvalidProblemError("measured", "survival or direct counts", repr(measured.kind))
@@ -212,10 +214,17 @@ def _products(measured: Measured, factors: NDArray[np.int64], constant: int) -> 
     return own if totals is None else own + constant * totals.astype(exact)
 
 
+def _once(sizes: tuple[Any, ...]) -> dict[Any, int]:
+    for size in sizes:
+        name_of(size, "sizes")
+    return dict.fromkeys(sizes, 1)
+
+
 def _weights(frame: Frame, sizes: Iterable[int] | Mapping[int, int]) -> dict[int, int]:
     """Read the weight of each size."""
     given: Any = sizes
-    weights = dict(given) if hasattr(given, "keys") else dict.fromkeys(given, 1)
+    expected = "sizes, or their weights by size"
+    weights = dict(given if hasattr(given, "keys") else _once(items_of(given, "sizes", expected)))
     known = set(frame.sizes.tolist())
     for size, weight in weights.items():
         if size not in known:
@@ -247,8 +256,13 @@ def _nodes(
     if (level is None) == (regions is None):
         raise InvalidProblemError("level, regions", "one of the two", "both or neither")
     if regions is not None:
-        return np.array([tree.find(path) for path in regions], dtype=np.int64)
-    if level is None or isinstance(level, bool) or not 1 <= level <= tree.depth + 1:
+        expected = "paths of labels, a list each"
+        paths = [
+            items_of(path, "regions", expected) for path in items_of(regions, "regions", expected)
+        ]
+        return np.array([tree.find(path) for path in paths], dtype=np.int64)
+    whole_number(level, "level", f"a level from 1 to {tree.depth + 1}")
+    if level is None or level > tree.depth + 1:
         raise InvalidProblemError("level", f"a level from 1 to {tree.depth + 1}", repr(level))
     leaf = np.zeros(tree.n, dtype=bool)
     leaf[tree.leaves] = True

@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import items_of, name_of
 from discreet.core.spaces.inputs import positive_count
 from discreet.core.tree import Tree
 from discreet.hierarchy.problem import Frame, GroupSizes
@@ -381,7 +382,9 @@ def check_columns(columns: Sequence[str], unit: str | None) -> tuple[str, ...]:
     if isinstance(columns, str):
         expected = f"a list of names, such as [{columns!r}]"
         raise InvalidProblemError("columns", expected, f"the text {columns!r}")
-    names = tuple(columns)
+    names = items_of(columns, "columns", "different columns, from the top down")
+    for name in (*names, unit):
+        name_of(name, "columns" if name is not unit else "unit")
     if not names or len({*names, unit}) <= len(names):
         raise InvalidProblemError("columns", "different columns, from the top down", repr(columns))
     return names
@@ -438,7 +441,9 @@ def _read_tree(
     if isinstance(regions, Tree):
         return regions
     if isinstance(regions, list | tuple):
-        return Tree.from_paths([tuple(map(str, path)) for path in regions], root=root)
+        expected = "a table of regions, a tree, or tuples of labels"
+        paths = [items_of(path, "regions", expected) for path in regions]
+        return Tree.from_paths([tuple(map(str, path)) for path in paths], root=root)
     if regions is None:
         argument = "public_units"
         # In order of their names: a table that is grouped in a stream has no order to keep.

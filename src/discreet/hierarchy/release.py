@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import instance_of
 from discreet.core.outcome import Release, Unproven
 from discreet.core.progress import Reporter
 from discreet.hierarchy.measure import measure
@@ -162,6 +163,7 @@ def reproduce(
     Unproven
         The counts, and the reason why there is no guarantee.
     """
+    instance_of(data, GroupSizes, "data", "GroupSizes")
     chosen: Method = METHODS.resolve(method, accept_no_guarantee=True)
     shares = level_parts(
         data.frame, guarantee, method=chosen, levels=levels, leaves_inherit=leaves_inherit

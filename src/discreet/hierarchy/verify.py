@@ -17,6 +17,8 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.core.options import instance_of
+from discreet.core.outcome import Release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.guarantee import Guarantee
-    from discreet.core.outcome import Release
     from discreet.hierarchy.problem import Frame
 
 __all__ = [
@@ -105,6 +106,7 @@ def verify(release: Release[Any]) -> Certificate:
     epsilon spent on the worst path         1      1    yes  passed   laplace noise on direct counts
     claims without a measurement            0      0    yes  passed
     """
+    instance_of(release, Release, "release", "a Release")
     frame, parameters = release.result.frame, release.provenance.parameters
     counts, promises = release.result.counts, parameters.get("promises", PROMISES)
     checks = list(verify_counts(frame, counts, promises=promises).checks)

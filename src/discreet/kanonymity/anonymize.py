@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -13,13 +14,16 @@ from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.jit import clock
-from discreet.core.outcome import Anonymization, Provenance
+from discreet.core.options import callback, items_of, mapping
+from discreet.core.outcome import Anonymization, Provenance, PublicInput
 from discreet.core.progress import Progress
 from discreet.core.randomness import is_private
+from discreet.core.randomness.bits import as_bits
 from discreet.kanonymity.candidate import SearchInterrupted, audit
 from discreet.kanonymity.losses import mean_loss
 from discreet.kanonymity.methods import METHODS
-from discreet.kanonymity.models import demand_text
+from discreet.kanonymity.models import KMap, demand_text
+from discreet.kanonymity.search.mapped import Population, kinds_for, search_mapped
 from discreet.kanonymity.search.search import search
 
 if TYPE_CHECKING:
@@ -99,6 +103,8 @@ def anonymize(
     keep_suppressed: bool = False,
     models: Mapping[str, Sequence[PrivacyModel]] | None = None,
     person: str | None = None,
+    population: Any = None,  # noqa: ANN401 - as `table`
+    k_map: int | None = None,
     sensitive: Sequence[str] = (),
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
@@ -135,6 +141,11 @@ def anonymize(
     person
         A column that tells persons apart: each class then has rows of k persons. It is left out of the table that is
         returned, where it would link the rows of a person, and so their classes.
+    population
+        All people of whom some are in the table, with the same quasi-identifiers: a dataframe or a path. It is taken
+        to be public.
+    k_map
+        How many people of `population` the cells of each class must cover (k-map), besides k rows of the table.
     on_progress
         Called after each method with the least loss and the largest lower bound so far. For the curator: they are
         computed from private rows.
@@ -161,10 +172,11 @@ def anonymize(
     ------
     InvalidProblemError
         For a column that is not there, has no role or two, a value that is not in its taxonomy or bounds, or options
-        that make no sense. That a column has no role or looks like an identifier is said by its place; it depends on
+        that make no sense, or a population without some row of the table.
+        That a column has no role or looks like an identifier is said by its place; it depends on
         the data, and is for the curator.
     InfeasibleError
-        When there are fewer than k rows, or all rows as one class do not hold what is asked.
+        When there are fewer than k rows, or all rows as one class do not hold what is asked or cover too few people.
     CertificateError
         When the published cells are not shared by k rows, or a class fails a model: a bug, and never returned.
     LimitReachedError
@@ -175,7 +187,8 @@ def anonymize(
     Guarantee
     ---------
     k-anonymity of the returned table in the quasi-identifiers, counted on its cells by
-    :func:`~discreet.kanonymity.verify.verify`; the models and persons likewise. It is no differential privacy: without
+    :func:`~discreet.kanonymity.verify.verify`; the models and persons likewise, and k-map on the rows of the
+    population that these cells cover. It is no differential privacy: without
     models a class may share a sensitive value. Who knows that the search merges only as far as a model demands may
     conclude that a finer table would have failed it, and from that what rows hold (the minimality attack); no model
     here protects against it.
@@ -199,6 +212,14 @@ def anonymize(
     if not isinstance(claim, KAnonymity):
         raise InvalidProblemError("guarantee", "a KAnonymity", type(guarantee).__name__)
     method = METHODS.resolve(method, optional=True)
+    mapping(models, "models", "demands by column")
+    callback(on_progress)
+    bits = None if bits is None else as_bits(bits)
+    sensitive = items_of(sensitive, "sensitive", "a list of columns")
+    keep, drop = (
+        items_of(keep, "keep", "a list of columns"),
+        items_of(drop, "drop", "a list of columns"),
+    )
     from_file = isinstance(table, str | Path)
     table = opened(table, "table")
     given = Given(
@@ -217,18 +238,14 @@ def anonymize(
     alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
     problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
     demands = _demands(table, guarantee, models or {}, person)
+    mapped, people, listed = _population(problem, population, k_map)
     parameters = {
         "k": guarantee.k,
         "loss": loss,
         "method": None if method is None else repr(method),
         "suppress": suppress,
+        **_demanded(guarantee, models or {}, person, mapped),
     }
-    if models:
-        parameters["models"] = [
-            demand_text(name, model) for name, asked in models.items() for model in asked
-        ]
-    if person is not None:
-        parameters["persons"] = guarantee.k
     parameters["roles"] = roles.public()
 
     def write(found: Found) -> Anonymization[Any, AnonymizationDiagnostics]:
@@ -236,7 +253,15 @@ def anonymize(
         keep = guarantee.k if keep_suppressed else None
         published = publish(table, problem, found.labels, bits, keep=keep)
         counted = audit(found.labels, guarantee.k, suppress=int(suppress * problem.n))
-        checked = verify(published, guarantee, models=models, person=person)
+        checked = verify(
+            published,
+            guarantee,
+            models=models,
+            person=person,
+            population=listed,
+            mapped=mapped,
+            attributes=() if people is None else kinds_for(problem),
+        )
         # The first check of the labels is made anew on what is published.
         certificate = Certificate((*checked.checks, *counted.checks[1:]))
         certificate.raise_for_failure()
@@ -245,12 +270,17 @@ def anonymize(
             guarantee,
             certificate,
             # What was tried depends on the rows, and so stands with the diagnostics.
-            Provenance("anonymize", parameters, seeded=not is_private(bits)),
+            Provenance(
+                "anonymize", parameters, seeded=not is_private(bits), assumed_public=_public(people)
+            ),
             _diagnose(problem, found, clock() - began, alone),
         )
 
+    search_for: Callable[..., Found] = search
+    if people is not None and mapped is not None:
+        search_for = partial(search_mapped, people=people, least=mapped.k)
     try:
-        found = search(
+        found = search_for(
             problem,
             guarantee.k,
             method=method,
@@ -268,6 +298,59 @@ def anonymize(
     if throw and gap is not None and found.gap > gap:
         raise LimitReachedError("the gap that was asked for was not reached", made)
     return made
+
+
+def _demanded(
+    guarantee: KAnonymity,
+    models: Mapping[str, Sequence[PrivacyModel]],
+    person: str | None,
+    mapped: KMap | None,
+) -> dict[str, Any]:
+    """State for the record what is demanded besides k rows."""
+    stated: dict[str, Any] = {}
+    if models:
+        stated["models"] = [
+            demand_text(name, model) for name, each in models.items() for model in each
+        ]
+    if person is not None:
+        stated["persons"] = guarantee.k
+    if mapped is not None:
+        stated["k_map"] = mapped.k
+    return stated
+
+
+def _population(
+    problem: Problem,
+    population: Any,  # noqa: ANN401 - as above
+    k_map: int | None,
+) -> tuple[KMap | None, Population | None, dict[str, Any] | None]:
+    """Code a population by the quasi-identifiers of the table, or find that none is asked for."""
+    import narwhals as nw
+
+    from discreet.kanonymity.cells import values_of
+    from discreet.tables.frames import opened
+
+    if (population is None) != (k_map is None):
+        raise InvalidProblemError(
+            "k_map", "with population, and only with it", "one of the two alone"
+        )
+    if population is None or k_map is None:
+        return None, None, None
+    frame = nw.from_native(opened(population, "population"), eager_only=True)
+    kinds = kinds_for(problem)
+    for kind in kinds:
+        if kind.name not in frame.columns:
+            expected = "the quasi-identifiers of the table"
+            raise InvalidProblemError("population", expected, f"none named {kind.name!r}")
+    listed = {kind.name: values_of(frame[kind.name], kind) for kind in kinds}
+    return KMap(k_map), Population.of(type(problem).from_columns(listed, kinds)), listed
+
+
+def _public(people: Population | None) -> tuple[PublicInput, ...]:
+    """Name the population among what was assumed to be public."""
+    if people is None:
+        return ()
+    return (PublicInput("population", people.digest, "all people, of whom some are in the table"),)
 
 
 def _numbers_of(

@@ -86,6 +86,16 @@ class SearchLimits:
         """Seconds left, not below zero."""
         return max(0.0, self.deadline - clock())
 
+    def share(self, part: float) -> float:
+        """Give the deadline for a part of the work that is left, where all threads are at work.
+
+        Examples
+        --------
+        >>> SearchLimits().share(0.5)
+        inf
+        """
+        return min(self.deadline, clock() + part * self.threads * self.left)
+
 
 def portions(total: int, limits: SearchLimits, *, first: int = 1) -> Iterator[tuple[int, int]]:
     """Divide work into portions of about a tenth of a second, until all is done or the time is over.

@@ -8,12 +8,14 @@ since their order would tell about ranks.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import instance_of, items_of
 from discreet.core.randomness import SystemBits
 from discreet.kanonymity.problem import (
     Categorical,
@@ -29,7 +31,7 @@ from discreet.tables.frames import rebuilt
 from discreet.tables.roles import look_of_column
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,7 +63,13 @@ def read_problem(
     """
     frame = nw.from_native(table, eager_only=True)
     given = attributes or {}
-    listed = given.values() if hasattr(given, "values") else given
+    listed = items_of(
+        given.values() if isinstance(given, Mapping) else given,
+        "attributes",
+        "attributes of columns",
+    )
+    for attribute in listed:
+        instance_of(getattr(attribute, "name", None), str, "attributes", "attributes of columns")
     stated = {attribute.name: attribute for attribute in listed}
     for name in stated:
         if name not in names:

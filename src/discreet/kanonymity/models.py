@@ -28,6 +28,7 @@ __all__ = [
     "DeltaPresence",
     "DistinctDiversity",
     "EntropyDiversity",
+    "KMap",
     "PrivacyModel",
     "RecursiveDiversity",
     "counts_of",
@@ -380,6 +381,37 @@ class DeltaPresence:
     def check(self, counts: NDArray[np.int64]) -> Check:
         """Count them."""
         return _checked(f"({self.least}, {self.most})-presence", self.failing(counts))
+
+
+@final
+@dataclass(frozen=True)
+class KMap:
+    """Of a population's people the cells of each class cover k or more: k-map [Swe02]_.
+
+    Counts have two columns: people who are not in the table, and those who are.
+
+    Examples
+    --------
+    >>> KMap(5).failing(np.array([[4, 1], [2, 2]])).tolist()
+    [False, True]
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        whole: object = self.k
+        if not isinstance(whole, int) or isinstance(whole, bool) or whole < 2:
+            raise InvalidProblemError("k_map", "an integer of 2 or more", repr(whole))
+
+    def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Mark classes that cover fewer."""
+        if np.asarray(counts).shape[1] != 2:
+            raise InvalidProblemError("counts", "two columns", np.asarray(counts).shape)
+        return _marks(sum(row) < self.k for row in _rows(counts))
+
+    def check(self, counts: NDArray[np.int64]) -> Check:
+        """Count them."""
+        return _checked(f"{self.k}-map", self.failing(counts))
 
 
 def read_models(given: Sequence[str], *, field: str = "models") -> dict[str, list[PrivacyModel]]:

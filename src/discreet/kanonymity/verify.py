@@ -17,6 +17,8 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.dates import formats_of
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
+from discreet.core.guarantee import KAnonymity
+from discreet.core.options import instance_of, mapping
 from discreet.core.spaces.transport import transport
 from discreet.kanonymity.problem import Attribute, Categorical, Dates, Numeric, Problem
 from discreet.kanonymity.problem.published import (
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.exact import Exact
-    from discreet.core.guarantee import KAnonymity
     from discreet.kanonymity.problem.native import Values
 
 __all__ = [
@@ -84,6 +85,7 @@ def verify(
     person: str | None = None,
     population: Any = None,  # noqa: ANN401 - as `table`
     presence: Requirement | None = None,
+    mapped: Requirement | None = None,
     against: Any = None,  # noqa: ANN401 - as `table`
     attributes: Sequence[Attribute] = (),
     suppressed: int | None = None,
@@ -111,6 +113,8 @@ def verify(
     presence
         What is asked, for each class, of the numbers of rows of `population` that its cells cover: those that are not
         published, and those that are; see :class:`discreet.kanonymity.models.DeltaPresence`.
+    mapped
+        What is asked of these numbers as well; see :class:`discreet.kanonymity.models.KMap`.
     against
         The original table. Each published row must then be a row of it, generalized, and each row at most once; columns
         that are not quasi-identifiers must be as they were. Rows may stand in any order. Columns of it that were not
@@ -145,6 +149,10 @@ def verify(
     >>> verify(made, KAnonymity(2, ("age",)), against={"age": [40, 30, 40, 20]}).passed
     True
     """
+    instance_of(guarantee, KAnonymity, "guarantee", "a KAnonymity")
+    mapping(diverse, "diverse", "numbers by column")
+    mapping(close, "close", "distances by column")
+    mapping(models, "models", "demands by column")
     names, k = guarantee.quasi_identifiers, guarantee.k
     classes = classes_of(table, names)
     small = int((classes.sizes < k).sum())
@@ -176,8 +184,12 @@ def verify(
         for model in asked:
             found = max((model.check(counts) for counts in counted), key=lambda one: one.residual)
             checks.append(replace(found, name=f"{found.name} in {name}"))
-    if presence is not None and population is not None:
-        checks.append(presence.check(_covering(table, classes, population, names, attributes)))
+    asked_of_people = [one for one in (presence, mapped) if one is not None]
+    if asked_of_people and population is None:
+        raise InvalidProblemError("population", "a table of all people", "none")
+    if asked_of_people:
+        covering = _covering(table, classes, population, names, attributes)
+        checks += [one.check(covering) for one in asked_of_people]
     if against is not None:
         checks += _original(table, names, against, attributes, suppressed)
     return Certificate(tuple(checks))

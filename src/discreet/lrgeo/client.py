@@ -8,7 +8,8 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import BudgetError, CertificateError, InvalidProblemError
 from discreet.core.exact import decimal, decimal_up
 from discreet.core.guarantee import MetricDP
-from discreet.core.randomness.bits import SystemBits
+from discreet.core.options import instance_of
+from discreet.core.randomness.bits import as_bits
 from discreet.lrgeo.mechanism import CertifiedChannel, Mechanism
 from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.verify import verify
@@ -139,10 +140,9 @@ class Client:
         InvalidProblemError
             For a point outside the region; the message does not repeat it. Nothing is reported then.
         """
+        source = as_bits(bits)
         place = self.snap(point)
-        return self._mechanism.region.where(
-            self._mechanism.channel.report(place, bits or SystemBits())
-        )
+        return self._mechanism.region.where(self._mechanism.channel.report(place, source))
 
 
 def _published(stated: Any) -> Mechanism:  # noqa: ANN401 - anything that a caller may pass
@@ -200,6 +200,7 @@ def scope_check(mechanism: Mechanism) -> Check:
 
 
 def _refuse_weaker(mechanism: Mechanism, accepts: MetricDP) -> None:
+    instance_of(accepts, MetricDP, "accepts", "a MetricDP, or None")
     if accepts.radius is not None:
         raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)
     held = held_everywhere(mechanism)

@@ -21,6 +21,7 @@ from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError, unknown_name
 from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP, Scope
+from discreet.core.options import positive_seconds, relative_gap, whole_number
 from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.progress import Reporter
 from discreet.core.views import most_central, row_on_map, view
@@ -384,12 +385,9 @@ def _check(
         raise InvalidProblemError(
             "guarantee", f"epsilon per {region.unit}", f"per {guarantee.unit}"
         )
-    if gap is not None and not 0 <= gap < 1:
-        raise InvalidProblemError("gap", "a relative gap in [0, 1), or None", gap)
-    if time_limit is not None and not time_limit > 0:
-        raise InvalidProblemError("time_limit", "positive seconds, or None", time_limit)
-    if threads < 1:
-        raise InvalidProblemError("threads", "at least one thread", threads)
+    relative_gap(gap)
+    positive_seconds(time_limit)
+    whole_number(threads, "threads", "at least one thread")
 
 
 def _problem(

@@ -21,14 +21,15 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
+from discreet.core.options import instance_of
 from discreet.lrgeo.client import Client
+from discreet.lrgeo.points.client import PointClient
 from discreet.lrgeo.state import Source, State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.core.randomness.bits import RandomBits
-    from discreet.lrgeo.points.client import PointClient
 
 __all__ = ["Epochs", "keep", "locate", "pin", "reserve"]
 
@@ -104,6 +105,12 @@ class Epochs:
         return cls(data["seconds"], per_day=data["per_day"], for_life=data["for_life"])
 
 
+def _check(client: object, state: object, epochs: object) -> None:
+    instance_of(client, (Client, PointClient), "client", "a Client")
+    instance_of(state, State, "state", "a State")
+    instance_of(epochs, Epochs, "epochs", "Epochs")
+
+
 def locate(
     client: Client | PointClient,
     state: State,
@@ -164,6 +171,7 @@ def locate(
     >>> first == again, state.spent_in_all
     (True, Fraction(2, 1))
     """
+    _check(client, state, epochs)
     number, day = epochs.number(now), epochs.day(now)
     if state.epoch is not None and state.report is not None and number <= state.epoch:
         return state.report, state
@@ -203,6 +211,7 @@ def pin(
     InvalidProblemError
         With a mechanism for every point, which has no place to be pinned.
     """
+    _check(client, state, epochs)
     snapping = _snapping(client)
     place, region = snapping.snap(point), snapping.mechanism.region.digest
     is_here = state.region in ("", region)

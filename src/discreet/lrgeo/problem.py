@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import array_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -50,8 +51,11 @@ def travel_loss(
     >>> travel_loss(way, [2]).tolist()
     [[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]
     """
-    n = len(travel)
-    chosen = np.asarray(targets)
+    ways = array_of(travel, "travel", "a square array of distances", np.float64)
+    n = len(ways) if ways.ndim == 2 else 0
+    if not n or ways.shape != (n, n):
+        raise InvalidProblemError("travel", "a square array of distances", ways.shape)
+    chosen = array_of(targets, "targets", "a list of places")
     if chosen.ndim != 1 or not chosen.size or not np.issubdtype(chosen.dtype, np.integer):
         raise InvalidProblemError("targets", "a list of places", chosen.shape)
     if chosen.min() < 0 or chosen.max() >= n:
@@ -59,13 +63,13 @@ def travel_loss(
     share = np.full(len(chosen), 1 / len(chosen)) if weights is None else _shares(weights, chosen)
     loss = np.zeros((n, n))
     for target, q in zip(chosen.tolist(), share.tolist(), strict=True):
-        way = travel[:, target]
+        way = ways[:, target]
         loss += q * np.abs(way[:, None] - way)
     return loss
 
 
 def _shares(weights: ArrayLike, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
-    share = np.asarray(weights, dtype=np.float64)
+    share = array_of(weights, "weights", f"{len(chosen)} probabilities", np.float64)
     if share.shape != chosen.shape or not (share >= 0).all() or abs(share.sum() - 1) > 1e-9:
         raise InvalidProblemError("weights", f"{len(chosen)} probabilities", share.shape)
     return share

@@ -16,17 +16,17 @@ import numpy as np
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.channels.check_implicit import verify_anchored
+from discreet.core.channels.implicit import AnchoredChannel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor, to_fraction
-from discreet.core.guarantee import PointScope
+from discreet.core.guarantee import MetricDP, PointScope
+from discreet.core.options import instance_of
 from discreet.core.spaces.check_distances import distance_checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.core.channels.implicit import AnchoredChannel
     from discreet.core.exact import Exact
-    from discreet.core.guarantee import MetricDP
 
 __all__ = ["verify"]
 
@@ -88,6 +88,8 @@ def verify(
     >>> verify(half, MetricDP(1, "km")).passed, verify(half, MetricDP("0.5", "km")).passed
     (True, False)
     """
+    instance_of(channel, AnchoredChannel, "channel", "an AnchoredChannel")
+    instance_of(guarantee, MetricDP, "guarantee", "a MetricDP")
     space = channel.space
     if isinstance(guarantee.scope, PointScope):
         raise InvalidProblemError("guarantee", "one about places", "one about points")

@@ -14,6 +14,7 @@ from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, PointScope, Scope
 from discreet.core.jit import clock
+from discreet.core.options import callback, positive_seconds, relative_gap, whole_number
 from discreet.metricdp.bounds.alone import Alone
 from discreet.metricdp.methods import METHODS
 from discreet.metricdp.methods.anchored import Anchored
@@ -179,6 +180,7 @@ def design(
     _check(problem, guarantee)
     chosen: Method | None = METHODS.resolve(method, optional=True)
     _check_limits(gap, time_limit, threads)
+    callback(on_progress)
     constraints, joined = problem.space.adjacency(guarantee.radius), 0
     if not allow_unprotected:
         constraints, links = constraints.join(problem.space)
@@ -219,12 +221,9 @@ def _check(problem: Problem, guarantee: MetricDP) -> None:
 
 
 def _check_limits(gap: float, time_limit: float | None, threads: int) -> None:
-    if not 0 <= gap < 1:
-        raise InvalidProblemError("gap", "a relative gap in [0, 1)", gap)
-    if time_limit is not None and not time_limit > 0:
-        raise InvalidProblemError("time_limit", "positive seconds, or None", time_limit)
-    if threads < 1:
-        raise InvalidProblemError("threads", "at least one thread", threads)
+    relative_gap(gap, optional=False)
+    positive_seconds(time_limit)
+    whole_number(threads, "threads", "at least one thread")
 
 
 def _costly(whole: WholeProblem, gap: float) -> tuple[tuple[Method, ...], str]:

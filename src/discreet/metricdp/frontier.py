@@ -24,9 +24,17 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import MetricDP
+from discreet.core.options import (
+    instance_of,
+    items_of,
+    positive_seconds,
+    relative_gap,
+    whole_number,
+)
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.design import design
 from discreet.metricdp.part import Candidate
+from discreet.metricdp.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +45,6 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.part import Method, Part, PartLimits
-    from discreet.metricdp.problem import Problem
     from discreet.metricdp.search import MetricDesign
 
 __all__ = ["Frontier", "frontier"]
@@ -141,13 +148,17 @@ def frontier(
     >>> len(found.designs), bool((found.lower <= found.upper).all())
     (3, True)
     """
-    budgets = sorted(MetricDP(epsilon, "unit").epsilon for epsilon in epsilons)
+    instance_of(problem, Problem, "problem", "a Problem")
+    tried = items_of(epsilons, "epsilons", "a list of budgets")
+    budgets = sorted(MetricDP(epsilon, "unit").epsilon for epsilon in tried)
     if not budgets or len(set(budgets)) < len(budgets):
         raise InvalidProblemError(
             "epsilons", "different budgets, one or more", [str(budget) for budget in budgets]
         )
-    if most_designs < 1:
-        raise InvalidProblemError("most_designs", "at least one design", most_designs)
+    whole_number(most_designs, "most_designs", "at least one design")
+    relative_gap(gap, optional=False)
+    positive_seconds(time_limit)
+    whole_number(threads, "threads", "at least one thread")
     chart = _Chart(problem, budgets, radius, allow_unprotected=allow_unprotected)
     for at in chart.order(gap):
         made = chart.design(at, method=method, gap=gap, time_limit=time_limit, threads=threads)

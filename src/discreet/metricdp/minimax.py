@@ -22,7 +22,9 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
 from discreet.core.exact import float_floor
+from discreet.core.guarantee import MetricDP
 from discreet.core.jit import clock
+from discreet.core.options import instance_of, items_of, positive_seconds, whole_number
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.design import Interrupted, design
 from discreet.metricdp.methods.direct import (
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.channels.channel import Channel
-    from discreet.core.guarantee import MetricDP
     from discreet.core.lp import LPSolution
     from discreet.metricdp.part import Method
     from discreet.metricdp.search import MetricDesign
@@ -200,9 +201,13 @@ def minimax(
     >>> both.gap < 1e-5, both.weights.round(3).tolist()
     (True, [0.5, 0.5])
     """
+    instance_of(problem, Problem, "problem", "a Problem")
+    instance_of(guarantee, MetricDP, "guarantee", "a MetricDP")
+    positive_seconds(time_limit)
+    whole_number(threads, "threads", "at least one thread")
     given = [
         Problem(problem.space, utility_loss=problem.loss, prior=p, reports=problem.reports)
-        for p in priors
+        for p in items_of(priors, "priors", "a list of priors")
     ]
     if not given:
         raise InvalidProblemError("priors", "one prior or more", "none")

@@ -14,12 +14,13 @@ import numpy as np
 
 from discreet.core.calls import explained_record
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import array_of, instance_of
 from discreet.core.outcome import PublicInput, digest_array
+from discreet.core.spaces.metric import MetricSpace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.spaces.metric import MetricSpace
 
 __all__ = ["Problem"]
 
@@ -88,6 +89,7 @@ class Problem:
         prior: ArrayLike | None = None,
         reports: ArrayLike | None = None,
     ) -> None:
+        instance_of(space, MetricSpace, "space", "a MetricSpace")
         n = space.n
         named = None if reports is None else _read_reports(reports, n)
         if isinstance(utility_loss, str):
@@ -158,7 +160,7 @@ class Problem:
 def _floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
     try:
         return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise InvalidProblemError(field, shape, type(values).__name__) from None
 
 
@@ -205,7 +207,7 @@ def _named_loss(space: MetricSpace, name: str, reports: NDArray[np.int64]) -> ND
 
 
 def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
-    given = np.asarray(reports)
+    given = array_of(reports, "reports", "a sequence of secrets")
     if given.ndim != 1 or not given.size or not np.issubdtype(given.dtype, np.integer):
         raise InvalidProblemError(
             "reports", "a sequence of secrets", f"{given.dtype} of shape {given.shape}"

@@ -24,6 +24,8 @@ from discreet.core.channels.check_ratios import (
 )
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import decimal_up, exp_ceil, float_ceil, float_floor
+from discreet.core.options import array_of, instance_of
+from discreet.core.outcome import Design
 from discreet.core.spaces.check_distances import distance_checks
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
     from discreet.core.channels.channel import Channel
     from discreet.core.guarantee import MetricDP
-    from discreet.core.outcome import Design
     from discreet.core.spaces.metric import MetricSpace
 
 __all__ = ["verify", "verify_channel"]
@@ -93,7 +94,9 @@ def verify(
     >>> verify(design(problem, MetricDP(1, unit="km")), optimality=True).passed
     True
     """
+    instance_of(design, Design, "design", "a Design")
     channel, problem, guarantee = design.channel, design.problem, design.guarantee
+    joined, binding = _links(joined, "joined"), _links(binding, "binding")
     if problem.cost.shape != channel.limbs.shape[1:]:
         raise InvalidProblemError(
             "design", f"a channel of shape {problem.cost.shape}", channel.limbs.shape[1:]
@@ -103,6 +106,19 @@ def verify(
     checks = [] if binding is None else [_covered(bound, binding)]
     checks += _optimality(design, bound) if optimality else []
     return Certificate((*certificate.checks, *checks))
+
+
+def _links(pairs: Any, field: str) -> NDArray[np.int64] | None:  # noqa: ANN401 - as it came
+    """Read links as a file states them."""
+    if pairs is None:
+        return None
+    expected = "pairs of secrets, an array (m, 2) of integers"
+    read = array_of(pairs, field, expected)
+    if not read.size:
+        read = np.zeros((0, 2), dtype=np.int64)
+    if read.ndim != 2 or read.shape[1] != 2 or not np.issubdtype(read.dtype, np.integer):
+        raise InvalidProblemError(field, expected, f"{read.dtype} of shape {read.shape}")
+    return read.astype(np.int64)
 
 
 def _covered(bound: BoundPairs, binding: NDArray[np.integer[Any]]) -> Check:
@@ -256,12 +272,14 @@ def _scope(guarantee: MetricDP, space: MetricSpace, bound: BoundPairs, links: in
     groups = int(_groups(bound.mask).max()) + 1
     alone = set(np.flatnonzero(~bound.mask.any(axis=1)).tolist()) if groups > 1 else set()
     strange = (scope.space != space.digest) + (scope.n_secrets != space.n)
+    # One that is stated twice would be counted twice in what the guarantee says.
+    hidden = len(alone ^ set(scope.isolated)) + len(scope.isolated) - len(set(scope.isolated))
     stated = scope.all_pairs_epsilon
     beyond = 0 if stated is None else _beyond(stated / guarantee.epsilon, bound, groups)
     named = (
         ("another space than stated", strange, "digest and number of secrets"),
         ("components not stated", abs(groups - scope.components), f"{groups} found"),
-        ("isolated secrets not stated", len(alone ^ set(scope.isolated)), f"{len(alone)} found"),
+        ("isolated secrets not stated", hidden, f"{len(alone)} found"),
         ("links not stated", abs(links - scope.joined), f"{links} found"),
         (
             "pairs beyond the all-pairs epsilon",

@@ -4,6 +4,13 @@
 beyond the outcome stands with their functions, which :data:`CHAPTERS` names.
 """
 
-from discreet.report.page import CHAPTERS, Chapter, make_chapter, render_report, write_report
+from discreet.report.page import (
+    CHAPTERS,
+    Chapter,
+    Tab,
+    make_chapter,
+    render_report,
+    write_report,
+)
 
-__all__ = ["CHAPTERS", "Chapter", "make_chapter", "render_report", "write_report"]
+__all__ = ["CHAPTERS", "Chapter", "Tab", "make_chapter", "render_report", "write_report"]

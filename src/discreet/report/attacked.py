@@ -125,7 +125,7 @@ def section(
         if found.private:
             notes.append(f"Private: {found.private}.")
         notes.append(_KEY)
-    body = panel(rows, title=title, anchor=anchor, lead=lead, notes=notes, level=level)
+    figures = []
     for kind in (False, True):
         shown = [one for one in findings if one.error is kind]
         if shown:
@@ -133,8 +133,26 @@ def section(
             plot_findings(shown, ax=figure.add_subplot())
             label = f"{title}: {', '.join(one.attack for one in shown)}"
             svg = inline_svg(figure, label=label, salt=f"{anchor}-{'errors' if kind else 'shares'}")
-            body += f'\n<section><figure class="plot">{svg}</figure></section>'
-    return body
+            figures.append(svg)
+    summary = _summary(rows) if level > 2 else ""
+    return panel(
+        rows,
+        title=title,
+        anchor=anchor,
+        lead=lead,
+        notes=notes,
+        level=level,
+        figures=figures,
+        summary=summary,
+    )
+
+
+def _summary(rows: Sequence[Judged]) -> str:
+    """Say in one line how it went."""
+    broken = sum(row.broken for row in rows)
+    if broken:
+        return f"{broken} of {len(rows)} attempts broke what is claimed"
+    return f"{len(rows)} attempts, none broke what is claimed, which proves nothing: details"
 
 
 def _text(estimate: Estimate) -> str:

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["MEANINGS", "meaning"]
+from discreet.core.exact import decimal_up
+
+if TYPE_CHECKING:
+    from discreet.core.certificate import Certificate
+
+__all__ = ["MEANINGS", "meaning", "proof_of"]
 
 MEANINGS: dict[str, str] = {
     # Choices.
@@ -50,6 +57,19 @@ MEANINGS: dict[str, str] = {
     "constrained pairs not covered": "Pairs within the radius for which no chain of the links in the file stands, and "
     "links that are no such pairs.",
     "facts misstated in the scope": "Whether what the file says of its places, and of pairs far apart, is not so.",
+    # Mechanisms for every point.
+    "arrays of other shapes": "Whether the stored arrays do not belong together.",
+    "numbers out of range": "Numbers of corners that there are not, and places beyond what is exact.",
+    "negative weights": "Weights below zero.",
+    "vertices at one spot": "Corners of triangles that lie at one place: two rows there would make a border.",
+    "vertices of no triangle": "Corners that belong to no triangle.",
+    "triangles without area, or clockwise": "Triangles that are flat, or turned over.",
+    "edges of two triangles on one side": "Edges with two triangles on one side of them, which overlap.",
+    "faults of the border": "What keeps the border of the region from being one convex polygon.",
+    "area not covered once": "Whether the triangles do not add up to the region.",
+    "facts misstated in the claim": "Whether the claim is about another unit, or has a radius.",
+    "another region than stated": "Whether the guarantee was made for another region than that of the file.",
+    "distances longer in the plane": "Whether points could be farther apart in the file's plane than on the earth.",
     # Counts and kept measurements.
     "numbers that are not whole": "Counts that are no whole numbers.",
     "numbers below zero": "Counts below zero.",
@@ -82,6 +102,7 @@ MEANINGS: dict[str, str] = {
     r"classes with fewer than \d+ values of .+": "Equivalence classes, and whose sensitive column has fewer "
     "different values than asked.",
     "distance of a class in .+": "How far the sensitive values of a group are from those of the whole table, at worst.",
+    r"classes that fail \d+-map": "Equivalence classes that cover fewer people of the population than asked.",
     "classes that fail .+": "Equivalence classes, and do not hold what was asked of a column.",
     "published rows that no row of the original explains": "Rows that are no row of the original, generalized, or that "
     "one original row would have to stand for twice.",
@@ -108,3 +129,38 @@ def meaning(name: str) -> str:
         if re.fullmatch(pattern, name):
             return words
     return ""
+
+
+def proof_of(certificate: Certificate) -> dict[str, Any]:
+    """Lay out a certificate for a page: one sentence, and the checks with what each means.
+
+    Examples
+    --------
+    >>> from discreet.core.certificate import Certificate, Check
+    >>> proof = proof_of(Certificate((Check("classes smaller than k", 0, 0, exact=True, detail="9 classes"),)))
+    >>> proof["sentence"]
+    'All 9 equivalence classes have k rows or more, counted exactly: 1 check passed.'
+    """
+    return {
+        "sentence": certificate.sentence,
+        "passed": certificate.passed,
+        "checks": [
+            {
+                "name": check.name,
+                "meaning": meaning(check.name),
+                "residual": _shown(check.residual),
+                "limit": _shown(check.limit),
+                "exact": check.exact,
+                "passed": check.passed,
+                "detail": check.detail,
+            }
+            for check in certificate.checks
+        ],
+    }
+
+
+def _shown(value: float | Fraction) -> str:
+    """Print a number in few digits; long fractions are rounded up, so that none looks better than it is."""
+    if isinstance(value, Fraction):
+        return decimal_up(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

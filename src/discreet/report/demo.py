@@ -6,6 +6,7 @@ callback.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from discreet.report.choosing import choice_chapter
 from discreet.report.compare import compare
 from discreet.report.counting import count_demo
 from discreet.report.maps import Backdrop
-from discreet.report.page import make_chapter, write_report
+from discreet.report.page import Tab, make_chapter, write_report
 from discreet.report.patients import patient_demo
 from discreet.report.served import service_demo
 from discreet.report.trying import try_design
@@ -44,24 +45,24 @@ SEED = 4
 JUNCTIONS = 100
 DOWNTOWN = 36
 EPSILONS = (0.5, 1, 2, 4, 8)
+SHOWN = 2
 GAP = 0.01
 
 _TITLE = "Say what may be learned, and prove that no more can be"
-_PROMISE = (
-    "A place is reported, places are chosen, people are counted: each chapter of this page does one such task so that "
-    "anyone who sees the result learns no more about any one person than the promise at its head allows."
+_PROMISE = "Five tasks, synthetic data. Privacy was checked in exact arithmetic, by code that did not make the results."
+_TABS = (
+    ("Report a place", "metric privacy"),
+    ("Serve an app", "locations of phones"),
+    ("Choose", "from private records"),
+    ("Count", "by region and size"),
+    ("Publish a table", "k-anonymity"),
 )
-_PROOF = (
-    "Each result is as good as the promise permits, or nearly; where that could be proved, the proof is there. Privacy "
-    "was checked afterwards, in exact arithmetic, on the very numbers that were published or are drawn from, by code "
-    "that did not make them."
-)
-_RIDE = (
-    "A rider asks for a car. It is sent to the junction that was reported and drives on from there to the rider, along "
-    "the roads and one-way streets. That extra drive is the loss."
-)
+"""What stands on the tabs; the first holds two chapters, the others one each."""
+
+_RIDE = "A rider asks for a car. The phone reports a junction near by, drawn by chance; the extra drive is the loss."
+_DRIVE = "The car is sent to the junction that was reported and drives on to the rider, along one-way streets too."
 _CROW = (
-    "For privacy, distance is the straight line and not the road. Two junctions on opposite banks of the river are "
+    "Privacy counts the straight line and not the road. Two junctions on opposite banks of the river are "
     "near each other, however long the way over the bridge, and the promise should hold for them too."
 )
 _CELLS = (
@@ -183,15 +184,25 @@ def build_demo(
         _patient_chapter(patients, tables[1], watch),
     ]
     watch.begin("Writing the page")
-    page = write_report(chapters, folder / "index.html", title=_TITLE, lead=(_PROMISE, _PROOF))
+    groups = (chapters[:2], *([chapter] for chapter in chapters[2:]))
+    tabs = [
+        Tab(label, about, tuple(group)) for (label, about), group in zip(_TABS, groups, strict=True)
+    ]
+    page = write_report(tabs, folder / "index.html", title=_TITLE, lead=(_PROMISE,))
     watch.end("page")
     return Demo(page, (*files, service), tables, dict(watch.seconds))
 
 
 def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
-    watch.begin(f"Designing for a city of {city.n} junctions and {len(city.edges)} roads")
+    watch.begin(
+        f"Designing for a city of {city.n} junctions and {len(city.edges)} roads, at {len(EPSILONS)} strengths"
+    )
     problem = city_problem(city)
-    made = design(problem, MetricDP(2, "km", radius="1.2"), method=Direct(), gap=GAP, throw=False)
+    strengths = [
+        design(problem, MetricDP(epsilon, "km", radius="1.2"), gap=GAP, throw=False)
+        for epsilon in EPSILONS
+    ]
+    made = strengths[EPSILONS.index(SHOWN)]
     save(made, file)
     watch.end("city")
     watch.begin(f"Comparing strengths on {_downtown(city)} junctions downtown")
@@ -200,9 +211,11 @@ def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
     return make_chapter(
         "metricdp",
         made,
-        title="A made city",
+        title="A synthetic city",
         anchor="city",
-        lead=(_RIDE, _CROW),
+        lead=(_RIDE,),
+        below=(_DRIVE, _CROW),
+        strengths=strengths,
         picks=_landmarks(city),
         backdrop=Backdrop(city.edges, traffic(city), city.river),
         curves=curves,
@@ -210,8 +223,9 @@ def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
         loss_name="extra drive",
         loss_unit="km",
         artefact=f"{file.parent.name}/{file.name}",
+        sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
         seconds={
-            "design, check and file": watch.seconds["city"],
+            f"{len(strengths)} designs, checks and file": watch.seconds["city"],
             "curves": watch.seconds["curves"],
         },
     )
@@ -221,7 +235,7 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
     watch.begin(f"Designing for a grid of {rows} by {columns} cells")
     space = MetricSpace.grid(rows, columns, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean")
-    made = design(problem, MetricDP(2, "km", radius=2), gap=GAP, throw=False)
+    made = design(problem, MetricDP(SHOWN, "km", radius=2), gap=GAP, throw=False)
     save(made, file)
     watch.end("grid")
     watch.begin("Attacking the design for the grid")
@@ -242,6 +256,7 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
         loss_name="distance to the report",
         loss_unit="km",
         artefact=f"{file.parent.name}/{file.name}",
+        sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
         seconds={"design, check and file": watch.seconds["grid"]},
         attacked=attacked,
         audits=audits,

@@ -13,6 +13,22 @@ if TYPE_CHECKING:
 __all__ = ["inline_svg", "new_figure"]
 
 
+_NAMES = {
+    "#1f2933": "ink",
+    "#6b7580": "grey",
+    "#c9ced4": "faint",
+    "#0b5cad": "blue",
+    "#c44e00": "red",
+    "#00785a": "figure-green",
+    "#8a4a7d": "purple",
+    "#ffffff": "paper",
+    "#000000": "ink",
+}
+"""Colors of :mod:`discreet.plot.style`, white and black -> what the page calls them, in the light and in the dark."""
+
+_COLORS = re.compile("|".join(_NAMES), re.IGNORECASE)
+
+
 def new_figure(width: float = 4.9, height: float = 3.3) -> Figure:
     """Make a figure for the page, inches by inches; no window and no global state belongs to it."""
     from matplotlib.figure import Figure
@@ -61,6 +77,7 @@ def inline_svg(figure: Figure, *, label: str, salt: str) -> str:
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', body)[0]
     opening = f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}">'
     body = re.sub(r"<svg\b[^>]*>", lambda _: opening, body, count=1)
+    body = _COLORS.sub(lambda m: f"var(--{_NAMES[m[0].lower()]})", body)
     # Names that are used get this figure's salt, since a page has one name space; the others go.
     used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', body))
     body = re.sub(r' id="([^"]+)"', lambda m: f' id="{salt}-{m[1]}"' if m[1] in used else "", body)

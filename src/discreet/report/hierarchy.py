@@ -16,6 +16,7 @@ from discreet.core.guarantee import PureDP
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.result import region_names
 from discreet.report.attacked import section
+from discreet.report.check_words import proof_of
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.hierarchy_figures import (
     MethodError,
@@ -30,7 +31,6 @@ from discreet.report.words import guesses, number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from discreet.core.certificate import Certificate
     from discreet.core.outcome import Release
     from discreet.evaluate.attack.finding import Attacked
     from discreet.evaluate.audit.audit import Audit
@@ -121,7 +121,7 @@ def chapter(
         made=truth is not None,
         public_units=result.frame.units == "public",
         max_size=result.frame.max_size,
-        checks=_checks(release.certificate),
+        certificate=proof_of(release.certificate),
         artefact=artefact,
         numbers=_numbers(release, seconds or {}),
         public=provenance.assumed_public,
@@ -210,20 +210,6 @@ def _comparison(errors: Sequence[MethodError], shown: float, anchor: str) -> dic
         "levels": list(range(1, len(errors[0].l1) + 1)),
         "epsilon": f"{shown:g}",
     }
-
-
-def _checks(certificate: Certificate) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": check.name,
-            "detail": check.detail,
-            "residual": number(float(check.residual)),
-            "limit": number(float(check.limit)),
-            "exact": check.exact,
-            "passed": check.passed,
-        }
-        for check in certificate.checks
-    ]
 
 
 def _numbers(release: Release[RegionCounts], seconds: Mapping[str, float]) -> list[tuple[str, str]]:

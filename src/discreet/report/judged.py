@@ -96,6 +96,8 @@ def panel(
     lead: str = _LEAD,
     notes: Sequence[str] = (),
     level: int = 3,
+    figures: Sequence[str] = (),
+    summary: str = "",
 ) -> str:
     """Render the panel: a section of HTML, with escaping on, for the body of a chapter.
 
@@ -109,6 +111,10 @@ def panel(
         Plain text before and after the table.
     level
         Of the heading: 3 within a chapter, 2 where the panel is all there is.
+    figures
+        SVG, to stand below the table.
+    summary
+        One line that opens the table; what broke a promise is open already. Without it nothing is folded.
 
     Raises
     ------
@@ -130,6 +136,9 @@ def panel(
         rows=rows,
         notes=notes,
         level=level,
+        figures=figures,
+        summary=summary,
+        broken=any(row.broken for row in rows),
     )
 
 

@@ -20,6 +20,7 @@ from discreet.kanonymity.problem import (
 )
 from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
+from discreet.report.check_words import proof_of
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
 
@@ -140,7 +141,7 @@ def chapter(
         examples=[(one.before, one.after, one.alike) for one in examples],
         figure=_figure(curves, anchor),
         curves_note=curves_note,
-        checks=[check.to_dict() for check in made.certificate.checks],
+        certificate=proof_of(made.certificate),
         artefact=artefact,
         kinds=[(attribute.name, _kind(attribute)) for attribute in attributes],
         trace=provenance.method_trace,

@@ -14,7 +14,7 @@ from discreet.plot import plot_channel_row
 from discreet.plot.style import FAINT
 from discreet.report.attacked import section
 from discreet.report.figures import inline_svg, new_figure
-from discreet.report.page import Chapter, render_template
+from discreet.report.page import IN_BROWSER, Chapter, render_template
 from discreet.report.words import distance, example_distance, guesses, number, strength
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def chapter(
     lead: Sequence[str] = (_LEAD,),
     size: int | None = None,
     artefact: str | None = None,
+    sha256: str = "",
     attacked: Sequence[tuple[str, Attacked]] = (),
 ) -> Chapter:
     """Render a mechanism that a location service publishes.
@@ -56,6 +57,8 @@ def chapter(
         Bytes of the file.
     artefact
         Name of the file, for the command that checks it.
+    sha256
+        The digest of that file, so that one that was altered since can be told.
     attacked
         Heading and findings of attacks, such as on both modes of the service.
 
@@ -91,6 +94,8 @@ def chapter(
         figure=_map(mechanism, region or own, place, anchor),
         numbers=_numbers(mechanism),
         artefact=artefact,
+        in_browser=IN_BROWSER,
+        sha256=sha256,
         attacked=[
             section(found, title=heading, anchor=f"{anchor}-attacked-{at}")
             for at, (heading, found) in enumerate(attacked)

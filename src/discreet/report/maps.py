@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Backdrop", "MapView", "Places", "draw_map", "percent"]
+__all__ = ["Backdrop", "MapView", "Places", "Strength", "draw_map", "percent"]
 
 _WIDTH = 1000
 _MARGIN = 45
@@ -101,6 +101,26 @@ class Places:
 
 @final
 @dataclass(frozen=True)
+class Strength:
+    """One position of the slider that makes the promise stronger or weaker.
+
+    Parameters
+    ----------
+    words
+        What it is called.
+    claim
+        Parts of the sentence of the guarantee that change, by name.
+    places
+        The same places and reports, with the chances and losses at this strength.
+    """
+
+    words: str
+    claim: dict[str, str]
+    places: Places
+
+
+@final
+@dataclass(frozen=True)
 class MapView:
     """What the template draws.
 
@@ -159,6 +179,8 @@ def draw_map(
     *,
     near: Sequence[Fraction],
     backdrop: Backdrop | None = None,
+    strengths: Sequence[Strength] = (),
+    strength: int = 0,
 ) -> MapView:
     """Lay out a map.
 
@@ -172,6 +194,10 @@ def draw_map(
         Distances for the numbers beside the map: how likely the report is that close.
     backdrop
         Roads and water.
+    strengths
+        What a slider goes through, from the strongest promise to the weakest; none for no slider.
+    strength
+        Which of them `places` are.
 
     Returns
     -------
@@ -215,6 +241,16 @@ def draw_map(
         "size": round(float(size), 2),
         "typical": round(typical, 5),
         "facts": _facts(places, near),
+        "strength": strength,
+        "strengths": [
+            {
+                "words": one.words,
+                "claim": one.claim,
+                "rows": [_sparse(row) for row in one.places.chance],
+                "facts": _facts(one.places, near),
+            }
+            for one in strengths
+        ],
     }
     shapes = {"places": "".join(f"M{x:g} {y:g}h0" for x, y in at)}
     if backdrop is not None:

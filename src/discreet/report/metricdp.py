@@ -5,24 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from discreet.core.exact import decimal_up, text_ceil, text_floor, to_fraction
 from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
+from discreet.report.check_words import proof_of
 from discreet.report.compare import compare
 from discreet.report.figures import inline_svg, new_figure
-from discreet.report.maps import Backdrop, Places, draw_map
-from discreet.report.page import Chapter, render_template
+from discreet.report.maps import Backdrop, Places, Strength, draw_map
+from discreet.report.page import IN_BROWSER, Chapter, render_template
 from discreet.report.trying import QUICK, try_design
 from discreet.report.words import distance, example_distance, factor, guesses, number, strength
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from discreet.core.certificate import Certificate
     from discreet.core.guarantee import MetricDP
     from discreet.core.outcome import Design
     from discreet.evaluate.attack.finding import Attacked
@@ -63,14 +63,17 @@ def chapter(
     title: str = "The mechanism",
     anchor: str = "design",
     lead: Sequence[str] = (),
+    below: Sequence[str] = (),
     picks: Sequence[tuple[str, int]] | None = None,
     backdrop: Backdrop | None = None,
+    strengths: Sequence[Design[Problem, Multipliers]] = (),
     curves: Sequence[Curve] = (),
     curves_note: str = "",
     baselines: Sequence[tuple[str, float]] | None = None,
     loss_name: str = "expected loss",
     loss_unit: str = "",
     artefact: str | None = None,
+    sha256: str = "",
     seconds: Mapping[str, float] | None = None,
     attacked: Attacked | None = None,
     audits: Sequence[Audit] = (),
@@ -87,10 +90,15 @@ def chapter(
         Its name in links.
     lead
         Paragraphs under the heading, plain text: what is protected, and what a loss means.
+    below
+        Paragraphs under the map.
     picks
         Label and index of secrets to show on the map; three telling ones by default.
     backdrop
         Roads and water for the map.
+    strengths
+        Designs for the same problem, this one among them, from the strongest to the weakest: a slider on the map goes
+        through them.
     curves
         Losses against epsilon, drawn where there are some.
     curves_note
@@ -101,6 +109,8 @@ def chapter(
         What the loss is called, and its unit.
     artefact
         Name of the file that holds the design, for the commands that check it.
+    sha256
+        The digest of that file, so that one that was altered since can be told.
     seconds
         How long each step took. Designs are made from public inputs, so that times say nothing private.
     attacked, audits
@@ -121,10 +131,11 @@ def chapter(
         anchor=anchor,
         title=title,
         lead=lead,
+        below=below,
         noun=noun,
         claim=_claim(guarantee, least),
         guarantee=_sentence(str(guarantee)),
-        map=_map(design, picks, backdrop, loss_unit),
+        map=_map(design, picks, backdrop, loss_unit, strengths),
         in_use=int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
         n_reports=problem.n_reports,
         bars=_bars(design, compared),
@@ -141,11 +152,13 @@ def chapter(
         radius=None if guarantee.radius is None else distance(guarantee.radius, guarantee.unit),
         scope=guarantee.scope,
         whole=_whole(guarantee),
-        checks=_checks(design.certificate),
+        certificate=proof_of(design.certificate),
         passed=design.certificate.passed,
         numbers=_numbers(design, loss_unit, seconds or {}),
         public=design.provenance.assumed_public,
         artefact=artefact,
+        in_browser=IN_BROWSER,
+        sha256=sha256,
         has_witness=design.witness is not None,
         trace=design.provenance.method_trace,
         seeded=design.provenance.seeded,
@@ -172,12 +185,13 @@ def _sentence(text: str) -> str:
 def _claim(guarantee: MetricDP, least: Fraction) -> dict[str, str]:
     """Say the guarantee at one distance, in words that need no training."""
     length = example_distance(guarantee, least)
+    return {"distance": distance(length, guarantee.unit), **_claim_at(guarantee, length)}
+
+
+def _claim_at(guarantee: MetricDP, length: Fraction) -> dict[str, str]:
+    """Say what a report allows between two secrets so far apart, within the radius."""
     nats = guarantee.epsilon * length
-    return {
-        "distance": distance(length, guarantee.unit),
-        "guesses": guesses(nats),
-        "factor": factor(nats),
-    }
+    return {"guesses": guesses(nats), "factor": factor(nats)}
 
 
 def _ladder(guarantee: MetricDP, least: Fraction) -> list[tuple[str, list[str]]]:
@@ -240,13 +254,30 @@ def _map(
     picks: Sequence[tuple[str, int]] | None,
     backdrop: Backdrop | None,
     loss_unit: str,
+    strengths: Sequence[Design[Problem, Multipliers]],
 ) -> MapView | None:
     places = _places(design, loss_unit)
     if places is None:
         return None
-    base = example_distance(design.guarantee, _nearest(design.problem))
+    least = _nearest(design.problem)
+    base = example_distance(design.guarantee, least)
+    drawn = [
+        Strength(
+            f"epsilon {decimal_up(one.guarantee.epsilon)} per {one.guarantee.unit}",
+            _claim_at(one.guarantee, base),
+            there,
+        )
+        for one in strengths
+        for there in [_places(one, loss_unit)]
+        if there is not None
+    ]
     return draw_map(
-        places, picks or _telling(design), near=(base, 2 * base, 4 * base), backdrop=backdrop
+        places,
+        picks or _telling(design),
+        near=(base, 2 * base, 4 * base),
+        backdrop=backdrop,
+        strengths=drawn,
+        strength=[one is design for one in strengths].index(True) if drawn else 0,
     )
 
 
@@ -308,25 +339,6 @@ def _frontier(curves: Sequence[Curve], unit: str, loss_unit: str, anchor: str) -
     plot_frontier(curves, unit=unit, loss_unit=loss_unit, ax=figure.add_subplot())
     names = ", ".join(curve.label for curve in curves)
     return inline_svg(figure, label=f"Expected loss against epsilon: {names}", salt=anchor)
-
-
-def _checks(certificate: Certificate) -> list[dict[str, Any]]:
-    """Lay out the certificate for the table."""
-    return [
-        {
-            "name": check.name,
-            "residual": _residual(check.residual),
-            "limit": _residual(check.limit),
-            "exact": check.exact,
-            "passed": check.passed,
-            "detail": check.detail,
-        }
-        for check in certificate.checks
-    ]
-
-
-def _residual(value: float | Fraction) -> str:
-    return str(value) if isinstance(value, int) else f"{float(value):.6g}"
 
 
 def _numbers(

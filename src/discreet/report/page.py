@@ -25,12 +25,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHAPTERS",
+    "IN_BROWSER",
     "Chapter",
+    "Tab",
     "make_chapter",
     "render_report",
     "render_template",
     "write_report",
 ]
+
+IN_BROWSER = (
+    "Drop the file here: it is checked in this browser, and nothing leaves it. That is a convenience, no independence: "
+    "a page can't vouch for itself, and this one came with the claim. Independence means a copy of your own, of "
+    "verify_standalone.html or verify_standalone.py, whose SHA-256 is the one that was published with the release."
+)
+"""What stands above the verifier in a report."""
 
 CHAPTERS: Mapping[str, str] = {
     "attack": "discreet.report.attacked:chapter",
@@ -88,6 +97,26 @@ class Chapter:
             )
 
 
+@final
+@dataclass(frozen=True)
+class Tab:
+    """Chapters that are shown together, on a page that shows one such group at a time.
+
+    Parameters
+    ----------
+    label
+        What stands on the tab, plain text.
+    about
+        A few words below it.
+    chapters
+        At least one.
+    """
+
+    label: str
+    about: str
+    chapters: tuple[Chapter, ...]
+
+
 def make_chapter(name: str, outcome: object, **options: Any) -> Chapter:  # noqa: ANN401 - each chapter has its own options
     """Make a chapter by the function that is registered for a mechanism.
 
@@ -124,7 +153,7 @@ def make_chapter(name: str, outcome: object, **options: Any) -> Chapter:  # noqa
 
 
 def render_report(
-    chapters: Sequence[Chapter],
+    chapters: Sequence[Chapter] | Sequence[Tab],
     *,
     title: str = "A privacy mechanism, with its proof",
     lead: Sequence[str] = (),
@@ -134,7 +163,8 @@ def render_report(
     Parameters
     ----------
     chapters
-        At least one; anchors all different.
+        At least one; anchors all different. Or tabs of chapters: one is shown at a time, and all of them, one below the
+        other, on paper and where scripts are off.
     title
         The heading of the page.
     lead
@@ -152,22 +182,29 @@ def render_report(
     """
     if not chapters:
         raise InvalidProblemError("chapters", "one chapter or more", "none")
-    anchors = [chapter.anchor for chapter in chapters]
+    tabs = [tab for tab in chapters if isinstance(tab, Tab)]
+    alone = [chapter for chapter in chapters if isinstance(chapter, Chapter)]
+    if tabs and (alone or not all(tab.chapters for tab in tabs)):
+        raise InvalidProblemError("chapters", "chapters, or tabs of chapters", "a mixture")
+    every = [*alone, *(chapter for tab in tabs for chapter in tab.chapters)]
+    anchors = [chapter.anchor for chapter in every]
     if len(set(anchors)) != len(anchors):
         raise InvalidProblemError("chapters", "different anchors", ", ".join(sorted(anchors)))
     return render_template(
         "page.html",
-        chapters=chapters,
+        chapters=alone,
+        tabs=tabs,
         title=title,
         lead=lead,
         style=_asset("style.css"),
         script=_asset("map.js"),
+        verifier=_verifier() if any("data-verify" in chapter.body for chapter in every) else "",
         versions=versions(),
     )
 
 
 def write_report(
-    chapters: Sequence[Chapter],
+    chapters: Sequence[Chapter] | Sequence[Tab],
     path: str | PathLike[str],
     *,
     title: str = "A privacy mechanism, with its proof",
@@ -229,6 +266,12 @@ def _environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _verifier() -> str:
+    """Take the script of the page that verifies channels: there is one copy of it."""
+    page = _asset("verify_standalone.html")
+    return page.partition("<script>\n")[2].partition("</script>")[0]
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,7 @@ def service_demo(
         lead=(_LEAD, _MODES) if attacked else (_LEAD,),
         size=file.stat().st_size,
         artefact=f"{file.parent.name}/{file.name}",
+        sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
         attacked=attacked,
     )
 

@@ -16,6 +16,7 @@ from discreet.core.exact import decimal_up
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
+from discreet.report.check_words import proof_of
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
 from discreet.report.words import guesses
@@ -161,7 +162,7 @@ def chapter(
             }
             for line in selection.accounting
         ],
-        checks=[check.to_dict() for check in release.certificate.checks],
+        certificate=proof_of(release.certificate),
         passed=release.certificate.passed,
         public=release.provenance.assumed_public,
         method=release.provenance.method,

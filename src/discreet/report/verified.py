@@ -7,14 +7,12 @@ file brings along is not shown.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP
-from discreet.report.check_words import meaning
-from discreet.report.page import Chapter, render_template
+from discreet.report.check_words import proof_of
+from discreet.report.page import IN_BROWSER, Chapter, render_template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,6 +83,9 @@ class _Kind:
     alone: str = ""
 
 
+_IN_BROWSER = frozenset({"anchored", "channel", "mechanism"})
+"""Kinds that the verifier in JavaScript knows."""
+
 KINDS: Mapping[str, _Kind] = {
     "channel": _Kind(
         "a channel: a table of chances, secrets by reports",
@@ -131,6 +132,24 @@ KINDS: Mapping[str, _Kind] = {
             _ONCE,
             _PUBLIC,
         ),
+    ),
+    "point-mechanism": _Kind(
+        "the mechanism of a location service, for every point",
+        "A client draws a corner of the triangle that its point lies in, and a report from the row of that corner. It "
+        "was checked that the triangles fit edge to edge and cover the region once, and for each triangle and report that "
+        "chances rise nowhere faster than the guarantee allows, in whole numbers.",
+        (
+            _SERVED,
+            (
+                "Points outside.",
+                "They are moved to the region's border; beyond its reach nothing is reported.",
+            ),
+            ("That little is lost.", "A lower bound is stated without its proof."),
+            _SAMPLED,
+            _ONCE,
+            _PUBLIC,
+        ),
+        _ALONE,
     ),
     "region-counts": _Kind(
         "counts by region and size",
@@ -263,29 +282,15 @@ def chapter(
         total=len(certificate.checks),
         exact=all(check.exact for check in certificate.checks),
         checked=words.checked,
-        checks=[
-            {
-                **check.to_dict(),
-                "residual": _shown(check.residual),
-                "limit": _shown(check.limit),
-                "meaning": meaning(check.name),
-            }
-            for check in certificate.checks
-        ],
+        certificate=proof_of(certificate),
         unclaimed=[*([_RADIUS] if near else []), *words.unclaimed],
         limits=limits,
         private=private,
         command=command,
         alone=words.alone,
+        in_browser=IN_BROWSER if kind in _IN_BROWSER else "",
         standalone=f"python verify_standalone.py {file}" if words.alone.startswith(_ALONE) else "",
         sha256=sha256,
         public=public,
     )
     return Chapter(heading, anchor, body, lead)
-
-
-def _shown(value: float | Fraction) -> str:
-    """Print a number of a check in few digits; long fractions are rounded up, so that none looks better than it is."""
-    if isinstance(value, Fraction):
-        return decimal_up(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

@@ -171,9 +171,7 @@ def _made(mechanism: Published | Awaited) -> Published | None:
     return mechanism.result() if mechanism.done() and not mechanism.exception() else None
 
 
-def _add_public(
-    app: FastAPI, mechanism: Published | Awaited, region: Region | None
-) -> None:
+def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | None) -> None:
     """Add what everybody may ask, and what is the same for everybody."""
     made: dict[str, bytes] = {}
 

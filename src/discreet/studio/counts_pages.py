@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import FileResponse
 
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy import plan
@@ -38,6 +37,7 @@ from discreet.studio.desks import store
 from discreet.studio.jobs import Job
 from discreet.studio.parts import read_form, render
 from discreet.studio.reading import DELIMITERS, ENCODINGS, read_upload
+from discreet.studio.released import add_released
 from discreet.tables.dialect import names_in
 
 if TYPE_CHECKING:
@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 __all__ = ["add_counts"]
 
 _PUBLISHING, _COMPARING = "counts", "counts-costs"
+
+RELEASED = "discreet-released"
+"""The folder of releases, beside the ledger that is proposed."""
 
 
 def add_counts(app: FastAPI, desks: Desks, ledger: Path, most: int) -> None:
@@ -80,7 +83,9 @@ def add_counts(app: FastAPI, desks: Desks, ledger: Path, most: int) -> None:
 
     _add_tables(app, desks, ledger)
     _add_budget(app, desks)
-    _add_release(app, desks)
+    kept = ledger.absolute().with_name(RELEASED)
+    _add_release(app, desks, kept)
+    add_released(app, kept, DOWNLOADS)
 
 
 def _add_tables(app: FastAPI, desks: Desks, ledger: Path) -> None:
@@ -114,7 +119,7 @@ def _add_budget(app: FastAPI, desks: Desks) -> None:
         return await run_in_threadpool(_grant, at, form)
 
 
-def _add_release(app: FastAPI, desks: Desks) -> None:
+def _add_release(app: FastAPI, desks: Desks, kept: Path) -> None:
     @app.post("/{desk}/counts/costs")
     async def costs(desk: str, request: Request) -> Response:
         at, form = desks.get(desk), await read_form(request)
@@ -124,7 +129,7 @@ def _add_release(app: FastAPI, desks: Desks) -> None:
     @app.post("/{desk}/counts/run")
     async def run(desk: str, request: Request) -> Response:
         at, form = desks.get(desk), await read_form(request)
-        await run_in_threadpool(_publish, at, form)
+        await run_in_threadpool(_publish, at, form, kept)
         return Response(status_code=202)
 
     @app.get("/{desk}/counts/result")
@@ -134,13 +139,6 @@ def _add_release(app: FastAPI, desks: Desks) -> None:
             raise InvalidProblemError("job", "one that is done", "none")
         name = "counts_result.html" if job.kind == _PUBLISHING else "counts_costs.html"
         return render(name, desk=desk, **job.result)
-
-    @app.get("/{desk}/counts/download/{name}")
-    def download(desk: str, name: str) -> Response:
-        path = desks.get(desk).folder / (name if name in DOWNLOADS else "none")
-        if not path.is_file():
-            raise InvalidProblemError("download", "a result that is there", "none")
-        return FileResponse(path, filename=name, media_type="application/octet-stream")
 
 
 def _load(desk: Desk, file: Path, query: Mapping[str, str]) -> Response:
@@ -228,7 +226,7 @@ def _compare(desk: Desk, form: Mapping[str, str]) -> None:
     _start(desk, Job(Costs(bare, notion, each), _COMPARING))
 
 
-def _publish(desk: Desk, form: Mapping[str, str]) -> None:
+def _publish(desk: Desk, form: Mapping[str, str], kept: Path) -> None:
     layout = _layout(desk, form)
     _not_while_publishing(desk)
     promise = read_promise(form, layout.neighbors)
@@ -237,8 +235,8 @@ def _publish(desk: Desk, form: Mapping[str, str]) -> None:
     refuse_beyond(path, dataset, promise.guarantee)
     for name in DOWNLOADS:
         (desk.folder / name).unlink(missing_ok=True)
-    task = Publish(str(desk.folder), layout, promise, str(path), dataset)
-    _start(desk, Job(task, _PUBLISHING))
+    task = Publish(str(desk.folder), layout, promise, str(path), dataset, str(kept))
+    _start(desk, Job(task, _PUBLISHING, paid=True))
 
 
 def _start(desk: Desk, job: Job) -> None:

@@ -18,6 +18,7 @@ from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.hierarchy import GroupSizes, diagnose, plan
 from discreet.studio.counts_forms import titled
 from discreet.studio.counts_ledger import look
+from discreet.studio.released import keep_release, new_name
 from discreet.tables.dialect import names_in
 
 if TYPE_CHECKING:
@@ -134,6 +135,8 @@ class Publish:
         The guarantee and the method.
     ledger, dataset
         What is charged.
+    kept
+        The folder where releases are kept.
     seconds
         Within which it has to be done.
     """
@@ -143,6 +146,7 @@ class Publish:
     promise: PromiseForm
     ledger: str
     dataset: str
+    kept: str
     seconds: float = 3_600.0
 
     def run(self, tell: Tell) -> dict[str, Any]:
@@ -178,8 +182,11 @@ class Publish:
         title = "Counts by region and size, with their proof"
         write_report([chapter], folder / "report.html", title=title)
         files = [(name, what) for name, what in DOWNLOADS.items() if (folder / name).is_file()]
+        # Before anything is told: what was paid for is there, whatever becomes of the page.
+        name = new_name()
+        keep_release(Path(self.kept), name, folder, [file for file, _ in files])
         book = look(Path(self.ledger), self.dataset)
-        return {**describe_release(made), "files": files, "book": book}
+        return {**describe_release(made), "files": files, "book": book, "release": name}
 
 
 @final

@@ -32,6 +32,9 @@ SILENT = 180.0
 ARRIVING = "arriving-"
 """How the names of files begin that are on their way in."""
 
+ENDING = 60.0
+"""Seconds for which a studio that ends waits for a release that is being paid for."""
+
 MOST = 8
 """Pages that may be open at once."""
 
@@ -65,6 +68,11 @@ class Desk:
                 shutil.rmtree(path)
             elif not path.name.startswith(ARRIVING):
                 path.unlink(missing_ok=True)
+
+    def delete(self) -> None:
+        """Clear it, and remove its folder."""
+        self.clear()
+        shutil.rmtree(self.folder)
 
 
 def store(table: pl.DataFrame, path: Path) -> None:
@@ -111,6 +119,7 @@ class Desks:
         self._root = self._rooms.enter_context(private_room(Path(tempfile.gettempdir())))
         self._clock = clock
         self._desks: dict[str, Desk] = {}
+        self._paying: list[Desk] = []
         self._lock = threading.Lock()
 
     def open(self) -> str:
@@ -150,23 +159,33 @@ class Desks:
             return desk
 
     def leave(self, name: str) -> None:
-        """Delete a desk and all that it held."""
+        """Delete a desk and all that it held; where a release is being paid for, once that is done."""
         with self._lock:
             desk = self._desks.pop(name, None)
+            if desk is not None and desk.job is not None and desk.job.paid and not desk.job.over:
+                self._paying.append(desk)
+                return
         if desk is not None:
-            desk.clear()
-            shutil.rmtree(desk.folder)
+            desk.delete()
 
     def sweep(self) -> None:
         """Delete the desks of pages that were silent for too long."""
         oldest = self._clock() - SILENT
         with self._lock:
             silent = [name for name, desk in self._desks.items() if desk.heard < oldest]
+            paid = [desk for desk in self._paying if desk.job is None or desk.job.over]
+            self._paying = [desk for desk in self._paying if desk not in paid]
         for name in silent:
             self.leave(name)
+        for desk in paid:
+            desk.delete()
 
     def close(self) -> None:
         """Delete all."""
         for name in list(self._desks):
             self.leave(name)
+        for desk in self._paying:
+            if desk.job is not None:
+                desk.job.wait(ENDING)
+            desk.delete()
         self._rooms.close()

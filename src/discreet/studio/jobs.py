@@ -50,10 +50,13 @@ class Job:
         What is done.
     kind
         A word for it.
+    paid
+        Whether it may have charged a budget: such a job goes on when its page is closed.
     """
 
-    def __init__(self, task: Task, kind: str) -> None:
+    def __init__(self, task: Task, kind: str, *, paid: bool = False) -> None:
         self.kind = kind
+        self.paid = paid
         self.events: list[dict[str, Any]] = []
         self.result: dict[str, Any] | None = None
         self._stopping = 0.0
@@ -77,6 +80,10 @@ class Job:
         if self._process.is_alive() and self._process.pid is not None:
             self._stopping = time.monotonic() + _GRACE
             os.kill(self._process.pid, signal.SIGINT)
+
+    def wait(self, seconds: float) -> None:
+        """Let it come to its end, for so long at most."""
+        self._thread.join(seconds)
 
     def end(self) -> None:
         """Kill it, whatever it does."""

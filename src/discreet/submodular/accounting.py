@@ -242,6 +242,10 @@ def _largest(
         case ApproxDP():
             exact = guarantee.epsilon / count
             low = guarantee.epsilon
+        case _:
+            raise InvalidProblemError(
+                "guarantee", "PureDP, ApproxDP or ZeroConcentratedDP", type(guarantee).__name__
+            )
     if proves(exact):
         low = exact
     else:

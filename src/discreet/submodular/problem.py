@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, final
 
+import numpy as np
+
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import guarantee_from_dict
@@ -27,6 +29,7 @@ __all__ = [
     "ChoiceFacts",
     "Independence",
     "Selection",
+    "pair_of",
 ]
 
 RELATIONS = ("add-remove-one", "replace-one")
@@ -230,3 +233,13 @@ class Selection:
         """For each kind the elements that took it, in ascending order."""
         kinds = range(self.statement.n_kinds)
         return tuple(tuple(sorted(e for e, i in self.chosen if i == kind)) for kind in kinds)
+
+
+def pair_of(item: Any) -> tuple[int, int]:  # noqa: ANN401 - as it came
+    """Read an element, or an element with its kind."""
+    pair = item if isinstance(item, tuple) else (item, 0)
+    whole = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in pair]
+    if whole != [True, True]:
+        expected = "elements, or pairs of an element and its kind"
+        raise InvalidProblemError("chosen", expected, type(item).__name__)
+    return int(pair[0]), int(pair[1])

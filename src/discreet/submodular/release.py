@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import callback, instance_of
 from discreet.core.outcome import Provenance, PublicInput, Release, Unproven
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits, is_private
@@ -233,6 +234,8 @@ class Plan:
         (Fraction(0, 1),)
         """
         self.check(source)
+        callback(on_progress)
+        as_bits(bits)
         _charge(budget, dataset, self.guarantee)
         try:
             objective = self.objective.open(source, self.statement.n_elements, self.candidates)
@@ -493,6 +496,8 @@ def diagnose(objective: Objective, selection: Selection) -> ChoiceDiagnostics:
     >>> diagnose(reach, made.result).value
     Fraction(8, 1)
     """
+    instance_of(objective, Objective, "objective", "an Objective")
+    instance_of(selection, Selection, "selection", "a Selection")
     value = objective.value(selection.chosen)
     return ChoiceDiagnostics(Fraction(value, 1 << objective.scale_bits), len(selection.chosen))
 

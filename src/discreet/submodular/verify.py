@@ -15,11 +15,12 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, exp_floor, log_ceil
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.core.options import instance_of
+from discreet.core.outcome import Release
 from discreet.submodular.problem import Selection
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee, Guarantee
-    from discreet.core.outcome import Release
     from discreet.submodular.problem import AccountLine, ChoiceFacts, Independence
 
 __all__ = ["verify", "verify_selection"]
@@ -74,6 +75,7 @@ def verify(release: Release[Selection], matroid: Independence | None = None) -> 
     >>> verify(made).passed, verify(made, UniformMatroid(3, 1)).passed
     (True, False)
     """
+    instance_of(release, Release, "release", "a Release")
     chosen: object = release.result
     if not isinstance(chosen, Selection):
         raise InvalidProblemError("release", "a release of a Selection", type(chosen).__name__)
@@ -82,6 +84,8 @@ def verify(release: Release[Selection], matroid: Independence | None = None) -> 
         raise InvalidProblemError(
             "matroid", "the matroid of the choice", "None, and none is stored"
         )
+    if not all(hasattr(allowed, name) for name in ("n_elements", "rank", "is_independent")):
+        raise InvalidProblemError("matroid", "a Matroid", type(allowed).__name__)
     return verify_selection(chosen, allowed, release.guarantee)
 
 

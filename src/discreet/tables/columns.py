@@ -80,6 +80,9 @@ def no_column(
         return InvalidProblemError(
             option, expected, f"{got}; the table has {', '.join(map(repr, columns))}"
         )
+    given: object = name
+    if not isinstance(given, str):
+        return InvalidProblemError(option, expected, type(given).__name__)
     near = get_close_matches(name, islice(columns, _COMPARED), 1, _NEAR)
     if near:
         got += f"; did you mean {near[0]!r}?"

@@ -254,7 +254,14 @@ def names_of(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe of any libr
 
 def opened(table: Any, argument: str) -> Any:  # noqa: ANN401 - as above
     """Read a file as a frame of Polars, its cells as they stand there; give a frame back as it is."""
-    return read_rows(str(table), argument) if isinstance(table, str | Path) else table
+    if isinstance(table, str | Path):
+        return read_rows(str(table), argument)
+    try:
+        nw.from_native(table, eager_only=True)
+    except TypeError:
+        expected = "a dataframe, or the path of a file"
+        raise InvalidProblemError(argument, expected, type(table).__name__) from None
+    return table
 
 
 def left_out(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - as above

@@ -7,6 +7,7 @@ an error that no verifier documents, and a file that takes too long. What the or
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -223,21 +224,32 @@ def look(kind: Format, number: int, folder: Path) -> Looked:
         return Looked(number, "unchanged")
     answers: dict[str, Ruling] = {}
     for name, verifier in kind.verifiers.items():
-        began = time.monotonic()
         try:
-            answers[name] = verifier(path)
-        except DiscreetError:
-            answers[name] = Ruling("refused")
+            answers[name], took = _ruled(verifier, path)
         except MemoryError:
             return _hole(mutant.changes, number, f"{name} takes more memory than it may")
         except Exception as error:  # noqa: BLE001 - an error that no verifier documents is what is looked for
             return _hole(
                 mutant.changes, number, f"{name} fails: {type(error).__name__}: {error}"[:300]
             )
-        took = time.monotonic() - began
         if took > MOST_SECONDS:
             return _hole(mutant.changes, number, f"{name} takes {took:.1f} seconds")
     return _judged(kind, number, mutant.changes, path, answers)
+
+
+def _ruled(verifier: Callable[[Path], Ruling], path: Path) -> tuple[Ruling, float]:
+    """Give what a verifier says, and its seconds: the lesser ones of two where the first took too long."""
+    took = math.inf
+    for _ in range(2):
+        began = time.monotonic()
+        try:
+            answer = verifier(path)
+        except DiscreetError:
+            answer = Ruling("refused")
+        took = min(took, time.monotonic() - began)
+        if took <= MOST_SECONDS:
+            break
+    return answer, took
 
 
 def _judged(

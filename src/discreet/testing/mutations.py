@@ -503,7 +503,14 @@ class Catalogue:
             try:
                 with _Quietly():
                     self.whole[name](made, chance)
-            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            except (
+                ArithmeticError,
+                AttributeError,
+                LookupError,
+                StopIteration,
+                TypeError,
+                ValueError,
+            ):
                 return parts, f"{name}: cannot be done"
             return made, name
         place = chance.choice(places_in(parts, self.most))
@@ -522,7 +529,7 @@ class Catalogue:
         try:
             with _Quietly():
                 return _put(parts, place, lambda value: change(value, chance)), f"{where}: {name}"
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError):
             return parts, f"{where}: {name} cannot be done"
 
 

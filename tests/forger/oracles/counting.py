@@ -34,9 +34,10 @@ from forger.oracles.channels import once
 from forger.sealing import frame_hashes, table_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["costs", "counts_are_false", "measurements_are_false", "moves"]
+__all__ = ["costs", "counts_are_false", "depths", "measurements_are_false", "moves", "read"]
 
 PERSONS = {"add-remove-person": 1, "replace-person": 2}
 PROMISES = ("integral", "nonnegative", "consistent", "faithful")
@@ -200,7 +201,8 @@ def costs(
     return worst
 
 
-def _levels(parents: list[int]) -> list[int]:
+def depths(parents: Sequence[int]) -> list[int]:
+    """Count the levels above each region."""
     depth = [0] * len(parents)
     for i in range(1, len(parents)):
         depth[i] = depth[parents[i]] + 1
@@ -221,7 +223,7 @@ def _frame(record: dict[str, Any]) -> str:
 def _rows(record: dict[str, Any], columns: dict[str, list[Any]], sizes: list[int]) -> str:
     """Compare the rows with the frame: each region, each size."""
     parents, labels = record["frame"]["parents"], record["frame"]["labels"]
-    depth = _levels(parents)
+    depth = depths(parents)
     place = [(at, size) for at in range(len(parents)) for size in sizes]
     told = list(zip(columns["level"], columns["size"], strict=True))
     if told != [(depth[at] + 1, size) for at, size in place]:
@@ -274,7 +276,7 @@ def counts_are_false(path: Path, _: Any) -> str:
     if found:
         return found
     parents = frame["parents"]
-    depth, inner = _levels(parents), {*parents}
+    depth, inner = depths(parents), {*parents}
     scales = [
         _scale(stated["scale_by_level" if at in inner else "scale_of_leaves_by_level"][depth[at]])
         for at in range(len(parents))

@@ -169,6 +169,8 @@ STATED = kept_of(FRAME, PureDP(1, ADDED)).parameters()
         ({"total": 7}, PureDP(1, ADDED)),
         ({"shares": {"sex": ["1/4", "1/4"]}}, PureDP(1, ADDED)),
         ({"shares": ["1/4"]}, PureDP(1, ADDED)),
+        ({"shares": {"sex": 1}}, PureDP(1, ADDED)),
+        ({"scales": {"sex:age": ["4", "2", "4", "4"]}}, PureDP(1, ADDED)),
         ({}, ApproxDP(1, "1e-6", ADDED)),
         ({}, ZeroConcentratedDP(1, ADDED)),
         ({}, PureDP("1/2", ADDED)),
@@ -179,6 +181,16 @@ STATED = kept_of(FRAME, PureDP(1, ADDED)).parameters()
 def test_a_record_that_does_not_fit_is_rejected(change: dict[str, Any], guarantee: Any) -> None:
     assert verify_guarantee(FRAME, PureDP(1, ADDED), STATED).passed
     assert not verify_guarantee(FRAME, guarantee, {**STATED, **change}).passed
+
+
+def test_a_marginal_that_costs_more_than_its_share_is_rejected() -> None:
+    """The path may cost no more in sum; what is said of its parts is then still wrong."""
+    assert STATED["scales"] == {q: ["4", "2", "4", "4"] for q in ("sex", "sex:age")}
+    moved = {"sex": ["8", "2", "4", "4"], "sex:age": ["8/3", "2", "4", "4"]}
+    found = verify_guarantee(FRAME, PureDP(1, ADDED), {**STATED, "scales": moved})
+    assert failing(found) == ["marginals that cost more than their share"]
+    assert found.checks[-1].residual == 1
+    assert found.checks[1].residual == 1
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import array_of
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.geography import lat_lon
 from discreet.core.spaces.lengths import TOTAL_BITS, closure, scale_for
@@ -44,7 +45,7 @@ def unit_name(unit: object, metric: str) -> str:
 
 def point_table(points: ArrayLike, metric: str) -> NDArray[np.float64]:
     """Read points as a read-only array ``(n, dimensions)``; name the row that is wrong."""
-    array = np.array(points, dtype=np.float64)
+    array = array_of(points, "points", "an array (n, dimensions)", np.float64).copy()
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidProblemError("points", "an array (n, dimensions)", f"shape {array.shape}")
     wrong = ~(np.abs(array) < 2.0**100).all(axis=1)
@@ -86,7 +87,7 @@ def integer_table(matrix: ArrayLike) -> tuple[NDArray[np.int64], int]:
     InvalidProblemError
         Naming the first entry, pair or triple that is wrong.
     """
-    array = np.array(matrix, dtype=np.float64)
+    array = array_of(matrix, "matrix", "a square array", np.float64).copy()
     if array.ndim != 2 or array.shape[0] != array.shape[1] or not len(array):
         raise InvalidProblemError("matrix", "a square array", f"shape {array.shape}")
     if len(array) > measures.DENSE_LIMIT:
@@ -153,10 +154,10 @@ def edge_table(
     from scipy.sparse.csgraph import connected_components
 
     n = positive_count(n, "n", measures.DENSE_LIMIT)
-    pairs = np.asarray(edges)
+    pairs = array_of(edges, "edges", "an array (m, 2) of integers")
     if not pairs.size:
         pairs = np.zeros((0, 2), dtype=np.int64)
-    sizes = np.asarray(lengths, dtype=np.float64)
+    sizes = array_of(lengths, "lengths", "one for each edge", np.float64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
         raise InvalidProblemError(
             "edges", "an array (m, 2) of integers", f"{pairs.dtype} {pairs.shape}"

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import instance_of
+from discreet.hierarchy.contingency.measure import MeasuredTables
 from discreet.hierarchy.contingency.weights import interactions, table_weights
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
     from discreet.hierarchy.contingency.weights import TableWeights
 
@@ -252,6 +253,7 @@ def estimate(measured: MeasuredTables) -> NDArray[np.float64]:
     """
     from discreet.hierarchy.contingency.kernels import passes
 
+    instance_of(measured, MeasuredTables, "measured", "MeasuredTables")
     made = upward(measured)
     tree = measured.frame.tree
     beta = (made.weights.beta / made.weights.unit).T.copy()

@@ -11,8 +11,10 @@ from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.core.options import callback, items_of, whole_number
 from discreet.core.outcome import Provenance, Release
 from discreet.core.progress import Reporter
+from discreet.core.randomness import as_bits
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.contingency.measure import marginal_scales, measure
@@ -226,6 +228,9 @@ class TablesPlan:
         if budget is not None and not dataset:
             raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
         self.check(source)
+        callback(on_progress)
+        as_bits(bits)
+        whole_number(threads, "threads", "at least one thread")
         if budget is not None and dataset:
             budget.reserve(dataset, self.guarantee)
         with charged_after(charged=budget is not None):
@@ -377,7 +382,8 @@ def _parts(
     if levels is None:
         by_level = [Fraction(1, n_levels)] * n_levels
     else:
-        by_level = [to_fraction(part, "levels") for part in levels]
+        told = items_of(levels, "levels", f"{n_levels} numbers, the root first")
+        by_level = [to_fraction(part, "levels") for part in told]
         if len(by_level) != n_levels:
             expected = f"{n_levels} numbers, the root first"
             raise InvalidProblemError("levels", expected, len(by_level))
@@ -385,12 +391,14 @@ def _parts(
             got = [str(part) for part in by_level]
             raise InvalidProblemError("levels", "nonnegative numbers with the sum 1", got)
     listed = _by_level(marginals if marginals is not None else ["cells"], n_levels, "marginals")
+    if shares is not None and not isinstance(shares, Mapping):
+        shares = items_of(shares, "shares", "numbers, or lists of these, one a level")
     several = (
         shares is not None
         and not isinstance(shares, Mapping)
         and any(isinstance(one, Mapping | list | tuple) for one in shares)
     )
-    given = list(shares) if several else [shares] * n_levels
+    given: list[Any] = list(shares) if several else [shares] * n_levels
     if len(given) != n_levels:
         raise InvalidProblemError("shares", f"one list for each of {n_levels} levels", len(given))
     found: dict[Marginal, list[Fraction]] = {}
@@ -413,7 +421,8 @@ def _by_level(marginals: Any, n_levels: int, field: str) -> list[list[str]]:  # 
         return [list(marginals)] * n_levels
     if len(marginals) != n_levels:
         raise InvalidProblemError(field, f"one list for each of {n_levels} levels", len(marginals))
-    return [list(one) for one in marginals]
+    expected = "a list of names such as total or sex:age"
+    return [[*items_of(one, field, expected)] for one in marginals]
 
 
 def _of_level(
@@ -442,7 +451,8 @@ def _of_level(
                 raise unknown_name("shares", domain.name(q), listed)
         parts = [to_fraction(named.get(q, 0), "shares") for q in marginals]
     else:
-        parts = [to_fraction(part, "shares") for part in shares]
+        given = items_of(shares, "shares", "numbers, one for each marginal")
+        parts = [to_fraction(part, "shares") for part in given]
         if len(parts) != len(marginals):
             expected = f"{len(marginals)} numbers, one for each marginal"
             raise InvalidProblemError("shares", expected, len(parts))

@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
+from discreet.core.options import array_of, items_of
 from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.spaces.inputs import positive_count
 
@@ -195,7 +196,7 @@ class Domain:
             expected = "lists of categories by attribute"
             got = "none" if isinstance(lists, Mapping) else type(lists).__name__
             raise InvalidProblemError("domain", expected, got)
-        names = list(lists) if by is None else list(by)
+        names = list(lists if by is None else items_of(by, "by", "a list of attributes"))
         attributes = []
         for name in names:
             if name not in lists:
@@ -205,7 +206,7 @@ class Domain:
                 raise InvalidProblemError("domain", f"a list of texts for {name}", repr(given))
             texts = [str(one) if type(one) is int else one for one in given]
             attributes.append(Attribute(name, tuple(texts)))
-        ruled: Any = tuple(zeros)
+        ruled: Any = items_of(zeros, "zeros", "a list of structural zeros")
         return cls(tuple(attributes), ruled)
 
     @property
@@ -343,6 +344,8 @@ class Domain:
         pairs = isinstance(stated, list) and all(
             isinstance(one, list | tuple) and len(one) == 2 for one in stated
         )
+        if pairs and len({str(one[0]) for one in stated}) < len(stated):
+            raise InvalidProblemError("domain", "each attribute once", "one twice")
         # Beside zeros, "attributes" can be no attribute of this name.
         if isinstance(stated, Mapping) or (pairs and "zeros" in data):
             unknown = set(data) - {"attributes", "zeros"}
@@ -578,7 +581,7 @@ class CellCounts:
 
 def _read_counts(counts: ArrayLike) -> NDArray[np.int64]:
     """Read a copy of private counts; say nothing of their values."""
-    given = np.asarray(counts)
+    given = array_of(counts, "counts", "integers")
     if not np.issubdtype(given.dtype, np.integer):
         raise InvalidProblemError("counts", "integers", given.dtype)
     whole = given.astype(np.int64)

@@ -17,7 +17,9 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_fraction
+from discreet.core.options import array_of, instance_of, items_of, mapping, whole_number
 from discreet.hierarchy.contingency.exact import ExactFit
+from discreet.hierarchy.contingency.measure import MeasuredTables
 from discreet.hierarchy.contingency.widths import Widths
 from discreet.hierarchy.result import BACKENDS, region_names
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
     from discreet.hierarchy.result import Backend
 
@@ -179,12 +180,14 @@ def query(
     >>> query(kept, level=2, by=["sex"], where={"age": ["18+"]}).to_frame("dict")["value"]
     [1.0, 2.0, 0.0, 7.0]
     """
+    instance_of(measured, MeasuredTables, "measured", "MeasuredTables")
+    mapping(where, "where", "categories by attribute")
     frame = measured.frame
     chance = to_fraction(interval, "interval")
     if not 0 < chance < 1:
         raise InvalidProblemError("interval", "a probability between 0 and 1", str(chance))
     domain = frame.domain
-    names = (by,) if isinstance(by, str) else tuple(by)
+    names = (by,) if isinstance(by, str) else items_of(by, "by", "a list of attributes")
     marginal, cells, categories = _questions(domain, names, where or {}, weights)
     fit = ExactFit(measured, marginal)
     told = names if weights is None else ()
@@ -268,7 +271,7 @@ def _weighted(
     domain: Domain, grouped: tuple[int, ...], weights: ArrayLike
 ) -> tuple[Marginal, NDArray[Any], tuple[tuple[str, ...], ...]]:
     """Read the weights of one question, and put them into the order of the domain."""
-    given = np.asarray(weights)
+    given = array_of(weights, "weights", "whole numbers")
     size = domain.size_of(tuple(sorted(grouped)))
     if given.dtype.kind not in "iu" or given.size != size:
         expected = f"{size} whole numbers, one for each entry of by"
@@ -290,8 +293,13 @@ def _nodes(
     if (level is None) == (regions is None):
         raise InvalidProblemError("level, regions", "one of the two", "both or neither")
     if regions is not None:
-        return np.array([tree.find(path) for path in regions], dtype=np.int64)
-    if level is None or isinstance(level, bool) or not 1 <= level <= tree.depth + 1:
+        expected = "paths of labels, a list each"
+        paths = [
+            items_of(path, "regions", expected) for path in items_of(regions, "regions", expected)
+        ]
+        return np.array([tree.find(path) for path in paths], dtype=np.int64)
+    whole_number(level, "level", f"a level from 1 to {tree.depth + 1}")
+    if level is None or level > tree.depth + 1:
         raise InvalidProblemError("level", f"a level from 1 to {tree.depth + 1}", repr(level))
     deep = tree.levels + 1
     return np.flatnonzero((deep == level) | (frame.is_leaf & (deep < level)))

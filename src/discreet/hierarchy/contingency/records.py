@@ -13,6 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import name_of
 from discreet.hierarchy.contingency.problem import CellCounts
 from discreet.hierarchy.records import canonical, join_left, place_rows
 from discreet.hierarchy.refusals import BAD, GROUPS, LEAF, UNIT, check_once, check_places
@@ -54,6 +55,8 @@ class RecordColumns:
         """All columns that are read, those of the region path first."""
         wanted = [*self.regions, *(one.name for one in domain.attributes)]
         wanted += [] if self.person is None else [self.person]
+        for name in wanted:
+            name_of(name, "columns, by, person")
         if len(set(wanted)) < len(wanted):
             raise InvalidProblemError("columns, by, person", "different columns", repr(wanted))
         return wanted

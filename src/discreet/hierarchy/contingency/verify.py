@@ -17,12 +17,15 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.core.options import instance_of
+from discreet.core.outcome import Release
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from discreet.core.guarantee import Guarantee
-    from discreet.core.outcome import Release
     from discreet.hierarchy.contingency.problem import Marginal, TableFrame
 
 __all__ = [
@@ -86,7 +89,9 @@ def verify(release: Release[Any]) -> Certificate:
     facts that differ                                0      0    yes  passed   between record, frame and guarantee
     epsilon spent on the worst path                  1      1    yes  passed   laplace noise
     lowest regions whose cells have no noise         0      0    yes  passed
+    marginals that cost more than their share        0      0    yes  passed
     """
+    instance_of(release, Release, "release", "a Release")
     result = release.result
     tables = verify_tables(result.frame, result.cells, result.published)
     spent = verify_guarantee(result.frame, release.guarantee, release.provenance.parameters)
@@ -207,8 +212,9 @@ def verify_guarantee(
     Returns
     -------
     Certificate
-        Facts in the record that differ from the frame or the guarantee; the cost of the worst path; and the kinds of
-        lowest regions whose cells were not measured: what stands there would follow from nothing.
+        Facts in the record that differ from the frame or the guarantee; the cost of the worst path; the kinds of
+        lowest regions whose cells were not measured: what stands there would follow from nothing; and the marginals of
+        a level that cost more than the share of the budget that the frame states for them.
 
     Raises
     ------
@@ -240,6 +246,8 @@ def verify_guarantee(
         # An exact total leaves no neighbors but where each has one row and is replaced.
         frame.total is not None and not kept,
         _other_shares(frame, parameters["shares"]),
+        # What has a share and no noise in the record would cost nothing.
+        set(scales) != set(frame.marginals),
     ]
     levels, leaves = frame.tree.levels, ~np.isin(np.arange(frame.tree.n), frame.tree.parents)
     ends = sorted(set(levels[leaves].tolist()))
@@ -253,6 +261,13 @@ def verify_guarantee(
     )
     cells = tuple(range(len(frame.domain.shape)))
     bare = sum(scales.get(cells, {}).get(2 * end + 1) is None for end in ends)
+    strata = {2 * level + int(leaf) for level, leaf in zip(levels.tolist(), leaves, strict=True)}
+    dear = sum(
+        _cost(frame, {q: by_stratum}, stratum, noise, neighbors)
+        > _share(frame.shares[q], stratum) * claimed
+        for q, by_stratum in scales.items()
+        for stratum in strata
+    )
     name = "epsilon" if noise == "laplace" else "rho"
     said = "between record, frame and guarantee"
     return Certificate(
@@ -266,6 +281,7 @@ def verify_guarantee(
                 detail=f"{noise} noise",
             ),
             Check("lowest regions whose cells have no noise", bare, 0, exact=True),
+            Check("marginals that cost more than their share", dear, 0, exact=True),
         )
     )
 
@@ -331,7 +347,18 @@ def _scales(frame: TableFrame, stated: Any) -> dict[Marginal, dict[int, Fraction
 def _other_shares(frame: TableFrame, stated: Any) -> bool:  # noqa: ANN401 - as read
     """Tell whether the record says other shares than the frame."""
     own = {_name(frame, q): [str(part) for part in parts] for q, parts in frame.shares.items()}
-    return not isinstance(stated, Mapping) or {q: list(parts) for q, parts in stated.items()} != own
+    if not isinstance(stated, Mapping):
+        return True
+    read = {
+        q: list(parts) if isinstance(parts, list | tuple) else parts for q, parts in stated.items()
+    }
+    return read != own
+
+
+def _share(parts: Sequence[Fraction], stratum: int) -> Fraction:
+    """Find the share of a marginal: a leaf has those of the levels below it, too."""
+    level, is_leaf = divmod(stratum, 2)
+    return sum(parts[level:], Fraction(0)) if is_leaf else parts[level]
 
 
 def _cost(

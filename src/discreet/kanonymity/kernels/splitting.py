@@ -74,7 +74,10 @@ class Scratch(NamedTuple):
 
 
 class SplitRoom(NamedTuple):
-    """SplitRoom of one thread: ``numbers[0]`` nodes are on the stack; the others are for greedy runs and trees."""
+    """Room of one thread: ``numbers[0]`` nodes are on the stack, ``numbers[1]`` are put aside at its other end.
+
+    The others are for greedy runs and trees.
+    """
 
     scratch: Scratch
     stack: NDArray[np.int64]
@@ -114,7 +117,7 @@ def room_for_rows(A: Arrays, L: RowLayout, W: Wanted, most: int, rules: Rules) -
         np.empty((DEPTH + 1, 3)),
         np.empty((DEPTH + 1, tree, L.words), np.int64),
         np.empty((DEPTH + 1, tree), np.uint8),
-        np.zeros(1, np.int64),
+        np.zeros(2, np.int64),
     )
 
 

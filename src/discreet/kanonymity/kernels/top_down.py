@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.jit import inlined, kernel
+from discreet.core.jit import expanded, inlined, kernel
 from discreet.kanonymity.kernels.splitting import DEPTH, rank_splits, split_node
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _close(bound: NDArray[np.uint8], lo: int, hi: int) -> None:
         bound[r] = 0
 
 
-@inlined
+@expanded
 def _take(
     A: Arrays,
     L: RowLayout,
@@ -182,7 +182,7 @@ def _tree(
     return back
 
 
-@kernel
+@expanded
 def _ahead(
     A: Arrays,
     L: RowLayout,
@@ -256,12 +256,14 @@ def split_nodes(
     bound: NDArray[np.uint8],
     U: Rules,
     R: SplitRoom,
+    least: int,
     most: int,
 ) -> None:
     """Split the nodes on the stack, and those that come of them, until none is left or so many rows were looked at.
 
     ``R.numbers[0]`` nodes are on the stack, rows ``R.stack[d, 0] : R.stack[d, 1]``; `bound` marks the first row of each
-    class. Where it ends early, nothing on the stack is marked.
+    class. Nodes of fewer than `least` rows are put aside: there are ``R.numbers[1]`` at the other end of the stack, the
+    last one first. Nothing on the stack or aside is marked.
     """
     looked, demanded, ahead = 0, len(W.kind) > 0, len(R.scratch.ranked) - 2
     while R.numbers[0] and looked < most:
@@ -269,6 +271,11 @@ def split_nodes(
         n = R.numbers[0]
         begin, end = R.stack[n, 0], R.stack[n, 1]
         size = end - begin
+        if size < least:
+            R.numbers[1] += 1
+            aside = len(R.stack) - R.numbers[1]
+            R.stack[aside, 0], R.stack[aside, 1] = begin, end
+            continue
         looked += size
         if size <= U.tree_rows:
             looked += size * U.tree

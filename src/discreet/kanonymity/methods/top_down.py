@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from threading import Event
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity.arrays import columns_as_arrays
 from discreet.kanonymity.candidate import (
     EFFORTS,
     CandidateClasses,
@@ -21,6 +18,7 @@ from discreet.kanonymity.candidate import (
 )
 from discreet.kanonymity.demand import Demand, failing_classes, require_whole, wanted_of
 from discreet.kanonymity.packed import layout_of, pack, rows_of
+from discreet.kanonymity.search.parts import Rows, split_parts
 from discreet.kanonymity.search.suppress import leave_out
 from discreet.kanonymity.search.top import Top, first_splits, join_small, sampled
 
@@ -29,15 +27,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.kanonymity.demand import Wanted
-    from discreet.kanonymity.kernels.splitting import Rules
     from discreet.kanonymity.packed import RowLayout
-    from discreet.kanonymity.problem import CodedColumn, Problem
+    from discreet.kanonymity.problem import Problem
 
-__all__ = ["TopDown", "classes_of_rows", "rules_for", "split_part"]
-
-ROWS_AT_ONCE = 2_000_000
-"""Rows that are looked at between two looks at the clock: about a tenth of a second."""
+__all__ = ["TopDown", "classes_of_rows"]
 
 NOTE = "Rows were split top-down, each node where a split gains most for what it spends."
 
@@ -83,6 +76,9 @@ class TopDown:
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Split until nothing can be split, or the time is over; what was not split by then is a class.
 
+        Within a time limit all rows are split fast, the largest nodes first; what more the effort tries comes after
+        that, and ends so early that the rest can be split fast.
+
         Raises
         ------
         InfeasibleError
@@ -104,91 +100,24 @@ class TopDown:
         else:
             top = self.top
         words, ends = _dealt(words, layout, top, self.demands, k)
-        wanted, rules = wanted_of(self.demands), rules_for(self.effort, k, problem.n)
-        bound = np.zeros(problem.n, dtype=np.uint8)
+        rows = Rows(
+            words,
+            np.zeros(problem.n, dtype=np.uint8),
+            problem.columns,
+            layout,
+            wanted_of(self.demands),
+        )
         # A part is a class until it is split.
-        bound[ends[:-1]] = 1
-        stop = Event()
-
-        def one(begin: int, end: int) -> None:
-            # The scratch space of demands is written to.
-            mine = wanted._replace(tally=wanted.tally.copy(), seen=wanted.seen.copy())
-            split_part(
-                words[begin:end],
-                bound[begin:end],
-                problem.columns,
-                layout,
-                mine,
-                rules,
-                limits,
-                stop,
-            )
-
-        parts = sorted(pairwise(ends.tolist()), key=lambda part: part[0] - part[1])
-        with ThreadPoolExecutor(limits.threads) as pool:
-            solving = [pool.submit(one, *part) for part in parts]
-            try:
-                wait(solving)
-            except KeyboardInterrupt:
-                stop.set()
-        for part in solving:
-            try:
-                part.result()
-            except KeyboardInterrupt:
-                stop.set()
-        labels = classes_of_rows(words, bound)
-        if self.effort != "fast" and int(np.bincount(labels).min()) < k:
-            # A tree that was cut while it was tried: what was split so far is not whole.
-            whole = replace(limits, deadline=np.inf, suppress=0)
-            labels = replace(self, effort="fast").solve(problem, k, whole).labels
+        rows.bound[ends[:-1]] = 1
+        parts = list(pairwise(ends.tolist()))
+        interrupted = split_parts(rows, parts, self.effort, k, limits)
+        labels = classes_of_rows(words, rows.bound)
         if limits.suppress:
             labels = leave_out(problem, labels, k, limits.suppress)
         found = CandidateClasses("top-down", labels, note=NOTE)
-        if stop.is_set():
+        if interrupted:
             raise SearchInterrupted(found)
         return found
-
-
-def rules_for(effort: str, k: int, n: int) -> Rules:
-    """Choose how much is tried, by the size of the table.
-
-    Measured on Adult of 30,162 rows, k = 5, and enlarged to 5 million, k = 50.
-    """
-    from discreet.kanonymity.kernels.splitting import Rules
-
-    if effort == "fast":
-        return Rules(k, 1, 0, 2, 4 * k)
-    if n <= SMALL_TABLE:
-        return Rules(k, 4, 50_000, 9, max(60, min(12 * k, 120)))
-    return Rules(k, 3, 50_000, 3, 8 * k)
-
-
-SMALL_TABLE = 100_000
-"""Rows up to which many splits are tried."""
-
-
-def split_part(  # noqa: PLR0917 - the parts of one piece of work
-    words: NDArray[np.int64],
-    bound: NDArray[np.uint8],
-    columns: Sequence[CodedColumn],
-    layout: RowLayout,
-    wanted: Wanted,
-    rules: Rules,
-    limits: SearchLimits,
-    stop: Event | None = None,
-) -> None:
-    """Split packed rows, which are moved, and mark the first row of each class; once the time is over, nodes are."""
-    from discreet.kanonymity.kernels.splitting import room_for_rows
-    from discreet.kanonymity.kernels.top_down import split_nodes
-
-    arrays, buffer = columns_as_arrays(columns), np.empty_like(words)
-    room = room_for_rows(arrays, layout, wanted, len(words), rules)
-    room.stack[0] = 0, len(words)
-    room.numbers[0] = 1
-    while room.numbers[0] and limits.left > 0 and not (stop is not None and stop.is_set()):
-        split_nodes(arrays, layout, wanted, words, buffer, bound, rules, room, ROWS_AT_ONCE)
-    for begin, _ in room.stack[: room.numbers[0]].tolist():
-        bound[begin] = 1
 
 
 def classes_of_rows(words: NDArray[np.int64], bound: NDArray[np.uint8]) -> NDArray[np.int32]:

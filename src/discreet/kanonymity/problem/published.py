@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import items_of
 from discreet.kanonymity.problem.attributes import Numeric, Taxonomy
 from discreet.kanonymity.problem.levels import spans_of
 from discreet.kanonymity.problem.native import Values, values_of_column
@@ -138,7 +139,8 @@ def names_in(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe or a mappin
     """Name the columns of a table of any kind."""
     if hasattr(table, "column_names"):
         return list(table.column_names)
-    return list(table.columns) if hasattr(table, "columns") else list(table)
+    names = table.columns if hasattr(table, "columns") else table
+    return [*items_of(names, "table", "a dataframe, or columns by name")]
 
 
 def column_of(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - as above

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -11,6 +12,7 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_floor
 from discreet.core.jit import clock
+from discreet.core.options import positive_seconds, relative_gap, whole_number
 from discreet.kanonymity.bounds.lower import LowerBound
 from discreet.kanonymity.candidate import (
     EFFORTS,
@@ -47,6 +49,9 @@ START_PART = 0.4
 
 STRONG_ROW = 3e-4
 """Seconds for each row that strong splitting takes at most: 3.9 for 30,162 rows of nine columns, and twice that."""
+
+FAST_CELL = 1e-6
+"""Seconds for a cell that fast splitting takes at most: 7.3 for 2,000,000 rows of eight columns, and twice that."""
 
 MOST_UNTIMED = 200_000
 """Rows up to which near classes are partitioned anew without a time limit; effort is strong by default then."""
@@ -228,12 +233,12 @@ def _check(
     suppress: float,
     threads: int,
 ) -> None:
-    if gap is not None and not 0 <= gap < 1:
-        raise InvalidProblemError("gap", "a relative gap in [0, 1)", gap)
-    if time_limit is not None and not time_limit > 0:
-        raise InvalidProblemError("time_limit", "positive seconds, or None", time_limit)
-    if threads < 1:
-        raise InvalidProblemError("threads", "at least one thread", threads)
+    relative_gap(gap)
+    positive_seconds(time_limit)
+    whole_number(threads, "threads", "at least one thread")
+    share: object = suppress
+    if isinstance(share, bool) or not isinstance(share, Real):
+        raise InvalidProblemError("suppress", "a share in [0, 1)", type(suppress).__name__)
     if not 0 <= suppress < 1:
         raise InvalidProblemError("suppress", "a share in [0, 1)", suppress)
 
@@ -241,6 +246,7 @@ def _check(
 def _by_cost(problem: Problem, k: int, limits: SearchLimits, effort: str) -> Iterator[Method]:
     """Yield methods in order of cost, by the size of the table, the effort and the time alone."""
     from discreet.kanonymity.methods.greedy_search import GreedySearch
+    from discreet.kanonymity.methods.initial import Initial
     from discreet.kanonymity.methods.local_search import LocalSearch
     from discreet.kanonymity.methods.partitioning import SetPartitioning
     from discreet.kanonymity.methods.segmentation import Segmentation
@@ -251,7 +257,10 @@ def _by_cost(problem: Problem, k: int, limits: SearchLimits, effort: str) -> Ite
         yield SubsetProgram()
         if not limits.suppress:
             return
-    # Cut short, the strong one leaves most rows in large classes: it begins where it has time to end.
+    if limits.left < FAST_CELL * problem.n * problem.m:
+        # Cut short, splitting may lose more than the plainest method.
+        yield Initial()
+    # The strong one is for where it has time to end, so that some is left for what comes after it.
     yield TopDown(effort if limits.left > STRONG_ROW * problem.n else "fast")
     if limits.left == np.inf and (effort == "fast" or problem.n > MOST_UNTIMED):
         return

@@ -389,7 +389,7 @@ class Region:
 def _point(point: object) -> NDArray[np.float64]:
     try:
         asked = np.array(point, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise InvalidProblemError("point", "two numbers", "something else") from None
     if asked.shape != (2,) or not np.isfinite(asked).all():
         raise InvalidProblemError("point", "two finite numbers", "something else")

@@ -24,7 +24,10 @@ import numpy as np
 from discreet.core.channels.check_implicit import least_lift, triangle_defect, verify_anchored
 from discreet.core.channels.implicit import LARGEST_ANCHOR, AnchoredChannel
 from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import MetricDP
+from discreet.core.options import instance_of, whole_number
 from discreet.core.spaces.lattice import LatticeLengths
+from discreet.core.spaces.metric import MetricSpace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,9 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.certificate import Certificate
-    from discreet.core.guarantee import MetricDP
     from discreet.core.spaces.adjacency import Adjacency
-    from discreet.core.spaces.metric import MetricSpace
 
     Operator = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -133,8 +134,9 @@ def tail_channel(space: MetricSpace, guarantee: MetricDP, *, rounds: int = 150) 
     >>> made.certificate.passed, made.totals_share, made.channel
     (True, Fraction(1, 40), AnchoredChannel(n_secrets=144, n_reports=144, ball=0 entries))
     """
-    if isinstance(rounds, bool) or rounds < 0:
-        raise InvalidProblemError("rounds", "a non-negative number", rounds)
+    instance_of(space, MetricSpace, "space", "a MetricSpace")
+    instance_of(guarantee, MetricDP, "guarantee", "a MetricDP")
+    whole_number(rounds, "rounds", "a non-negative number", least=0)
     edges = space.adjacency(guarantee.radius)
     slack = _slack(guarantee, edges)
     anchors, count = np.ones(space.n), 0

@@ -11,10 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array
+
+from discreet.core.jit import need_compiler
+
+need_compiler()  # what is made of vector instructions has no plain form
+
+from numba import types  # noqa: E402 - not before it is there
+from numba.core import cgutils  # noqa: E402
+from numba.extending import intrinsic, overload  # noqa: E402
+from numba.np.arrayobj import make_array  # noqa: E402
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

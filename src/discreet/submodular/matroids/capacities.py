@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import array_of
 from discreet.core.outcome import digest_array
 from discreet.submodular.matroids.base import IndependentSet, Matroid, count, greedy_rank
 from discreet.submodular.objectives.objective import positions
@@ -120,7 +121,7 @@ class PartitionMatroid(Matroid):
     """
 
     def __init__(self, labels: ArrayLike, capacities: ArrayLike) -> None:
-        read = np.array(labels)
+        read = array_of(labels, "labels", "one group for each element")
         if read.ndim != 1 or not read.size or not np.issubdtype(read.dtype, np.integer):
             raise InvalidProblemError(
                 "labels", "one group for each element", f"{read.dtype} {read.shape}"
@@ -129,7 +130,7 @@ class PartitionMatroid(Matroid):
             raise InvalidProblemError("labels", "groups numbered from 0", int(read.min()))
         self.labels: NDArray[np.int64] = read.astype(np.int64)
         sizes = np.bincount(self.labels)
-        given = np.array(capacities)
+        given = array_of(capacities, "capacities", "whole numbers")
         if not np.issubdtype(given.dtype, np.integer) or given.shape not in {(), sizes.shape}:
             raise InvalidProblemError(
                 "capacities", f"an integer for each of {len(sizes)} groups", f"shape {given.shape}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import array_of
 from discreet.core.outcome import digest_array
 from discreet.submodular.matroids.base import IndependentSet, Matroid, count, greedy_rank
 
@@ -52,7 +53,7 @@ class GraphicMatroid(Matroid):
 
     def __init__(self, n_nodes: int, edges: ArrayLike) -> None:
         self.n_nodes = count(n_nodes, "n_nodes", 1)
-        read = np.array(edges)
+        read = array_of(edges, "edges", "pairs of nodes")
         if read.ndim != 2 or read.shape[1:] != (2,) or read.dtype.kind not in "iu" or not len(read):
             raise InvalidProblemError(
                 "edges", "a table of two nodes each", f"{read.dtype} {read.shape}"
@@ -114,7 +115,7 @@ class LinearMatroid(Matroid):
     """
 
     def __init__(self, vectors: ArrayLike) -> None:
-        read = np.array(vectors)
+        read = array_of(vectors, "vectors", "a table of booleans")
         if read.ndim != 2 or read.dtype != np.bool_ or not len(read):
             raise InvalidProblemError(
                 "vectors", "a table of booleans", f"{read.dtype} {read.shape}"
@@ -175,7 +176,7 @@ class TransversalMatroid(Matroid):
     """
 
     def __init__(self, suits: ArrayLike) -> None:
-        read = np.array(suits)
+        read = array_of(suits, "suits", "a table of booleans")
         if read.ndim != 2 or read.dtype != np.bool_ or not len(read):
             raise InvalidProblemError("suits", "a table of booleans", f"{read.dtype} {read.shape}")
         self.suits: NDArray[np.bool_] = read

@@ -17,13 +17,14 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
+from discreet.core.options import instance_of
 from discreet.core.randomness import as_bits
 from discreet.submodular.draws.fractional import marginals, swap_round
 from discreet.submodular.draws.growing import grow, subset
 from discreet.submodular.matroids.capacities import UniformMatroid
 from discreet.submodular.method import Chosen, DrawPlan
 from discreet.submodular.methods import WITHOUT_GUARANTEE
-from discreet.submodular.objectives.objective import positive
+from discreet.submodular.objectives.objective import Objective, positive
 from discreet.submodular.problem import AccountLine
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
     from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.objectives.objective import GrowingChoice, Objective
+    from discreet.submodular.objectives.objective import GrowingChoice
     from discreet.submodular.problem import ChoiceFacts
 
     Heard = Callable[[int], None]
@@ -55,6 +56,10 @@ _BATCH = 16
 
 def fits(objective: Objective, matroid: Matroid) -> None:
     """Refuse a function and a matroid on different ground sets."""
+    instance_of(objective, Objective, "objective", "an Objective")
+    for name in ("n_elements", "rank"):
+        if not hasattr(matroid, name):
+            raise InvalidProblemError("matroid", "a Matroid", type(matroid).__name__)
     if objective.n_elements != matroid.n_elements:
         raise InvalidProblemError(
             "matroid", f"{objective.n_elements} elements", f"{matroid.n_elements} elements"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.options import positive_seconds, relative_gap
 from discreet.submodular.matroids.capacities import LaminarMatroid, PartitionMatroid
 from discreet.submodular.methods.baselines import Greedy, fits, heaviest_base
 
@@ -141,6 +142,8 @@ def optimum(
     from discreet.core.lp import LinearModel, LinearProgram, LPSolution
 
     fits(objective, matroid)
+    positive_seconds(time_limit)
+    relative_gap(gap)
     table = objective.served()
     if table is None:
         raise InvalidProblemError(

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import itertools
 from itertools import product
-from typing import TYPE_CHECKING
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
-
-if TYPE_CHECKING:
-    from discreet.submodular.objectives.objective import Objective
+from discreet.core.options import instance_of
+from discreet.submodular.objectives.objective import Objective
 
 __all__ = ["check"]
 
@@ -54,6 +52,7 @@ def check(objective: Objective, *, slack: int = 0) -> Certificate:
     gains fall as sets grow                   4      0    yes  FAILED   12 pairs
     kinds of an element do not cancel         0      0    yes  passed   0 pairs
     """
+    instance_of(objective, Objective, "objective", "an Objective")
     k, n = objective.n_kinds, objective.n_elements
     if (k + 1) ** n > _MOST:
         raise InvalidProblemError("objective", f"at most {_MOST} choices", f"{(k + 1) ** n}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import array_of
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
     GrowingChoice,
@@ -68,7 +69,7 @@ class Coverage(Objective):
     scale_bits = 0
 
     def __init__(self, incidence: ArrayLike) -> None:
-        table = np.asarray(incidence)
+        table = array_of(incidence, "incidence", "a table of booleans")
         if table.ndim != 2 or table.dtype != np.bool_ or not table.shape[1]:
             raise InvalidProblemError(
                 "incidence", "a table of booleans, a column for each element", table.dtype

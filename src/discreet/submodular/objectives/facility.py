@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import array_of, instance_of
 from discreet.submodular.objectives.coverage import quantized, read_bits
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
@@ -86,7 +87,11 @@ class FacilityLocation(Objective):
         if isinstance(similarity, str | os.PathLike):
             source = open_similarity(similarity)
         else:
-            source = similarity if isinstance(similarity, np.ndarray) else np.asarray(similarity)
+            source = (
+                similarity
+                if isinstance(similarity, np.ndarray)
+                else array_of(similarity, "similarity", "a table of numbers")
+            )
         if source.ndim != 2 or source.dtype.kind not in "fiub" or not source.shape[1]:
             # The fields of a structured type are names from a file.
             got = (
@@ -328,6 +333,9 @@ def _table(
         return np.empty(shape, dtype=kind)
     import tempfile
 
+    instance_of(spill, (str, os.PathLike), "spill", "a folder")
+    if not Path(spill).is_dir():
+        raise InvalidProblemError("spill", "a folder that is there", "another path")
     with tempfile.TemporaryFile(dir=Path(spill)) as file:
         # The map outlives the file's name and handle, so that nothing private is left behind.
         return np.memmap(file, dtype=kind, mode="w+", shape=shape)

@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import items_of
 from discreet.core.outcome import PublicInput
+from discreet.submodular.problem import pair_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -535,10 +537,7 @@ class Objective(ABC):
         InvalidProblemError
             For an unknown element or kind, or an element that comes twice.
         """
-        read = tuple(
-            (int(item[0]), int(item[1])) if isinstance(item, tuple) else (int(item), 0)
-            for item in chosen
-        )
+        read = tuple(map(pair_of, items_of(chosen, "chosen", "elements, or pairs with kinds")))
         for element, kind in read:
             self.check_pair(element, kind)
         if len({element for element, _ in read}) != len(read):

@@ -1,0 +1,260 @@
+"""An anonymized table in a folder of parts, with one record of them all: ``discreet.json``.
+
+The record holds the guarantee, the certificate, how the table was made, and the SHA-256 of each part. It is written
+last, before the whole folder is renamed, so that a folder without it is none of ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.artefact.anonymous import ANONYMOUS, AnonymousTable, meta_of, table_of
+from discreet.artefact.layout import FORMAT, read_json
+from discreet.core.certificate import Certificate, Check
+from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.models import Closeness, DistinctDiversity
+from discreet.kanonymity.problem.native import values_of_column
+from discreet.tables.parsing import reader_errors, scan
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from discreet.core.guarantee import KAnonymity
+    from discreet.core.outcome import Anonymization
+    from discreet.kanonymity.models import PrivacyModel
+    from discreet.kanonymity.problem import Attribute
+    from discreet.kanonymity.problem.native import Values
+
+__all__ = [
+    "RECORD",
+    "codings",
+    "count_folder",
+    "failing_of",
+    "is_folder",
+    "load_folder",
+    "parts_of",
+    "record_of",
+]
+
+RECORD = "discreet.json"
+"""Name of the record."""
+
+_VERSION = 1
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder has a record."""
+    return Path(path, RECORD).is_file()
+
+
+def record_of(
+    made: Anonymization[Path, Any],
+    attributes: Sequence[Attribute],
+    digests: Mapping[str, str],
+    rows: int,
+    columns: Mapping[str, str],
+) -> bytes:
+    """Write the record of a folder.
+
+    Parameters
+    ----------
+    made
+        The anonymization.
+    attributes
+        How cells of the quasi-identifiers are read.
+    digests
+        Name of each part and its SHA-256.
+    rows
+        Of all parts.
+    columns
+        Their columns and the names of their types.
+    """
+    table = {"parts": dict(digests), "rows": rows, "columns": dict(columns)}
+    stated = {"format": FORMAT, "schema_version": _VERSION, "kind": ANONYMOUS, "table": table}
+    return (json.dumps({**stated, **meta_of(made, attributes)}, indent=1) + "\n").encode()
+
+
+def load_folder(path: str | os.PathLike[str]) -> AnonymousTable:
+    """Read the record of a folder, and see whether its parts are the ones that were written.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a record that cannot be read.
+    """
+    where = Path(path)
+    expected = f"a folder with a whole {RECORD} of an anonymized table"
+    try:
+        meta = read_json((where / RECORD).read_bytes())
+    except (OSError, ValueError):
+        raise InvalidProblemError("path", expected, str(path)) from None
+    if meta.get("kind") != ANONYMOUS or meta.get("format") != FORMAT:
+        raise InvalidProblemError("path", expected, repr(meta.get("kind")))
+    stated = meta.get("table", {})
+    parts = stated.get("parts") if isinstance(stated, dict) else None
+    if not isinstance(parts, dict) or not parts:
+        raise InvalidProblemError("path", expected, "one without parts")
+    there = {one.name for one in where.iterdir() if one.name != RECORD}
+    altered = there != set(parts)
+    for name in sorted(there & set(parts)):
+        with (where / name).open("rb") as file:
+            altered |= hashlib.file_digest(file, "sha256").hexdigest() != parts[name]
+    return table_of(meta, altered=altered, path=path)
+
+
+def parts_of(path: str | os.PathLike[str], argument: str) -> tuple[Path, ...]:
+    """List the tables of a folder: all of one kind, in the order of their names.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a folder without tables, or with other files or tables of two kinds.
+    """
+    found = sorted(one for one in Path(path).iterdir() if one.name != RECORD)
+    kinds = {one.suffix.lower() for one in found}
+    if len(kinds) != 1 or not kinds <= {".csv", ".parquet"} or not all(map(Path.is_file, found)):
+        expected = "a folder of parts that all end in .csv, or all in .parquet, and nothing else"
+        raise InvalidProblemError(argument, expected, str(path))
+    return tuple(found)
+
+
+def count_folder(
+    path: str | os.PathLike[str],
+    guarantee: KAnonymity,
+    models: Mapping[str, Sequence[PrivacyModel]],
+    argument: str = "path",
+) -> tuple[Certificate, dict[str, int]]:
+    """Count the classes of a folder of published parts, by groups that are formed where the rows are.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    guarantee
+        k and the quasi-identifiers.
+    models
+        What each class must hold in sensitive columns.
+    argument
+        What the caller calls the folder.
+
+    Returns
+    -------
+    certificate
+        Its checks.
+    found
+        Rows, classes, and rows in the smallest class.
+    """
+    import polars as pl
+
+    names = list(guarantee.quasi_identifiers)
+    try:
+        table = pl.concat(
+            [
+                scan(one, "," if one.suffix.lower() == ".csv" else "")
+                for one in parts_of(path, argument)
+            ]
+        )
+        there = table.collect_schema().names()
+        for name in [*names, *models]:
+            if name not in there:
+                raise InvalidProblemError(argument, "a table with the columns named", repr(name))
+        sizes = table.group_by(names).len("rows").select("rows").collect(engine="streaming")["rows"]
+        least = int(sizes.to_numpy().min()) if len(sizes) else 0
+        told = f"{len(sizes)} classes, the smallest of {least} rows"
+        small = int((sizes < guarantee.k).sum())
+        smaller = Check("classes smaller than k", small, 0, exact=True, detail=told)
+        checks = [smaller]
+        for name, asked in models.items():
+            checks += [_judged(table, names, name, model) for model in asked]
+    except reader_errors(OSError):
+        expected = "parts of one form that can be read"
+        raise InvalidProblemError(argument, expected, str(path)) from None
+    if not len(sizes):
+        raise InvalidProblemError(argument, "a table with rows", "none")
+    found = {"rows": int(sizes.sum()), "classes": len(sizes), "smallest_class": least}
+    return Certificate(tuple(checks)), found
+
+
+def _judged(table: pl.LazyFrame, quasi: list[str], name: str, model: PrivacyModel) -> Check:
+    """Judge one model on the counts of values in each class."""
+    import polars as pl
+
+    pairs = table.group_by([*quasi, name]).len("rows").collect(engine="streaming")
+    labels = pairs.select(pl.struct(quasi).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+    rows, failing = pairs["rows"].to_numpy().astype(np.int64), 0
+    values = values_of_column(pairs[name], name)
+    for each in codings(values):
+        codes = each[values.codes]
+        whole = np.zeros(int(each.max()) + 1, dtype=np.int64)
+        np.add.at(whole, codes, rows)
+        failing = max(failing, failing_of(model, labels, codes, rows, tuple(whole.tolist())))
+    return Check(f"classes that fail {model!r} in {name}", failing, 0, exact=True)
+
+
+def codings(values: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number values in their order: told apart as they are stored, and what has one text as one value.
+
+    Whether that makes a class better or worse depends on the model, so that it is asked of both.
+    """
+    order = sorted(range(len(values.values)), key=values.ranks.__getitem__)
+    stored = np.empty(len(order), dtype=np.int64)
+    stored[order] = np.arange(len(order))
+    first: dict[str, int] = {}
+    for value in order:
+        first.setdefault(values.texts[value], len(first))
+    return stored, np.array([first[text] for text in values.texts], dtype=np.int64)
+
+
+AT_ONCE = 2_000_000
+"""Counts of classes that are held at once."""
+
+
+def failing_of(
+    model: PrivacyModel,
+    labels: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    whole: tuple[int, ...],
+) -> int:
+    """Count the classes that fail a model.
+
+    Parameters
+    ----------
+    model
+        The model.
+    labels, codes, rows
+        ``(pairs,)`` pairs of a class 0, 1, ... and a value, and how many rows have both.
+    whole
+        Rows of the table with each value.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.models import DistinctDiversity
+    >>> failing_of(DistinctDiversity(2), np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1, 1, 5]), (1, 6))
+    1
+    """
+    if isinstance(model, DistinctDiversity):
+        # A column of persons has too many values for a table of them.
+        pairs = np.unique(np.stack([labels, codes]), axis=1)[0]
+        return int((np.bincount(pairs) < model.l).sum())
+    judge = replace(model, whole=whole) if isinstance(model, Closeness) else model
+    order = np.argsort(labels, kind="stable")
+    labels, codes, rows = labels[order], codes[order], rows[order]
+    classes, width = int(labels.max(initial=-1)) + 1, len(whole)
+    step, failing = max(1, AT_ONCE // width), 0
+    for low in range(0, classes, step):
+        begin, end = np.searchsorted(labels, [low, low + step])
+        table = np.zeros((min(step, classes - low), width), dtype=np.int64)
+        np.add.at(table, (labels[begin:end] - low, codes[begin:end]), rows[begin:end])
+        failing += int(judge.failing(table).sum())
+    return failing

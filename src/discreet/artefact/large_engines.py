@@ -1,0 +1,203 @@
+"""What does the steps of a large table: this process, or the workers of dask.distributed."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol, cast, final
+from urllib.parse import urlsplit
+
+from discreet.artefact.large_steps import look_around, perform
+from discreet.core.errors import InvalidProblemError, SolverError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.artefact.workspace import Workspace
+
+__all__ = ["DaskEngine", "Engine", "LocalEngine", "connected", "engine_of"]
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+PATIENCE = 60
+"""Seconds in which a scheduler answers and a first worker is there."""
+
+RETRIES = 5
+"""Times that a step is begun anew when its worker was lost."""
+
+ENDING = 10.0
+"""Seconds that are waited for steps that still run when a run is given up."""
+
+
+class Engine(Protocol):
+    """Does steps of one kind."""
+
+    def run(self, space: Workspace, kind: str, count: int) -> None:
+        """Do the steps 0 to ``count - 1`` of a kind, in any order, and raise what went wrong."""
+        ...
+
+    def close(self, space: Workspace) -> None:
+        """Leave nothing running that uses the workspace."""
+        ...
+
+
+@final
+class LocalEngine:
+    """One step after the other, in this process."""
+
+    def run(self, space: Workspace, kind: str, count: int) -> None:
+        """Do the steps in their order."""
+        for number in range(count):
+            if not perform(str(space.folder), kind, number):
+                _raise(space)
+
+    def close(self, space: Workspace) -> None:
+        """Nothing runs on."""
+        del space
+
+
+@final
+class DaskEngine:
+    """Steps as tasks of ``dask.distributed``; a worker that is lost costs time alone.
+
+    Parameters
+    ----------
+    client
+        A ``distributed.Client``.
+    """
+
+    def __init__(self, client: Any) -> None:  # noqa: ANN401 - dask has no types
+        self.client = client
+        self.futures: list[Any] = []
+        self.ready = False
+
+    def run(self, space: Workspace, kind: str, count: int) -> None:
+        """Do the steps on the workers; what they are called says nothing of the rows."""
+        import distributed
+
+        if not self.ready:
+            self._look(space)
+        run, done_by = secrets.token_hex(4), cast("Any", distributed.as_completed)
+        try:
+            self.futures = self.client.map(
+                perform,
+                [str(space.folder)] * count,
+                [kind] * count,
+                range(count),
+                key=[f"discreet-{kind}-{number}-{run}" for number in range(count)],
+                pure=False,
+                retries=RETRIES,
+            )
+            with self.client.as_current():
+                for _, done in done_by(self.futures, with_results=True):
+                    if not done:
+                        _raise(space)
+        except distributed.KilledWorker:
+            message = "a step lost its worker several times: give workers more memory, or --memory"
+            raise SolverError("dask", "workers lost", message) from None
+        except (OSError, distributed.CancelledError, TimeoutError, RuntimeError):
+            raise SolverError("dask", "lost", "the scheduler went away") from None
+        self.futures = []
+
+    def close(self, space: Workspace) -> None:
+        """Cancel what still waits, and give what runs some time to end."""
+        if not self.futures:
+            return
+        with suppress(Exception):
+            self.client.cancel(self.futures, force=True)
+        until = time.monotonic() + ENDING
+        while time.monotonic() < until and any(space.folder.glob("running.*")):
+            time.sleep(0.1)
+
+    def _look(self, space: Workspace) -> None:
+        """Refuse workers that do not share the workspace, or have other versions."""
+        token = secrets.token_hex(16)
+        (space.folder / "token").touch(0o600)
+        (space.folder / "token").write_text(token, encoding="ascii")
+        mine = look_around(str(space.folder), token)[1]
+        field = "scheduler"
+        try:
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+            found = self.client.run(look_around, str(space.folder), token)
+            versions = self.client.get_versions()["scheduler"]["packages"]
+        except TimeoutError:
+            expected = f"a worker within {PATIENCE} seconds"
+            raise InvalidProblemError(field, expected, "none") from None
+        except Exception as error:  # noqa: BLE001 - whatever a worker without the package raises
+            expected = "workers that have discreet, its extra dask and the same versions"
+            raise InvalidProblemError(field, expected, type(error).__name__) from None
+        if str(versions.get("distributed")) != mine[1]:
+            expected = f"a scheduler of distributed {mine[1]}"
+            raise InvalidProblemError(field, expected, versions.get("distributed"))
+        for shared, theirs in found.values():
+            if theirs != mine:
+                expected = f"workers of the versions {', '.join(mine)}"
+                raise InvalidProblemError(field, expected, ", ".join(theirs))
+            if not shared:
+                expected = "workers that share the folder of the output with this process"
+                raise InvalidProblemError(field, expected, "one that does not see it")
+        self.ready = True
+
+
+def _raise(space: Workspace) -> None:
+    """Raise what a step left as its trouble."""
+    if not space.has("trouble"):
+        raise SolverError("steps", "lost", "the workspace cannot be written: is the disk full?")
+    kind, what, field, expected, got = space.get("trouble")
+    if what == "invalid":
+        raise InvalidProblemError(field, expected, got)
+    if what == "memory":
+        raise MemoryError
+    if what == "reader":
+        expected = "files that can be read, with values of one kind in each column"
+        raise InvalidProblemError("source", expected, "others")
+    if what == "system":
+        raise InvalidProblemError("target", "a folder that can be written", got)
+    raise SolverError("steps", what, f"{kind}: {got}")
+
+
+def engine_of(executor: object | None) -> Engine:
+    """Take a client of dask, or its executor, or nothing for this process.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything else.
+    """
+    if executor is None:
+        return LocalEngine()
+    client = getattr(executor, "_client", executor)
+    if hasattr(client, "get_versions") and hasattr(client, "wait_for_workers"):
+        return DaskEngine(client)
+    expected = "a Client of dask.distributed, its executor, or None"
+    raise InvalidProblemError("executor", expected, type(executor).__name__)
+
+
+def connected(address: str, field: str = "scheduler") -> Any:  # noqa: ANN401 - dask has no types
+    """Connect to a scheduler; beyond this machine only where the connection is encrypted.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an address that is none, is not protected, or does not answer.
+    """
+    parts = urlsplit(address)
+    local = parts.hostname in LOOPBACK
+    if parts.scheme not in ("tcp", "tls") or not parts.hostname or not address.rpartition(":")[2]:
+        expected = "an address such as tcp://127.0.0.1:8786 or tls://host:8786"
+        raise InvalidProblemError(field, expected, repr(address))
+    if parts.scheme == "tcp" and not local:
+        expected = "tls:// beyond this machine, since private rows and counts follow from tasks"
+        raise InvalidProblemError(field, expected, repr(address))
+    try:
+        from distributed import Client
+    except ImportError:
+        expected = 'the extra dask: pip install "discreet[dask]"'
+        raise InvalidProblemError(field, expected, "none") from None
+    make: Callable[..., Any] = Client
+    try:
+        return make(address, timeout=f"{PATIENCE}s", set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        expected = "a scheduler that answers"
+        raise InvalidProblemError(field, expected, f"{address}: {type(error).__name__}") from None

@@ -1,0 +1,77 @@
+"""A workspace of steps that are done on any machine: the first record of each counts, and files are for one user."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import secrets
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.artefact.rooms import make_private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+__all__ = ["Workspace"]
+
+
+@final
+@dataclass(frozen=True)
+class Workspace:
+    """A folder that all workers share, for their owner alone.
+
+    Parameters
+    ----------
+    folder
+        Its path.
+    """
+
+    folder: Path
+
+    def put(self, name: str, value: object) -> bool:
+        """Write a record, and give whether it is the first of its name."""
+        new = make_private(self.folder / f"{name}.{secrets.token_hex(8)}.new")
+        try:
+            new.write_bytes(pickle.dumps(value))
+            os.link(new, self.folder / name)
+        except FileExistsError:
+            return False
+        finally:
+            new.unlink(missing_ok=True)
+        return True
+
+    def get(self, name: str) -> Any:  # noqa: ANN401 - each record has a form of its own
+        """Read a record."""
+        # This run wrote it, in a folder that nobody else can enter.
+        return pickle.loads((self.folder / name).read_bytes())  # noqa: S301
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a record."""
+        return (self.folder / name).exists()
+
+    def every(self, kind: str, count: int) -> list[Any]:
+        """Read the records of all steps of a kind."""
+        return [self.get(f"{kind}-{number}") for number in range(count)]
+
+    def plan(self) -> Any:  # noqa: ANN401 - as above
+        """Read the latest plan."""
+        version = max(int(path.name.partition("-")[2]) for path in self.folder.glob("plan-*"))
+        return self.get(f"plan-{version}")
+
+    @contextmanager
+    def file(self, name: str, suffix: str) -> Iterator[Path]:
+        """Make an empty file of a name of its own, and remove it on an error."""
+        path = make_private(self.folder / f"{name}.{secrets.token_hex(8)}{suffix}")
+        try:
+            yield path
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+    def keep(self, name: str, path: Path, found: Mapping[str, Any]) -> None:
+        """Record what a step found, with its file; a file of a step that was recorded before is removed."""
+        if not self.put(name, {**found, "file": path.name}):
+            path.unlink()

@@ -1,0 +1,72 @@
+"""What was typed for ``anonymize``: what is promised, how it is searched for, and where results go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from discreet.cli.microdata import Kinds, names_of
+from discreet.kanonymity.models import read_models
+from discreet.tables.roles import Given
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["AnonymizeOptions", "ResultFiles", "given_roles"]
+
+
+@final
+@dataclass(frozen=True)
+class AnonymizeOptions:
+    """What is promised, and how it is searched for, as it was typed."""
+
+    k: int
+    quasi: Sequence[str]
+    sensitive: Sequence[str]
+    kinds: Kinds
+    loss: str
+    method: str | None
+    time_limit: float | None
+    gap: float | None
+    suppress: float
+    keep_suppressed: bool
+    threads: int
+    effort: str | None = None
+    stream: bool = False
+    memory: str | None = None
+    scheduler: str | None = None
+    require: Sequence[str] = ()
+    person: str | None = None
+    keep: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    unassigned: str | None = None
+    population: str | None = None
+    k_map: int | None = None
+
+
+@final
+@dataclass(frozen=True)
+class ResultFiles:
+    """Where results go."""
+
+    output: str | None
+    report: str | None
+    as_json: bool
+    quiet: bool
+    curator: str | None = None
+
+
+def given_roles(options: AnonymizeOptions) -> Given:
+    """Take roles as they were typed; a column of --require is sensitive."""
+    keep, sensitive = names_of(options.keep), names_of(options.sensitive)
+    for name in read_models(options.require, field="--require"):
+        if name not in (*keep, *sensitive):
+            sensitive.append(name)
+    return Given(
+        names_of(options.quasi),
+        sensitive,
+        keep,
+        names_of(options.drop),
+        options.person,
+        options.unassigned,
+    )

@@ -1,0 +1,213 @@
+"""What options are, read and refused at the border: a wrong type is a sentence, and no error from within.
+
+Messages name the argument, what was expected, and the type that came; never a value, since some of these are private.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "array_of",
+    "callback",
+    "instance_of",
+    "items_of",
+    "mapping",
+    "name_of",
+    "positive_seconds",
+    "relative_gap",
+    "whole_number",
+]
+
+_MOST = 1 << 62
+"""Seconds and counts beyond this are no numbers of either."""
+
+
+def instance_of(
+    value: object, kind: type | tuple[type, ...], field: str, expected: str = ""
+) -> None:
+    """Refuse what is of another type.
+
+    Parameters
+    ----------
+    value
+        What came.
+    kind
+        The type that it has to be of, or several.
+    field
+        The argument, as the caller names it.
+    expected
+        What was expected, where the names of the types do not say it.
+
+    Examples
+    --------
+    >>> instance_of("0.5", int, "k")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: k: expected int, got str
+    """
+    if not isinstance(value, kind):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        told = expected or " or ".join(one.__name__ for one in kinds)
+        raise InvalidProblemError(field, told, type(value).__name__)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def relative_gap(value: Any, *, optional: bool = True) -> None:  # noqa: ANN401 - as it came
+    """Refuse what is no relative gap.
+
+    Examples
+    --------
+    >>> relative_gap("0.5")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: gap: expected a relative gap in [0, 1), or None, got str
+    """
+    if value is None and optional:
+        return
+    expected = "a relative gap in [0, 1)" + (", or None" if optional else "")
+    if not _is_number(value):
+        raise InvalidProblemError("gap", expected, type(value).__name__)
+    if not 0 <= value < 1:
+        raise InvalidProblemError("gap", expected, _shown(value))
+
+
+def positive_seconds(value: Any, field: str = "time_limit") -> None:  # noqa: ANN401 - as it came
+    """Refuse what is no limit of time: a positive number, or ``None``; infinity is none.
+
+    Examples
+    --------
+    >>> positive_seconds(2.5)
+    >>> positive_seconds(-1)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: time_limit: expected positive seconds, or None, got -1
+    """
+    if value is None:
+        return
+    if not _is_number(value):
+        raise InvalidProblemError(field, "positive seconds, or None", type(value).__name__)
+    if not value > 0 or _MOST < value != math.inf:
+        raise InvalidProblemError(field, "positive seconds, or None", _shown(value))
+
+
+def _shown(value: object) -> str:
+    """Show a number that is public, and a long one by its beginning."""
+    text = (
+        "a number of more digits" if isinstance(value, int) and abs(value) > _MOST else f"{value}"
+    )
+    return text[:80]
+
+
+def whole_number(value: Any, field: str, expected: str, least: int = 1) -> None:  # noqa: ANN401 - as it came
+    """Refuse what is no whole number from a least one on.
+
+    Examples
+    --------
+    >>> whole_number(2.5, "threads", "at least one thread")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: threads: expected at least one thread, got float
+    """
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        raise InvalidProblemError(field, expected, type(value).__name__)
+    if not least <= value <= _MOST:
+        raise InvalidProblemError(field, expected, _shown(value))
+
+
+def callback(value: object, field: str = "on_progress") -> None:
+    """Refuse what cannot be called.
+
+    Examples
+    --------
+    >>> callback(3)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: on_progress: expected a function, or None, got int
+    """
+    if value is not None and not callable(value):
+        raise InvalidProblemError(field, "a function, or None", type(value).__name__)
+
+
+def items_of(values: Any, field: str, expected: str) -> tuple[Any, ...]:  # noqa: ANN401 - as it came
+    """Read a list of anything, once.
+
+    Examples
+    --------
+    >>> items_of(iter("ab"), "columns", "a list of names")
+    ('a', 'b')
+    >>> items_of(3, "columns", "a list of names")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: columns: expected a list of names, got int
+    """
+    if (
+        not isinstance(values, Iterable)
+        or np.ndim(values if isinstance(values, np.ndarray) else [0]) == 0
+    ):
+        raise InvalidProblemError(field, expected, type(values).__name__)
+    return tuple(values)
+
+
+def name_of(value: object, field: str) -> None:
+    """Refuse what no column and no region can be called.
+
+    Examples
+    --------
+    >>> name_of(["a"], "root")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: root: expected a name, got list
+    """
+    if not isinstance(value, Hashable):
+        raise InvalidProblemError(field, "a name", type(value).__name__)
+
+
+def mapping(values: Any, field: str, expected: str) -> None:  # noqa: ANN401 - as it came
+    """Refuse what is no mapping, where there is one.
+
+    Examples
+    --------
+    >>> mapping(["a"], "diverse", "numbers by column")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: diverse: expected numbers by column, got list
+    """
+    if values is not None and not isinstance(values, Mapping):
+        raise InvalidProblemError(field, expected, type(values).__name__)
+
+
+def array_of(
+    values: Any,  # noqa: ANN401 - anything that NumPy takes
+    field: str,
+    expected: str = "an array of numbers",
+    kind: Any = None,  # noqa: ANN401 - a type of NumPy
+) -> NDArray[Any]:
+    """Make an array of what came; one that NumPy cannot make is refused, and no value of it is said.
+
+    Parameters
+    ----------
+    values
+        What came. An array is not copied.
+    field, expected
+        For the message.
+    kind
+        The type of the array; as NumPy finds it by default.
+
+    Examples
+    --------
+    >>> array_of([1, 2], "counts").tolist()
+    [1, 2]
+    >>> array_of([1, [2, 3]], "counts", "integers")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: counts: expected integers, got list
+    """
+    try:
+        return np.asarray(values, dtype=kind)
+    except (OverflowError, TypeError, ValueError):
+        raise InvalidProblemError(field, expected, type(values).__name__) from None

@@ -1,0 +1,265 @@
+"""Split the parts of a table top-down, in threads and within a time limit: something whole first, then a better one."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.jit import clock
+from discreet.kanonymity.arrays import columns_as_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.candidate import SearchLimits
+    from discreet.kanonymity.demand import Wanted
+    from discreet.kanonymity.kernels.splitting import Rules, SplitRoom
+    from discreet.kanonymity.packed import RowLayout
+    from discreet.kanonymity.problem import CodedColumn
+
+__all__ = ["Rows", "rules_for", "split_part", "split_parts"]
+
+ROWS_AT_ONCE = 2_000_000
+"""Rows that are looked at between two looks at the clock: about a tenth of a second."""
+
+SMALL_TABLE = 100_000
+"""Rows up to which many splits are tried."""
+
+RESERVE = 1.5
+"""Times the seconds that are thought to be needed for what is left."""
+
+GRACE = 0.5
+"""Seconds after Ctrl-C, or after a limit, in which what was begun may end."""
+
+
+def rules_for(effort: str, k: int, n: int) -> Rules:
+    """Choose how much is tried, by the size of the table.
+
+    Measured on Adult of 30,162 rows, k = 5, and enlarged to 5 million, k = 50.
+    """
+    from discreet.kanonymity.kernels.splitting import Rules
+
+    if effort == "fast":
+        return Rules(k, 1, 0, 2, 4 * k)
+    if n <= SMALL_TABLE:
+        return Rules(k, 4, 50_000, 9, max(60, min(12 * k, 120)))
+    return Rules(k, 3, 50_000, 3, 8 * k)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Packed rows, which are moved about, and what must hold for their classes.
+
+    Parameters
+    ----------
+    words
+        ``(n, words)`` rows.
+    bound
+        ``(n,)``: 1 for the first row of each class.
+    columns, layout
+        What the words hold.
+    wanted
+        What each class must hold besides k rows; it has scratch space, which is written to.
+    """
+
+    words: NDArray[np.int64]
+    bound: NDArray[np.uint8]
+    columns: Sequence[CodedColumn]
+    layout: RowLayout
+    wanted: Wanted
+
+    def part(self, begin: int, end: int) -> Rows:
+        """Take a run of them, with scratch space of its own."""
+        wanted = self.wanted._replace(tally=self.wanted.tally.copy(), seen=self.wanted.seen.copy())
+        return replace(
+            self, words=self.words[begin:end], bound=self.bound[begin:end], wanted=wanted
+        )
+
+
+def split_parts(
+    rows: Rows, parts: Sequence[tuple[int, int]], effort: str, k: int, limits: SearchLimits
+) -> bool:
+    """Split parts of a table, and mark the first row of each class.
+
+    Parameters
+    ----------
+    rows
+        All rows; each part is a class until it is split.
+    parts
+        Where each begins and ends.
+    effort
+        ``"fast"`` or ``"strong"``. Within a time limit all parts are split fast before more is tried.
+    k
+        Least size of a class.
+    limits
+        When to end, and in how many threads it is done.
+
+    Returns
+    -------
+    bool
+        Whether Ctrl-C ended it.
+    """
+    stop = Event()
+    n = len(rows.words)
+    longest_first = sorted(parts, key=lambda part: part[0] - part[1])
+    paces: list[float | None] = [None] * len(parts)
+
+    def all_parts(effort: str) -> list[float | None]:
+        rules, waiting = rules_for(effort, k, n), [n]
+
+        def one(part: tuple[int, int], pace: float | None) -> float | None:
+            size = part[1] - part[0]
+            mine = replace(limits, deadline=limits.share(size / max(size, waiting[0])))
+            waiting[0] -= size
+            here = rows.part(*part)
+            if pace is None:
+                return split_part(here, rules, mine, stop)
+            former = here.words.copy(), here.bound.copy()
+            found = split_part(here, rules, mine, stop, pace)
+            if found is None:
+                # What was found fast is whole.
+                here.words[:], here.bound[:] = former
+            return found
+
+        with ThreadPoolExecutor(limits.threads) as pool:
+            splitting = [
+                pool.submit(one, part, pace)
+                for part, pace in zip(longest_first, paces, strict=True)
+            ]
+            try:
+                wait(splitting)
+            except KeyboardInterrupt:
+                stop.set()
+        found: list[float | None] = []
+        for part in splitting:
+            try:
+                found.append(part.result())
+            except KeyboardInterrupt:
+                stop.set()
+        return found
+
+    if limits.left < np.inf:
+        paces = all_parts("fast")
+    whole = limits.left == np.inf or (effort != "fast" and None not in paces)
+    if whole and not stop.is_set():
+        all_parts(effort)
+    return stop.is_set()
+
+
+def split_part(
+    rows: Rows,
+    rules: Rules,
+    limits: SearchLimits,
+    stop: Event | None = None,
+    pace: float | None = None,
+) -> float | None:
+    """Split rows, and mark the first row of each class.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    rules
+        How much is tried.
+    limits
+        Within a time limit the largest nodes are split first, so that those which are left as classes in the end are
+        the ones that lose least by it.
+    stop
+        Set where it should end soon; it ends within about a second.
+    pace
+        Seconds that the fast rules took for a row of the same part. Then nodes are split by the rules as long as there
+        is time for the fast ones to split what is left, as they then do.
+
+    Returns
+    -------
+    float or None
+        Seconds for each row; ``None`` where nodes were left.
+    """
+    work = _Work(rows, rules, stop or Event())
+    try:
+        began = clock()
+        if pace is None and limits.left < np.inf:
+            work.largest_first(rules, limits.deadline)
+        else:
+            work.by_depth(rules, limits, pace or 0.0)
+            fast = rules_for("fast", rules.k, len(rows.words))
+            work.largest_first(fast, max(clock(), limits.deadline) + GRACE)
+        took = clock() - began
+    finally:
+        whole = work.close()
+    return took / max(1, len(rows.words)) if whole else None
+
+
+@final
+class _Work:
+    """Nodes of one part that are still to be split."""
+
+    def __init__(self, rows: Rows, rules: Rules, stop: Event) -> None:
+        from discreet.kanonymity.kernels.splitting import room_for_rows
+
+        self.rows, self.stop = rows, stop
+        self.arrays, self.buffer = columns_as_arrays(rows.columns), np.empty_like(rows.words)
+        n, fast = len(rows.words), rules_for("fast", rules.k, len(rows.words))
+        roomy = rules._replace(tree_rows=max(rules.tree_rows, fast.tree_rows))
+        self.room: SplitRoom = room_for_rows(self.arrays, rows.layout, rows.wanted, n, roomy)
+        self.room.stack[0] = 0, n
+        self.room.numbers[0] = 1
+
+    @property
+    def nodes(self) -> NDArray[np.int64]:
+        """Where nodes on the stack begin and end."""
+        return self.room.stack[: self.room.numbers[0]]
+
+    @property
+    def aside(self) -> NDArray[np.int64]:
+        """Where those begin and end that were put aside."""
+        return self.room.stack[len(self.room.stack) - self.room.numbers[1] :]
+
+    def split(self, rules: Rules, least: int) -> None:
+        """Split nodes of at least so many rows, for about a tenth of a second."""
+        from discreet.kanonymity.kernels.top_down import split_nodes
+
+        rows = self.rows
+        words, buffer, bound = rows.words, self.buffer, rows.bound
+        room, most = self.room, ROWS_AT_ONCE
+        split_nodes(
+            self.arrays, rows.layout, rows.wanted, words, buffer, bound, rules, room, least, most
+        )
+
+    def by_depth(self, rules: Rules, limits: SearchLimits, pace: float) -> None:
+        """Split nodes as they lie in the cache, while there is time for the fast rules to split what is left."""
+        while len(self.nodes) and not self.stop.is_set():
+            self.split(rules, 0)
+            if limits.left <= RESERVE * pace * int(np.diff(self.nodes).sum()):
+                return
+
+    def largest_first(self, rules: Rules, end: float) -> None:
+        """Split the largest nodes first, by sizes that fall fourfold."""
+        least = len(self.rows.words)
+        while len(self.nodes) + len(self.aside):
+            least = 0 if least <= rules.tree_rows + 1 else max(least // 4, rules.tree_rows + 1)
+            again, first = self.aside.copy(), len(self.nodes)
+            self.room.numbers[:] = first + len(again), 0
+            self.room.stack[first : first + len(again)] = again
+            while len(self.nodes):
+                if clock() >= end:
+                    return
+                self.split(rules, least)
+                if self.stop.is_set():
+                    end = min(end, clock() + GRACE)
+
+    def close(self) -> bool:
+        """Make classes of the nodes that are left; give whether there was none."""
+        left = [*self.nodes.tolist(), *self.aside.tolist()]
+        for begin, stop in left:
+            # Marks within it are of splits that were tried.
+            self.rows.bound[begin:stop] = 0
+            self.rows.bound[begin] = 1
+        return not left

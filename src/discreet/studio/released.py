@@ -1,0 +1,128 @@
+"""Releases that were paid for, kept so that they can be fetched again: stored bytes, never drawn anew.
+
+Each is a folder of released files alone, with a name that cannot be guessed. It is written by the process that drew the
+release, before the page is told, and put in place whole; it stays when the page is closed and when the studio ends.
+Nothing private ever lies there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from fastapi.responses import FileResponse
+
+from discreet.core.errors import InvalidProblemError
+from discreet.studio.parts import render
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from fastapi import FastAPI, Response
+
+__all__ = ["add_released", "keep_release", "new_name", "releases_in"]
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{22}")
+_RECORD = "counts.csv.discreet.json"
+
+
+def new_name() -> str:
+    """Draw the name of a release."""
+    return secrets.token_urlsafe(16)
+
+
+def keep_release(root: Path, name: str, folder: Path, files: Sequence[str]) -> None:
+    """Copy released files into a folder of their own, whole or not at all, readable for their owner alone.
+
+    Parameters
+    ----------
+    root
+        Where releases are kept; made where it is not there.
+    name
+        What :func:`new_name` gave.
+    folder
+        Where the files lie, among private ones.
+    files
+        Names of the released files.
+
+    Raises
+    ------
+    InvalidProblemError
+        When they cannot be written.
+    """
+    part = root / f".{name}"
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part.mkdir(mode=0o700)
+        for file in files:
+            shutil.copyfile(folder / file, part / file)
+            (part / file).chmod(0o600)
+        part.rename(root / name)
+    except OSError as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise InvalidProblemError(
+            "The folder of releases", "one that can be written", error.strerror or "another"
+        ) from None
+
+
+def releases_in(root: Path, known: Mapping[str, str]) -> list[dict[str, Any]]:
+    """List what is kept, the latest first: name, time, guarantee, and files with what they are."""
+    found = []
+    for folder in sorted(root.iterdir()) if root.is_dir() else []:
+        if not _NAME.fullmatch(folder.name) or not folder.is_dir():
+            continue
+        files = [(name, what) for name, what in known.items() if (folder / name).is_file()]
+        if files:
+            found.append((folder.stat().st_mtime, folder, files))
+    return [
+        {
+            "name": folder.name,
+            "when": datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            "guarantee": _guarantee(folder / _RECORD),
+            "files": files,
+        }
+        for when, folder, files in sorted(found, key=lambda one: one[0], reverse=True)
+    ]
+
+
+def _guarantee(record: Path) -> str:
+    """Read the sentence of a record's guarantee; a record that cannot be read has none."""
+    from discreet.core.errors import DiscreetError
+    from discreet.core.guarantee import guarantee_from_dict
+
+    try:
+        return (
+            f"{guarantee_from_dict(json.loads(record.read_text(encoding='utf-8'))['guarantee'])}."
+        )
+    except (OSError, ValueError, LookupError, TypeError, DiscreetError):
+        return "Its record cannot be read."
+
+
+def add_released(app: FastAPI, root: Path, known: Mapping[str, str]) -> None:
+    """Add the list of releases, and their files, to the studio.
+
+    Parameters
+    ----------
+    app
+        The studio; its token stands before each path.
+    root
+        Where releases are kept.
+    known
+        Names of files that a release may have, and what they are; no other file is ever sent.
+    """
+
+    @app.get("/released")
+    def released() -> Response:
+        return render("released.html", releases=releases_in(root, known), folder=str(root))
+
+    @app.get("/released/{name}/{file}")
+    def fetch(name: str, file: str) -> Response:
+        path = root / name / file
+        if not _NAME.fullmatch(name) or file not in known or not path.is_file():
+            raise InvalidProblemError("release", "one that is kept", "none")
+        return FileResponse(path, filename=file, media_type="application/octet-stream")

@@ -1,0 +1,151 @@
+"""The verifier in JavaScript, under Node: it says of every forged file what the standalone program says.
+
+``verify_standalone.html`` is one page; its script runs here as it is. The campaign (``make test-forger``) takes it as a
+third verifier, so that one that passes what another refuses is a hole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import random
+import zipfile
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from forger.kinds import kind, standalone
+from forging import forge
+from node import NODE, Verifier, page, program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="NOT RUN: there is no Node")
+
+DATA = Path(__file__).parents[1] / "data"
+CLASSES = {0: "accepted", 1: "refused", 2: "refused", 3: "not checked"}
+
+
+def other(path: Path) -> str:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        return CLASSES[standalone().main([str(path)])]
+
+
+@pytest.mark.parametrize(("name", "mutants"), [("channel", 120), ("anchored", 80)])
+def test_it_agrees_with_the_standalone_program_on_each_mutant(
+    name: str, mutants: int, tmp_path: Path
+) -> None:
+    made, said = kind(name), []
+    with Verifier() as third:
+        for number in range(mutants):
+            with contextlib.suppress(ArithmeticError, LookupError, TypeError, ValueError):
+                made.write(made.catalogue.mutant(number).parts, tmp_path / "mutant", number)
+                said.append((number, CLASSES[third.judge(tmp_path / "mutant")["status"]]))
+                assert said[-1] == (number, other(tmp_path / "mutant"))
+    assert len(said) > 0.9 * mutants
+    assert {answer for _, answer in said} == {*CLASSES.values()}
+
+
+BROKEN = {
+    "the inequalities": (
+        "function checkInequalities(a) {",
+        "function checkInequalities() { return ['', 0, '']; } function none(a) {",
+    ),
+    "the sums of rows": ("sum !== a.totals[i]", "false"),
+    "the hashes of members": ("=== sha256(held.get(name)), `${name} was altered`", '!== "", ""'),
+    "the scope": ("a.scope.get(name) !== value", "false"),
+}
+
+
+@pytest.mark.parametrize("part", BROKEN)
+def test_one_that_is_broken_disagrees(part: str, tmp_path: Path) -> None:
+    old, new = BROKEN[part]
+    text = program()
+    assert old in text
+    path = tmp_path / "mutant"
+    path.write_bytes((DATA / "channel-1.channel").read_bytes())
+    found = []
+    with Verifier(text.replace(old, new)) as broken:
+        assert broken.judge(path)["status"] == 0
+        for damage in _damages(path):
+            path.write_bytes(damage)
+            found.append(CLASSES[broken.judge(path)["status"]] == other(path))
+    assert not all(found)
+
+
+def _damages(path: Path) -> Iterator[bytes]:
+    """Make files that are wrong in one way each."""
+
+    def more(_: object, arrays: dict[str, Any]) -> None:
+        arrays["limbs"][0, 0, 0] += np.uint64(1)
+
+    whole = path.read_bytes()
+    for change in (
+        lambda meta, _: meta["guarantee"].update(epsilon="1"),
+        more,
+        lambda meta, _: meta["guarantee"]["scope"].update(components=2),
+    ):
+        path.write_bytes(whole)
+        yield forge(path, change).read_bytes()
+    path.write_bytes(whole)
+    with zipfile.ZipFile(path) as archive:
+        data = {name: archive.read(name) for name in archive.namelist()}
+    meta = json.loads(data["meta.json"])
+    meta["members"]["binding.npy"]["sha256"] = "0" * 64
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, body in {**data, "meta.json": json.dumps(meta).encode()}.items():
+            archive.writestr(name, body)
+    yield path.read_bytes()
+
+
+def test_files_that_are_kept_are_accepted() -> None:
+    with Verifier() as third:
+        for path in sorted(DATA.glob("*.channel")):
+            assert third.judge(path)["status"] == 0
+
+
+def test_hashes_exponentials_and_numbers_are_those_of_the_other_program() -> None:
+    rng = random.Random(5)  # noqa: S311 - cases of a test
+    with Verifier() as third:
+        for size in (0, 1, 55, 56, 63, 64, 119, 120, 1000):
+            body = rng.randbytes(size)
+            found = third.evaluate(f"sha256(Uint8Array.from({list(body)}))")
+            assert found == hashlib.sha256(body).hexdigest()
+        for _ in range(60):
+            x = Fraction(rng.randrange(10**9), rng.randrange(1, 10**8))
+            bits = rng.choice([1, 30, 128, 200])
+            call = f"expBounds([{x.numerator}n, {x.denominator}n], {bits}n).map(String)"
+            assert [int(one) for one in third.evaluate(call)] == [*standalone().exp_bounds(x, bits)]
+        for text in (
+            "1",
+            "-3/6",
+            " 1_0.5e-3\n",
+            ".5",
+            "5.",
+            "1e3",
+            "\u0663/\u0664",
+            "\uff10.1",
+            "1e1000",
+        ):
+            call = f"number({json.dumps(text)}, '').map(String)"
+            numerator, denominator = third.evaluate(call)
+            assert Fraction(int(numerator), int(denominator)) == standalone().number(text, "")
+        for text in ("", "1/0", "1 2", "0x1", "1e1001", "nan", "e", "--1", "1//2", "½"):
+            with pytest.raises((ValueError, ArithmeticError)):
+                standalone().number(text, "")
+            assert third.evaluate(f"number({json.dumps(text)}, '')") is None
+
+
+def test_the_page_is_one_file_that_fetches_nothing_and_says_what_it_is_not() -> None:
+    text = page()
+    assert "default-src 'none'" in text
+    for word in ("http:", "https:", "fetch(", "import(", "XMLHttp", "innerHTML", "src=", "href="):
+        assert word not in text
+    assert "A page can't vouch for itself" in text
+    assert text.count("<script>") == text.count("</script>") == 1

@@ -1,0 +1,170 @@
+"""The steps of a large table on dask.distributed: the same classes, nothing private that a scheduler sees, losses."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from discreet.artefact import large, large_engines, large_steps
+from discreet.artefact.large import anonymize_folder
+from discreet.core.errors import InvalidProblemError, SolverError
+from discreet.kanonymity.search import top as first
+from kanonymity.test_large import (
+    GUARANTEE,
+    KINDS,
+    MODELS,
+    check,
+    folder_of,
+    left_behind,
+    names_in,
+    people,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning:distributed", "ignore::ResourceWarning"
+)
+
+OPTIONS: dict[str, Any] = {
+    "attributes": KINDS,
+    "models": {"ill": MODELS["ill"][:2]},
+    "drop": ["who"],
+    "keep": ["row"],
+}
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "PIECE", 150)
+    monkeypatch.setattr(large, "BATCH", (10, 130))
+    monkeypatch.setattr(first, "FEW_ROWS", 100)
+    monkeypatch.setattr(first, "SAMPLE", 300)
+
+
+@pytest.fixture
+def client() -> Iterator[Any]:
+    """Start workers that are threads of this process."""
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as connected,
+    ):
+        yield connected
+
+
+def test_workers_give_the_classes_of_one_process_and_see_no_value(
+    tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, log = people(), io.StringIO()
+    handler = logging.StreamHandler(log)
+    logging.getLogger("distributed").addHandler(handler)
+    source = folder_of(original, tmp_path / "in")
+    try:
+        made = anonymize_folder(
+            source, tmp_path / "out", GUARANTEE, executor=client.get_executor(), **OPTIONS
+        )
+    finally:
+        logging.getLogger("distributed").removeHandler(handler)
+    alone = anonymize_folder(source, tmp_path / "alone", GUARANTEE, **OPTIONS)
+    ours, theirs = check(tmp_path / "out", original), check(tmp_path / "alone", original)
+    assert {cell: sorted(rows) for cell, rows in ours.items()} == {
+        cell: sorted(rows) for cell, rows in theirs.items()
+    }
+    assert made.diagnostics.information_loss == alone.diagnostics.information_loss
+    assert "nurse" not in log.getvalue()
+
+    def loud(space: Any, number: int) -> None:
+        raise RuntimeError("the row of Mrs Smith")
+
+    monkeypatch.setitem(large_steps.STEPS, "finish", loud)
+    log.truncate(0)
+    with pytest.raises(SolverError) as caught:
+        anonymize_folder(source, tmp_path / "no", GUARANTEE, executor=client, **OPTIONS)
+    assert "Smith" not in f"{caught.value}{log.getvalue()}"
+    assert names_in(tmp_path) == ["alone", "in", "out"]
+
+
+def test_workers_of_other_versions_or_elsewhere_are_refused(
+    tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = folder_of(people(), tmp_path / "in")
+    plain = large_steps.look_around
+    for answer, said in (
+        (lambda *given: (False, plain(*given)[1]), "does not see"),
+        (lambda *given: (True, ("0.0", *plain(*given)[1][1:])), "versions"),
+    ):
+        calls = iter([plain, answer])
+        # The first look is of this process, the second of the worker.
+        monkeypatch.setattr(
+            large_engines, "look_around", lambda *given, calls=calls: next(calls)(*given)
+        )
+        with pytest.raises(InvalidProblemError, match=said):
+            anonymize_folder(source, tmp_path / "out", GUARANTEE, executor=client, **OPTIONS)
+    assert names_in(tmp_path) == ["in"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", ["survey", "route", "finish", "publish", "count"])
+def test_a_worker_that_is_killed_costs_time_alone(tmp_path: Path, kind: str) -> None:
+    original = pl.concat([people(seed).drop("row") for seed in range(40)])
+    original = original.with_row_index("row")
+    source = folder_of(original, tmp_path / "in", parts=12)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as one,
+        distributed.Client(one, set_as_default=False) as client,
+    ):
+        killed: list[int] = []
+
+        def kill() -> None:
+            room = None
+            until = time.monotonic() + 600
+            while not killed and time.monotonic() < until:
+                room = room or next(tmp_path.glob(".discreet-*"), None)
+                if room is not None and any(room.glob(f"{kind}-*")):
+                    worker = next(iter(client.run(os.getpid).values()))
+                    os.kill(worker, signal.SIGKILL)
+                    killed.append(worker)
+                time.sleep(0.005)
+
+        watch = threading.Thread(target=kill)
+        watch.start()
+        anonymize_folder(source, tmp_path / "out", GUARANTEE, executor=client, **OPTIONS)
+        watch.join()
+    assert killed
+    check(tmp_path / "out", original)
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_scheduler_that_goes_away_is_said_and_leaves_nothing(tmp_path: Path) -> None:
+    source = folder_of(people(), tmp_path / "in")
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    client = distributed.Client(cluster, set_as_default=False)
+
+    def end() -> None:
+        while not any(path.name.startswith("survey-") for path in tmp_path.glob(".discreet-*/*")):
+            time.sleep(0.01)
+        cluster.close()
+
+    watch = threading.Thread(target=end)
+    watch.start()
+    with pytest.raises(SolverError, match="scheduler"):
+        anonymize_folder(source, tmp_path / "out", GUARANTEE, executor=client, **OPTIONS)
+    watch.join()
+    assert names_in(tmp_path) == ["in"]
