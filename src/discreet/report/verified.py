@@ -136,8 +136,8 @@ KINDS: Mapping[str, _Kind] = {
     "point-mechanism": _Kind(
         "the mechanism of a location service, for every point",
         "A client draws a corner of the triangle that its point lies in, and a report from the row of that corner. It "
-        "was checked that the triangles fit edge to edge and cover the region once, and for each triangle and report that "
-        "chances rise nowhere faster than the guarantee allows, in whole numbers.",
+        "was checked that the triangles fit edge to edge and cover the region once, and for each triangle and report "
+        "that chances rise nowhere faster than the guarantee allows, in whole numbers.",
         (
             _SERVED,
             (
