@@ -166,7 +166,7 @@ def test_the_command_audits_the_service(capsys: pytest.CaptureFixture[str]) -> N
         (("--method", "service"), "--epsilon"),
         (("--method", "service", "--epsilon", "1", "--strength", "exact"), "--strength"),
         (("--method", "service", "--epsilon", "1", "-k", "2"), "-k"),
-        (("--method", "guess", "--epsilon", "1"), "frozen-scales, lr-geo, service"),
+        (("--method", "guess", "--epsilon", "1"), "frozen-scales, lr-geo, places-only, service"),
     ],
 )
 def test_what_makes_no_sense_of_the_service_is_refused(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import sys
 import threading
@@ -19,18 +18,15 @@ from typing import TYPE_CHECKING, Annotated, TypeVar, final
 import typer
 
 from discreet.cli.files import check_outputs
-from discreet.cli.inputs import parse_budget, parse_grid
 from discreet.cli.options import Json, NoGuarantee, Quiet  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, warn
+from discreet.cli.published import Plan, RegionOptions, Work, plan_of
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import MetricDP
-from discreet.tables.reading import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.core.progress import Progress
-    from discreet.lrgeo import Mechanism, Region
+    from discreet.lrgeo import Mechanism
     from discreet.lrgeo.points.mechanism import PointMechanism
     from discreet.service import PaperServer
     from discreet.service.operations import Shown
@@ -52,9 +48,6 @@ _WIRE = "The server"
 _MAX_DRAIN = 600
 """Seconds for which a server that was told to stop may go on."""
 
-_MAX_CELLS = 100_000
-"""Cells of a grid, each a place of the service."""
-
 _SETTINGS = frozenset(
     {
         *("roads", "nodes", "spacing", "grid", "cell", "origin", "unit", "epsilon"),
@@ -74,50 +67,6 @@ discreet serve --grid 40x40 --cell 0.5 --unit km --epsilon 2/km --port 8080
 discreet serve --grid 12x12 --cell 0.5 --origin 41.87,12.45 --epsilon 2/km --every-point --port 8080
 ```
 """
-
-
-@final
-@dataclass(frozen=True)
-class _RegionOptions:
-    """The options that state the region and the guarantee, as they were typed."""
-
-    roads: str | None
-    nodes: str | None
-    spacing: str | None
-    grid: str | None
-    cell: str | None
-    origin: str | None
-    unit: str | None
-    epsilon: str | None
-
-
-@final
-@dataclass(frozen=True)
-class _Plan:
-    """What is published: designed for a region, or read from a file; one for every point has no region there."""
-
-    region: Region | None
-    guarantee: MetricDP
-    every_point: bool
-    stored: Published | None
-
-    @property
-    def places(self) -> int:
-        """Places of the region, or those where reports are."""
-        if self.region is not None:
-            return self.region.K
-        return getattr(self.stored, "K", 0)
-
-    def announced(self, url: str) -> tuple[dict[str, object], str]:
-        """Say where what is published, for programs and for people."""
-        about = "every point of a region, with reports at " if self.every_point else ""
-        data: dict[str, object] = {
-            "url": url,
-            "places": self.places,
-            "unit": self.guarantee.unit,
-            "scope": "points" if self.every_point else "places",
-        }
-        return data, f"{url} publishes a mechanism for {about}{self.places} places"
 
 
 def serve(
@@ -304,7 +253,7 @@ def serve(
 
     It answers at once, says that it is designing until the mechanism is there, and ends on SIGTERM or Ctrl-C.
     """
-    options = _RegionOptions(roads, nodes, spacing, grid, cell, origin, unit, epsilon)
+    options = RegionOptions(roads, nodes, spacing, grid, cell, origin, unit, epsilon)
     if published and not accept_no_guarantee:
         expected = "--accept-no-guarantee beside it, for what users upload identifies their places"
         raise InvalidProblemError("--published", expected, "none")
@@ -329,10 +278,10 @@ def serve(
         raise InvalidProblemError("--drain", f"seconds from 0 to {_MAX_DRAIN}", drain)
     stopping, counted = threading.Event(), Metrics()
     with bind(host, port, allow_remote=allow_remote) as bound:
-        plan = _plan(mechanism, options, every_point)
+        plan = plan_of(mechanism, options, every_point)
         work = None
         if plan.stored is None:
-            work = _Work(plan, time_limit, output, events, future)
+            work = Work(plan, time_limit, output, events.tell, future)
         else:
             future.set_result(plan.stored)
         paper = _paper(plan) if published else None
@@ -386,98 +335,7 @@ def need_service(command: str) -> None:
         raise InvalidProblemError(command, expected, f"no {missing[0]}")
 
 
-def _plan(
-    mechanism: str | None,
-    options: _RegionOptions,
-    every_point: bool | None,  # noqa: FBT001 - None where neither was typed
-) -> _Plan:
-    """Read what is published, or what is to be designed."""
-    if mechanism is None:
-        region, guarantee = _stated(options)
-        return _Plan(region, guarantee, bool(every_point), None)
-    if every_point is not None:
-        option = "--every-point" if every_point else "--places-only"
-        raise InvalidProblemError(option, "none beside --mechanism, which says it", option)
-    from discreet.lrgeo import Mechanism
-
-    made = _stored(mechanism, options)
-    # One for every point holds a mesh and reports, and no region of places.
-    region_or_none = made.region if isinstance(made, Mechanism) else None
-    return _Plan(region_or_none, made.guarantee, not isinstance(made, Mechanism), made)
-
-
-def _stored(path: str, options: _RegionOptions) -> Published:
-    """Read a mechanism from a file; then nothing else may say what the region is."""
-    from discreet.artefact import POINT_MECHANISM, load_mechanism, load_points, zip_kind
-    from discreet.lrgeo import verify
-    from discreet.lrgeo.points.verify import verify as verify_points
-
-    for name, value in vars(options).items():
-        if value is not None:
-            raise InvalidProblemError(f"--{name}", "none beside --mechanism", repr(value))
-    try:
-        if zip_kind(path) == POINT_MECHANISM:
-            for_points = load_points(path)
-            verify_points(for_points.claimed()).raise_for_failure()
-            return for_points
-        found = load_mechanism(path)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("--mechanism", error.expected, error.got) from None
-    verify(found.channel, found.guarantee, totals_share=found.totals_share).raise_for_failure()
-    return found
-
-
-def _stated(options: _RegionOptions) -> tuple[Region, MetricDP]:
-    """Make the region and the guarantee that the options state."""
-    from discreet.lrgeo import Region
-
-    if options.epsilon is None:
-        raise InvalidProblemError("--epsilon", "a budget per unit, such as 5/km", "none")
-    epsilon, per = parse_budget(options.epsilon)
-    if options.unit is not None and per is not None and options.unit != per:
-        expected = f"a budget per {options.unit}, as --unit says"
-        raise InvalidProblemError("--epsilon", expected, repr(options.epsilon))
-    unit = options.unit or per or "km"
-    guarantee = MetricDP(epsilon, unit)
-    if (options.roads is None) == (options.grid is None):
-        got = "neither" if options.roads is None else "both"
-        raise InvalidProblemError("--roads", "a file of roads, or --grid, or --mechanism", got)
-    if options.roads is not None:
-        return _roads(options, unit), guarantee
-    for name in ("nodes", "spacing"):
-        if getattr(options, name) is not None:
-            raise InvalidProblemError(f"--{name}", "--roads with it", "--grid")
-    rows, columns = parse_grid(options.grid or "", _MAX_CELLS)
-    place = None if options.origin is None else _origin(options.origin)
-    return Region.from_grid(
-        rows, columns, cell=options.cell or "1", unit=unit, origin=place
-    ), guarantee
-
-
-def _roads(options: _RegionOptions, unit: str) -> Region:
-    from discreet.lrgeo import Region
-
-    for name in ("cell", "origin"):
-        if getattr(options, name) is not None:
-            raise InvalidProblemError(f"--{name}", "--grid with it", "--roads")
-    if options.spacing is None:
-        raise InvalidProblemError("--spacing", "about how far apart places are", "none")
-    edges = read_table(options.roads or "", "--roads").to_dict(as_series=False)
-    ends = None
-    if options.nodes is not None:
-        ends = read_table(options.nodes, "--nodes").to_dict(as_series=False)
-    return Region.from_roads(ends, edges, spacing=options.spacing, unit=unit)
-
-
-def _origin(text: str) -> tuple[float, float]:
-    try:
-        latitude, longitude = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidProblemError("--origin", "LAT,LON", repr(text)) from None
-    return latitude, longitude
-
-
-def _paper(plan: _Plan) -> PaperServer:
+def _paper(plan: Plan) -> PaperServer:
     """Set the published protocol up with radii of so many spacings of the region."""
     from discreet.lrgeo.messages import PROTOCOL
     from discreet.service import PaperServer, ParametersMessage
@@ -576,69 +434,6 @@ class _Events:
     def _line(self, facts: dict[str, object]) -> None:
         sys.stderr.write(json.dumps(facts) + "\n")
         sys.stderr.flush()
-
-
-@final
-@dataclass(frozen=True)
-class _Work:
-    """What is designed in the background; whatever happens, the future says it."""
-
-    plan: _Plan
-    time_limit: float | None
-    output: str | None
-    events: _Events
-    future: Future[Published]
-
-    def run(self) -> None:
-        """Design, and keep what was made."""
-        try:
-            found = self._for_points() if self.plan.every_point else self._for_places()
-        except BaseException as error:  # noqa: BLE001 - the main thread raises it anew
-            self.future.set_exception(error)
-        else:
-            text = f"ready: {found.guarantee}, sha256 {found.digest}"
-            self.events.tell("ready", text, guarantee=str(found.guarantee), digest=found.digest)
-            self.future.set_result(found)
-
-    def _for_places(self) -> Mechanism:
-        from discreet.artefact import save_mechanism
-        from discreet.lrgeo import Mechanism, design
-
-        region = self._region()
-        limit = self.time_limit
-        made = design(region, self.plan.guarantee, time_limit=limit, on_progress=self.report)
-        found = Mechanism.from_design(made, region)
-        if self.output is not None:
-            save_mechanism(found, self.output)
-        return found
-
-    def _for_points(self) -> PointMechanism:
-        from discreet.artefact import save_points
-        from discreet.lrgeo import design
-        from discreet.lrgeo.points.mechanism import PointMechanism
-
-        made = design(
-            self._region(),
-            self.plan.guarantee,
-            scope="points",
-            time_limit=self.time_limit,
-            on_progress=self.report,
-        )
-        found = PointMechanism.from_design(made)
-        if self.output is not None:
-            save_points(found, self.output)
-        return found
-
-    def _region(self) -> Region:
-        if self.plan.region is None:  # pragma: no cover - what is designed has one
-            raise InvalidProblemError("region", "places", "none")
-        return self.plan.region
-
-    def report(self, step: Progress) -> None:
-        """Say where the design stands."""
-        known = step.upper is not None and math.isfinite(step.upper)
-        loss = "" if not known else f", loss {step.upper:.6g} {self.plan.guarantee.unit}"
-        self.events.tell("step", f"{step.elapsed:.1f} s, {step.stage}{loss}")
 
 
 def register(app: typer.Typer) -> None:

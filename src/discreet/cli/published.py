@@ -1,0 +1,225 @@
+"""What ``serve`` publishes: the mechanism of a file, or one that is designed for places or for every point."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from discreet.cli.inputs import parse_budget, parse_grid
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import MetricDP
+from discreet.tables.reading import read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from discreet.core.progress import Progress
+    from discreet.lrgeo import Mechanism, Region
+    from discreet.lrgeo.points.mechanism import PointMechanism
+
+    Published = Mechanism | PointMechanism
+
+__all__ = ["Plan", "RegionOptions", "Work", "plan_of"]
+
+_MAX_CELLS = 100_000
+"""Cells of a grid, each a place of the service."""
+
+
+@final
+@dataclass(frozen=True)
+class RegionOptions:
+    """The options that state the region and the guarantee, as they were typed."""
+
+    roads: str | None
+    nodes: str | None
+    spacing: str | None
+    grid: str | None
+    cell: str | None
+    origin: str | None
+    unit: str | None
+    epsilon: str | None
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """What is published: designed for a region, or read from a file; one for every point has no region there."""
+
+    region: Region | None
+    guarantee: MetricDP
+    every_point: bool
+    stored: Published | None
+
+    @property
+    def places(self) -> int:
+        """Places of the region, or those where reports are."""
+        if self.region is not None:
+            return self.region.K
+        return getattr(self.stored, "K", 0)
+
+    def announced(self, url: str) -> tuple[dict[str, object], str]:
+        """Say where what is published, for programs and for people."""
+        about = "every point of a region, with reports at " if self.every_point else ""
+        data: dict[str, object] = {
+            "url": url,
+            "places": self.places,
+            "unit": self.guarantee.unit,
+            "scope": "points" if self.every_point else "places",
+        }
+        return data, f"{url} publishes a mechanism for {about}{self.places} places"
+
+
+def plan_of(
+    mechanism: str | None,
+    options: RegionOptions,
+    every_point: bool | None,  # noqa: FBT001 - None where neither was typed
+) -> Plan:
+    """Read what is published, or what is to be designed."""
+    if mechanism is None:
+        region, guarantee = _stated(options)
+        return Plan(region, guarantee, bool(every_point), None)
+    if every_point is not None:
+        option = "--every-point" if every_point else "--places-only"
+        raise InvalidProblemError(option, "none beside --mechanism, which says it", option)
+    from discreet.lrgeo import Mechanism
+
+    made = _stored(mechanism, options)
+    # One for every point holds a mesh and reports, and no region of places.
+    region_or_none = made.region if isinstance(made, Mechanism) else None
+    return Plan(region_or_none, made.guarantee, not isinstance(made, Mechanism), made)
+
+
+def _stored(path: str, options: RegionOptions) -> Published:
+    """Read a mechanism from a file; then nothing else may say what the region is."""
+    from discreet.artefact import POINT_MECHANISM, load_mechanism, load_points, zip_kind
+    from discreet.lrgeo import verify
+    from discreet.lrgeo.points.verify import verify as verify_points
+
+    for name, value in vars(options).items():
+        if value is not None:
+            raise InvalidProblemError(f"--{name}", "none beside --mechanism", repr(value))
+    try:
+        if zip_kind(path) == POINT_MECHANISM:
+            for_points = load_points(path)
+            verify_points(for_points.claimed()).raise_for_failure()
+            return for_points
+        found = load_mechanism(path)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("--mechanism", error.expected, error.got) from None
+    verify(found.channel, found.guarantee, totals_share=found.totals_share).raise_for_failure()
+    return found
+
+
+def _stated(options: RegionOptions) -> tuple[Region, MetricDP]:
+    """Make the region and the guarantee that the options state."""
+    from discreet.lrgeo import Region
+
+    if options.epsilon is None:
+        raise InvalidProblemError("--epsilon", "a budget per unit, such as 5/km", "none")
+    epsilon, per = parse_budget(options.epsilon)
+    if options.unit is not None and per is not None and options.unit != per:
+        expected = f"a budget per {options.unit}, as --unit says"
+        raise InvalidProblemError("--epsilon", expected, repr(options.epsilon))
+    unit = options.unit or per or "km"
+    guarantee = MetricDP(epsilon, unit)
+    if (options.roads is None) == (options.grid is None):
+        got = "neither" if options.roads is None else "both"
+        raise InvalidProblemError("--roads", "a file of roads, or --grid, or --mechanism", got)
+    if options.roads is not None:
+        return _roads(options, unit), guarantee
+    for name in ("nodes", "spacing"):
+        if getattr(options, name) is not None:
+            raise InvalidProblemError(f"--{name}", "--roads with it", "--grid")
+    rows, columns = parse_grid(options.grid or "", _MAX_CELLS)
+    place = None if options.origin is None else _origin(options.origin)
+    return Region.from_grid(
+        rows, columns, cell=options.cell or "1", unit=unit, origin=place
+    ), guarantee
+
+
+def _roads(options: RegionOptions, unit: str) -> Region:
+    from discreet.lrgeo import Region
+
+    for name in ("cell", "origin"):
+        if getattr(options, name) is not None:
+            raise InvalidProblemError(f"--{name}", "--grid with it", "--roads")
+    if options.spacing is None:
+        raise InvalidProblemError("--spacing", "about how far apart places are", "none")
+    edges = read_table(options.roads or "", "--roads").to_dict(as_series=False)
+    ends = None
+    if options.nodes is not None:
+        ends = read_table(options.nodes, "--nodes").to_dict(as_series=False)
+    return Region.from_roads(ends, edges, spacing=options.spacing, unit=unit)
+
+
+def _origin(text: str) -> tuple[float, float]:
+    try:
+        latitude, longitude = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidProblemError("--origin", "LAT,LON", repr(text)) from None
+    return latitude, longitude
+
+
+@final
+@dataclass(frozen=True)
+class Work:
+    """What is designed in the background; whatever happens, the future says it."""
+
+    plan: Plan
+    time_limit: float | None
+    output: str | None
+    tell: Callable[..., None]
+    future: Future[Published]
+
+    def run(self) -> None:
+        """Design, and keep what was made."""
+        try:
+            found = self._for_points() if self.plan.every_point else self._for_places()
+        except BaseException as error:  # noqa: BLE001 - the main thread raises it anew
+            self.future.set_exception(error)
+        else:
+            text = f"ready: {found.guarantee}, sha256 {found.digest}"
+            self.tell("ready", text, guarantee=str(found.guarantee), digest=found.digest)
+            self.future.set_result(found)
+
+    def _for_places(self) -> Mechanism:
+        from discreet.artefact import save_mechanism
+        from discreet.lrgeo import Mechanism, design
+
+        region = self._region()
+        limit = self.time_limit
+        made = design(region, self.plan.guarantee, time_limit=limit, on_progress=self.report)
+        found = Mechanism.from_design(made, region)
+        if self.output is not None:
+            save_mechanism(found, self.output)
+        return found
+
+    def _for_points(self) -> PointMechanism:
+        from discreet.artefact import save_points
+        from discreet.lrgeo import design
+        from discreet.lrgeo.points.mechanism import PointMechanism
+
+        made = design(
+            self._region(),
+            self.plan.guarantee,
+            scope="points",
+            time_limit=self.time_limit,
+            on_progress=self.report,
+        )
+        found = PointMechanism.from_design(made)
+        if self.output is not None:
+            save_points(found, self.output)
+        return found
+
+    def _region(self) -> Region:
+        if self.plan.region is None:  # pragma: no cover - what is designed has one
+            raise InvalidProblemError("region", "places", "none")
+        return self.plan.region
+
+    def report(self, step: Progress) -> None:
+        """Say where the design stands."""
+        known = step.upper is not None and math.isfinite(step.upper)
+        loss = "" if not known else f", loss {step.upper:.6g} {self.plan.guarantee.unit}"
+        self.tell("step", f"{step.elapsed:.1f} s, {step.stage}{loss}")
