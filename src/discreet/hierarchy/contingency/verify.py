@@ -81,15 +81,15 @@ def verify(release: Release[Any]) -> Certificate:
     ... )
     >>> planned = plan(frame, PureDP(1, neighbors="add-remove-person"))
     >>> print(verify(planned.release(CellCounts(frame, np.array([[3, 1], [2, 2]])))))
-    check                                     residual  limit  exact  verdict
-    numbers below zero                               0      0    yes  passed
-    sums over regions that do not hold               0      0    yes  passed   3 regions, 2 cells
-    marginals that do not hold                       0      0    yes  passed   1 marginal
-    records in structural zeros                      0      0    yes  passed
-    facts that differ                                0      0    yes  passed   between record, frame and guarantee
-    epsilon spent on the worst path                  1      1    yes  passed   laplace noise
-    lowest regions whose cells have no noise         0      0    yes  passed
-    marginals that cost more than their share        0      0    yes  passed
+    check                                      residual  limit  exact  verdict
+    numbers below zero                                0      0    yes  passed
+    sums over regions that do not hold                0      0    yes  passed   3 regions, 2 cells
+    marginals that do not hold                        0      0    yes  passed   1 marginal
+    records in structural zeros                       0      0    yes  passed
+    facts that differ                                 0      0    yes  passed   between record, frame and guarantee
+    epsilon spent on the worst path                   1      1    yes  passed   laplace noise
+    lowest regions whose cells have no noise          0      0    yes  passed
+    marginals that cost more than their share         0      0    yes  passed
     """
     instance_of(release, Release, "release", "a Release")
     result = release.result
