@@ -41,6 +41,7 @@ KINDS = (
     "ledger",
     "measurements",
     "mechanism",
+    "point-mechanism",
     "region-counts",
     "region-tables",
     "state",

@@ -28,16 +28,18 @@ from discreet.ledger import Ledger
 from discreet.lrgeo import Client, Epochs, Mechanism, Region, design, locate
 from discreet.service.keeping import StateFile
 from discreet.testing import Catalogue, Format, Ruling
-from forger import changes, originals
+from forger import changes, mesh_changes, originals
 from forger.oracles.channels import anchored_is_false, channel_is_false, mechanism_is_false
 from forger.oracles.choices import choice_is_false
 from forger.oracles.counting import counts_are_false, measurements_are_false
 from forger.oracles.ledgers import ledger_is_false, state_is_false
+from forger.oracles.meshes import points_are_false
 from forger.oracles.regions import region_tables_are_false, table_measurements_are_false
 from forger.oracles.tables import table_is_false
 from forger.sealing import (
     sealed_ledger,
     sealed_mechanism,
+    sealed_points,
     sealed_state,
     sealed_table,
     sealed_text,
@@ -60,10 +62,8 @@ NOT_CHECKED = 3
 ASIDE = frozenset({"ledger", "state"})
 """Kinds that are believed by other code than ``discreet verify``."""
 
-NOT_YET: dict[str, str] = {
-    "point-mechanism": "tests/lrgeo/test_points.py alters meshes, weights and claims one by one, for both verifiers"
-}
-"""Kinds that have no catalogue and no oracle yet, and what stands in for them. It must become empty."""
+NOT_YET: dict[str, str] = {}
+"""Kinds that have no catalogue and no oracle yet, and what stands in for them. It stays empty."""
 
 UNITS = (
     "km",
@@ -227,6 +227,13 @@ def mechanism(folder: Path) -> Format:
     )
 
 
+def point_mechanism(folder: Path) -> Format:
+    made = originals.points(folder)
+    catalogue = Catalogue(made, ("km", "m", *CLAIMS), mesh_changes.POINTS, most=24)
+    judges = {"discreet": command("point-mechanism"), "standalone": alone}
+    return Format("point-mechanism", catalogue, sealed_points, judges, points_are_false)
+
+
 def region_counts(folder: Path) -> Format:
     words = (*RELATIONS, *COUNTS, *CLAIMS)
     catalogue = Catalogue(originals.counts(folder), words, changes.COUNTS, most=24)
@@ -369,6 +376,7 @@ FORGED: dict[str, Callable[[Path], Format]] = {
     "ledger": ledger,
     "measurements": measurements,
     "mechanism": mechanism,
+    "point-mechanism": point_mechanism,
     "region-counts": region_counts,
     "region-tables": region_tables,
     "state": state,

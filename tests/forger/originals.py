@@ -24,6 +24,7 @@ from discreet.artefact import (
     save_counts,
     save_measurements,
     save_mechanism,
+    save_points,
     save_table_measurements,
     save_tables,
 )
@@ -55,6 +56,7 @@ from discreet.kanonymity.verify import verify as verify_table
 from discreet.ledger import Ledger
 from discreet.lrgeo import Mechanism, Region
 from discreet.lrgeo import design as design_region
+from discreet.lrgeo.points.mechanism import PointMechanism
 from discreet.metricdp.bounds.tails import tail_channel
 from discreet.metricdp.problem import Problem
 from discreet.submodular import (
@@ -87,6 +89,7 @@ __all__ = [
     "ledgers",
     "measurements",
     "mechanisms",
+    "points",
     "region_tables",
     "states",
     "table_measurements",
@@ -167,6 +170,28 @@ def mechanisms(folder: Path) -> tuple[Any, ...]:
             Mechanism.from_design(design_region(region, MetricDP(2, "km"), gap=0.5)),
             folder / "original",
         )
+        made.append(json.loads((folder / "original").read_text(encoding="utf-8")))
+    loose = [
+        {
+            name: unpacked(value) if isinstance(value, dict) and "bytes" in value else value
+            for name, value in one.items()
+        }
+        for one in made
+    ]
+    return (*loose, made[0])
+
+
+def points(folder: Path) -> tuple[Any, ...]:
+    """Make mechanisms for every point: in a plane with a vertex inside, with none, and on the sphere in meters."""
+    made = []
+    for unit, cell, rate, spacing, origin in (
+        ("km", "0.5", Fraction(2), "0.25", None),
+        ("km", "0.5", Fraction(1), "0.5", None),
+        ("m", "500", Fraction(1, 500), "250", (41.88, 12.46)),
+    ):
+        region = Region.from_grid(2, 2, cell=cell, unit=unit, origin=origin)
+        found = design_region(region, MetricDP(rate, unit), scope="points", spacing=spacing)
+        save_points(PointMechanism.from_design(found), folder / "original")
         made.append(json.loads((folder / "original").read_text(encoding="utf-8")))
     loose = [
         {

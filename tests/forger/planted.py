@@ -183,6 +183,36 @@ def _a_person_has_one_row() -> Iterator[None]:
         yield
 
 
+_POINTS = "discreet.lrgeo.points.verify"
+
+
+@contextmanager
+def _cracks() -> Iterator[None]:
+    """Walk around the region alone, and look for no edges inside of it that only one triangle has."""
+    verify: Any = import_module(_POINTS)
+    whole = verify._border_faults
+
+    def around(claimed: Any, border: Any) -> Any:
+        corners = claimed.vertices[claimed.outline].tolist()
+        sides = [*zip(corners, [*corners[1:], *corners[:1]], strict=True)]
+        ends = claimed.vertices[border].tolist()
+        outer = [
+            any(not verify._turn(*side, a) and not verify._turn(*side, b) for side in sides)
+            for a, b in ends
+        ]
+        return whole(claimed, border[np.array(outer, dtype=bool)])
+
+    with patch.object(verify, "_border_faults", around):
+        yield
+
+
+@contextmanager
+def _cracks_at_one_spot() -> Iterator[None]:
+    """Let two vertices be at one spot, too: the two sides of a crack have different rows."""
+    with _cracks(), _without(_POINTS, "_mesh", "vertices at one spot")():
+        yield
+
+
 PLANTED: dict[str, Planted] = {
     "a chain on a ragged tree": Planted("measurements", 3000, _a_level_costs_one_region),
     "a cell that is believed": Planted("channel", 2000, _a_cell_is_believed),
@@ -259,6 +289,11 @@ PLANTED: dict[str, Planted] = {
     ),
     "inequalities of a mechanism": Planted(
         "mechanism", 2000, _without("discreet.lrgeo.verify", "verify", "inequalities violated")
+    ),
+    "vertices that hang": Planted("point-mechanism", 2000, _cracks),
+    "a crack with two rows": Planted("point-mechanism", 2000, _cracks_at_one_spot),
+    "gradients that nobody looks at": Planted(
+        "point-mechanism", 500, _without(_POINTS, "verify", "inequalities violated")
     ),
     "tails without a lift": Planted(
         "anchored",

@@ -32,6 +32,7 @@ __all__ = [
     "packed",
     "sealed_ledger",
     "sealed_mechanism",
+    "sealed_points",
     "sealed_state",
     "sealed_table",
     "sealed_text",
@@ -185,6 +186,23 @@ def sealed_mechanism(parts: Any, path: Path, number: int) -> None:
     if keeps_hashes(number):
         digest = parts.get("digest", digest)
     path.write_bytes(canonical({**plain, "digest": digest}) + b"\n")
+
+
+def sealed_points(parts: Any, path: Path, number: int) -> None:
+    """Write a mechanism for every point; its scope names the region that is stated, but for every third number."""
+    if number % 3 and not keeps_hashes(number):
+        named = {name: parts[name] for name in ("unit", "origin", "east", "north", "reach")}
+        flat, around = (
+            unpacked(parts[name]) if isinstance(parts[name], dict) else parts[name]
+            for name in ("vertices", "outline")
+        )
+        named["outline"] = [flat[2 * at : 2 * at + 2] for at in around]
+        region = hashlib.sha256(b"discreet.points/1 " + canonical(named)).hexdigest()
+        claim = parts["guarantee"]
+        if "region" in claim["scope"]:
+            claim = {**claim, "scope": {**claim["scope"], "region": region}}
+        parts = {**parts, "guarantee": claim}
+    sealed_mechanism(parts, path, number)
 
 
 # ---------------------------------------------------------------------------------------- tables
