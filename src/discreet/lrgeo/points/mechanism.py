@@ -20,7 +20,7 @@ from discreet.core.guarantee import MetricDP, PointScope, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.randomness.bits import SystemBits
 from discreet.lrgeo.mechanism import packed, text_digest, unpacked
-from discreet.lrgeo.points.frame import PointFrame
+from discreet.lrgeo.points.frame import PointFrame, read_decimal
 from discreet.lrgeo.points.mesh import Mesh, Spot, region_digest
 from discreet.lrgeo.points.verify import Claimed
 
@@ -289,6 +289,8 @@ class PointMechanism(PointRows):
         ]
         if not all(isinstance(text, str) for text in texts):
             raise InvalidProblemError("origin and shown", "texts", "others")
+        for text in texts:
+            read_decimal(text)
         origin: tuple[str, str] | None = None
         if stated is not None:
             latitude, longitude = stated
