@@ -782,12 +782,26 @@ def unpack(stated, width):
     return [flat[at : at + width] for at in range(0, count, width)] if width > 1 else flat
 
 
+def verdicts(checks):
+    """Compute the verdicts of stated checks anew, from numbers that are written in the one way."""
+    told = [one[part] for one in checks for part in ("residual", "limit")]
+    infinite = {"inf", "-inf", "nan"}
+    expect(all(one not in infinite for one in told), "a certificate with infinities")
+    plain = all(str(number(one, "")) == one for one in told if type(one) is str)
+    expect(plain, "numbers in another form")
+    held = [number(one["residual"], "") <= number(one["limit"], "") for one in checks]
+    require(held == [one["passed"] for one in checks], "a verdict that is another")
+    return held
+
+
 class Points:
     """The numbers of a mechanism for every point. Shapes are checked here, claims are not."""
 
     def __init__(self, data):
         meta = json.loads(data, object_pairs_hook=once, parse_float=finite, parse_constant=finite)
-        require(meta.keys() == POINTS and meta["version"] == 1, "no mechanism of version 1")
+        version = meta.get("version")
+        known = meta.keys() == POINTS and type(version) is int and version == 1
+        require(known, "no mechanism of version 1")
         require(canonical(meta) + b"\n" == data, "not written in the one way")
         bare = {name: meta[name] for name in POINTS - {"digest"}}
         require(hashlib.sha256(canonical(bare)).hexdigest() == meta["digest"], "FILE was altered")
@@ -795,10 +809,7 @@ class Points:
             expect(fits(meta[name], SHAPE[name]), f"{name} in another form than files have")
         checks = meta["certificate"]["checks"]
         expect(fits([*meta["provenance"]["versions"].values()], [TEXT]), "versions not text")
-        told = [one[part] for one in checks for part in ("residual", "limit")]
-        told = [one for one in told if type(one) is str and one not in {"inf", "-inf", "nan"}]
-        expect(all(str(number(one, "")) == one for one in told), "numbers in another form")
-        held = [number(one["residual"], "") <= number(one["limit"], "") for one in checks]
+        held = verdicts(checks)
         require(checks and all(held), "a certificate that failed")
         for name in ("lower", "mesh_lower", "upper"):
             bound = meta[name]

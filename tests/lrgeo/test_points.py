@@ -267,6 +267,10 @@ def _lower_epsilon(data: dict[str, Any]) -> None:
 
 
 FORGED: dict[str, Callable[[dict[str, Any]], None]] = {
+    "another verdict": lambda data: data["certificate"]["checks"][0].update(passed=False),
+    "a bound beyond all numbers": lambda data: data.update(upper="inf"),
+    "another version": lambda data: data.update(version=True),
+    "a report with a space": lambda data: data["shown"][1].__setitem__(1, "0.5 "),
     "a report that is told in words": lambda data: data["shown"][1].__setitem__(1, "channel"),
     "a violated triangle": _one_weight,
     "a smaller epsilon": _lower_epsilon,

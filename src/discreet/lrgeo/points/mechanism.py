@@ -7,6 +7,7 @@ digest, which changes with either.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
@@ -291,6 +292,10 @@ class PointMechanism(PointRows):
             raise InvalidProblemError("origin and shown", "texts", "others")
         for text in texts:
             read_decimal(text)
+            if text != text.strip():
+                raise InvalidProblemError(
+                    "origin and shown", "decimals alone", "spaces beside them"
+                )
         origin: tuple[str, str] | None = None
         if stated is not None:
             latitude, longitude = stated
@@ -306,8 +311,7 @@ class PointMechanism(PointRows):
         guarantee = guarantee_from_dict(data["guarantee"])
         if not isinstance(guarantee, MetricDP) or not isinstance(guarantee.scope, PointScope):
             raise InvalidProblemError("guarantee", "a metric one about points", "another")
-        bounds = [data[name] for name in ("lower", "mesh_lower", "upper")]
-        lower, mesh_lower, upper = (None if bound is None else float(bound) for bound in bounds)
+        lower, mesh_lower, upper = map(_bound, (data["lower"], data["mesh_lower"], data["upper"]))
         made = cls(
             frame,
             mesh,
@@ -325,6 +329,14 @@ class PointMechanism(PointRows):
         if made.digest != data["digest"]:
             raise InvalidProblemError("content", "written as to_dict writes it", "other forms")
         return made
+
+
+def _bound(text: str | None) -> float | None:
+    """Read a bound, a finite number."""
+    found = None if text is None else float(text)
+    if found is not None and not math.isfinite(found):
+        raise InvalidProblemError("bounds", "finite numbers", "others")
+    return found
 
 
 def _gap(upper: float | None, lower: float | None) -> float | None:
