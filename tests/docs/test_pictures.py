@@ -41,6 +41,7 @@ def test_the_committed_picture_is_what_the_figures_draw(beside: Any) -> None:
     assert beside.alt(figures).startswith("Two panels of bars.")
 
 
+@pytest.mark.slow
 def test_the_panel_of_places_is_measured_again(beside: Any) -> None:
     kept = json.loads(beside.FIGURES.read_text(encoding="utf-8"))["places"]
     anew = beside.places()

@@ -76,7 +76,7 @@ MUTANTS = (
     Mutant(
         "places that were pinned elsewhere are places here",
         "lrgeo/epochs.py",
-        find="if state.region != client.mechanism.region.digest:",
+        find="if state.region != snapping.mechanism.region.digest:",
         replace="if not state.region:",
         breaks="what was drawn for one place is shown at another",
         tests=("tests/lrgeo/test_epochs.py",),

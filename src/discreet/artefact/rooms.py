@@ -27,6 +27,9 @@ PREFIX = ".discreet-"
 
 _LOCK = "lock"
 
+_ENDING = 5.0
+"""Seconds in which what still writes into a folder that is removed has to end."""
+
 _YOUNG = 24 * 3600.0
 """Seconds in which a folder without a lock may still get one; it holds nothing until then."""
 
@@ -54,13 +57,27 @@ def private_room(folder: Path) -> Iterator[Path]:
     ('0o700', [])
     """
     remove_left_behind(folder)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=PREFIX) as name:
-        room = Path(name)
+    room = Path(tempfile.mkdtemp(dir=folder, prefix=PREFIX))
+    try:
         with make_private(room / f"{_LOCK}.new").open("wb") as lock:
             try_lock(lock.fileno())
             # Under its name only once it is locked, so that no other run takes it for one left behind.
             Path(lock.name).rename(room / _LOCK)
             yield room
+    finally:
+        _remove(room)
+
+
+def _remove(room: Path) -> None:
+    """Remove a folder with all that is in it, a file too that a worker makes meanwhile, which has not heard the end."""
+    until = time.monotonic() + _ENDING
+    while room.exists():
+        try:
+            shutil.rmtree(room)
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
 
 
 def make_private(path: Path) -> Path:
