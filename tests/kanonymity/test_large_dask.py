@@ -57,13 +57,22 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def client() -> Iterator[Any]:
     """Start workers that are threads of this process."""
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as connected,
-    ):
-        yield connected
+    with cluster_of_threads() as cluster, distributed.Client(cluster, set_as_default=False) as one:
+        yield one
+
+
+def cluster_of_threads() -> Any:
+    """Start a cluster; on a busy machine it sometimes does not start up at once."""
+    for left in (2, 1, 0):
+        try:
+            return distributed.LocalCluster(
+                n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+            )
+        except (OSError, RuntimeError, TimeoutError):
+            if not left:
+                raise
+            time.sleep(1)
+    raise AssertionError
 
 
 def test_workers_give_the_classes_of_one_process_and_see_no_value(
