@@ -777,7 +777,9 @@ def unpack(stated, width):
     flat = [int.from_bytes(body[at : at + wide], "little") for at in range(0, len(body), wide)]
     least_fits = least == 0 or (least < 0 and min(flat) == 0)
     require(least_fits and max(flat) < 1 << 62, "an array is written in another way")
-    require(wide == max(1, -(-max(flat).bit_length() // 8)), "an array is written in another way")
+    # Where all are negative, zero counts as the largest of them.
+    top = max(*flat, -least)
+    require(wide == max(1, -(-top.bit_length() // 8)), "an array is written in another way")
     flat = [one + least for one in flat]
     return [flat[at : at + width] for at in range(0, count, width)] if width > 1 else flat
 
@@ -811,6 +813,7 @@ class Points:
         expect(fits([*meta["provenance"]["versions"].values()], [TEXT]), "versions not text")
         held = verdicts(checks)
         require(checks and all(held), "a certificate that failed")
+        require(meta["certificate"]["passed"], "a certificate that failed")
         for name in ("lower", "mesh_lower", "upper"):
             bound = meta[name]
             require(bound is None or repr(finite(bound)) == bound, f"{name} is no float")

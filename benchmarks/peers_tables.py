@@ -1,11 +1,12 @@
 """pyCANON and diffprivlib beside this library, in one run: the same answers, and processor seconds.
 
-    python -m venv peers && peers/bin/pip install pycanon diffprivlib
+    python -m venv peers && peers/bin/pip install pycanon diffprivlib "scikit-learn<1.6"
     python benchmarks/peers_tables.py --peers peers/bin/python
 
-Both run in the other environment, as processes of their own. pyCANON 1.3 counts k, l and t of a table of 30,000
-synthetic patients, whose values are compared with ours. diffprivlib 0.6 draws geometric noise one value at a time; ours
-is exact discrete Laplace noise of the same law, in batches.
+diffprivlib 0.6.6 can't be imported beside newer ones of scikit-learn. Both run in the other environment, as processes
+of their own. pyCANON 1.3 counts k, l and t of a table of 30,000 synthetic patients, whose values are compared with
+ours. diffprivlib 0.6 draws geometric noise one value at a time; ours is exact discrete Laplace noise of the same law,
+in batches.
 
 Asserted: k and l agree, and t to a millionth; both noises have the variance of the law, within a twentieth.
 """

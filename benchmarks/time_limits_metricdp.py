@@ -5,11 +5,15 @@ pairs constrained. Each is designed with a limit, and ended by a signal while it
 from after compilation; it may be overrun by a tenth and two seconds, and a signal by two seconds, on a machine that
 does nothing else; what is written afterwards comes on top. ``--check`` fails where it is more.
 
+``--families`` takes the families of :mod:`discreet.datasets.places` instead, with limits from 2 s on: there must be a
+bound above 0 wherever the optimum is, and no loss above that of the exponential mechanism, either.
+
 With ``--processor`` the clock is that of the processor, for a machine that does other things too: a signal then comes
 after processor seconds, and only the linear solver still looks at the clock on the wall. One thread: set
 ``OPENBLAS_NUM_THREADS=1``.
 
     python benchmarks/time_limits_metricdp.py [--limits 5 20 60] [--gap 0.01] [--processor] [--check]
+    python benchmarks/time_limits_metricdp.py --families uniform roads --limits 2 5 --sizes 225 1000 --nats 0.25 1
 
 Processor seconds on a shared machine, November 2026, beyond limits of 5, 8 and 20 s: random points -0.6, 0.0, -0.3,
 grid -0.4, -2.1, +2.8 (with verification, which the limit does not hold). From a signal after 5 and 20 s to the end:
@@ -28,12 +32,15 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from metricdp_families import VARIANTS, stated
 
 from discreet.core.guarantee import MetricDP
 from discreet.core.jit import clock
 from discreet.core.spaces.metric import MetricSpace
+from discreet.datasets.places import FAMILIES
 from discreet.metricdp import Problem, design
 from discreet.metricdp.design import Interrupted
+from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.search import MetricDesign
 
 SECRETS = 1000
@@ -50,6 +57,8 @@ class Row:
     compiled: float
     processor: float
     gap: float | None
+    lower: float = 0.0
+    upper: float = math.inf
 
     @property
     def over(self) -> float:
@@ -64,7 +73,7 @@ class Row:
     def __str__(self) -> str:
         gap = "no channel" if self.gap is None else f"gap {self.gap:6.2%}"
         return (
-            f"{self.instance:24s} {self.ended_by:6s} at {self.allowed:5.1f} s: {self.over:+6.2f} s of {self.most:4.1f},"
+            f"{self.instance:40s} {self.ended_by:6s} at {self.allowed:5.1f} s: {self.over:+6.2f} s of {self.most:4.1f},"
             f" {self.processor / self.wall:4.0%} of a core, compiled {self.compiled:4.1f} s, {gap}"
         )
 
@@ -108,9 +117,38 @@ def run(
             (time.perf_counter(), clock(), time.process_time()), begun, strict=True
         )
     )
+    compiled = wall - searched
+    if best is None:
+        return Row(name, end, seconds, wall, compiled, processor, None)
     return Row(
-        name, end, seconds, wall, wall - searched, processor, None if best is None else best.gap
+        name, end, seconds, wall, compiled, processor, best.gap, best.lower or 0.0, best.upper
     )
+
+
+def families(options: argparse.Namespace) -> int:
+    """Design members of the families with a limit; count those that fail one of the three demands."""
+    failed = 0
+    for family in options.families:
+        for n in options.sizes:
+            for variant in options.variants:
+                for nats in options.nats:
+                    problem, guarantee = stated(family, n, nats, options.seed, variant)
+                    plain = design(problem, guarantee, method=Exponential(), throw=False).upper
+                    name = f"{family} {problem.n_secrets} {variant or 'plain'} {nats:g}"
+                    for seconds in options.limits:
+                        row = run(name, problem, guarantee, seconds, end="limit", gap=options.gap)
+                        wrong = [
+                            text
+                            for text, is_wrong in (
+                                ("LATE", row.over > row.most),
+                                ("NO BOUND", row.lower <= 0 < row.upper),
+                                ("ABOVE THE EXPONENTIAL MECHANISM", row.upper > plain),
+                            )
+                            if is_wrong
+                        ]
+                        failed += bool(wrong)
+                        print(row, *wrong, flush=True)
+    return failed
 
 
 def main() -> int:
@@ -120,10 +158,20 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--gap", type=float, default=0.01)
     parser.add_argument("--processor", action="store_true", help="measure in processor seconds")
+    parser.add_argument("--families", nargs="*", choices=FAMILIES, help="members of these instead")
+    parser.add_argument("--sizes", nargs="+", type=int, default=[225, 1000])
+    parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
+    parser.add_argument("--nats", nargs="+", type=float, default=[0.25, 1.0, 4.0])
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     if options.processor:
         time.perf_counter = time.process_time
     late = 0
+    if options.families is not None:
+        options.families = options.families or list(FAMILIES)
+        first = stated("uniform", 225, 1.0, 0, "")
+        design(*first, gap=options.gap, time_limit=1.0, throw=False)
+        return int(families(options) > 0 and options.check)
     for problem, guarantee in problems().values():
         # Load and compile everything first, as the second run of a command finds it.
         design(problem, guarantee, gap=options.gap, time_limit=1.0, throw=False)

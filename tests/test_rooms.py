@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.artefact import anonymize_file
+from discreet.artefact import anonymize_files, large
 from discreet.artefact.rooms import PREFIX, private_room, remove_left_behind
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.problem import Numeric
@@ -23,13 +23,13 @@ ROOT = Path(__file__).parents[1]
 TWO = KAnonymity(2, ("age",))
 RUN = """
 import sys, time
-from discreet.tables import writing
+from discreet.artefact import large
 
-def hold(files, target):
+def hold(files, target, columns):
     print("rows are on the disk", flush=True)
     time.sleep(60)
 
-writing.join_files = hold
+large.join_files = hold
 from discreet.cli import main
 main()
 """
@@ -100,21 +100,21 @@ def test_a_room_whose_run_died_before_it_had_a_lock_is_removed_a_day_later(tmp_p
 
 
 def test_what_is_written_in_a_room_is_for_its_owner_alone(tmp_path: Path) -> None:
-    """Rows of a streamed run: the folder keeps others out, and so does each file."""
+    """Rows on their way: the folder keeps others out, and so does each file."""
     source = tmp_path / "in.csv"
     source.write_text("age\n" + "\n".join(str(20 + i % 9) for i in range(40)))
     modes: list[int] = []
 
     join = writing.join_files
 
-    def look(files: Sequence[Path], target: Path) -> None:
+    def look(files: Sequence[Path], target: Path, columns: Sequence[str]) -> None:
         modes.extend(stat.S_IMODE(path.stat().st_mode) for path in target.parent.iterdir())
-        join(files, target)
+        join(files, target, columns)
         modes.append(stat.S_IMODE(target.stat().st_mode))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "join_files", look)
-        anonymize_file(source, tmp_path / "out.parquet", TWO, attributes=[Numeric("age")])
+        patch.setattr(large, "join_files", look)
+        anonymize_files(source, tmp_path / "out.parquet", TWO, attributes=[Numeric("age")])
     assert len(modes) > 2
     assert set(modes) == {0o600}
     mask = os.umask(0)
@@ -136,7 +136,8 @@ def test_a_run_that_is_ended_leaves_nothing_and_one_that_is_killed_is_cleared_by
         2,
         "--quasi",
         "age",
-        "--stream",
+        "--memory",
+        "1GB",
         "-o",
         tmp_path / "out.csv",
     ]

@@ -19,7 +19,7 @@ __all__ = ["examples_until", "run_examples", "setup", "svg_of"]
 
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SIZE = (5.2, 3.4)
-"""Inches. A picture of this width has legible letters on a phone and on a desk."""
+"""Inches. A picture of this width has legible letters on a phone and on a large screen."""
 
 
 def examples_until(text: str, line: int) -> list[doctest.Example]:

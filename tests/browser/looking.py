@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WIDTHS", "complaints", "opened", "picture"]
 
-WIDTHS = {"phone": (390, 844), "desk": (1280, 900)}
+WIDTHS = {"phone": (390, 844), "workspace": (1280, 900)}
 
 LOOK = r"""((width) => {
   const found = [];

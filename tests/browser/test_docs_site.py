@@ -1,4 +1,4 @@
-"""The documentation in a real browser: it fetches nothing, fits a phone and a desk, and is reached by keyboard.
+"""The documentation in a real browser: it fetches nothing, fits a phone and a workspace, and is reached by keyboard.
 
 Run by ``make test-browser``. ``DISCREET_DOCS`` names a folder of built pages; without it they are built first.
 """
@@ -70,8 +70,8 @@ def test_a_dark_page_is_legible_too(browser: Browser, site: Path, page: str) -> 
     dark = [{"name": "prefers-color-scheme", "value": "dark"}]
     browser.call("Emulation.setEmulatedMedia", features=dark)
     try:
-        browser.open((site / f"{page}.html").as_uri(), *WIDTHS["desk"])
-        assert complaints(browser, WIDTHS["desk"][0]) == []
+        browser.open((site / f"{page}.html").as_uri(), *WIDTHS["workspace"])
+        assert complaints(browser, WIDTHS["workspace"][0]) == []
         grounds = browser.evaluate(
             "[document.body, ...document.querySelectorAll('.drawn svg')]"
             ".map((e) => getComputedStyle(e).backgroundColor)"
@@ -98,7 +98,7 @@ def test_formulas_are_drawn_without_a_script(browser: Browser, site: Path, width
 
 
 def test_the_first_key_leads_past_the_navigation(browser: Browser, site: Path) -> None:
-    browser.open((site / "index.html").as_uri(), *WIDTHS["desk"])
+    browser.open((site / "index.html").as_uri(), *WIDTHS["workspace"])
     for kind in ("keyDown", "keyUp"):
         browser.call(
             "Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9
@@ -114,7 +114,7 @@ def test_the_first_key_leads_past_the_navigation(browser: Browser, site: Path) -
 
 
 def test_every_link_and_control_shows_where_the_keyboard_is(browser: Browser, site: Path) -> None:
-    browser.open((site / "how-to/patient-table.html").as_uri(), *WIDTHS["desk"])
+    browser.open((site / "how-to/patient-table.html").as_uri(), *WIDTHS["workspace"])
     reached = set()
     for _ in range(60):
         for kind in ("keyDown", "keyUp"):
@@ -133,7 +133,7 @@ def test_every_link_and_control_shows_where_the_keyboard_is(browser: Browser, si
 
 
 def test_files_that_pages_hand_out_are_there(browser: Browser, site: Path) -> None:
-    browser.open((site / "how-to/patient-table.html").as_uri(), *WIDTHS["desk"])
+    browser.open((site / "how-to/patient-table.html").as_uri(), *WIDTHS["workspace"])
     links = browser.evaluate(
         "[...document.querySelectorAll('a.download')].map((e) => decodeURI(e.href))"
     )

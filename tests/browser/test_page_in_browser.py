@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-WIDTHS = {"phone": (390, 844), "desk": (1280, 900)}
+WIDTHS = {"phone": (390, 844), "workspace": (1280, 900)}
 YEAR = Epochs(365 * 86_400)
 
 
@@ -66,10 +66,10 @@ class Heard:
 class Open:
     """A page, the browser that shows it, and all that the two processes were sent."""
 
-    def __init__(self, browser: Browser, url: str, server: Heard, desk: Heard) -> None:
-        self.browser, self.url, self.server, self.desk = browser, url, server, desk
+    def __init__(self, browser: Browser, url: str, server: Heard, workspace: Heard) -> None:
+        self.browser, self.url, self.server, self.workspace = browser, url, server, workspace
 
-    def show(self, width: str = "desk") -> None:
+    def show(self, width: str = "workspace") -> None:
         self.browser.open(self.url, *WIDTHS[width])
         self.until("document.documentElement.dataset.ready === 'yes'")
         # The ends of the requests of loading are read before anything is counted.
@@ -160,8 +160,8 @@ def opening(browser: Browser, tmp_path: Path) -> Iterator[Any]:
                 )
             )  # fmt: skip
             client.prepared()
-            desk = Heard(None)
-            at = stack.enter_context(in_thread(desk))  # type: ignore[arg-type]
+            workspace = Heard(None)
+            at = stack.enter_context(in_thread(workspace))  # type: ignore[arg-type]
             page = Page(
                 client, at.removeprefix("http://"),
                 url=url, requests=recorder.requests, region=where,
@@ -173,8 +173,8 @@ def opening(browser: Browser, tmp_path: Path) -> Iterator[Any]:
                 page = Page(
                     client, at.removeprefix("http://"), published=PaperView(published, heard)
                 )
-            desk.app = page
-            return Open(browser, page.address, server, desk)
+            workspace.app = page
+            return Open(browser, page.address, server, workspace)
 
         yield opened
 
@@ -222,7 +222,7 @@ def test_choosing_a_place_sends_nothing_to_anybody(opening: Any) -> None:
     """Neither the server nor the client's own process hears of it, by click, by key or by typing."""
     page = opening(mechanism(), region())
     page.show()
-    before = len(page.desk.requests), len(page.server.requests), len(page.asked_for())
+    before = len(page.workspace.requests), len(page.server.requests), len(page.asked_for())
     seen = set()
     for at in (0.2, 0.4, 0.6, 0.8):
         page.click("#map", at, 1 - at)
@@ -236,11 +236,15 @@ def test_choosing_a_place_sends_nothing_to_anybody(opening: Any) -> None:
     seen.add(page.text("#where"))
     page.browser.evaluate("new Promise((r) => setTimeout(r, 500))")
     assert len(seen) >= 6
-    assert (len(page.desk.requests), len(page.server.requests), len(page.asked_for())) == before
+    assert (
+        len(page.workspace.requests),
+        len(page.server.requests),
+        len(page.asked_for()),
+    ) == before
     # The check would see one.
     page.browser.evaluate("fetch('data.json').then((r) => r.text()).then(() => null)")
     assert len(page.asked_for()) == before[2] + 1
-    assert len(page.desk.requests) == before[0] + 1
+    assert len(page.workspace.requests) == before[0] + 1
 
 
 def test_no_byte_that_is_sent_depends_on_the_place_but_the_report_that_was_drawn(
@@ -260,8 +264,10 @@ def test_no_byte_that_is_sent_depends_on_the_place_but_the_report_that_was_drawn
         page.click("#take")
         page.until("document.querySelector('#report').textContent.startsWith('Reported')")
         token = page.url.rstrip("/").rpartition("/")[2]
-        desk = [(m, path.replace(token, "token"), body) for m, path, body in page.desk.requests]
-        heard.append((row, desk, page.server.requests))
+        workspace = [
+            (m, path.replace(token, "token"), body) for m, path, body in page.workspace.requests
+        ]
+        heard.append((row, workspace, page.server.requests))
     assert heard[0][0] != heard[1][0]
     assert heard[0][1:] == heard[1][1:]
     assert [path for _, path, _ in heard[0][2]] == ["/v1/mechanism"]

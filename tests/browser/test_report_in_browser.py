@@ -1,4 +1,4 @@
-"""The report in a real browser: it fits a phone and a desk, its map answers a click, and it fetches nothing.
+"""The report in a real browser: it fits a phone and a workspace, its map answers a click, and it fetches nothing.
 
 Run by ``make test-browser``. With ``DISCREET_SCREENSHOTS`` set to a folder the pictures are kept there.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-WIDTHS = {"phone": (390, 844), "desk": (1280, 900)}
+WIDTHS = {"phone": (390, 844), "workspace": (1280, 900)}
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_a_button_shows_another_place(browser: Browser, report: str) -> None:
 def test_a_click_on_the_map_chooses_the_nearest_place(
     browser: Browser, report: str, chapter: str
 ) -> None:
-    browser.open(report, *WIDTHS["desk"])
+    browser.open(report, *WIDTHS["workspace"])
     secret, x, y, fact = browser.evaluate(
         f"""(() => {{
           const table = JSON.parse(document.getElementById('{chapter}-data').textContent);

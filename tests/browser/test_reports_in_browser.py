@@ -152,12 +152,12 @@ def test_each_tab_of_the_demo_is_legible_in_the_light_and_in_the_dark(
 def test_the_map_and_its_slider_are_above_the_fold_and_the_slider_changes_the_claim(
     browser: Browser, reports: Path
 ) -> None:
-    browser.open((reports / "demo.html").as_uri(), *WIDTHS["desk"])
+    browser.open((reports / "demo.html").as_uri(), *WIDTHS["workspace"])
     bottom = browser.evaluate(
         "Math.max(...['#city .map svg', '#city input[type=range]']"
         ".map((s) => document.querySelector(s).getBoundingClientRect().bottom))"
     )
-    assert bottom <= WIDTHS["desk"][1]
+    assert bottom <= WIDTHS["workspace"][1]
     read = "['output', '.statement b', '.facts'].map((s) => document.querySelector('#city ' + s).textContent)"
     before = browser.evaluate(read)
     browser.evaluate("document.querySelector('#city input[type=range]').focus()")
@@ -171,7 +171,7 @@ def test_tabs_are_chosen_by_keys_and_by_links_and_all_are_there_without_scripts(
     browser: Browser, reports: Path
 ) -> None:
     page = (reports / "demo.html").as_uri()
-    browser.open(page, *WIDTHS["desk"])
+    browser.open(page, *WIDTHS["workspace"])
     shown = "[...document.querySelectorAll('.panel')].map((e) => e.checkVisibility())"
     assert browser.evaluate(shown) == [True, False, False, False, False]
     browser.evaluate("document.querySelector('.tabs a').focus()")

@@ -51,7 +51,7 @@ def describe(watched: Watched, people: Path, regions: Path) -> None:
     # A dialog of the system opens on Space; what it gives is set here.
     page.set_input_files("#table", people)
     watched.judge()
-    watched.shot("counts-file-desk")
+    watched.shot("counts-file-workspace")
     watched.tab_to("#load button")
     keys.press("Enter")
     page.wait_for_selector("#layout")
@@ -73,7 +73,7 @@ def describe(watched: Watched, people: Path, regions: Path) -> None:
     watched.tab_to("#neighbors-add-remove-person")
     keys.press("Space")
     watched.judge()
-    watched.shot("counts-columns-desk")
+    watched.shot("counts-columns-workspace")
     watched.tab_to("#layout button.main")
     keys.press("Enter")
     page.wait_for_selector("#release")
@@ -102,7 +102,7 @@ def fund(watched: Watched) -> None:
         keys.press("ArrowDown")
     assert page.input_value("#amount") == "1"
     watched.judge()
-    watched.shot("counts-budget-desk")
+    watched.shot("counts-budget-workspace")
 
 
 def publish(watched: Watched) -> None:
@@ -132,7 +132,7 @@ def test_counts_are_published_by_keyboard(
     originals, out = [path.read_bytes() for path in files], tmp_path / "out"
     out.mkdir()
     ledger = tmp_path / "ledger.db"
-    with served(ledger=ledger) as (url, desks):
+    with served(ledger=ledger) as (url, workspaces):
         watched = Watched(chromium, url)
         watched.tab_to("a[href='counts']")
         watched.page.keyboard.press("Enter")
@@ -148,17 +148,21 @@ def test_counts_are_published_by_keyboard(
             watched.page.set_viewport_size({"width": size[0], "height": size[1]})
             watched.judge()
             watched.shot(f"counts-whole-{name}")
-        with watched.page.expect_event("dialog") as asked:
-            watched.page.evaluate("() => void setTimeout(() => location.reload())")
-        assert asked.value.type == "beforeunload"
-        asked.value.dismiss()
         take(watched, out)
         assert run(["verify", str(out / "counts.csv")]) == 0
         assert run(["verify", str(out / "counts.parquet")]) == 0
         assert load_counts(out / "counts.csv").result.frame.tree.n == 13
+        links = [one.get_attribute("href") for one in watched.page.query_selector_all("a.download")]
+        # Nothing is lost with the page, so nothing is asked when it is closed.
+        watched.page.click("#result a[href=released]")
+        watched.page.wait_for_selector("main h2")
+        shown = [one.get_attribute("href") for one in watched.page.query_selector_all("a.download")]
+        assert shown == links
+        watched.judge()
+        watched.shot("released-workspace")
         assert watched.complaints == []
         assert [one for one in watched.asked if not one.startswith((url, "data:"))] == []
-        folders = [desk.folder for desk in desks._desks.values()]
+        folders = [workspace.folder for workspace in workspaces._workspaces.values()]
         watched.page.close(run_before_unload=True)
         watched.context.close()
     assert not any(folder.exists() for folder in folders)
@@ -235,6 +239,6 @@ def test_rows_that_are_refused_leave_the_budget_charged_and_the_page_says_so(
         assert "Atlantis" not in said
         page.wait_for_function("document.querySelector('#book').innerText.includes('1.5 left')")
         watched.judge()
-        watched.shot("counts-refused-desk")
+        watched.shot("counts-refused-workspace")
         watched.context.close()
     assert [str(amount) for amount in Ledger(ledger).account("people").left] == ["3/2"]

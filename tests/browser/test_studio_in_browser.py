@@ -57,7 +57,7 @@ def mark(watched: Watched, file: Path) -> None:
     watched.choose("#role-2", "identifier")
     watched.choose("#role-3", "sensitive")
     watched.judge()
-    watched.shot("columns-desk")
+    watched.shot("columns-workspace")
     page.set_viewport_size({"width": 390, "height": 844})
     watched.judge()
     watched.shot("columns-phone")
@@ -114,7 +114,7 @@ def promise(watched: Watched) -> None:
     watched.tab_to("#distinct-3")
     keys.type("2")
     watched.judge()
-    watched.shot("risk-desk")
+    watched.shot("risk-workspace")
     page.set_viewport_size({"width": 390, "height": 844})
     watched.judge()
     watched.shot("risk-phone")
@@ -142,7 +142,7 @@ def take(watched: Watched, out: Path) -> None:
 
 def test_the_whole_way_by_keyboard(chromium: Any, file: Path, tmp_path: Path) -> None:
     original, out = file.read_bytes(), tmp_path / "anonymized.csv"
-    with served() as (url, desks):
+    with served() as (url, workspaces):
         watched = Watched(chromium, url)
         mark(watched, file)
         promise(watched)
@@ -155,7 +155,7 @@ def test_the_whole_way_by_keyboard(chromium: Any, file: Path, tmp_path: Path) ->
         assert (kept.guarantee.k, kept.altered) == (5, False)
         assert watched.complaints == []
         assert [one for one in watched.asked if not one.startswith((url, "data:"))] == []
-        folder = next(iter(desks._desks.values())).folder
+        folder = next(iter(workspaces._workspaces.values())).folder
         assert (folder / "table.parquet").is_file()
         watched.page.close(run_before_unload=True)
         end = time.monotonic() + 20
@@ -190,7 +190,7 @@ def test_taxonomies_are_drawn_and_loaded(chromium: Any, file: Path, tmp_path: Pa
         expect(page.locator("#outline-1")).to_have_value(re.compile("^person"))
         page.select_option("#role-2", "drop")
         watched.judge()
-        watched.shot("taxonomies-desk")
+        watched.shot("taxonomies-workspace")
         page.click("#roles button.main")
         page.wait_for_selector("#promise")
         page.fill("#k", "10")
@@ -255,4 +255,39 @@ def test_the_risk_of_100_000_rows_is_soon_there(chromium: Any, tmp_path: Path) -
         painted = time.monotonic() - began
         print(f"loaded in {loaded:.2f} s, risk in {painted:.2f} s")  # noqa: T201 - the figure is the point
         assert loaded + painted < 10
+        watched.context.close()
+
+
+@pytest.mark.parametrize("name", list(WIDTHS))
+def test_every_page_can_be_read_in_the_dark(chromium: Any, name: str, tmp_path: Path) -> None:
+    with served(ledger=tmp_path / "ledger.db") as (url, _):
+        watched = Watched(chromium, f"{url}#sample", WIDTHS[name], scheme="dark")
+        page = watched.page
+        page.wait_for_selector("#roles")
+        for field in page.query_selector_all("select.role"):
+            if not field.input_value():
+                field.select_option("drop")
+        page.click("#roles button.main")
+        page.wait_for_selector("#promise")
+        page.click("#compare")
+        page.wait_for_selector(".choice")
+        page.fill("#k", "5")
+        page.fill("#seconds", "1")
+        watched.judge()
+        watched.shot(f"dark-risk-{name}")
+        # While the search for the cost of each k goes on: the other search takes its place.
+        page.wait_for_selector("#promise button.main:enabled")
+        page.click("#promise button.main")
+        page.wait_for_selector("#result-title")
+        watched.judge()
+        watched.shot(f"dark-whole-{name}")
+        paper = "getComputedStyle(document.body).backgroundColor"
+        for path in ("counts", "tables", "released"):
+            page.goto(f"{url}{path}")
+            page.wait_for_selector("h1")
+            watched.judge()
+            watched.shot(f"dark-{path}-{name}")
+            assert page.evaluate(paper) == "rgb(20, 24, 28)"
+        assert watched.complaints == []
+        assert [one for one in watched.asked if not one.startswith((url, "data:"))] == []
         watched.context.close()

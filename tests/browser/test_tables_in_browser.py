@@ -1,4 +1,4 @@
-"""Pages of comparisons and of experiments in a real browser: they fit a phone and a desk, and fetch nothing.
+"""Pages of comparisons and of experiments in a real browser: they fit a phone and a workspace, and fetch nothing.
 
 Run by ``make test-browser``. With ``DISCREET_SCREENSHOTS`` set to a folder the pictures are kept there.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-WIDTHS = {"phone": (390, 844), "desk": (1280, 900)}
+WIDTHS = {"phone": (390, 844), "workspace": (1280, 900)}
 PAGES = ("comparison", "experiment")
 
 

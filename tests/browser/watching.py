@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from discreet.studio import Desks, create_studio
+from discreet.studio import OpenWorkspaces, create_studio
 from discreet.web import bind
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ uvicorn = pytest.importorskip("uvicorn")
 
 __all__ = ["WIDTHS", "Watched", "opened", "served"]
 
-WIDTHS = {"phone": (390, 844), "desk": (1280, 900)}
+WIDTHS = {"phone": (390, 844), "workspace": (1280, 900)}
 
 CONTRAST = """() => {
   const light = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number).map((c) => c / 255)
@@ -50,17 +50,17 @@ UNLABELLED = """() => [...document.querySelectorAll("input, select, textarea, bu
 
 
 @contextlib.contextmanager
-def served(**options: Any) -> Iterator[tuple[str, Desks]]:
+def served(**options: Any) -> Iterator[tuple[str, OpenWorkspaces]]:
     """Serve a studio in a thread."""
-    token, desks = secrets.token_urlsafe(32), Desks()
+    token, workspaces = secrets.token_urlsafe(32), OpenWorkspaces()
     with bind("127.0.0.1", 0) as bound:
         host = f"127.0.0.1:{bound.getsockname()[1]}"
-        app = create_studio(desks, host=host, token=token, **options)
+        app = create_studio(workspaces, host=host, token=token, **options)
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
         thread.start()
         try:
-            yield f"http://{host}/{token}/", desks
+            yield f"http://{host}/{token}/", workspaces
         finally:
             server.should_exit = True
             thread.join()
@@ -81,9 +81,18 @@ def opened() -> Iterator[Any]:
 class Watched:
     """A page whose requests and complaints are kept."""
 
-    def __init__(self, chromium: Any, url: str, size: tuple[int, int] = WIDTHS["desk"]) -> None:
+    def __init__(
+        self,
+        chromium: Any,
+        url: str,
+        size: tuple[int, int] = WIDTHS["workspace"],
+        *,
+        scheme: str = "light",
+    ) -> None:
         viewport = {"width": size[0], "height": size[1]}
-        self.context = chromium.new_context(viewport=viewport, accept_downloads=True)
+        self.context = chromium.new_context(
+            viewport=viewport, accept_downloads=True, color_scheme=scheme
+        )
         self.page = self.context.new_page()
         self.page.set_default_timeout(90_000)
         self.complaints: list[str] = []

@@ -87,7 +87,7 @@ def test_patients(capsys: pytest.CaptureFixture[str]) -> None:
     """A byte-order mark, quotes, commas in cells, a zero in front of codes, a taxonomy with semicolons."""
     said = anonymize(capsys, "-o", "out.csv", "--json")
     assert said.status == 0, said.err
-    assert "name is published as it is, and 60 of 60 rows are the only one" in said.err
+    assert "name is published as it is, and 60 of 60 rows have a value there" in said.err
     assert said.data["l"]["disease"] >= 1
     out = pl.read_csv("out.csv", infer_schema=False)
     original = pl.read_csv("patients.csv", infer_schema=False)
@@ -181,7 +181,10 @@ def test_classes_hold_what_is_asked_and_the_record_is_verified_by_it(
         (["--require", "disease=presence:0.1"], "distinct:L, entropy"),
         (["--person", "nobody"], "--person"),
         (["--l-diversity", "9"], "all rows as one class fail"),
-        (["--require", "disease=distinct:2", "--stream", "-o", "x.csv"], "--require"),
+        (
+            ["--require", "disease=distinct:2", "--memory", "1GB", "--suppress", "0.1", "-o", "x"],
+            "--suppress",
+        ),
     ],
 )
 def test_what_cannot_be_held_is_refused(
@@ -451,35 +454,42 @@ def test_a_record_that_does_not_fit_is_refused(capsys: pytest.CaptureFixture[str
     assert say(capsys, "verify", "out.csv").status == 0
 
 
-def test_a_stream_gives_a_table_like_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_larger_than_memory_is_one_like_any_other(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     Path("people.csv").write_text(
         "age;sex\n" + "\n".join(f"{20 + i % 7};{'FM'[i % 2]}" for i in range(40)), encoding="utf-8"
     )
-    command = ["anonymize", "people.csv", "-k", "3", "--quasi", "age,sex", "--stream"]
+    command = ["anonymize", "people.csv", "-k", "3", "--quasi", "age,sex", "--memory", "1GB"]
     assert say(capsys, *command).status == 2
-    said = say(capsys, *command, "-o", "out.csv", "--json")
-    assert said.status == 0, said.err
-    assert said.data["rows"] == 40
-    assert said.data["smallest_class"] >= 3
-    assert say(capsys, "verify", "out.csv", "--against", "people.csv").status == 0
-    for more in (["--gap", "0.1"], ["--suppress", "0.1"], ["--method", "optimal"]):
-        assert say(capsys, *command, "-o", "out.csv", *more).status == 2
+    for out in ("out.csv", "out.parquet"):
+        said = say(capsys, *command, "-o", out, "--json")
+        assert said.status == 0, said.err
+        assert said.data["rows"] == 40
+        assert said.data["smallest_class"] >= 3
+        assert 0 < said.data["lower"] <= said.data["information_loss"]
+        assert say(capsys, "verify", out, "--against", "people.csv").status == 0
+        beside = {path.name for path in Path().iterdir()} - {"people.csv"}
+        assert {out, f"{out}.discreet.json"} <= beside
+        assert not any(name.startswith(".discreet-") for name in beside)
+    assert say(capsys, *command, "-o", "out.csv", "--method", "optimal").status == 2
+    assert say(capsys, *command, "-o", "out.csv", "--gap", "1e-9").status == 4
+    for more in (["--gap", "0.99"], ["--suppress", "0.1"], ["--time-limit", "5"]):
+        assert say(capsys, *command, "-o", "out.csv", *more).status == 0
     assert "order shuffled" in say(capsys, *command, "-o", "out.csv").out
 
 
-def test_ctrl_c_during_a_stream_leaves_the_parts_that_were_solved(
+def test_ctrl_c_leaves_nothing_of_a_table_larger_than_memory(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def press(task: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("discreet.kanonymity.search.parts.wait", press)
-    said = anonymize(capsys, "--stream", "-o", "out.csv", "--json")
+    before = {path.name for path in Path().iterdir()}
+    said = anonymize(capsys, "--memory", "1GB", "-o", "out.csv", "--json")
     assert said.status == 130
-    assert said.data["smallest_class"] >= 5
-    assert said.data["lower"] == 0
-    assert said.data["seconds_after"] > 0
-    assert say(capsys, "verify", "out.csv", "--against", "patients.csv").status == 0
+    assert {path.name for path in Path().iterdir()} == before
 
 
 def test_compilation_is_told_of_once(
@@ -493,7 +503,7 @@ def test_compilation_is_told_of_once(
 
     monkeypatch.setattr("discreet.kanonymity.bounds.lower.LowerBound.refine", compiled)
     asked = ["anonymize", "fars.csv", "-k", "3", "--quasi", QUASI, "--time-limit", "0.5"]
-    for more in ([], ["--stream"]):
+    for more in ([], ["--threads", "2"]):
         assert run([*asked, "-o", "out.csv", *more]) == 0
         assert capsys.readouterr().err.count("compiling, first run only") == 1
     assert run([*asked, "-o", "out.csv", "--quiet"]) == 0

@@ -87,6 +87,26 @@ def test_info_tells_people_the_same(capsys: pytest.CaptureFixture[str], labelled
     assert "\x1b" not in said.out
 
 
+def test_info_of_a_table_says_what_is_for_tables(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("age\n30\n", encoding="utf-8")
+    said = say(capsys, "info", tmp_path / "a.csv")
+    assert said.status == 2
+    assert "`discreet verify` says what holds of a table" in said.err
+
+
+def test_info_lists_checks_where_details_are_wanted(
+    capsys: pytest.CaptureFixture[str], channel: Path
+) -> None:
+    short = say(capsys, "info", channel).out
+    assert short.rstrip().endswith("-v lists them.")
+    listed = say(capsys, "info", channel, "-v").out
+    assert "made by hand" in listed
+    assert "verdict" in listed
+    assert "verdict" not in short
+
+
 def test_info_names_the_isolated(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     save(towns(joined=False), tmp_path / "a", labels=["inn", "church", "mill", "bridge", "farm"])
     assert "isolated secrets  farm" in say(capsys, "info", tmp_path / "a").out

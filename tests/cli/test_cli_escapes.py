@@ -121,7 +121,7 @@ def test_a_panic_says_nothing_by_itself() -> None:
     assert line.startswith("discreet: internal error, please report it: PanicException at discreet")
 
 
-@pytest.mark.parametrize("command", ["counts", "select", "anonymize", "anonymize --stream", "risk"])
+@pytest.mark.parametrize("command", ["counts", "select", "anonymize", "anonymize --memory", "risk"])
 def test_a_panic_of_the_reader_is_bad_input(
     capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
@@ -142,7 +142,7 @@ def test_verify_tries_a_table_from_anywhere_in_a_child() -> None:
 
 
 @pytest.mark.parametrize("kind", [pl.Date, pl.Datetime("us"), pl.Datetime("ms"), pl.Duration("ms")])
-@pytest.mark.parametrize("command", ["anonymize", "anonymize --stream", "risk", "verify"])
+@pytest.mark.parametrize("command", ["anonymize", "anonymize --memory", "risk", "verify"])
 def test_times_that_are_none_are_bad_input(
     capsys: pytest.CaptureFixture[str], command: str, kind: pl.DataType
 ) -> None:
@@ -330,7 +330,7 @@ def test_a_choice_from_a_bad_file_costs_nothing(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("kind", ["bytes", "durations", "long"])
-@pytest.mark.parametrize("more", [["--method", "mondrian"], ["--stream"]])
+@pytest.mark.parametrize("more", [["--method", "mondrian"], ["--memory", "1GB"]])
 def test_cells_that_cannot_be_written_are_refused_before_the_search(
     capsys: pytest.CaptureFixture[str], kind: str, more: list[str]
 ) -> None:
@@ -350,7 +350,7 @@ def test_cells_that_cannot_be_written_are_refused_before_the_search(
         2 if kind == "long" else 0
     )
     # As a quasi-identifier or a person it is no such cell.
-    if kind != "long" and "--stream" not in more:
+    if kind != "long" and "--memory" not in more:
         assert say(capsys, *command[:8], "--person", "x", "-o", "out.csv").status == 0
 
 

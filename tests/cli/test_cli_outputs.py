@@ -89,8 +89,8 @@ OVER = {
         "places.csv",
         "--report",
     ),
-    "a stream": (
-        ["anonymize", "places.csv", "-k", "2", "--quasi", "x", "--stream", "-o"],
+    "a table larger than memory": (
+        ["anonymize", "places.csv", "-k", "2", "--quasi", "x", "--memory", "1GB", "-o"],
         "./places.csv",
         "--output",
     ),

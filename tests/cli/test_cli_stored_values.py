@@ -47,7 +47,7 @@ def test_four_different_values_are_no_class(
     assert say(capsys, "risk", "made.parquet", "--quasi", "value", "--json").data["k"] == 1
 
 
-@pytest.mark.parametrize("more", [(), ("--stream",)])
+@pytest.mark.parametrize("more", [(), ("--memory", "1GB")])
 @pytest.mark.parametrize("output", ["out.csv", "out.parquet"])
 def test_a_year_out_of_range_is_refused_without_it(
     capsys: pytest.CaptureFixture[str], more: tuple[str, ...], output: str
@@ -87,7 +87,7 @@ def test_moments_out_of_range_are_refused_by_judges(capsys: pytest.CaptureFixtur
         assert YEAR not in said.err + said.out
 
 
-@pytest.mark.parametrize("more", [(), ("--stream",)])
+@pytest.mark.parametrize("more", [(), ("--memory", "1GB")])
 @pytest.mark.parametrize("column", [[dt.timedelta(1)] * 4, [b"a"] * 4], ids=["durations", "bytes"])
 def test_a_column_that_no_csv_file_holds_is_refused(
     capsys: pytest.CaptureFixture[str], column: list[Any], more: tuple[str, ...]

@@ -131,7 +131,10 @@ def test_a_ledger_is_charged_before_records_are_read(ask: Callable[..., Said]) -
         ("--noise laplace", "--noise: expected gaussian with --rho"),
         pytest.param("--shares 1/2,1/2", "shares: expected 4 numbers", marks=pytest.mark.slow),
         ("--shares 1/4,1/4,1/4,1/3", "shares: expected nonnegative numbers with the sum 1"),
-        ("--marginals total,height", "marginals: expected one of age_band, sex, got 'height'"),
+        (
+            "--marginals total,height",
+            "marginals: expected one of age_band, sex, total, cells, got 'height'",
+        ),
         pytest.param(
             "--marginals total;sex",
             "marginals: expected one list for each of 3 levels",

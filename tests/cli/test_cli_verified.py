@@ -14,7 +14,6 @@ import pytest
 
 from cli.commands import Said, say
 from discreet.artefact import save_mechanism
-from discreet.artefact.points import save_points
 from discreet.cli import registry
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
@@ -110,7 +109,7 @@ def everywhere(capsys: pytest.CaptureFixture[str]) -> str:
     del capsys
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
     made = design(region, MetricDP(2, "km"), scope="points", spacing="0.25")
-    save_points(PointMechanism.from_design(made), "points.mechanism")
+    save_mechanism(PointMechanism.from_design(made), "points.mechanism")
     return "points.mechanism"
 
 

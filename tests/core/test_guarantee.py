@@ -15,6 +15,7 @@ from discreet.core.guarantee import (
     Guarantee,
     KAnonymity,
     MetricDP,
+    PointScope,
     PureDP,
     Scope,
     ZeroConcentratedDP,
@@ -31,6 +32,7 @@ ALL: list[Guarantee] = [
     MetricDP("1.5", unit="km"),
     MetricDP(2, unit="km", radius="0.5", scope=SCOPE),
     MetricDP(2, unit="km", radius=2, scope=OPEN),
+    MetricDP(2, unit="km", scope=PointScope("ab" * 32)),
     KAnonymity(5, ("age", "zip")),
 ]
 
@@ -100,6 +102,26 @@ def test_ranges_have_ends() -> None:
             MetricDP(1, unit=unit)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"region": "ab"},
+        {"region": "AB" * 32},
+        {"region": 5},
+        {"region": "ab" * 32, "n_secrets": 4},
+    ],
+)
+def test_a_region_is_named_by_its_digest_alone(stated: dict[str, object]) -> None:
+    with pytest.raises(InvalidProblemError):
+        PointScope.from_dict(stated)
+
+
+@pytest.mark.parametrize("alone", [[2, 2], [3]])
+def test_isolated_secrets_stand_once_and_exist(alone: list[int]) -> None:
+    with pytest.raises(InvalidProblemError, match="isolated"):
+        Scope.from_dict(Scope("ab", 3, None, 2).to_dict() | {"n_secrets": 3, "isolated": alone})
+
+
 @pytest.mark.parametrize("k", [1, 0, -3, 2.0, "5", True])
 def test_k_must_be_an_integer_of_two_or_more(k: Any) -> None:
     with pytest.raises(InvalidProblemError, match="k: expected"):
@@ -148,7 +170,9 @@ def test_sentences_name_neighbors_unit_radius_and_what_is_not_protected() -> Non
     assert "2 of them added to join" in texts[4]
     assert "nothing is promised between 3 separate groups" in texts[5]
     assert "2 are isolated" in texts[5]
-    assert "5-anonymous in age, zip" in texts[6]
+    assert "from one point than from another" in texts[6]
+    assert texts[6].endswith("for any two points of the region, not only for its places")
+    assert "5-anonymous in age, zip" in texts[7]
 
 
 @pytest.mark.parametrize("name", ["n_secrets", "components", "joined"])

@@ -123,9 +123,17 @@ def test_a_plain_kernel_takes_small_arrays_alone(monkeypatch: pytest.MonkeyPatch
     plain = jit.kernel(total)
     # As compiled code does, it warns of no overflow.
     assert plain(np.array([4])) == 0
-    assert jit.inlined(total) is total
+    assert jit.inlined(total) is jit.expanded(total) is total
     with pytest.raises(SolverError, match="numba: not installed"):
         plain(np.zeros(jit.PLAIN_MOST + 1, dtype=np.int64))
+
+
+def test_a_loader_that_fails_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr("importlib.util.find_spec", fails)
+    assert not jit.has_compiler.__wrapped__()
 
 
 def test_with_numba_nothing_is_refused() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -24,7 +25,12 @@ from discreet.evaluate.attack.request import AttackRequest
 from discreet.evaluate.audit.borders import audit_laws_of_points, audit_snapped_points
 from discreet.evaluate.audit.points import PointLaws
 from discreet.evaluate.audit.request import AuditRequest
-from discreet.evaluate.simulate.borders import attack_borders, audit_points, laws_of
+from discreet.evaluate.simulate.borders import (
+    attack_borders,
+    audit_points,
+    audit_service_points,
+    laws_of,
+)
 from discreet.lrgeo import Region, design
 from discreet.lrgeo.points.mechanism import PointMechanism
 
@@ -121,6 +127,34 @@ def test_every_point_passes_what_places_alone_fail() -> None:
     audited = audit_points(AuditRequest("every-point", points=1_100_000))
     assert not audited.rejected
     assert 1.9 < audited.lower <= 2
+
+
+def test_what_a_client_of_the_service_draws_from_is_audited_by_points() -> None:
+    """The real application and a real client pass; one that holds a mechanism with too large a claim does not."""
+    from discreet.service.recorded import record
+
+    request = AuditRequest("service", points=2_000)
+    audited = audit_service_points(request, record)
+    assert not audited.rejected
+    assert audited.strength == "exact"
+    assert audited.pairs == 2_000
+    assert 1.5 < audited.lower <= 2
+
+    class Altered:
+        """Says that a mechanism keeps less than it keeps."""
+
+        def __init__(self, held: PointMechanism) -> None:
+            self.held = held
+
+        def fetched(self) -> PointMechanism:
+            return replace(
+                self.held, guarantee=replace(self.held.guarantee, epsilon=Fraction(3, 2))
+            )
+
+    def altered(mechanism: Any, _region: Region) -> Any:
+        return nullcontext(Altered(mechanism))
+
+    assert audit_service_points(request, cast("Any", altered)).rejected
 
 
 def test_a_design_for_every_point_keeps_its_promise_for_the_judge_that_did_not_make_it() -> None:

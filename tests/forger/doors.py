@@ -101,7 +101,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "anonymize": (*ANONYMIZE, "TABLE", "--method", "mondrian", "--sensitive", "zip"),
     "anonymize, diverse": (*ANONYMIZE, "TABLE", "--method", "mondrian", "--diverse", "zip=2"),
-    "anonymize, stream": (*ANONYMIZE, "TABLE", "--method", "mondrian", "--stream"),
+    "anonymize, memory": (*ANONYMIZE, "TABLE", "--memory", "1GB"),
     "risk": ("risk", "TABLE", "--quasi", "age,sex", "--sensitive", "zip"),
     "verify": ("verify", "TABLE", "-k", "2", "--quasi", "age,sex"),
     "verify, against": ("verify", "published.csv", "--against", "TABLE"),

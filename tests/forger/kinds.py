@@ -230,7 +230,7 @@ def mechanism(folder: Path) -> Format:
 def point_mechanism(folder: Path) -> Format:
     made = originals.points(folder)
     catalogue = Catalogue(made, ("km", "m", *CLAIMS), mesh_changes.POINTS, most=24)
-    judges = {"discreet": command("point-mechanism"), "standalone": alone}
+    judges = {"discreet": command("point-mechanism"), "standalone": alone, **browsers()}
     return Format("point-mechanism", catalogue, sealed_points, judges, points_are_false)
 
 

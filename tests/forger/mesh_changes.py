@@ -72,8 +72,9 @@ def _between(parts: Any, corners: list[int], chance: random.Random) -> list[int]
     """Give the row between some, rounded to the same sum; sometimes a little is moved, or one of them is taken."""
     rows = [_row(parts, corner) for corner in corners]
     made = [sum(column) // len(rows) for column in zip(*rows, strict=True)]
-    for at in range(sum(rows[0]) - sum(made)):
-        made[at % len(made)] += 1
+    # Where rows have other sums, changed before, what is missing may be 2^50.
+    each, more = divmod(max(0, sum(rows[0]) - sum(made)), len(made))
+    made = [one + each + (at < more) for at, one in enumerate(made)]
     if chance.random() < 0.3:
         return rows[0]
     if chance.random() < 0.5:

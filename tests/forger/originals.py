@@ -24,7 +24,6 @@ from discreet.artefact import (
     save_counts,
     save_measurements,
     save_mechanism,
-    save_points,
     save_table_measurements,
     save_tables,
 )
@@ -191,7 +190,7 @@ def points(folder: Path) -> tuple[Any, ...]:
     ):
         region = Region.from_grid(2, 2, cell=cell, unit=unit, origin=origin)
         found = design_region(region, MetricDP(rate, unit), scope="points", spacing=spacing)
-        save_points(PointMechanism.from_design(found), folder / "original")
+        save_mechanism(PointMechanism.from_design(found), folder / "original")
         made.append(json.loads((folder / "original").read_text(encoding="utf-8")))
     loose = [
         {

@@ -6,6 +6,7 @@ third verifier, so that one that passes what another refuses is a hole.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import io
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from discreet.lrgeo.mechanism import packed
 from forger.kinds import kind, standalone
 from forging import forge
 from node import NODE, Verifier, page, program
@@ -37,7 +39,9 @@ def other(path: Path) -> str:
         return CLASSES[standalone().main([str(path)])]
 
 
-@pytest.mark.parametrize(("name", "mutants"), [("channel", 120), ("anchored", 80)])
+@pytest.mark.parametrize(
+    ("name", "mutants"), [("channel", 120), ("anchored", 80), ("point-mechanism", 150)]
+)
 def test_it_agrees_with_the_standalone_program_on_each_mutant(
     name: str, mutants: int, tmp_path: Path
 ) -> None:
@@ -140,6 +144,74 @@ def test_hashes_exponentials_and_numbers_are_those_of_the_other_program() -> Non
             with pytest.raises((ValueError, ArithmeticError)):
                 standalone().number(text, "")
             assert third.evaluate(f"number({json.dumps(text)}, '')") is None
+
+
+@pytest.mark.parametrize("values", [[-300, -260], [-1, -1], [5, 7], [-3, 9], [0, 255], [-1, 255]])
+def test_both_read_packed_integers_as_they_are_written(values: list[int]) -> None:
+    """Where all are negative, the width counts from zero."""
+    stated = packed(np.array(values))
+    assert standalone().unpack(stated, 1) == values
+    with Verifier() as third:
+        call = f"unpack(parseJSON({json.dumps(json.dumps(stated))}), '').map(String)"
+        assert [int(one) for one in third.evaluate(call)] == values
+
+
+POINTS = json.loads((DATA / "lrgeo-points-vectors.json").read_text(encoding="utf-8"))
+
+
+def _sealed(whole: dict[str, Any], path: Path) -> None:
+    """Write a mechanism for every point with the digest of what it is now."""
+    bare = {name: part for name, part in whole.items() if name != "digest"}
+    digest = hashlib.sha256(standalone().canonical(bare)).hexdigest()
+    path.write_bytes(standalone().canonical({**bare, "digest": digest}) + b"\n")
+
+
+def _point_damages(whole: dict[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
+    for _ in range(40):
+        damaged = json.loads(json.dumps(whole))
+        part = damaged[rng.choice(["weights", "vertices", "triangles", "outline", "reports"])]
+        body = bytearray(base64.b64decode(part["data"]))
+        body[rng.randrange(len(body))] ^= 1 << rng.randrange(8)
+        part["data"] = base64.b64encode(bytes(body)).decode()
+        yield damaged
+    for change in (
+        {"east": whole["east"] + 1},
+        {"north": whole["north"] - 1},
+        {"reach": whole["reach"] + 1},
+        {"bits": 52},
+        {"unit": "m"},
+        {"lower": "1"},
+        {"version": True},
+        {"shown": whole["shown"][:-1]},
+        {"origin": ["95", "1"]},
+        {"guarantee": {**whole["guarantee"], "epsilon": "1/100"}},
+        {"guarantee": {**whole["guarantee"], "radius": "1"}},
+        {"provenance": {**whole["provenance"], "seeded": True}},
+    ):
+        yield {**whole, **change}
+
+
+def _found(path: Path) -> list[tuple[str, int]]:
+    return [one[:2] for one in standalone().verify(standalone().Points(path.read_bytes()))]
+
+
+@pytest.mark.parametrize("number", range(len(POINTS)))
+def test_every_check_of_every_point_finds_as_much_as_the_other_program(
+    number: int, tmp_path: Path
+) -> None:
+    whole, path = POINTS[number]["file"], tmp_path / "mutant"
+    statuses = set()
+    with Verifier() as third:
+        _sealed(whole, path)
+        assert "any two points of the region" in third.judge(path)["claim"]
+        for damaged in (whole, *_point_damages(whole, random.Random(number))):  # noqa: S311 - cases of a test
+            _sealed(damaged, path)
+            found = third.judge(path)
+            statuses.add(found["status"])
+            assert CLASSES[found["status"]] == other(path)
+            if found["status"] < 2:
+                assert [(name, wrong) for name, wrong, _ in found["checks"]] == _found(path)
+    assert statuses >= {0, 1, 2}
 
 
 def test_the_page_is_one_file_that_fetches_nothing_and_says_what_it_is_not() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 from discreet import InvalidProblemError, PureDP, Tree, Unproven, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
-from discreet.hierarchy import GroupSizes, Measured, diagnose, release, reproduce
+from discreet.hierarchy import GroupSizes, Measured, diagnose, plan, release, reproduce
+from discreet.hierarchy.as_published.m_c_ch import ChainAsPublished
 from discreet.hierarchy.measure import measure, truth
 from discreet.hierarchy.methods.m_c_ch import Chain, _recurrence
 
@@ -98,6 +100,15 @@ def test_as_published_it_is_no_release_and_says_what_it_spends(guarantee: Any) -
     assert kept.scales == (base, 2 * base, 2 * base, 3 * base, 3 * base, 3 * base)
     reproduced = reproduce(data, guarantee, method=Chain())
     assert "no more than" not in reproduced.reason
+
+
+def test_a_plan_of_another_method_cannot_become_one_of_it() -> None:
+    """A plan is a value that can be changed by hand; the method is looked at each time one is made."""
+    data = GroupSizes.from_counts(TREES[2], np.ones((3, 3), dtype=int), units="public")
+    guarantee = PureDP(1, "add-remove-person")
+    planned = plan(data.frame, guarantee, method="m-c-ch-calibrated")
+    with pytest.raises(InvalidProblemError, match="one with a guarantee"):
+        replace(planned, method=ChainAsPublished())
 
 
 def test_calibrated_it_is_far_worse_than_published() -> None:

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from cli.commands import say
-from discreet.artefact import large, large_steps
+from discreet.artefact import large, large_steps, pieces
 from discreet.artefact.folders import RECORD, count_folder, load_folder
-from discreet.artefact.large import anonymize_folder
+from discreet.artefact.large import anonymize_files
 from discreet.artefact.workspace import Workspace
 from discreet.core.errors import (
     CertificateError,
@@ -23,6 +23,9 @@ from discreet.core.errors import (
     SolverError,
 )
 from discreet.core.guarantee import KAnonymity
+from discreet.kanonymity import anonymize
+from discreet.kanonymity.bounds.lower import BINS
+from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.methods.top_down import TopDown
 from discreet.kanonymity.models import (
@@ -34,7 +37,8 @@ from discreet.kanonymity.models import (
 )
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem
 from discreet.kanonymity.search import top as first
-from discreet.kanonymity.search.parts import split_part
+from discreet.kanonymity.search.parts import split_parts
+from discreet.kanonymity.verify import verify
 
 N, K = 900, 4
 KINDS: tuple[Attribute, ...] = (Numeric("age"), Categorical("job"), Numeric("zip"))
@@ -48,7 +52,7 @@ MODELS: dict[str, list[PrivacyModel]] = {
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make pieces, batches, samples and parts of few rows."""
-    monkeypatch.setattr(large, "PIECE", 150)
+    monkeypatch.setattr(pieces, "PIECE", 150)
     monkeypatch.setattr(large, "BATCH", (10, 130))
     monkeypatch.setattr(first, "FEW_ROWS", 100)
     monkeypatch.setattr(first, "SAMPLE", 300)
@@ -105,11 +109,13 @@ def covers(cell: str, value: object) -> bool:
     ) in cell.replace(r"\|", "\0").split("|")
 
 
-def check(where: Path, original: pl.DataFrame, k: int = K) -> dict[tuple[str, ...], list[int]]:
+def check(
+    where: Path, original: pl.DataFrame, k: int = K, gone: frozenset[int] = frozenset()
+) -> dict[tuple[str, ...], list[int]]:
     """Check labels, classes and rows with nothing of the library; give the rows of each class."""
     table = published(where)
     rows = [int(row) for row in table["row"]]
-    assert sorted(rows) == original["row"].to_list()
+    assert sorted(rows) == [row for row in original["row"] if row not in gone]
     classes: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row, *cells in table.select("row", *NAMES).iter_rows():
         classes[tuple(cells)].append(int(row))
@@ -134,7 +140,7 @@ def test_parts_are_the_classes_that_memory_gives_with_the_same_top(
     original = people()
     source = folder_of(original, tmp_path / "in")
     out = tmp_path / "out"
-    made = anonymize_folder(
+    made = anonymize_files(
         source, out, GUARANTEE, attributes=KINDS, drop=["ill", "who"], keep=["row"], effort=effort
     )
     classes = check(out, original)
@@ -161,7 +167,7 @@ def test_parts_are_the_classes_that_memory_gives_with_the_same_top(
 
 def test_demands_and_persons_hold_on_what_is_written(tmp_path: Path) -> None:
     original, out = people(1), tmp_path / "out"
-    made = anonymize_folder(
+    made = anonymize_files(
         folder_of(original, tmp_path / "in"),
         out,
         GUARANTEE,
@@ -189,6 +195,169 @@ def test_demands_and_persons_hold_on_what_is_written(tmp_path: Path) -> None:
     assert not count_folder(out, KAnonymity(K, (*NAMES, "row")), {})[0].passed
 
 
+OTHERS: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who"], "keep": ["row"]}
+
+
+@pytest.mark.parametrize("out", ["out", "out.csv", "out.parquet"])
+def test_rows_stand_in_the_order_of_their_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    """Over the whole table: keys that fall with the number of a row turn each published part round."""
+    original = people(3)
+    monkeypatch.setattr(large_steps, "SystemBits", Falling)
+    anonymize_files(folder_of(original, tmp_path / "in"), tmp_path / out, GUARANTEE, **OTHERS)
+    where = tmp_path / out
+    parts = sorted(where.glob("*.parquet")) if where.is_dir() else [where]
+    rows = [
+        (pl.read_csv if path.suffix == ".csv" else pl.read_parquet)(path)["row"].to_list()
+        for path in parts
+    ]
+    assert sorted(row for part in rows for row in part) == list(range(N))
+    assert any(part != sorted(part) for part in rows)
+    # Each call gives falling keys, so that in a part the rows of one batch stand backwards.
+    firsts = [part[0] for part in rows]
+    assert firsts != sorted(firsts) or len(rows) == 1
+
+
+class Falling:
+    """Bits whose keys fall from call to call and within a call."""
+
+    def __init__(self) -> None:
+        self.left = 2**63
+
+    def randranges(self, n: int, size: int) -> np.ndarray[Any, Any]:
+        self.left -= size
+        keys = np.arange(size, 0, -1, dtype=np.uint64) + np.uint64(self.left)
+        return keys if n == 2**64 else keys % np.uint64(n)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_rows_are_left_out_up_to_a_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, keep: bool
+) -> None:
+    def all_beyond_k(
+        problem: Problem, labels: np.ndarray[Any, Any], k: int, most: int
+    ) -> np.ndarray[Any, Any]:
+        del problem
+        order = np.argsort(labels, kind="stable")
+        place = np.arange(len(labels)) - np.searchsorted(labels[order], labels[order])
+        found = labels.copy()
+        found[order[place >= k][:most]] = -1
+        return found
+
+    original = people(4)
+    source = folder_of(original, tmp_path / "in")
+    whole = anonymize_files(source, tmp_path / "whole", GUARANTEE, **OTHERS)
+    best = anonymize_files(source, tmp_path / "best", GUARANTEE, suppress=0.4, **OTHERS)
+    assert best.diagnostics.information_loss < whole.diagnostics.information_loss
+    assert best.diagnostics.suppressed > 0
+    monkeypatch.setattr(large_steps, "leave_out", all_beyond_k)
+    made = anonymize_files(
+        source, tmp_path / "out", GUARANTEE, suppress=0.4, keep_suppressed=keep, **OTHERS
+    )
+    found = made.diagnostics
+    assert K <= found.suppressed <= 0.4 * N
+    assert found.lower <= found.information_loss
+    table = published(tmp_path / "out")
+    rows = [int(row) for row in table["row"]]
+    gone = set(range(N)) - set(rows)
+    assert len(rows) == len(set(rows)) == found.rows
+    stars = table.filter(pl.all_horizontal(pl.col(NAMES) == "*")).height
+    assert len(gone) == (0 if keep else found.suppressed)
+    assert stars >= (found.suppressed if keep else 0)
+    check(tmp_path / "out", original, gone=frozenset(gone))
+    assert count_folder(tmp_path / "out", GUARANTEE, {})[0].passed
+    # A few suppressed rows would be a class of fewer than k.
+    few = anonymize_files(
+        source,
+        tmp_path / "few",
+        KAnonymity(100, NAMES),
+        suppress=0.05,
+        keep_suppressed=True,
+        **OTHERS,
+    )
+    assert 0 <= few.diagnostics.suppressed < 100
+    assert few.diagnostics.rows == N - few.diagnostics.suppressed
+    assert count_folder(tmp_path / "few", KAnonymity(100, NAMES), {})[0].passed
+    demands = {"models": {"ill": [DistinctDiversity(2)]}, "suppress": 0.1}
+    none = tmp_path / "none"
+    assert "suppress" in refused(tmp_path, source, out=none, drop=["who"], **demands)
+    assert "[0, 1)" in refused(tmp_path, source, out=none, suppress=1.0)
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 60.0])
+@pytest.mark.parametrize("effort", ["fast", "strong"])
+def test_a_time_limit_leaves_valid_classes_and_a_bound_that_holds(
+    tmp_path: Path, seconds: float, effort: str
+) -> None:
+    original = people(5)
+    source, out = folder_of(original, tmp_path / "in"), tmp_path / "out"
+    made = anonymize_files(
+        source, out, GUARANTEE, effort=effort, time_limit=seconds, threads=2, **OTHERS
+    )
+    check(out, original)
+    free = anonymize_files(source, tmp_path / "free", GUARANTEE, effort=effort, **OTHERS)
+    assert 0 <= made.diagnostics.lower <= free.diagnostics.information_loss
+    if seconds > 1:
+        assert made.diagnostics.information_loss <= free.diagnostics.information_loss * 1.01
+        assert made.diagnostics.lower > 0
+    assert "time_limit" in refused(tmp_path, source, out=tmp_path / "no", time_limit=-1)
+
+
+@pytest.mark.parametrize("most", [7, 10**6])
+def test_the_bound_of_files_is_that_of_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """The cheapest cells of each row, added up over row groups; fewer different rows, and it only falls."""
+    monkeypatch.setattr(large_steps, "MOST_ROWS", most)
+    original = people(6)
+    made = anonymize_files(
+        folder_of(original, tmp_path / "in"), tmp_path / "out", GUARANTEE, **OTHERS
+    )
+    problem = Problem.from_columns({name: original[name].to_list() for name in NAMES}, KINDS)
+    shared = Shared.of(problem, K, BINS)
+    shared.refine(SearchLimits())
+    assert shared.done
+    if most > N:
+        assert made.diagnostics.lower == pytest.approx(shared.lower)
+    assert made.diagnostics.lower <= shared.lower <= made.diagnostics.information_loss
+
+
+def families() -> dict[str, pl.DataFrame]:
+    rng, n = np.random.default_rng(7), 600
+    zipf = {f"z{j}": np.minimum(rng.zipf(1.3, n), 10**6) for j in range(3)}
+    many = {f"c{j}": rng.integers(0, 2 + j % 5, n) for j in range(30)}
+    return {
+        "skewed": pl.DataFrame(zipf),
+        "thirty columns": pl.DataFrame(many),
+        "many values": pl.DataFrame({"v": rng.integers(0, 10**5, n), "w": rng.integers(0, 3, n)}),
+        "all equal": pl.DataFrame({"a": [1] * n, "b": [2] * n}),
+        "all different": pl.DataFrame({"a": rng.permutation(n), "b": rng.permutation(n)}),
+    }
+
+
+@pytest.mark.parametrize("name", families())
+@pytest.mark.parametrize("sets", [False, True])
+def test_families_of_tables_end_with_valid_classes_on_both_engines(
+    tmp_path: Path, name: str, *, sets: bool
+) -> None:
+    table = families()[name]
+    guarantee = KAnonymity(5, tuple(table.columns))
+    kinds: list[Attribute] = [
+        Categorical(one) if sets and at % 2 == 0 else Numeric(one)
+        for at, one in enumerate(table.columns)
+    ]
+    source, out = folder_of(table, tmp_path / "in"), tmp_path / "out.parquet"
+    made = anonymize_files(source, out, guarantee, attributes=kinds, threads=2)
+    found = made.diagnostics
+    assert verify(pl.read_parquet(out), guarantee, against=table, attributes=kinds).passed
+    assert 0 <= found.lower <= found.information_loss
+    # Half of thirty columns of two to six values may be bounded by none of their rows.
+    assert found.lower > 0 or found.information_loss == 0 or name == "thirty columns"
+    alone = anonymize(table, guarantee, attributes=kinds, effort="fast")
+    assert verify(alone.table, guarantee, against=table, attributes=kinds).passed
+
+
 def test_the_command_as_it_is_typed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,7 +381,9 @@ def test_the_command_as_it_is_typed(
     for more, word in (
         (["--memory", "much"], "--memory"),
         (["--memory", "1MB"], "--memory"),
-        (["--memory", "1GB", "--gap", "0.1"], "--gap"),
+        (["--memory", "1GB", "--method", "mondrian"], "other methods need all rows"),
+        (["--memory", "1GB", "--report", "page.html"], "--report"),
+        (["--memory", "1GB", "--k-map", "3"], "--k-map"),
         (["--scheduler", "tcp://192.0.2.1:8786"], "tls://"),
         (["--scheduler", "nowhere"], "--scheduler"),
     ):
@@ -227,9 +398,9 @@ def refused(tmp_path: Path, source: Path, **more: Any) -> str:
     """Try what must be refused in a sentence; nothing is left."""
     out = more.pop("out", tmp_path / "out")
     before = names_in(out) if out.exists() else None
-    options: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who"], "keep": ["row"]}
+    options = OTHERS
     with pytest.raises((InvalidProblemError, InfeasibleError, SolverError)) as caught:
-        anonymize_folder(source, out, more.pop("guarantee", GUARANTEE), **{**options, **more})
+        anonymize_files(source, out, more.pop("guarantee", GUARANTEE), **{**options, **more})
     assert (names_in(out) if out.exists() else None) == before
     assert left_behind(tmp_path) == []
     return str(caught.value)
@@ -270,10 +441,10 @@ def test_a_code_that_the_sample_did_not_see_and_equal_rows(
         job=pl.when(pl.col("row") < 2).then(pl.lit("rare")).otherwise("job")
     )
     options: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who"], "keep": ["row"]}
-    anonymize_folder(folder_of(rare, tmp_path / "in"), tmp_path / "out", GUARANTEE, **options)
+    anonymize_files(folder_of(rare, tmp_path / "in"), tmp_path / "out", GUARANTEE, **options)
     check(tmp_path / "out", rare)
     equal = people().with_columns(age=pl.lit(30), job=pl.lit("cook"), zip=pl.lit(7))
-    made = anonymize_folder(
+    made = anonymize_files(
         folder_of(equal, tmp_path / "in2"), tmp_path / "out2", GUARANTEE, **options
     )
     assert made.diagnostics.information_loss == 0
@@ -285,17 +456,17 @@ def test_a_broken_step_is_found_before_anything_is_published(
 ) -> None:
     source = folder_of(people(), tmp_path / "in")
     options: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who"], "keep": ["row"]}
-    plain = split_part
+    plain = split_parts
 
-    def careless(rows: Any, *rest: Any) -> float | None:
-        found = plain(rows, *rest)
+    def careless(rows: Any, *rest: Any, **more: Any) -> bool:
+        found = plain(rows, *rest, **more)
         rows.bound[1] = 1
         return found
 
-    monkeypatch.setattr(large_steps, "split_part", careless)
+    monkeypatch.setattr(large_steps, "split_parts", careless)
     with pytest.raises(CertificateError, match="smaller than k"):
-        anonymize_folder(source, tmp_path / "out", GUARANTEE, **options)
-    monkeypatch.setattr(large_steps, "split_part", plain)
+        anonymize_files(source, tmp_path / "out", GUARANTEE, **options)
+    monkeypatch.setattr(large_steps, "split_parts", plain)
 
     def lossy(space: Any, number: int) -> None:
         deal = large_steps._Groups.deal
@@ -307,7 +478,7 @@ def test_a_broken_step_is_found_before_anything_is_published(
 
     monkeypatch.setitem(large_steps.STEPS, "finish", lossy)
     with pytest.raises(CertificateError):
-        anonymize_folder(source, tmp_path / "out", GUARANTEE, **options)
+        anonymize_files(source, tmp_path / "out", GUARANTEE, **options)
     assert names_in(tmp_path) == ["in"]
 
 
@@ -356,7 +527,7 @@ def test_a_step_that_is_done_twice_counts_once(
         return plain(folder, kind, number)
 
     monkeypatch.setattr("discreet.artefact.large_engines.perform", twice)
-    anonymize_folder(
+    anonymize_files(
         folder_of(original, tmp_path / "in"),
         tmp_path / "out",
         GUARANTEE,
@@ -377,7 +548,7 @@ def test_files_on_their_way_are_private(tmp_path: Path, monkeypatch: pytest.Monk
         assert space.folder.stat().st_mode & 0o777 == 0o700
 
     monkeypatch.setitem(large_steps.STEPS, "total", look)
-    anonymize_folder(
+    anonymize_files(
         folder_of(people(), tmp_path / "in"),
         tmp_path / "out",
         GUARANTEE,
@@ -402,6 +573,6 @@ def test_two_runs_into_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(large_steps.STEPS, "total", other)
     options: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who"], "keep": ["row"]}
     with pytest.raises(InvalidProblemError, match="another run"):
-        anonymize_folder(source, out, GUARANTEE, **options)
+        anonymize_files(source, out, GUARANTEE, **options)
     assert names_in(out) == ["theirs"]
     assert left_behind(tmp_path) == []

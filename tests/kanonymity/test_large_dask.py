@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from discreet.artefact import large, large_engines, large_steps
-from discreet.artefact.large import anonymize_folder
+from discreet.artefact import large, large_engines, large_steps, pieces
+from discreet.artefact.large import anonymize_files
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.kanonymity.search import top as first
 from kanonymity.test_large import (
@@ -48,7 +48,7 @@ OPTIONS: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "PIECE", 150)
+    monkeypatch.setattr(pieces, "PIECE", 150)
     monkeypatch.setattr(large, "BATCH", (10, 130))
     monkeypatch.setattr(first, "FEW_ROWS", 100)
     monkeypatch.setattr(first, "SAMPLE", 300)
@@ -83,12 +83,12 @@ def test_workers_give_the_classes_of_one_process_and_see_no_value(
     logging.getLogger("distributed").addHandler(handler)
     source = folder_of(original, tmp_path / "in")
     try:
-        made = anonymize_folder(
+        made = anonymize_files(
             source, tmp_path / "out", GUARANTEE, executor=client.get_executor(), **OPTIONS
         )
     finally:
         logging.getLogger("distributed").removeHandler(handler)
-    alone = anonymize_folder(source, tmp_path / "alone", GUARANTEE, **OPTIONS)
+    alone = anonymize_files(source, tmp_path / "alone", GUARANTEE, **OPTIONS)
     ours, theirs = check(tmp_path / "out", original), check(tmp_path / "alone", original)
     assert {cell: sorted(rows) for cell, rows in ours.items()} == {
         cell: sorted(rows) for cell, rows in theirs.items()
@@ -102,7 +102,7 @@ def test_workers_give_the_classes_of_one_process_and_see_no_value(
     monkeypatch.setitem(large_steps.STEPS, "finish", loud)
     log.truncate(0)
     with pytest.raises(SolverError) as caught:
-        anonymize_folder(source, tmp_path / "no", GUARANTEE, executor=client, **OPTIONS)
+        anonymize_files(source, tmp_path / "no", GUARANTEE, executor=client, **OPTIONS)
     assert "Smith" not in f"{caught.value}{log.getvalue()}"
     assert names_in(tmp_path) == ["alone", "in", "out"]
 
@@ -122,14 +122,19 @@ def test_workers_of_other_versions_or_elsewhere_are_refused(
             large_engines, "look_around", lambda *given, calls=calls: next(calls)(*given)
         )
         with pytest.raises(InvalidProblemError, match=said):
-            anonymize_folder(source, tmp_path / "out", GUARANTEE, executor=client, **OPTIONS)
+            anonymize_files(source, tmp_path / "out", GUARANTEE, executor=client, **OPTIONS)
     assert names_in(tmp_path) == ["in"]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", ["survey", "route", "finish", "publish", "count"])
-def test_a_worker_that_is_killed_costs_time_alone(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["survey", "route", "finish", "atoms", "publish", "count"])
+def test_a_worker_that_is_killed_costs_time_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    # Enough steps of each kind that some are left when a worker dies, and not hundreds.
+    monkeypatch.setattr(pieces, "PIECE", 2_000)
+    monkeypatch.setattr(large, "BATCH", (10, 3_000))
     original = pl.concat([people(seed).drop("row") for seed in range(40)])
     original = original.with_row_index("row")
     source = folder_of(original, tmp_path / "in", parts=12)
@@ -152,7 +157,7 @@ def test_a_worker_that_is_killed_costs_time_alone(tmp_path: Path, kind: str) -> 
 
         watch = threading.Thread(target=kill)
         watch.start()
-        anonymize_folder(source, tmp_path / "out", GUARANTEE, executor=client, **OPTIONS)
+        anonymize_files(source, tmp_path / "out", GUARANTEE, executor=client, **OPTIONS)
         watch.join()
     assert killed
     check(tmp_path / "out", original)
@@ -174,6 +179,6 @@ def test_a_scheduler_that_goes_away_is_said_and_leaves_nothing(tmp_path: Path) -
     watch = threading.Thread(target=end)
     watch.start()
     with pytest.raises(SolverError, match="scheduler"):
-        anonymize_folder(source, tmp_path / "out", GUARANTEE, executor=client, **OPTIONS)
+        anonymize_files(source, tmp_path / "out", GUARANTEE, executor=client, **OPTIONS)
     watch.join()
     assert names_in(tmp_path) == ["in"]

@@ -125,7 +125,7 @@ def test_shared_cells_are_the_cheapest_of_each_row(bins: int) -> None:
     for seed in range(60):
         problem, k = small_table(seed)
         truth = enumerated(problem, k)
-        bound = Shared(problem, k, bins)
+        bound = Shared.of(problem, k, bins)
         bound.refine(SearchLimits())
         cheapest = truth.cheapest.sum()
         assert bound.done
@@ -194,7 +194,7 @@ def test_a_bound_that_is_cut_short_is_a_bound(
 def test_columns_beyond_64_bits_are_left_out() -> None:
     rng = np.random.default_rng(0)
     problem = numeric(rng.integers(0, 16, (30, 18)).astype(float))
-    bound = Shared(problem, 3, 16)
+    bound = Shared.of(problem, 3, 16)
     bound.refine(SearchLimits())
     loss = problem.loss_of(Segmentation(1).solve(problem, 3, SearchLimits()).labels)
     assert 0 < bound.lower < loss

@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 from numba.core import event
 
-from discreet.artefact import anonymize_file, load_anonymous
 from discreet.core.errors import CertificateError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity import bound, candidate
@@ -38,7 +37,6 @@ from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.methods.top_down import TopDown
 from discreet.kanonymity.models import DistinctDiversity, EntropyDiversity
 from discreet.kanonymity.problem import Categorical, Numeric, Problem
-from discreet.kanonymity.search import parts as search_parts
 from discreet.kanonymity.search.diverse import Diverse
 from discreet.kanonymity.search.local import search_shared
 from discreet.kanonymity.search.search import search
@@ -46,7 +44,6 @@ from kanonymity.tables import anonymize_kept as anonymize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 ROWS = 60
 
@@ -279,24 +276,6 @@ def test_time_of_the_search_and_what_comes_after_are_told_apart() -> None:
     found = anonymize(table, KAnonymity(2, ("age",))).diagnostics
     assert found.seconds > 0
     assert found.seconds_after > 0
-
-
-def test_ctrl_c_leaves_a_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def pressed(solving: object) -> None:
-        del solving
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(search_parts, "wait", pressed)
-    source, target = tmp_path / "made.parquet", tmp_path / "out.parquet"
-    pl.DataFrame({"age": list(range(50))}).write_parquet(source)
-    promise = KAnonymity(5, ("age",))
-    with pytest.raises(SearchInterrupted) as caught:
-        anonymize_file(source, target, promise, attributes=[Numeric("age")], time_limit=60)
-    made = caught.value.best
-    assert made.certificate.passed
-    assert not load_anonymous(target).altered
-    assert min(pl.read_parquet(target).group_by("age").len()["len"].to_list()) >= 5
-    assert 0 < made.diagnostics.search_seconds < made.diagnostics.seconds
 
 
 def test_a_method_that_is_stopped_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:

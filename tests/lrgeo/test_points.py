@@ -18,12 +18,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.artefact import load_points, save_points
+from discreet.artefact import load_points, save_mechanism
 from discreet.artefact.judging import judge
-from discreet.core.calculus import compose, implies
+from discreet.core.calculus import compose
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor
-from discreet.core.guarantee import MetricDP, PointScope, Scope
+from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.randomness.bits import SeededBits
 from discreet.lrgeo import Region, design
 from discreet.lrgeo.mechanism import canonical, packed, text_digest, unpacked
@@ -268,6 +268,7 @@ def _lower_epsilon(data: dict[str, Any]) -> None:
 
 FORGED: dict[str, Callable[[dict[str, Any]], None]] = {
     "another verdict": lambda data: data["certificate"]["checks"][0].update(passed=False),
+    "another verdict on the whole": lambda data: data["certificate"].update(passed=False),
     "a bound beyond all numbers": lambda data: data.update(upper="inf"),
     "another version": lambda data: data.update(version=True),
     "a report with a space": lambda data: data["shown"][1].__setitem__(1, "0.5 "),
@@ -322,7 +323,7 @@ def test_both_verifiers_refuse_what_is_forged(name: str, tmp_path: Path) -> None
 
 def test_both_verifiers_pass_what_is_right(tmp_path: Path) -> None:
     path = tmp_path / "right.mechanism"
-    save_points(small(), path)
+    save_mechanism(small(), path)
     certificate, facts = judge(path)
     assert certificate.passed
     assert facts["kind"] == "point-mechanism"
@@ -377,25 +378,6 @@ def test_the_bound_of_the_mesh_is_one_and_the_design_is_near_it() -> None:
     bound = state.bound(state.L, epsilon)
     assert solved.fun is not None
     assert 0.998 < bound / float(solved.fun) < 1.002
-
-
-def test_scopes_compose_by_region_and_imply_only_true_distances() -> None:
-    here, there = PointScope("a" * 64), PointScope("b" * 64)
-    one, two = MetricDP(1, "km", scope=here), MetricDP(2, "km", scope=here)
-    assert compose(one, two) == MetricDP(3, "km", scope=here)
-    with pytest.raises(InvalidProblemError):
-        compose(one, MetricDP(1, "km", scope=there))
-    with pytest.raises(InvalidProblemError):
-        compose(one, MetricDP(1, "km", scope=Scope("a" * 64, 4, Fraction(1))))
-    assert implies(one, two)
-    assert implies(one, MetricDP(1, "km"))
-    assert not implies(two, one)
-    assert not implies(one, MetricDP(2, "km", scope=there))
-    assert not implies(one, MetricDP(1, "km", scope=Scope("a" * 64, 4, Fraction(1))))
-    assert not implies(MetricDP(1, "km", scope=Scope("a" * 64, 4, Fraction(1))), one)
-    assert not implies(MetricDP(1, "km"), one)
-    with pytest.raises(InvalidProblemError):
-        MetricDP(1, "km", 2, scope=here)
 
 
 def test_two_meshes_of_one_region_have_one_scope() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.core.channels.implicit import AnchoredChannel, Ball
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import MetricDP
+from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.spaces.metric import MetricSpace
 from discreet.lrgeo import verify
 
@@ -129,3 +129,9 @@ def test_beyond_a_table_all_pairs_are_bound_by_tails(monkeypatch: pytest.MonkeyP
     )
     with pytest.raises(InvalidProblemError, match="radius"):
         check_anchored.verify_anchored(round_ball, claims[0], totals_share=share)
+
+
+def test_a_promise_about_points_is_not_that_of_places() -> None:
+    """The channel knows places alone, however well it keeps what is said of them."""
+    with pytest.raises(InvalidProblemError, match="one about places"):
+        verify(tails(), MetricDP(1, "km", scope=PointScope("ab" * 32)))

@@ -24,9 +24,10 @@ NUMBERS = {
         "theta[node]",
         "weights.own[q][stratum].tolist()[at]",
     },
+    "hierarchy/contingency/held.py": {"one"},
+    "hierarchy/contingency/systems.py": {"_SPREAD", "value"},
     "hierarchy/contingency/measure.py": {"float_ceil(2 * q / (1 - q) ** 2)"},
-    "hierarchy/contingency/query.py": {"part"},
-    "hierarchy/contingency/widths.py": {"found"},
+    "hierarchy/contingency/widths.py": {"found", "law", "part", "top"},
     # Up to sixty digits, no exponent; and numbers that an answer is made of.
     "testing/mutations.py": {"value"},
     "testing/neighbors.py": {"x"},

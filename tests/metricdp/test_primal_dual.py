@@ -24,7 +24,7 @@ from discreet.metricdp.kernels.primal_dual_step import move, pull, push
 from discreet.metricdp.methods import primal_dual as method
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual import iterate
-from discreet.metricdp.primal_dual.mend import mend, mend_all
+from discreet.metricdp.primal_dual.mend import mend, mend_all, raise_once
 
 if TYPE_CHECKING:
     from discreet.core.progress import Progress
@@ -528,3 +528,49 @@ def test_of_two_directions_one_keeps_a_price_and_no_bracket_falls() -> None:
 def test_iterations_are_counted() -> None:
     with pytest.raises(InvalidProblemError, match="iterations: "):
         PrimalDual(iterations=0)
+
+
+def test_polishing_raises_the_bound_and_leaves_the_state_as_it_was() -> None:
+    """What steps without rows' sums give bounds the optimum from below, more closely than what they started from."""
+    problem = Problem(MetricSpace.grid(5, 5, cell=1, unit="km"), utility_loss="euclidean")
+    part = part_of(problem, "1")
+    state = state_of(part)
+    for _ in range(60):
+        state.advance(None)
+    arrays = ("X", "L", "X0", "L0", "G", "y", "y0", "total")
+    before = {name: getattr(state, name).copy() for name in arrays}
+    counted = state.count, state.age, state.restarts, state.weight, state.step_size
+    polished = state.polished(32, None)
+    assert all((getattr(state, name) == before[name]).all() for name in arrays)
+    assert counted == (state.count, state.age, state.restarts, state.weight, state.step_size)
+
+    def bound(L: Any) -> float:
+        brackets = state.flows(np.maximum(L, 0), None) + part.cost
+        return float(brackets.min(axis=1).sum())
+
+    assert bound(state.L) < bound(polished) <= optimum(problem, "1", 1)
+    assert (state.polished(32, None, lambda: True) == np.maximum(state.L, 0)).mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("primal", "dual", "factor"),
+    [(1.0, 4.0, 0.5), (4.0, 1.0, 2.0), (0.81, 1.0, 0.9), (0.0, 1.0, 0.5), (1.0, 0.0, 2.0)],
+)
+def test_the_weight_follows_what_both_sides_lack(primal: float, dual: float, factor: float) -> None:
+    state = state_of(part_of(Problem(GRID, utility_loss="euclidean"), "1"))
+    state.balance(primal, dual)
+    assert state.weights == pytest.approx((4 * factor, 4 * factor))
+    # Until an anchor has moved nothing is known of that choice.
+    state.balance(dual, primal)
+    assert state.weights == pytest.approx((4 * factor, 4 * factor))
+
+
+def test_one_round_keeps_what_is_private_and_raises_what_is_not() -> None:
+    part = part_of(Problem(GRID, utility_loss="euclidean"), "1")
+    nats = part.nats(part.binding.lengths)
+    equal = np.full((9, 9), 1 / 9)
+    assert raise_once(equal, part.binding, nats) == pytest.approx(equal)
+    raised = raise_once(np.eye(9), part.binding, nats)
+    assert raised.sum(axis=1) == pytest.approx(1.0)
+    assert raised.min() > 0
+    assert float((part.cost * raised).sum()) > 0

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor
-from discreet.core.guarantee import MetricDP, Scope
+from discreet.core.guarantee import MetricDP, PointScope, Scope
 from discreet.core.outcome import Design, Provenance
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
@@ -512,3 +512,10 @@ def test_a_price_that_no_float_could_pay_proves_nothing_and_takes_no_time() -> N
     )
     assert failed(verify(strong, optimality=True)) == ["multipliers of unconstrained pairs"]
     assert verify(dataclasses.replace(strong, witness=one_price(0.0)), optimality=True).passed
+
+
+def test_a_promise_about_points_is_not_that_of_a_space() -> None:
+    channel, guarantee = made()
+    of_points = MetricDP(guarantee.epsilon, "km", scope=PointScope("ab" * 32))
+    assert verify_channel(channel, GRID, guarantee).passed
+    assert failed(verify_channel(channel, GRID, of_points)) == ["another space than stated"]

@@ -105,13 +105,11 @@ MUTANTS = (
     ),
     Mutant(
         "rows that pass by keep their order",
-        "tables/writing.py",
-        find="rows.sort(keys[1:]).drop(keys)",
-        replace="rows.drop(keys)",
+        "artefact/large_steps.py",
+        find="    table = table.sort(keys[1:])\n",
+        replace="",
         breaks="the place of a row of a large table tells whose it is",
-        tests=(
-            "tests/tables/test_frames.py::test_rows_that_pass_by_keep_their_cells_and_lose_their_order",
-        ),
+        tests=("tests/kanonymity/test_large.py::test_rows_stand_in_the_order_of_their_keys",),
     ),
     Mutant(
         "the studio reads a Parquet file at once",

@@ -333,7 +333,7 @@ MUTANTS = (
         replace="        if not self.method:",
         breaks="M_c^ch as published is released with a guarantee",
         tests=(
-            "tests/hierarchy/test_chain.py::test_as_published_it_is_no_release_and_says_what_it_spends",
+            "tests/hierarchy/test_chain.py::test_a_plan_of_another_method_cannot_become_one_of_it",
         ),
     ),
     Mutant(

@@ -376,6 +376,8 @@ MUTANTS = (
         find='    if show:\n        return ", ".join(columns[place - 1] for place in places)',
         replace='    if places:\n        return ", ".join(columns[place - 1] for place in places)',
         breaks="without a line of names a cell of a person is printed",
-        tests=("tests/cli/test_cli_canary.py::test_a_column_that_finds_rows_is_named_on_request",),
+        tests=(
+            "tests/cli/test_cli_canary.py::test_columns_of_the_original_alone_are_told_by_their_places",
+        ),
     ),
 )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from cli.commands import say
-from discreet.artefact import load_points, save_points
+from discreet.artefact import load_points, save_mechanism
 from discreet.core.errors import CertificateError, InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.randomness import SeededBits
@@ -123,7 +123,7 @@ def test_a_forged_mechanism_is_refused_though_its_digest_fits(
     assert said.status == 1
     assert "inequalities violated" in said.err
     assert list(tmp_path.iterdir()) == []
-    save_points(false, tmp_path / "false.mechanism")
+    save_mechanism(false, tmp_path / "false.mechanism")
     assert say(capsys, "verify", tmp_path / "false.mechanism").status == 1
     refused = say(capsys, "serve", "--mechanism", tmp_path / "false.mechanism", "--port", 0)
     assert refused.status == 1
@@ -186,6 +186,41 @@ def test_after_every_point_places_are_weaker_unless_they_are_accepted(
         client.prepared()
     with Client(quick(back), accepts=MetricDP(2, "km"), **options) as client:
         assert client.mechanism.digest == mechanism().digest
+
+
+def test_who_demands_every_point_gets_no_places_from_the_server_nor_from_the_cache(
+    made: PointMechanism, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = folders(tmp_path, "a")
+    with Client(quick(create_app(mechanism(), region())), **options) as client:
+        client.prepared()
+    # From the cache, and where the server says that it is still the one.
+    for refresh in (0, 86_400):
+        with (
+            Client(
+                quick(create_app(mechanism(), region())),
+                scope="points",
+                **options | {"refresh": refresh},
+            ) as client,
+            pytest.raises(InvalidProblemError, match="one for places alone"),
+        ):
+            client.prepared()
+    with Client(
+        quick(create_app(made, region())), scope="points", **options | {"refresh": 0}
+    ) as client:
+        assert client.mechanism.digest == made.digest
+    wrong: Any = "point"
+    with pytest.raises(InvalidProblemError, match='"points"|points'):
+        Client(quick(create_app(made, region())), scope=wrong, **options)
+    files = ["--state", tmp_path / "s", "--cache", tmp_path / "c"]
+    for publishes, status in ((mechanism(), 2), (made, 0)):
+        with in_thread(create_app(publishes, region())) as url:
+            line = ["-", "--every-point", "--max-epsilon", "2/km", "--server", url, *files]
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(sys, "stdin", io.StringIO(" ".join(HERE) + "\n"))
+                said = say(capsys, "locate", *line)
+        assert said.status == status
+        assert ("one for places alone" in said.err) == bool(status)
 
 
 def test_a_report_is_drawn_from_the_rows_of_its_triangle(

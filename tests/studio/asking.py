@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from discreet.studio import Desks, create_studio
+from discreet.studio import OpenWorkspaces, create_studio
 
-__all__ = ["HOST", "TOKEN", "Browser"]
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+__all__ = ["HOST", "TOKEN", "Browser", "fetched_again"]
 
 TOKEN = "t" * 43
 HOST = "127.0.0.1:8090"
@@ -20,9 +26,9 @@ class Browser:
     """Asks as the page does."""
 
     def __init__(self, **options: Any) -> None:
-        self.desks = Desks()
-        self.app = create_studio(self.desks, host=HOST, token=TOKEN, **options)
-        self.desk = ""
+        self.workspaces = OpenWorkspaces()
+        self.app = create_studio(self.workspaces, host=HOST, token=TOKEN, **options)
+        self.workspace = ""
 
     def ask(self, path: str, body: bytes | None = None, **headers: str) -> httpx.Response:
         """Ask for a path below the token."""
@@ -39,14 +45,34 @@ class Browser:
 
     def open(self, page: str = "") -> None:
         """Open a page."""
-        self.desk = self.ask(page).text.partition('data-desk="')[2].partition('"')[0]
+        self.workspace = self.ask(page).text.partition('data-workspace="')[2].partition('"')[0]
 
     def at(self, path: str, body: bytes | dict[str, str] | None = None) -> httpx.Response:
-        """Ask for a path of the page's desk."""
+        """Ask for a path of the page's workspace."""
         sent = json.dumps(body).encode() if isinstance(body, dict) else body
-        return self.ask(f"{self.desk}/{path}", sent)
+        return self.ask(f"{self.workspace}/{path}", sent)
 
     def events(self) -> list[dict[str, Any]]:
         """Follow the job to its end."""
         lines = self.at("events").text.splitlines()
         return [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+
+
+def fetched_again(
+    browser: Browser, ledger: Path, out: Path, names: Collection[str], words: str
+) -> None:
+    """Close the page and start another studio: the same bytes as in a folder, from one without a private file."""
+    assert browser.at("leave", b"").status_code == 204
+    root = ledger.with_name("discreet-released")
+    assert [path.stat().st_mode & 0o777 for path in (root, *root.iterdir())] == [0o700] * 2
+    assert {path.name for path in root.rglob("*") if path.is_file()} == set(names)
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in root.rglob("*") if path.is_file())
+    other = Browser(ledger=ledger)
+    with contextlib.closing(other.workspaces):
+        for studio in (browser, other):
+            page = studio.ask("released").text
+            links = re.findall(r'href="(released/[^"]+)" download="([^"]+)"', page)
+            assert {name for _, name in links} == set(names)
+            assert words in page
+            for link, name in links:
+                assert studio.ask(link).content == (out / name).read_bytes()

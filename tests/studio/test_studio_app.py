@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import io
 import re
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import polars as pl
@@ -22,11 +23,11 @@ from discreet.core.guarantee import KAnonymity
 from discreet.datasets import made_patients
 from discreet.kanonymity import Numeric
 from discreet.kanonymity.risk import risk
-from discreet.studio import Desks
-from discreet.studio.asked import read_roles
-from discreet.studio.desks import MOST, SILENT
+from discreet.studio import OpenWorkspaces
+from discreet.studio.forms import read_roles
 from discreet.studio.reading import describe
 from discreet.studio.tasks import attack
+from discreet.studio.workspaces import MOST, SILENT
 from discreet.web import Limits
 from studio.asking import HOST, Browser
 
@@ -48,19 +49,26 @@ ROLES = {
 @pytest.fixture
 def browser() -> Iterator[Browser]:
     made = Browser()
-    with contextlib.closing(made.desks):
+    with contextlib.closing(made.workspaces):
         made.open()
         yield made
 
 
 @pytest.mark.jit
-def test_a_table_goes_all_the_way(browser: Browser, tmp_path: Path) -> None:
+def test_a_table_goes_all_the_way(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.studio.app.COMPARING", 7.0)
     said = browser.at("table?name=patients.csv", PATIENTS)
     assert "120 rows and 4 columns, in UTF-8, separated by comma." in said.text
     before = browser.at("risk", ROLES)
     assert "age, sex" in before.text
+    assert browser.at("frontier").status_code == 204
     assert browser.at("frontier", ROLES).status_code == 202
-    assert browser.events()[-1] == {"type": "done"}
+    events = browser.events()
+    assert events[-1] == {"type": "done"}
+    costs_are_refined([event["rows"] for event in events if "rows" in event])
+    assert "by the search" in browser.at("frontier").text
     drawn = browser.at("result").text
     assert 'value="5" class="choice"' in drawn
     assert drawn.count("<polyline") == 5
@@ -91,9 +99,19 @@ def test_a_table_goes_all_the_way(browser: Browser, tmp_path: Path) -> None:
     assert run(["verify", str(file), "--against", str(original)]) == 0
 
 
+def costs_are_refined(told: list[list[dict[str, Any]]]) -> None:
+    """Quick cuts first; then the search for each k in turn, which never makes a loss larger."""
+    assert 1 < len(told) <= 1 + len(told[0])
+    assert [sum(row["searched"] for row in rows) for rows in told] == [*range(len(told))]
+    for before, after in pairwise(told):
+        assert [row["k"] for row in before] == [row["k"] for row in after]
+        assert all(b["loss"] <= a["loss"] for a, b in zip(before, after, strict=True))
+    assert sum(row["loss"] for row in told[-1]) < sum(row["loss"] for row in told[0])
+
+
 def test_a_page_that_is_left_leaves_nothing(browser: Browser) -> None:
     browser.at("table?name=a.csv", PATIENTS)
-    folder = browser.desks.get(browser.desk).folder
+    folder = browser.workspaces.get(browser.workspace).folder
     (folder / "table.parquet").write_bytes(b"private")
     assert folder.stat().st_mode & 0o777 == 0o700
     assert browser.at("leave", b"").status_code == 204
@@ -103,16 +121,16 @@ def test_a_page_that_is_left_leaves_nothing(browser: Browser) -> None:
 
 def test_a_silent_page_is_left() -> None:
     now = [0.0]
-    desks = Desks(lambda: now[0])
-    with contextlib.closing(desks):
-        silent, heard = desks.open(), desks.open()
-        folder = desks.get(silent).folder
+    workspaces = OpenWorkspaces(lambda: now[0])
+    with contextlib.closing(workspaces):
+        silent, heard = workspaces.open(), workspaces.open()
+        folder = workspaces.get(silent).folder
         now[0] = SILENT
-        desks.get(heard)
+        workspaces.get(heard)
         now[0] = SILENT + 1
-        desks.sweep()
+        workspaces.sweep()
         assert not folder.exists()
-        assert desks.get(heard).folder.exists()
+        assert workspaces.get(heard).folder.exists()
 
 
 def test_pages_are_bounded(browser: Browser) -> None:
@@ -131,7 +149,7 @@ def test_pages_are_bounded(browser: Browser) -> None:
         (b"PAR1nothing", "", "a whole Parquet file"),
         ("é;1\n".encode("cp1252"), "&encoding=utf-8-sig", "choose another one above"),
         (b"a,b\n\x81\x8d,1\n", "", "save the table as CSV in UTF-8"),
-        (b"a\n" + b"1\n" * 1_000_002, "", "--stream"),
+        (b"a\n" + b"1\n" * 1_000_002, "", "--memory 4GB"),
         (b"a,b\n1,2\n", "&delimiter=x", "one of the list"),
     ],
     ids=["empty", "blank", "names only", "ragged", "no parquet", "wrong", "binary", "huge", "mark"],
@@ -269,11 +287,12 @@ def test_a_job_is_cancelled(browser: Browser) -> None:
 
 def test_only_the_page_may_ask(browser: Browser) -> None:
     other = browser.ask("", host="evil.example:8090")
-    assert (other.status_code, "data-desk" in other.text) == (421, False)
+    assert (other.status_code, "data-workspace" in other.text) == (421, False)
     assert (
-        browser.ask(f"{browser.desk}/leave", b"", origin="http://evil.example").status_code == 403
+        browser.ask(f"{browser.workspace}/leave", b"", origin="http://evil.example").status_code
+        == 403
     )
-    assert browser.desks.get(browser.desk).folder.exists()
+    assert browser.workspaces.get(browser.workspace).folder.exists()
 
     async def without_token() -> int:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=browser.app)) as client:
@@ -290,7 +309,7 @@ def test_only_the_page_may_ask(browser: Browser) -> None:
 
 def test_a_file_that_is_too_large_is_refused() -> None:
     small = Browser(limits=Limits(body=100))
-    with contextlib.closing(small.desks):
+    with contextlib.closing(small.workspaces):
         small.open()
         assert small.at("table?name=a.csv", b"x" * 101).status_code == 413
 

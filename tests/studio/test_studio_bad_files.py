@@ -57,7 +57,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "text.parquet": (TEXT.encode(), "whose name ends in .csv"),
     "zone.parquet": (on_mars(), "write it again with the program that made it"),
     "late.parquet": (_parquet(pl.DataFrame({"day": LATE, "a": [NAME]})), "the years 1 to 9999"),
-    "rows.csv": (b"a\n" + b"1\n" * 1_000_002, "--stream"),
+    "rows.csv": (b"a\n" + b"1\n" * 1_000_002, "--memory 4GB"),
     "columns.csv": (",".join(map(str, range(201))).encode() + b"\n1\n", "200 columns or fewer"),
 }
 """What is dropped -> what is said."""
@@ -66,7 +66,7 @@ BAD: dict[str, tuple[bytes, str]] = {
 @pytest.fixture
 def browser() -> Iterator[Browser]:
     made = Browser()
-    with contextlib.closing(made.desks):
+    with contextlib.closing(made.workspaces):
         made.open()
         yield made
 
@@ -80,7 +80,7 @@ def test_a_bad_file_is_one_sentence(browser: Browser, name: str) -> None:
     assert said.text.startswith("The file: expected ")
     assert said.text.count("\n") == 0
     assert not any(secret in said.text for secret in (NAME, "Traceback", "arriving", "\0"))
-    assert not list(browser.desks.get(browser.desk).folder.iterdir())
+    assert not list(browser.workspaces.get(browser.workspace).folder.iterdir())
 
 
 def test_a_file_that_kills_its_reader_leaves_the_studio_alive(

@@ -20,7 +20,7 @@ import pytest
 import uvicorn
 
 from discreet.cli.app import run
-from discreet.studio import Desks
+from discreet.studio import OpenWorkspaces
 from discreet.web import serve
 
 RUN = "import sys; from discreet.cli.app import run; sys.exit(run(sys.argv[1:]))"
@@ -57,7 +57,7 @@ class Studio:
     def load(self) -> str:
         """Load a table and search for so long that it does not end; give the address of the page."""
         text = httpx.get(self.url, trust_env=False, timeout=30).text
-        page = self.url + text.partition('data-desk="')[2].partition('"')[0]
+        page = self.url + text.partition('data-workspace="')[2].partition('"')[0]
         origin = {"origin": self.url.rpartition("/")[0].rpartition("/")[0]}
         form = {
             "role-0": "quasi",
@@ -112,7 +112,7 @@ def test_what_a_killed_studio_left_is_removed_by_the_next_one(
         # One that is open is left alone.
         (mine,) = tmp_path.iterdir()
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-        with contextlib.closing(Desks()) as other:
+        with contextlib.closing(OpenWorkspaces()) as other:
             assert mine.exists()
             assert other.open()
         assert list(tmp_path.iterdir()) == [mine]
@@ -160,7 +160,7 @@ def test_a_paid_release_outlives_the_page_and_the_studio(tmp_path: Path) -> None
     from discreet.core.guarantee import PureDP
     from discreet.ledger import Ledger
 
-    table = "who,state,house\n" + "".join(f"{i},{'GN'[i % 2]},{i // 3}\n" for i in range(60))
+    table = "who,state,house\n" + "".join(f"{i},{'GN'[i // 3 % 2]},{i // 3}\n" for i in range(60))
     form = {
         "kind": "persons", "public": "list", "neighbors": "add-remove-person", "region-0": "state",
         "unit": "house", "max_size": "6", "notion": "epsilon", "amount": "1", "each": "50", "dataset": "people",
@@ -172,7 +172,7 @@ def test_a_paid_release_outlives_the_page_and_the_studio(tmp_path: Path) -> None
             if not turn:
                 Ledger.create(studio.ledger, "people", PureDP(2, neighbors="add-remove-person"))
                 text = httpx.get(f"{studio.url}counts", trust_env=False, timeout=30).text
-                page = studio.url + text.partition('data-desk="')[2].partition('"')[0]
+                page = studio.url + text.partition('data-workspace="')[2].partition('"')[0]
                 sent = {**form, "ledger": str(studio.ledger)}
                 for path, body in (
                     ("counts/table?kind=persons&name=p.csv", table.encode()),

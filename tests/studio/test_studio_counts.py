@@ -22,17 +22,19 @@ from discreet.core.guarantee import PureDP
 from discreet.core.tree import Tree
 from discreet.hierarchy import Frame, Plan, plan
 from discreet.ledger import Ledger
-from discreet.studio.counts_forms import KINDS, NEIGHBORS, PUBLIC, read_promise, read_table_form
+from discreet.studio.counts_forms import KINDS, PUBLIC, read_promise, read_table_form
 from discreet.studio.counts_release import (
     AMOUNTS,
+    COUNTS,
     DOWNLOADS,
     Costs,
-    Publish,
     plan_of,
     synthetic_sizes,
 )
 from discreet.studio.jobs import Job
-from studio.asking import Browser
+from discreet.studio.publish_forms import NEIGHBORS
+from discreet.studio.publishing import Publish
+from studio.asking import Browser, fetched_again
 from studio.waiting import Waits
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ def ledger(tmp_path: Path) -> Path:
 def browser(ledger: Path) -> Iterator[Browser]:
     ledger.parent.mkdir()
     made = Browser(ledger=ledger)
-    with contextlib.closing(made.desks):
+    with contextlib.closing(made.workspaces):
         made.open("counts")
         yield made
 
@@ -89,11 +91,13 @@ def released(browser: Browser, ledger: Path, **form: str) -> dict[str, Any]:
     """Grant a budget and publish, in this process; give what is shown."""
     given = {**LAYOUT, **ASKED, **form}
     Ledger.create(ledger, "people", PureDP(1000, neighbors="add-remove-person"))
-    folder = browser.desks.get(browser.desk).folder
+    folder = browser.workspaces.get(browser.workspace).folder
     layout = read_table_form(given, list(pl.read_parquet_schema(folder / "private.parquet")))
     asked = read_promise(given, layout.neighbors)
     kept = str(ledger.with_name("discreet-released"))
-    return Publish(str(folder), layout, asked, str(ledger), "people", kept).run(lambda _: None)
+    return Publish(COUNTS, str(folder), layout, asked, str(ledger), "people", kept).run(
+        lambda _: None
+    )
 
 
 def left(ledger: Path) -> list[str]:
@@ -135,25 +139,7 @@ def test_a_table_is_counted_all_the_way(browser: Browser, ledger: Path, tmp_path
     book = browser.at("counts/budget", form).text
     assert "1 release charged" in book
     assert left(ledger) == ["1/2"]
-    fetched_again(browser, ledger, out)
-
-
-def fetched_again(browser: Browser, ledger: Path, out: Path) -> None:
-    """The page is closed, and another studio is started: the same bytes, from a folder without a private one."""
-    assert browser.at("leave", b"").status_code == 204
-    root = ledger.with_name("discreet-released")
-    assert [path.stat().st_mode & 0o777 for path in (root, *root.iterdir())] == [0o700] * 2
-    assert {path.name for path in root.rglob("*") if path.is_file()} == set(DOWNLOADS)
-    assert all(path.stat().st_mode & 0o777 == 0o600 for path in root.rglob("*") if path.is_file())
-    other = Browser(ledger=ledger)
-    with contextlib.closing(other.desks):
-        for studio in (browser, other):
-            page = studio.ask("released").text
-            links = re.findall(r'href="(released/[^"]+)" download="([^"]+)"', page)
-            assert {name for _, name in links} == set(DOWNLOADS)
-            assert "1-differentially private" in page
-            for link, name in links:
-                assert studio.ask(link).content == (out / name).read_bytes()
+    fetched_again(browser, ledger, out, DOWNLOADS, "1-differentially private")
     assert left(ledger) == ["1/2"]
 
 
@@ -178,15 +164,15 @@ def test_what_is_no_release_is_not_sent(browser: Browser, ledger: Path) -> None:
 def test_a_page_that_is_closed_does_not_end_a_release_that_is_being_paid_for(
     browser: Browser,
 ) -> None:
-    desk = browser.desks.get(browser.desk)
-    desk.job = Job(Waits(), "counts", paid=True)
+    workspace = browser.workspaces.get(browser.workspace)
+    workspace.job = Job(Waits(), "counts", paid=True)
     assert browser.at("leave", b"").status_code == 204
-    browser.desks.sweep()
-    assert desk.folder.is_dir()
-    assert not desk.job.over
-    desk.job.end()
-    browser.desks.sweep()
-    assert not desk.folder.exists()
+    browser.workspaces.sweep()
+    assert workspace.folder.is_dir()
+    assert not workspace.job.over
+    workspace.job.end()
+    browser.workspaces.sweep()
+    assert not workspace.folder.exists()
 
 
 @pytest.mark.jit
@@ -195,7 +181,8 @@ def test_what_a_budget_costs_is_told_of_a_made_table(browser: Browser) -> None:
     form = {**LAYOUT, **ASKED}
     assert browser.at("counts/costs", form).status_code == 202
     assert browser.events()[-1] == {"type": "done"}
-    shown = browser.at("counts/result").text
+    shown = browser.at("counts/costs").text
+    assert browser.at("counts/result").status_code == 400
     assert "Not from your table" in shown
     assert re.findall(r'class="choice"|value="([^"]+)"', shown)[::2] == list(AMOUNTS["epsilon"])
 
@@ -262,7 +249,7 @@ def test_declared_regions_stand_in_the_record(browser: Browser, ledger: Path) ->
     assert "You declare" in said.text
     shown = released(browser, ledger, public="table")
     assert shown["declared"]
-    folder = browser.desks.get(browser.desk).folder
+    folder = browser.workspaces.get(browser.workspace).folder
     stated = {
         entry.name: entry for entry in load_counts(folder / "counts.csv").provenance.assumed_public
     }
@@ -277,7 +264,7 @@ def test_declared_regions_say_nothing_of_the_order_and_number_of_rows(browser: B
     layout, seen = read_table_form(form, PEOPLE.columns), set()
     for table in (PEOPLE, PEOPLE.reverse(), PEOPLE.head(9), PEOPLE.vstack(PEOPLE)):
         loaded(browser, table)
-        folder = browser.desks.get(browser.desk).folder
+        folder = browser.workspaces.get(browser.workspace).folder
         seen.add(plan_of(folder, layout).frame.digest)
     assert len(seen) == 1
 
@@ -285,7 +272,7 @@ def test_declared_regions_say_nothing_of_the_order_and_number_of_rows(browser: B
 def test_a_list_needs_no_declaration(browser: Browser, ledger: Path) -> None:
     loaded(browser)
     assert not released(browser, ledger)["declared"]
-    folder = browser.desks.get(browser.desk).folder
+    folder = browser.workspaces.get(browser.workspace).folder
     stated = load_counts(folder / "counts.csv").provenance.assumed_public
     assert [entry.name for entry in stated] == ["regions", "max_size, max_quantity"]
 
@@ -331,7 +318,7 @@ def test_a_register_of_units_makes_their_number_exact(browser: Browser, ledger: 
         in browser.at("counts/public", {**LAYOUT, **form}).text
     )
     shown = released(browser, ledger, **form, amount="900")
-    out = load_counts(browser.desks.get(browser.desk).folder / "counts.csv").result
+    out = load_counts(browser.workspaces.get(browser.workspace).folder / "counts.csv").result
     assert out.counts.sum(axis=1).tolist() == [60, 20, 40, 20, 20]
     # Sizes above the largest count as the largest: 5, 6, 7 and 8 of 0 to 8.
     assert out.counts[0].tolist() == [7, 7, 7, 7, 7, 28 - 3]
@@ -405,12 +392,12 @@ def test_rows_that_are_refused_are_paid_for_and_not_quoted(
 def test_without_a_budget_no_row_is_read(browser: Browser, ledger: Path) -> None:
     """The rows are bad, and that is not what is said: another process spent the budget in the meantime."""
     loaded(browser, changed(state="secret-land"))
-    folder = browser.desks.get(browser.desk).folder
+    folder = browser.workspaces.get(browser.workspace).folder
     Ledger.create(ledger, "people", PureDP("0.5", neighbors="add-remove-person"))
     layout = read_table_form(LAYOUT, PEOPLE.columns)
     told: list[dict[str, Any]] = []
     asked, kept = read_promise(ASKED, layout.neighbors), ledger.with_name("discreet-released")
-    task = Publish(str(folder), layout, asked, str(ledger), "people", str(kept))
+    task = Publish(COUNTS, str(folder), layout, asked, str(ledger), "people", str(kept))
     with pytest.raises(BudgetError, match="1 asked, 0.5 left"):
         task.run(told.append)
     assert told == [{"text": "Reading what is public."}]
@@ -542,7 +529,7 @@ def test_the_ledger_stays_and_is_no_other_file(
     browser: Browser, ledger: Path, tmp_path: Path
 ) -> None:
     loaded(browser)
-    folder = browser.desks.get(browser.desk).folder
+    folder = browser.workspaces.get(browser.workspace).folder
     grant = {**LAYOUT, **ASKED, "limit-notion": "epsilon", "limit-amount": "1"}
     inside = browser.at("counts/grant", {**grant, "ledger": str(folder / "l.db")})
     assert "a file that stays" in inside.text
@@ -585,12 +572,15 @@ def test_a_release_that_is_paid_for_is_not_ended_by_another_job(
 ) -> None:
     loaded(browser)
     Ledger.create(ledger, "people", PureDP(2, neighbors="add-remove-person"))
-    desk, form = browser.desks.get(browser.desk), {**LAYOUT, **ASKED, "ledger": str(ledger)}
-    desk.job = Job(Waits(), "counts")
+    workspace, form = (
+        browser.workspaces.get(browser.workspace),
+        {**LAYOUT, **ASKED, "ledger": str(ledger)},
+    )
+    workspace.job = Job(Waits(), "counts")
     for path in ("counts/costs", "counts/run"):
         assert "wait, or cancel that" in browser.at(path, form).text
     assert "wait" in browser.at("counts/table?kind=persons&name=a.csv", csv(PEOPLE)).text
-    assert not desk.job.over
+    assert not workspace.job.over
     assert browser.at("cancel", b"").status_code == 204
     assert browser.at("counts/table?kind=persons&name=a.csv", csv(PEOPLE)).status_code == 200
 
@@ -598,7 +588,9 @@ def test_a_release_that_is_paid_for_is_not_ended_by_another_job(
 def test_only_the_page_may_publish(browser: Browser, ledger: Path) -> None:
     loaded(browser)
     for path in ("run", "grant", "table", "list", "public", "budget", "costs"):
-        asked = browser.ask(f"{browser.desk}/counts/{path}", b"{}", origin="http://evil.example")
+        asked = browser.ask(
+            f"{browser.workspace}/counts/{path}", b"{}", origin="http://evil.example"
+        )
         assert asked.status_code == 403
     assert not ledger.exists()
 
@@ -608,6 +600,7 @@ def test_results_and_downloads_are_those_of_this_page(browser: Browser) -> None:
     loaded(browser)
     for name in ("private.parquet", "regions.parquet", "..%2Fkept"):
         assert browser.at(f"counts/download/{name}").status_code in (400, 404)
+        assert browser.at(f"download/{name}").status_code in (400, 404)
 
 
 def test_the_pages_know_each_other(browser: Browser) -> None:

@@ -16,9 +16,10 @@ from discreet.cli.app import run
 from discreet.core.errors import InvalidProblemError
 from discreet.ledger import Ledger
 from discreet.studio.jobs import Job
+from discreet.studio.publishing import Publish
 from discreet.studio.tables_forms import read_categories, read_tables_form
-from discreet.studio.tables_release import DOWNLOADS, PublishTables
-from studio.asking import Browser
+from discreet.studio.tables_release import DOWNLOADS, TABLES
+from studio.asking import Browser, fetched_again
 from studio.waiting import Waits
 
 if TYPE_CHECKING:
@@ -61,14 +62,14 @@ def ledger(tmp_path: Path) -> Path:
 @pytest.fixture
 def browser(ledger: Path) -> Iterator[Browser]:
     made = Browser(ledger=ledger)
-    with contextlib.closing(made.desks):
+    with contextlib.closing(made.workspaces):
         made.open("tables")
         yield made
 
 
 def loaded(browser: Browser, table: pl.DataFrame = PEOPLE) -> None:
     assert browser.at("tables/table?name=people.csv", csv(table)).status_code == 200
-    assert browser.at("tables/list?name=regions.csv", REGIONS).status_code == 200
+    assert browser.at("tables/list?which=list&name=regions.csv", REGIONS).status_code == 200
 
 
 def left(ledger: Path) -> list[str]:
@@ -90,7 +91,6 @@ def test_tables_are_published_all_the_way(browser: Browser, ledger: Path, tmp_pa
     assert "has no budget" in browser.at("tables/run", form).text
     granted = browser.at("tables/grant", {**form, "limit-notion": "rho", "limit-amount": "0.75"})
     assert "<strong>0.75</strong> left for people; 0 spent" in granted.text
-    assert browser.at("tables/download/tables.csv").status_code == 400
     assert browser.at("tables/run", form).status_code == 202
     assert browser.events()[-1] == {"type": "done"}
     shown = browser.at("tables/result").text
@@ -98,8 +98,8 @@ def test_tables_are_published_all_the_way(browser: Browser, ledger: Path, tmp_pa
     assert "FAILED" not in shown
     out = tmp_path / "out"
     out.mkdir()
-    for name in re.findall(r'download="([^"]+)"', shown):
-        (out / name).write_bytes(browser.at(f"tables/download/{name}").content)
+    for link, name in re.findall(r'href="(released/[^"]+)" download="([^"]+)"', shown):
+        (out / name).write_bytes(browser.ask(link).content)
     assert sorted(path.name for path in out.iterdir()) == sorted(DOWNLOADS)
     assert [run(["verify", str(out / f"tables.{end}")]) for end in ("csv", "parquet")] == [0, 0]
     kept = load_tables(out / "tables.csv")
@@ -111,6 +111,8 @@ def test_tables_are_published_all_the_way(browser: Browser, ledger: Path, tmp_pa
     beyond = browser.at("tables/run", form)
     assert (beyond.status_code, beyond.text) == (400, "Rho: 0.5 asked, 0.25 left.")
     assert left(ledger) == ["1/4"]
+    fetched_again(browser, ledger, out, DOWNLOADS, "Tables, ")
+    assert left(ledger) == ["1/4"]
 
 
 @pytest.mark.jit
@@ -119,15 +121,16 @@ def test_private_refusals_are_charged_and_say_no_value(browser: Browser, ledger:
     Ledger.create(ledger, "people", PureDP(3, neighbors="replace-person"))
     columns = PEOPLE.columns
     form = read_tables_form({**FORM, "neighbors": "replace-person"}, columns)
-    folder = browser.desks.get(browser.desk).folder
-    task = PublishTables(
-        str(folder), form, PureDP(1, neighbors="replace-person"), str(ledger), "people"
-    )
+    folder = browser.workspaces.get(browser.workspace).folder
+    promise = PureDP(1, neighbors="replace-person")
+    root = ledger.with_name("discreet-released")
+    task = Publish(TABLES, str(folder), form, promise, str(ledger), "people", str(root))
     with pytest.raises(InvalidProblemError) as caught:
         task.run(lambda _: None)
     assert "secret" not in str(caught.value)
     assert left(ledger) == ["2"]
     assert not any((folder / name).exists() for name in DOWNLOADS)
+    assert not root.exists()
 
 
 def test_nothing_is_shown_of_the_private_table_but_its_columns(browser: Browser) -> None:
@@ -176,14 +179,15 @@ def test_a_list_and_a_table_are_needed(browser: Browser) -> None:
     promise = {**FORM, "notion": "", "ledger": "l.db"}
     assert "Privacy: expected a choice" in browser.at("tables/plan", promise).text
     assert browser.at("tables/result").status_code == 400
-    assert browser.at("tables/download/private.parquet").status_code == 400
+    for path in ("tables/download", "download"):
+        assert browser.at(f"{path}/private.parquet").status_code in (400, 404)
 
 
 def test_a_release_that_is_paid_for_is_not_ended_by_another(browser: Browser, ledger: Path) -> None:
     loaded(browser)
     Ledger.create(ledger, "people", ZeroConcentratedDP(3, neighbors="add-remove-person"))
-    at = browser.desks.get(browser.desk)
-    at.job = Job(Waits(), "tables")
+    at = browser.workspaces.get(browser.workspace)
+    at.job = Job(Waits(), "tables", paid=True)
     form = {**FORM, "ledger": str(ledger)}
     assert "nothing else while tables are published" in browser.at("tables/run", form).text
     assert "nothing else while" in browser.at("tables/table?name=people.csv", csv(PEOPLE)).text

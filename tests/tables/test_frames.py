@@ -10,10 +10,9 @@ import pyarrow as pa
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.randomness import SeededBits
 from discreet.tables.frames import name_rows, near_unique, open_table, rebuilt, records_of, without
 from discreet.tables.validate import refuse_times
-from discreet.tables.writing import bytes_of, write_shuffled
+from discreet.tables.writing import bytes_of, join_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,36 +91,19 @@ def test_written_files_hold_the_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-@pytest.mark.parametrize("bucket", [4, 1000])
-def test_rows_that_pass_by_keep_their_cells_and_lose_their_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, bucket: int
-) -> None:
-    monkeypatch.setattr("discreet.tables.writing.BUCKET", bucket)
-    monkeypatch.setattr("discreet.tables.writing.BATCH", 7)
-    table = pl.DataFrame({"key0": range(40), "age": range(40)}).with_columns(
-        ill=pl.Series(["yes", "no"] * 20, dtype=pl.Categorical)
+def test_files_are_joined_with_one_line_of_names(tmp_path: Path, suffix: str) -> None:
+    table = pl.DataFrame({"a,\nb": ["x", "", None, 'y\n"z"'], "n": ["1", "2", "3", "4"]})
+    parts = []
+    for at in range(2):
+        parts.append(tmp_path / f"{at}{suffix}")
+        parts[-1].write_bytes(bytes_of(table[2 * at : 2 * at + 2], suffix))
+    join_files(parts, tmp_path / f"out{suffix}", table.columns)
+    read = (
+        pl.read_parquet
+        if suffix == ".parquet"
+        else lambda path: pl.read_csv(path, infer_schema=False)
     )
-    labels = np.arange(40, dtype=np.int32) // 20
-    cells = {"age": pl.Series("age", ["low", "high"])}
-    asked: list[Path] = []
-    target = tmp_path / f"out{suffix}"
-
-    def private(path: Path) -> Path:
-        asked.append(path)
-        return path
-
-    write_shuffled(
-        table.lazy(), labels, cells, target, bits=SeededBits(1), room=tmp_path, private=private
-    )
-    found = (pl.read_csv if suffix == ".csv" else pl.read_parquet)(target)
-    assert found["key0"].to_list() != list(range(40))
-    assert found.columns == table.columns
-    expected = [(i, "low" if i < 20 else "high", ["yes", "no"][i % 2]) for i in range(40)]
-    assert sorted(found.rows()) == expected
-    # Every file of rows on their way was made private before anything stood in it.
-    assert {path.name for path in tmp_path.iterdir()} - {target.name} <= {
-        path.name for path in asked
-    }
+    assert read(tmp_path / f"out{suffix}").equals(table)
 
 
 def test_records_are_read_from_whatever_holds_them() -> None:

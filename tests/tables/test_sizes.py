@@ -59,7 +59,7 @@ def test_the_studio_refuses_a_dictionary_that_expands(wide: Path) -> None:
         read_upload(wide, "wide.parquet")
     assert str(refused.value) == (
         "The file: expected a table of at most 1.0 GiB once it is read, where a cell of text takes 16 bytes; leave "
-        "columns out, or use `discreet anonymize FILE -k K --quasi A,B --stream -o OUT` on the command line, got "
+        "columns out, or use `discreet anonymize FILE -k K --quasi A,B --memory 4GB -o OUT` on the command line, got "
         "999,999 rows and 150 columns, about 2.2 GiB"
     )
 

@@ -72,12 +72,17 @@ if TYPE_CHECKING:
         load_anchored,
         save_anchored,
     )
+    from discreet.artefact.large import FileDiagnostics, anonymize_files
     from discreet.artefact.layout import different_labels
-    from discreet.artefact.mechanism import MECHANISM, load_mechanism, save_mechanism
-    from discreet.artefact.points import POINT_MECHANISM, load_points, save_points
+    from discreet.artefact.mechanism import (
+        MECHANISM,
+        POINT_MECHANISM,
+        load_mechanism,
+        load_points,
+        save_mechanism,
+    )
     from discreet.artefact.reader import Artefact, load, read, zip_kind
     from discreet.artefact.sidecar import interruption_of, is_table, kind_of, sidecar_of
-    from discreet.artefact.streams import FileDiagnostics, anonymize_file, audit_file
     from discreet.artefact.tables import (
         load_table_measurements,
         load_tables,
@@ -95,8 +100,7 @@ __all__ = [
     "AnonymousTable",
     "Artefact",
     "FileDiagnostics",
-    "anonymize_file",
-    "audit_file",
+    "anonymize_files",
     "different_labels",
     "from_tails",
     "interruption_of",
@@ -121,7 +125,6 @@ __all__ = [
     "save_counts",
     "save_measurements",
     "save_mechanism",
-    "save_points",
     "save_table_measurements",
     "save_tables",
     "sidecar_of",
@@ -134,13 +137,12 @@ _WHERE = {
     "load_choice": "choice",
     "save_choice": "choice",
     "MECHANISM": "mechanism",
-    "POINT_MECHANISM": "points",
+    "POINT_MECHANISM": "mechanism",
     "AnchoredArtefact": "implicit",
     "AnonymousTable": "anonymous",
     "Artefact": "reader",
-    "FileDiagnostics": "streams",
-    "anonymize_file": "streams",
-    "audit_file": "streams",
+    "FileDiagnostics": "large",
+    "anonymize_files": "large",
     "different_labels": "layout",
     "from_tails": "implicit",
     "interruption_of": "sidecar",
@@ -152,7 +154,7 @@ _WHERE = {
     "load_counts": "counts",
     "load_measurements": "counts",
     "load_mechanism": "mechanism",
-    "load_points": "points",
+    "load_points": "mechanism",
     "load_table_measurements": "tables",
     "load_tables": "tables",
     "place_anonymous": "anonymous",
@@ -163,7 +165,6 @@ _WHERE = {
     "save_counts": "counts",
     "save_measurements": "counts",
     "save_mechanism": "mechanism",
-    "save_points": "points",
     "save_table_measurements": "tables",
     "save_tables": "tables",
     "sidecar_of": "sidecar",

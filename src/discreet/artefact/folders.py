@@ -139,7 +139,7 @@ def count_folder(
     Parameters
     ----------
     path
-        The folder.
+        The folder, or a file.
     guarantee
         k and the quasi-identifiers.
     models
@@ -158,12 +158,8 @@ def count_folder(
 
     names = list(guarantee.quasi_identifiers)
     try:
-        table = pl.concat(
-            [
-                scan(one, "," if one.suffix.lower() == ".csv" else "")
-                for one in parts_of(path, argument)
-            ]
-        )
+        parts = parts_of(path, argument) if Path(path).is_dir() else (Path(path),)
+        table = pl.concat([scan(one, "," if one.suffix.lower() == ".csv" else "") for one in parts])
         there = table.collect_schema().names()
         for name in [*names, *models]:
             if name not in there:

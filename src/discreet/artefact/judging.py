@@ -311,7 +311,7 @@ def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[st
     certificate : Certificate
         All checks.
     facts : dict
-        Those of :func:`claim_facts`, and whether the lower bound was asked for.
+        Those of :func:`claim_facts`, and whether the lower bound was requested.
         The least epsilon of a channel without a table is not computed.
     """
     from discreet.artefact.implicit import load_anchored
@@ -364,7 +364,7 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
         All checks.
     facts : dict
         Those of :func:`claim_facts`, the digest of the mechanism, and whether the
-        lower bound was asked for.
+        lower bound was requested.
     """
     from discreet.artefact.mechanism import load_mechanism
     from discreet.lrgeo.client import scope_check
@@ -391,7 +391,7 @@ def judge_points(path: str, *, optimality: bool) -> tuple[Certificate, dict[str,
 
     Parameters and results are those of :func:`judge_mechanism`.
     """
-    from discreet.artefact.points import POINT_MECHANISM, load_points
+    from discreet.artefact.mechanism import POINT_MECHANISM, load_points
 
     mechanism = load_points(path)
     checks = list(_verify_points(mechanism).checks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, cast, final
 from urllib.parse import urlsplit
@@ -37,6 +38,10 @@ class Engine(Protocol):
         """Do the steps 0 to ``count - 1`` of a kind, in any order, and raise what went wrong."""
         ...
 
+    def workers(self) -> int:
+        """Give how many steps are done at a time."""
+        ...
+
     def close(self, space: Workspace) -> None:
         """Leave nothing running that uses the workspace."""
         ...
@@ -44,13 +49,37 @@ class Engine(Protocol):
 
 @final
 class LocalEngine:
-    """One step after the other, in this process."""
+    """Steps in threads of this process, which share its memory.
+
+    Parameters
+    ----------
+    threads
+        Steps that are done at a time.
+    """
+
+    def __init__(self, threads: int = 1) -> None:
+        self.threads = threads
 
     def run(self, space: Workspace, kind: str, count: int) -> None:
-        """Do the steps in their order."""
-        for number in range(count):
-            if not perform(str(space.folder), kind, number):
-                _raise(space)
+        """Begin the steps in their order."""
+        if self.threads == 1 or count == 1:
+            for number in range(count):
+                if not perform(str(space.folder), kind, number):
+                    _raise(space)
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            steps = [pool.submit(perform, str(space.folder), kind, at) for at in range(count)]
+            try:
+                for step in as_completed(steps):
+                    if not step.result():
+                        _raise(space)
+            finally:
+                # Those that have begun end by themselves, within seconds.
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def workers(self) -> int:
+        """Give how many steps are done at a time."""
+        return self.threads
 
     def close(self, space: Workspace) -> None:
         """Nothing runs on."""
@@ -79,6 +108,7 @@ class DaskEngine:
         if not self.ready:
             self._look(space)
         run, done_by = secrets.token_hex(4), cast("Any", distributed.as_completed)
+        lost = SolverError("dask", "lost", "the scheduler went away")
         try:
             self.futures = self.client.map(
                 perform,
@@ -91,14 +121,22 @@ class DaskEngine:
             )
             with self.client.as_current():
                 for _, done in done_by(self.futures, with_results=True):
-                    if not done:
+                    if done is False:
                         _raise(space)
+                    if done is not True:
+                        # The result of a step that was cancelled is its error, and is not raised.
+                        raise lost
         except distributed.KilledWorker:
             message = "a step lost its worker several times: give workers more memory, or --memory"
             raise SolverError("dask", "workers lost", message) from None
         except (OSError, distributed.CancelledError, TimeoutError, RuntimeError):
-            raise SolverError("dask", "lost", "the scheduler went away") from None
+            raise lost from None
         self.futures = []
+
+    def workers(self) -> int:
+        """Give the threads of all workers that are there now."""
+        threads: dict[str, int] = self.client.nthreads()
+        return max(1, sum(threads.values()))
 
     def close(self, space: Workspace) -> None:
         """Cancel what still waits, and give what runs some time to end."""
@@ -157,8 +195,8 @@ def _raise(space: Workspace) -> None:
     raise SolverError("steps", what, f"{kind}: {got}")
 
 
-def engine_of(executor: object | None) -> Engine:
-    """Take a client of dask, or its executor, or nothing for this process.
+def engine_of(executor: object | None, threads: int = 1) -> Engine:
+    """Take a client of dask, or its executor, or nothing for threads of this process.
 
     Raises
     ------
@@ -166,7 +204,7 @@ def engine_of(executor: object | None) -> Engine:
         For anything else.
     """
     if executor is None:
-        return LocalEngine()
+        return LocalEngine(threads)
     client = getattr(executor, "_client", executor)
     if hasattr(client, "get_versions") and hasattr(client, "wait_for_workers"):
         return DaskEngine(client)

@@ -11,28 +11,31 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass, field
-from hashlib import file_digest
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.artefact.folders import failing_of
+from discreet.artefact.large_counts import count, tally, total
+from discreet.artefact.pieces import batches
 from discreet.artefact.rooms import make_private
 from discreet.artefact.workspace import Workspace
 from discreet.core.errors import InvalidProblemError
+from discreet.core.jit import clock
 from discreet.core.randomness import SystemBits
+from discreet.kanonymity.bounds.shared import MOST_ROWS, Packed, Shared, summed
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.cells import cells_of
 from discreet.kanonymity.demand import Demand, wanted_of
 from discreet.kanonymity.methods.top_down import classes_of_rows
-from discreet.kanonymity.packed import layout_of, pack, rows_of
+from discreet.kanonymity.packed import pack, rows_of
 from discreet.kanonymity.problem import Problem
-from discreet.kanonymity.search.parts import Rows, rules_for, split_part
-from discreet.kanonymity.search.top import Top, sampled
-from discreet.tables.parsing import reader_errors, scan
+from discreet.kanonymity.search.parts import Rows, split_parts
+from discreet.kanonymity.search.suppress import leave_out
+from discreet.kanonymity.search.top import sampled
+from discreet.tables.parsing import reader_errors
 from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
@@ -41,98 +44,19 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from discreet.kanonymity.models import PrivacyModel
-    from discreet.kanonymity.packed import RowLayout
-    from discreet.kanonymity.problem import CodedColumn
+    from discreet.artefact.large_plan import LargePlan
 
-__all__ = ["STEPS", "LargePlan", "Piece", "look_around", "perform"]
+
+__all__ = ["STEPS", "look_around", "perform"]
 
 HALF = 32
 """Bits of the first word that hold codes."""
 
-HASHES = 8
-"""Groups of classes, by a hash of their cells, that are counted each by itself."""
+SPLIT_SHARE = 0.6
+"""Part of a time limit that is for splitting; the lower bound has the rest, and what splitting leaves."""
 
-
-@final
-@dataclass(frozen=True)
-class Piece:
-    """Rows of a source that are read together: a run of row groups of a Parquet file, or a CSV file.
-
-    Parameters
-    ----------
-    path, mark
-        The file, and what separates its cells; empty for Parquet.
-    groups
-        First row group, and the one after the last.
-    """
-
-    path: str
-    mark: str
-    groups: tuple[int, int] = (0, 0)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class LargePlan:
-    """All that steps have to know; it grows as they are done.
-
-    Parameters
-    ----------
-    pieces
-        What is read, in order.
-    k, effort
-        Least size of a class, and how much is tried.
-    quasi
-        The quasi-identifiers.
-    demands
-        Column and model of what each class must hold besides.
-    published
-        The columns that are published, in order.
-    person
-        The column that tells persons apart, if there is one.
-    suffix
-        Of the published files.
-    batch, buckets
-        Rows that pass by at once, and published parts.
-    columns, codes, layout, demanded
-        The quasi-identifiers as codes: for each the values and their codes; and so for the columns of demands.
-    firsts, n
-        Number of the first row of each piece, and of all rows.
-    top, unions, wholes
-        The first splits; which parts are finished together; how often a demanded value is in the table.
-    stored
-        For published columns with demands: their values, and the codes of these, as stored and by their text.
-    """
-
-    pieces: tuple[Piece, ...]
-    k: int
-    effort: str
-    quasi: tuple[str, ...]
-    demands: tuple[tuple[str, PrivacyModel], ...]
-    published: tuple[str, ...]
-    person: str | None
-    suffix: str
-    batch: int
-    buckets: int = 1
-    columns: tuple[CodedColumn, ...] = ()
-    codes: Mapping[str, tuple[pl.Series, pl.Series]] = field(default_factory=dict)
-    layout: RowLayout = field(default_factory=lambda: layout_of(()))
-    demanded: Mapping[str, tuple[pl.Series, pl.Series]] = field(default_factory=dict)
-    firsts: tuple[int, ...] = ()
-    n: int = 0
-    top: Top = field(default_factory=Top.single)
-    unions: tuple[tuple[int, ...], ...] = ()
-    wholes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    stored: Mapping[str, Sequence[tuple[pl.Series, pl.Series, tuple[int, ...]]]] = field(
-        default_factory=dict
-    )
-
-    @property
-    def other(self) -> tuple[str, ...]:
-        """Columns that are carried along as they are."""
-        mine = [name for name in self.published if name not in self.quasi]
-        return tuple(mine) + ((self.person,) if self.person else ())
+FEW_KEYS, LOOKS, LEAST_LOOKS = 100_000, 100, 100_000_000
+"""Different rows in a first search for a lower bound; looks at each without a time limit, and at all at least."""
 
 
 def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
@@ -173,25 +97,6 @@ def perform(folder: str, kind: str, number: int) -> bool:
     with suppress(OSError):
         space.put("trouble", (kind, *trouble))
     return False
-
-
-def batches(piece: Piece, names: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
-    """Read some columns of a piece, so many rows at once; dictionaries, which tell of other rows, as text."""
-    import polars as pl
-
-    if piece.mark:
-        lazy = scan(piece.path, piece.mark).select(names)
-        yield from lazy.collect_batches(chunk_size=rows, maintain_order=True)
-        return
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(piece.path) as file:
-        for found in file.iter_batches(rows, row_groups=range(*piece.groups), columns=list(names)):
-            frame = pl.from_arrow(found)
-            if isinstance(frame, pl.Series):
-                raise TypeError
-            packed = [one for one, kind in frame.schema.items() if isinstance(kind, pl.Categorical)]
-            yield frame.select(names).with_columns(pl.col(one).cast(pl.String) for one in packed)
 
 
 def survey(space: Workspace, number: int) -> None:
@@ -240,7 +145,6 @@ def _own_names(plan: LargePlan, count: int) -> list[str]:
 def route(space: Workspace, number: int) -> None:
     """Write the rows of a piece by the part that they belong to, a row group for each, and count them exactly."""
     import polars as pl
-    import pyarrow.parquet as pq
 
     from discreet.kanonymity.kernels.dealing import deal_rows
 
@@ -249,11 +153,14 @@ def route(space: Workspace, number: int) -> None:
     names = list(dict.fromkeys((*plan.quasi, *plan.other, *(name for name, _ in plan.demands))))
     groups: list[tuple[int, int]] = []
     pairs: dict[str, list[pl.DataFrame]] = {name: [] for name, _ in plan.demands}
+    of_code = [np.zeros(len(column.domain), dtype=np.int64) for column in plan.columns]
     with space.file(f"route-{number}", ".parquet") as path:
         writer = None
         for batch in batches(plan.pieces[number], names, plan.batch):
             coded = _coded(batch, plan.codes)
             words = pack([coded[name].to_numpy() for name in plan.quasi], plan.layout)
+            for at, name in enumerate(plan.quasi):
+                of_code[at] += np.bincount(coded[name].to_numpy(), minlength=len(of_code[at]))
             part = plan.top.route(words, plan.layout)
             counts = np.bincount(part, minlength=parts)
             ends = np.concatenate([[0], np.cumsum(counts)])
@@ -267,10 +174,12 @@ def route(space: Workspace, number: int) -> None:
                 pairs[name].append(pair.group_by("part", "value").len("rows"))
             own = [dealt[:, w] for w in range(plan.layout.words)]
             own += [told[name].to_numpy()[order] for name, _ in plan.demands]
-            carried = batch.select(plan.other)[order] if plan.other else pl.DataFrame()
-            frame = carried.with_columns(map(pl.Series, words_at, own))
+            # A frame without columns has no rows, so that the others come first.
+            frame = pl.DataFrame([*map(pl.Series, words_at, own)])
+            if plan.other:
+                frame = batch.select(plan.other)[order].hstack(frame)
             table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-            writer = writer or pq.ParquetWriter(path, table.schema, compression="lz4")
+            writer = writer or _writer(path, table.schema, plan.other)
             for q in np.flatnonzero(counts).tolist():
                 writer.write_table(table.slice(int(ends[q]), int(counts[q])), row_group_size=2**30)
                 groups.append((q, int(counts[q])))
@@ -281,7 +190,7 @@ def route(space: Workspace, number: int) -> None:
             for name, each in pairs.items()
             if each
         }
-        space.keep(f"route-{number}", path, {"groups": groups, "values": found})
+        space.keep(f"route-{number}", path, {"groups": groups, "values": found, "codes": of_code})
 
 
 def _routed(
@@ -309,8 +218,49 @@ def finish(space: Workspace, number: int) -> None:
     import polars as pl
 
     plan: LargePlan = space.plan()
-    union, layout = plan.unions[number], plan.layout
-    own = _own_names(plan, layout.words + len(plan.demands))
+    union = plan.unions[number]
+    own = _own_names(plan, plan.layout.words + len(plan.demands))
+    labels, cells, loss, seconds = _classes(space, plan, union, own)
+    suppressed, classes = int((labels < 0).sum()), int(labels.max(initial=-1)) + 1
+    *keys, mark = _own_names(plan, 4)
+    at = 0
+    groups: list[int] = []
+    with space.file(f"finish-{number}", ".parquet") as path, _Groups(path) as out:
+        waiting: list[pl.DataFrame] = []
+        held = 0
+        for frame in _routed(space, plan, union, [*plan.other, own[0]]):
+            label = labels[at : at + frame.height]
+            at += frame.height
+            held += frame.height
+            told = [cells[name].gather(label % len(cells[name])) for name in plan.quasi]
+            made = frame.select([*plan.other, *told])
+            if plan.keep_suppressed:
+                made = made.with_columns(pl.Series(mark, label < 0))
+            elif plan.suppress:
+                made = made.filter(label >= 0)
+            waiting.append(made)
+            if held >= plan.batch or at == len(labels):
+                groups += out.deal(pl.concat(waiting), keys, plan.buckets)
+                waiting, held = [], 0
+        found = {
+            "groups": groups,
+            "loss": loss,
+            "classes": classes,
+            "rows": at,
+            "suppressed": suppressed,
+            "seconds": seconds,
+        }
+        out.close()
+        space.keep(f"finish-{number}", path, found)
+
+
+def _classes(
+    space: Workspace, plan: LargePlan, union: Sequence[int], own: Sequence[str]
+) -> tuple[NDArray[np.int32], dict[str, pl.Series], float, float]:
+    """Split the rows of some parts; give their classes, what each publishes, what all lose, and the seconds it took."""
+    import polars as pl
+
+    layout = plan.layout
     read = [frame.to_numpy() for frame in _routed(space, plan, union, own)]
     whole = np.concatenate(read).astype(np.int64, copy=False)
     del read
@@ -321,31 +271,106 @@ def finish(space: Workspace, number: int) -> None:
         for at, (name, model) in enumerate(plan.demands)
     ]
     del whole
-    rows = Rows(
-        words, np.zeros(len(words), np.uint8), plan.columns, layout, wanted_of(tuple(demands))
-    )
-    split_part(rows, rules_for(plan.effort, plan.k, plan.n), SearchLimits())
+    marks = np.zeros(len(words), np.uint8)
+    rows = Rows(words, marks, plan.columns, layout, wanted_of(tuple(demands)))
+    began = clock()
+    _split(plan, rows)
     labels = classes_of_rows(words, rows.bound)
-    cells, loss = _published(plan, rows, labels)
-    del words, rows
-    keys, at = _own_names(plan, 3), 0
-    groups: list[int] = []
-    with space.file(f"finish-{number}", ".parquet") as path, _Groups(path) as out:
-        waiting: list[pl.DataFrame] = []
-        held = 0
-        for frame in _routed(space, plan, union, [*plan.other, own[0]]):
-            label = labels[at : at + frame.height]
-            at += frame.height
-            held += frame.height
-            told = [cells[name].gather(label) for name in plan.quasi]
-            waiting.append(frame.select(plan.other).with_columns(told))
-            if held >= plan.batch or at == len(labels):
-                groups += out.deal(pl.concat(waiting), keys, plan.buckets)
-                waiting, held = [], 0
-        classes = int(labels.max(initial=-1)) + 1
-        found = {"groups": groups, "loss": loss, "classes": classes, "rows": at}
-        out.close()
-        space.keep(f"finish-{number}", path, found)
+    if plan.suppress:
+        codes = np.stack(_codes(plan, words[np.argsort(rows_of(words))]), axis=1)
+        problem = Problem(plan.columns, codes.astype(np.int32))
+        labels = leave_out(problem, labels, plan.k, int(plan.suppress * len(words)))
+        loss, at_column = problem.loss_of(labels), enumerate(plan.quasi)
+        cells = {
+            # A suppressed row has label -1: the last entry.
+            name: pl.Series(name, [*cells_of(problem, labels, j), "*"], dtype=pl.String)
+            for j, name in at_column
+        }
+        del codes, problem
+    else:
+        cells, loss = _published(plan, rows, labels)
+    return labels, cells, loss, clock() - began
+
+
+def _split(plan: LargePlan, rows: Rows) -> None:
+    """Split a part in its share of the time; Ctrl-C ends the run, of which nothing is left."""
+    n, limits = len(rows.words), SearchLimits()
+    if plan.time_limit is not None:
+        # At least this long with all workers at work, and no part waits for another one.
+        share = SPLIT_SHARE * plan.time_limit * min(1.0, plan.workers * n / plan.n)
+        limits = SearchLimits.within(share)
+    if split_parts(rows, [(0, n)], plan.effort, plan.k, limits, whole=plan.n):
+        raise KeyboardInterrupt
+
+
+def _codes(plan: LargePlan, words: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Give the codes of each quasi-identifier in packed rows."""
+    layout = plan.layout
+    return [
+        (words[:, layout.word[a]] >> layout.shift[a]) & layout.mask[a]
+        for a in range(len(plan.columns))
+    ]
+
+
+def atoms(space: Workspace, number: int) -> None:
+    """List the different rows of a piece, packed for the lower bound, and count each."""
+    import polars as pl
+    import pyarrow.parquet as pq
+
+    plan: LargePlan = space.plan()
+    own = _own_names(plan, plan.layout.words + len(plan.demands))[: plan.layout.words]
+    found: list[NDArray[np.int64]] = []
+    with pq.ParquetFile(space.folder / space.get(f"route-{number}")["file"]) as file:
+        for batch in file.iter_batches(plan.batch, columns=own):
+            frame = pl.from_arrow(batch)
+            if isinstance(frame, pl.DataFrame):
+                words = frame.to_numpy().astype(np.int64, copy=False).reshape(-1, len(own))
+                found.append(plan.places.keys(_codes(plan, words)))
+    keys = np.sort(np.concatenate(found))
+    space.put(f"atoms-{number}", summed(keys, np.ones(len(keys), dtype=np.int64)))
+
+
+def _same(packed: Packed) -> Packed:
+    return packed
+
+
+def bound(space: Workspace, number: int) -> None:
+    """Add up what each row costs at least, over the different rows of all pieces."""
+    plan: LargePlan = space.plan()
+    places, most = plan.places, min(MOST_ROWS, plan.most_keys)
+    keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    left_out = 0
+    for piece in range(len(plan.pieces)):
+        more, rows = space.get(f"atoms-{piece}")
+        keys = np.concatenate([keys, more >> places.bits(left_out)])
+        counts = np.concatenate([counts, rows])
+        order = np.argsort(keys, kind="stable")
+        keys, counts = summed(keys[order], counts[order])
+        while len(keys) > most and left_out + 1 < len(places.covers):
+            # The first column has the lowest bits, so that the order stays.
+            keys, counts = summed(
+                keys >> (places.bits(left_out + 1) - places.bits(left_out)), counts
+            )
+            left_out += 1
+    limits, lower = SearchLimits(), 0.0
+    if plan.time_limit is not None:
+        limits = SearchLimits.within(max(0.0, plan.time_limit - plan.split_seconds))
+    for few in (min(FEW_KEYS, most), most):
+        packed = places.packed(keys, counts, few, left_out)
+        looks = max(LEAST_LOOKS, LOOKS * len(packed.keys))
+        shared = Shared(plan.k, partial(_same, packed), looks)
+        shared.refine(limits)
+        lower = max(lower, shared.lower)
+    space.put(f"bound-{number}", {"lower": lower})
+
+
+def _writer(path: Path, schema: Any, repeated: Sequence[str]) -> Any:  # noqa: ANN401 - pyarrow has no types
+    """Open a file of row groups; only some columns have values that repeat, and nobody looks at statistics."""
+    import pyarrow.parquet as pq
+
+    return pq.ParquetWriter(
+        path, schema, compression="lz4", use_dictionary=list(repeated), write_statistics=False
+    )
 
 
 @final
@@ -370,14 +395,14 @@ class _Groups:
     def deal(self, frame: pl.DataFrame, keys: Sequence[str], buckets: int) -> list[int]:
         """Deal rows to buckets by random keys of 128 bits; give the bucket of each row group."""
         import polars as pl
-        import pyarrow.parquet as pq
 
         high, low = (self.bits.randranges(2**64, frame.height) for _ in range(2))
         bucket = self.bits.randranges(buckets, frame.height)
         dealt = frame.with_columns(map(pl.Series, keys, (bucket, high, low))).sort(keys[0])
         table = dealt.to_arrow(compat_level=pl.CompatLevel.oldest())
         if self.writer is None:
-            self.writer = pq.ParquetWriter(self.path, table.schema, compression="lz4")
+            cells = [name for name in frame.columns if name not in keys]
+            self.writer = _writer(self.path, table.schema, cells)
         counts = np.bincount(np.asarray(bucket, np.int64), minlength=buckets)
         ends = np.concatenate([[0], np.cumsum(counts)])
         here = [int(b) for b in np.flatnonzero(counts)]
@@ -419,7 +444,8 @@ def publish(space: Workspace, number: int) -> None:
     import pyarrow.parquet as pq
 
     plan: LargePlan = space.plan()
-    keys, frames = _own_names(plan, 3), []
+    *keys, mark = _own_names(plan, 4)
+    frames = []
     for found in space.every("finish", len(plan.unions)):
         with pq.ParquetFile(space.folder / found["file"]) as file:
             at = [place for place, bucket in enumerate(found["groups"]) if bucket == number]
@@ -427,6 +453,8 @@ def publish(space: Workspace, number: int) -> None:
                 frames.append(pl.from_arrow(file.read_row_groups(at)))
     table = pl.concat([frame for frame in frames if isinstance(frame, pl.DataFrame)])
     table = table.sort(keys[1:])
+    if plan.drop_marked and plan.keep_suppressed:
+        table = table.filter(~pl.col(mark))
     with space.file(f"publish-{number}", plan.suffix) as path:
         persons = None
         if plan.person:
@@ -449,92 +477,13 @@ def publish(space: Workspace, number: int) -> None:
         space.keep(f"publish-{number}", path, found)
 
 
-def _read_part(space: Workspace, plan: LargePlan, number: int) -> pl.DataFrame:
-    """Read a published part, with the column of persons beside it."""
-    import polars as pl
-
-    from discreet.tables.parsing import read
-
-    made = space.get(f"publish-{number}")
-    table = read(space.folder / made["file"], "," if plan.suffix == ".csv" else "")
-    if made["persons"]:
-        table = table.hstack(pl.read_parquet(space.folder / made["persons"]))
-    return table
-
-
-def tally(space: Workspace, number: int) -> None:
-    """List the values that a published part has in columns with demands, and how often."""
-    plan: LargePlan = space.plan()
-    table = _read_part(space, plan, number)
-    names = dict.fromkeys(name for name, _ in plan.demands)
-    found = {name: table.group_by(name).len("rows") for name in names}
-    space.put(f"tally-{number}", found)
-
-
-def count(space: Workspace, number: int) -> None:
-    """Count the rows of each class of a published part as they stand there, and its digest."""
-    import polars as pl
-
-    plan: LargePlan = space.plan()
-    table = _read_part(space, plan, number)
-    quasi = list(plan.quasi)
-    for name in quasi:
-        if table.schema[name] != pl.String:
-            raise TypeError
-    hashed = pl.struct(quasi).hash(seed=1) % HASHES
-    sums = {"": table.group_by(quasi).len("rows").with_columns(hashed.alias("hash of class"))}
-    for name in dict.fromkeys(name for name, _ in plan.demands):
-        pairs = table.group_by([*quasi, name]).len("rows")
-        sums[name] = pairs.with_columns(hashed.alias("hash of class"))
-    with (space.folder / space.get(f"publish-{number}")["file"]).open("rb") as file:
-        digest = file_digest(file, "sha256").hexdigest()
-    pieces: dict[int, dict[str, pl.DataFrame]] = {}
-    for name, frame in sums.items():
-        for bucket in range(HASHES):
-            mine = frame.filter(pl.col("hash of class") == bucket).drop("hash of class")
-            pieces.setdefault(bucket, {})[name] = mine
-    for bucket, found in pieces.items():
-        space.put(f"counted-{number}-{bucket}", found)
-    space.put(f"count-{number}", {"sha256": digest, "rows": table.height})
-
-
-def total(space: Workspace, number: int) -> None:
-    """Add up the counts of the classes of one group over all published parts, and judge them."""
-    import polars as pl
-
-    plan: LargePlan = space.plan()
-    parts = [space.get(f"counted-{part}-{number}") for part in range(plan.buckets)]
-    quasi = list(plan.quasi)
-    whole = pl.concat([part[""] for part in parts]).group_by(quasi).agg(pl.col("rows").sum())
-    small = int((whole["rows"] < plan.k).sum())
-    failing = [0] * len(plan.demands)
-    for at, (name, model) in enumerate(plan.demands):
-        pairs = pl.concat([part[name] for part in parts]).group_by([*quasi, name])
-        found = pairs.agg(pl.col("rows").sum())
-        labels = found.select(pl.struct(quasi).rank("dense").cast(pl.Int64) - 1).to_series()
-        for old, new, all_of in plan.stored[name]:
-            codes = found[name].replace_strict(old, new, return_dtype=pl.Int64).to_numpy()
-            rows = found["rows"].to_numpy().astype(np.int64)
-            few = failing_of(model, labels.to_numpy(), codes, rows, all_of)
-            failing[at] = max(failing[at], few)
-    least = whole["rows"].min()
-    space.put(
-        f"total-{number}",
-        {
-            "classes": whole.height,
-            "rows": int(whole["rows"].sum()),
-            "least": least,
-            "small": small,
-            "failing": failing,
-        },
-    )
-
-
 STEPS = {
     "survey": survey,
     "sample": sample,
     "route": route,
     "finish": finish,
+    "atoms": atoms,
+    "bound": bound,
     "publish": publish,
     "tally": tally,
     "count": count,

@@ -1,31 +1,43 @@
-"""Mechanisms of location services, as files: one line of canonical JSON, which is what a server sends too."""
+"""Mechanisms of location services, for places or every point, as files: one line of canonical JSON, as servers send."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.artefact.placing import replace_file
 from discreet.artefact.whole import is_whole
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.mechanism import FORM, Mechanism, canonical
+from discreet.lrgeo.points.mechanism import POINTS_FORM, PointMechanism
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Mapping
 
-__all__ = ["MECHANISM", "is_mechanism", "load_mechanism", "save_mechanism"]
+__all__ = [
+    "MECHANISM",
+    "POINT_MECHANISM",
+    "is_mechanism",
+    "is_point_mechanism",
+    "load_mechanism",
+    "load_points",
+    "save_mechanism",
+]
 
-MECHANISM = "mechanism"
+MECHANISM, POINT_MECHANISM = "mechanism", "point-mechanism"
+
+M = TypeVar("M", Mechanism, PointMechanism)
 
 
-def save_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
+def save_mechanism(mechanism: Mechanism | PointMechanism, path: str | os.PathLike[str]) -> None:
     """Write a mechanism to a file, whole or not at all; the same mechanism gives the same bytes.
 
     Parameters
     ----------
     mechanism
-        What a server publishes.
+        What a server publishes, for places or for every point.
     path
         The file, replaced if it is there.
 
@@ -60,23 +72,66 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     -----
     That a file is whole says nothing about who made it. What it claims, :func:`discreet.lrgeo.verify` checks anew.
     """
+    return _read(path, Mechanism.from_dict)
+
+
+def load_points(path: str | os.PathLike[str]) -> PointMechanism:
+    """Read a mechanism for every point from a file, and refuse a file of which one bit was altered.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be read, is no such mechanism, was truncated or altered, or has a later version.
+
+    Notes
+    -----
+    That a file is whole says nothing about who made it. What it claims,
+    :func:`discreet.lrgeo.points.verify.verify` checks anew.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from discreet import MetricDP
+    >>> from discreet.lrgeo import Region, design
+    >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    >>> made = PointMechanism.from_design(design(region, MetricDP(2, "km"), scope="points", spacing="0.25"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_mechanism(made, f"{folder}/a.mechanism")
+    ...     load_points(f"{folder}/a.mechanism").digest == made.digest
+    True
+    """
+    return _read(path, PointMechanism.from_dict)
+
+
+def is_mechanism(data: bytes) -> bool:
+    """Tell from its first bytes whether a file is text rather than an archive, and says that it is a mechanism."""
+    return _form(data) == FORM
+
+
+def is_point_mechanism(data: bytes) -> bool:
+    """Tell so of a mechanism for every point."""
+    return _form(data) == POINTS_FORM
+
+
+def _form(data: bytes) -> object:
+    """Give what a text says that it is; an archive says nothing."""
+    if not data.startswith(b"{"):
+        return None
+    stated: Any = json.loads(data)
+    return stated.get("form") if isinstance(stated, dict) else None
+
+
+def _read(path: str | os.PathLike[str], read: Callable[[Mapping[str, Any]], M]) -> M:
+    """Read the one line of a file, which has to be the canonical one."""
     with is_whole(path) as data:
         stated: Any = json.loads(data)
         if not isinstance(stated, dict):
             raise InvalidProblemError("mechanism", "a mapping", type(stated).__name__)
-        mechanism = Mechanism.from_dict(stated)
+        mechanism = read(stated)
         if _text(mechanism) != data:
             raise InvalidProblemError("mechanism", "its canonical bytes", "others")
         return mechanism
 
 
-def is_mechanism(data: bytes) -> bool:
-    """Tell from its first bytes whether a file is text rather than an archive, and says that it is a mechanism."""
-    if not data.startswith(b"{"):
-        return False
-    stated: Any = json.loads(data)
-    return isinstance(stated, dict) and stated.get("form") == FORM
-
-
-def _text(mechanism: Mechanism) -> bytes:
+def _text(mechanism: Mechanism | PointMechanism) -> bytes:
     return canonical(mechanism.to_dict()) + b"\n"

@@ -22,8 +22,12 @@ from discreet.artefact.layout import (
     different_labels,
     read_json,
 )
-from discreet.artefact.mechanism import MECHANISM, is_mechanism
-from discreet.artefact.points import POINT_MECHANISM, is_point_mechanism
+from discreet.artefact.mechanism import (
+    MECHANISM,
+    POINT_MECHANISM,
+    is_mechanism,
+    is_point_mechanism,
+)
 from discreet.artefact.spaces import credible, lattice_lengths
 from discreet.artefact.whole import is_whole
 from discreet.core.certificate import Certificate

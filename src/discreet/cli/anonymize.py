@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.anonymized import told, write_pages
-from discreet.cli.anonymizing import AnonymizeOptions, ResultFiles, given_roles
+from discreet.cli.anonymizing import COMPILING, AnonymizeOptions, ResultFiles, given_roles
 from discreet.cli.columns import (
     Categoricals,
     DateOption,
@@ -27,10 +27,9 @@ from discreet.cli.columns import (
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.large import run_large
 from discreet.cli.microdata import Kinds, attributes_of, names_of, refuse_prose
-from discreet.cli.options import PROMISED, Json, Quiet, Report
+from discreet.cli.options import PROMISED, Json, Quiet, Report, Verbose
 from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import steps
-from discreet.cli.streaming import COMPILING, run_stream
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.methods import METHODS
@@ -228,19 +227,11 @@ def anonymize(
             rich_help_panel=_HOW,
         ),
     ] = None,
-    stream: Annotated[
-        bool,
-        typer.Option(
-            "--stream",
-            help="For a table larger than memory: codes are held, and rows pass by twice.",
-            rich_help_panel=_HOW,
-        ),
-    ] = False,
     memory: Annotated[
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="For a table larger than memory, such as 4GB for each process: a folder of parts is written.",
+            help="For a table larger than memory: what each process may use, such as 4GB. TABLE may be a folder.",
             rich_help_panel=_HOW,
         ),
     ] = None,
@@ -248,7 +239,7 @@ def anonymize(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="The same on the workers of a Dask scheduler, tcp://127.0.0.1:8786, or tls:// beyond this machine.",
+            help="Use the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls:// beyond this machine.",
             rich_help_panel=_HOW,
         ),
     ] = None,
@@ -258,7 +249,7 @@ def anonymize(
             "--output",
             "-o",
             metavar="FILE",
-            help="CSV or Parquet file to write; with --memory or --scheduler, a folder.",
+            help="CSV or Parquet file to write; with --memory or --scheduler, a folder of parts or such a file.",
         ),
     ] = None,
     report: Report = None,
@@ -272,6 +263,7 @@ def anonymize(
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> int:
     """Generalize the cells of a table as little as possible, so that each equivalence class has k rows or more.
 
@@ -305,7 +297,6 @@ def anonymize(
         keep_suppressed,
         threads,
         effort,
-        stream,
         memory,
         scheduler,
         (
@@ -319,7 +310,9 @@ def anonymize(
         population,
         k_map,
     )
-    return _run(table, options, ResultFiles(output, report, as_json, quiet, curator_report))
+    return _run(
+        table, options, ResultFiles(output, report, as_json, quiet, curator_report, verbose)
+    )
 
 
 def _demanded(sensitive: Sequence[str] | None, **short: str | int | None) -> tuple[str, ...]:
@@ -362,22 +355,6 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     }
     check_outputs(outputs, path, options.population, *options.kinds.read)
     check_table_names({"--output": files.output})
-    if options.stream:
-        _refuse_for_streams(options, files)
-        return run_stream(
-            path,
-            guarantee,
-            options.kinds,
-            output=files.output or "",
-            loss=options.loss,
-            method=method,
-            effort=options.effort,
-            time_limit=options.time_limit,
-            threads=options.threads,
-            given=given_roles(options),
-            as_json=files.as_json,
-            quiet=files.quiet,
-        )
     table = read_rows(path, "TABLE", show_columns=options.kinds.show_columns)
     _check_rows(table, options)
     models = _models(table, options, guarantee)
@@ -432,33 +409,20 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
         save_anonymous(made, files.output, attributes)
     write_pages(made, whole, roles, attributes, files)
     data, text = told(made, sensitive, loss=options.loss, output=files.output)
-    emit(data, text, as_json=files.as_json, command="anonymize")
+    emit(
+        data,
+        text,
+        as_json=files.as_json,
+        command="anonymize",
+        certificate=made.certificate,
+        verbose=files.verbose,
+    )
     missed = options.method == "optimal" and not made.diagnostics.optimal
     missed |= options.gap is not None and made.diagnostics.gap > options.gap
     if missed and status is Status.DONE:
         warn("the target was missed; what was found is written", quiet=files.quiet)
         return Status.TARGET_MISSED
     return status
-
-
-def _refuse_for_streams(options: AnonymizeOptions, files: ResultFiles) -> None:
-    """Refuse what a table in parts cannot have."""
-    if files.output is None:
-        raise InvalidProblemError("--output", "a file to write, with --stream", "none")
-    for given, option in (
-        (options.gap, "--gap"),
-        (options.suppress or None, "--suppress"),
-        (options.keep_suppressed or None, "--keep-suppressed"),
-        (options.require or None, "--require"),
-        (options.person, "--person"),
-        (options.population, "--population"),
-        (files.report, "--report"),
-        (files.curator, "--curator-report"),
-    ):
-        if given is not None:
-            raise InvalidProblemError(option, "none with --stream", "one")
-    if options.method == "optimal":
-        raise InvalidProblemError("--method", "another method, with --stream", "'optimal'")
 
 
 def _people(options: AnonymizeOptions) -> pl.DataFrame | None:
@@ -478,7 +442,7 @@ def _people(options: AnonymizeOptions) -> pl.DataFrame | None:
 def _check_rows(table: pl.DataFrame, options: AnonymizeOptions) -> None:
     if table.height > MOST_ROWS and options.time_limit is None:
         expected = (
-            f"{MOST_ROWS:,} rows or fewer at once; a larger table goes with --stream, or as far as it comes "
+            f"{MOST_ROWS:,} rows or fewer at once; a larger table goes with --memory 4GB, or as far as it comes "
             "with --time-limit"
         )
         raise InvalidProblemError("TABLE", expected, f"{table.height:,}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from discreet.cli.anonymizing import PRIVATE
 from discreet.cli.files import write_page
 from discreet.cli.output import facts
-from discreet.cli.streaming import PRIVATE
 from discreet.core.exact import text_floor
 
 if TYPE_CHECKING:
@@ -97,4 +97,4 @@ def told(
     rows += [(f"distance in {name}", f"{close[name]:.4f} at most") for name in sensitive]
     took = f"{found.seconds:.1f} s; written and verified in {found.seconds_after:.1f} s"
     rows += [("method", f"{found.method}, {took}"), ("private", PRIVATE)]
-    return data, f"{facts(rows)}\n\n{made.certificate.sentence}\n\n{made.certificate}"
+    return data, facts(rows)

@@ -12,7 +12,11 @@ from discreet.tables.roles import Given
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["AnonymizeOptions", "ResultFiles", "given_roles"]
+__all__ = ["COMPILING", "PRIVATE", "AnonymizeOptions", "ResultFiles", "given_roles"]
+
+COMPILING = "compiling, first run only"
+
+PRIVATE = "computed from the original: for the curator, not for publication"
 
 
 @final
@@ -32,7 +36,6 @@ class AnonymizeOptions:
     keep_suppressed: bool
     threads: int
     effort: str | None = None
-    stream: bool = False
     memory: str | None = None
     scheduler: str | None = None
     require: Sequence[str] = ()
@@ -54,6 +57,7 @@ class ResultFiles:
     as_json: bool
     quiet: bool
     curator: str | None = None
+    verbose: bool = False
 
 
 def given_roles(options: AnonymizeOptions) -> Given:

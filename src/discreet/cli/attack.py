@@ -184,7 +184,7 @@ def attack(
     from discreet.evaluate.attack.request import AttackRequest
 
     check_outputs({"--report": report}, what, against, others, population, again)
-    asked = AttackRequest(
+    request = AttackRequest(
         what,
         method,
         epsilon,
@@ -202,9 +202,9 @@ def attack(
         mode=mode,
     )
     found: Attacked = (
-        find(ATTACKS, what, "MECHANISM|FILE")(asked)
+        find(ATTACKS, what, "MECHANISM|FILE")(request)
         if what in ATTACKS
-        else find(FILE_ATTACKS, _kind(what), "MECHANISM|FILE")(asked)
+        else find(FILE_ATTACKS, _kind(what), "MECHANISM|FILE")(request)
     )
     text = f"{one_line(found.target)}\n\n{found}"
     if found.private:

@@ -135,7 +135,7 @@ def audit(
     from discreet.evaluate.audit.request import AuditRequest
 
     check_outputs({"--report": report}, what)
-    asked = AuditRequest(
+    request = AuditRequest(
         method,
         epsilon,
         delta,
@@ -150,7 +150,9 @@ def audit(
     if points is not None and what != "lrgeo":
         raise InvalidProblemError("--points", "nothing but with lrgeo", points)
     found = (
-        find(AUDITS, what, "MECHANISM|FILE")(asked) if what in AUDITS else audit_file(what, asked)
+        find(AUDITS, what, "MECHANISM|FILE")(request)
+        if what in AUDITS
+        else audit_file(what, request)
     )
     if report is not None:
         from discreet.report.judged import audit_row, chapter
@@ -180,21 +182,26 @@ def audit_location(request: AuditRequest) -> Audit:
         from discreet.evaluate.simulate.borders import audit_points
 
         return audit_points(request)
-    if request.points is not None:
-        expected = f"--method {' or '.join(_POINTWISE)}"
+    if request.points is not None and request.method != _SERVICE:
+        expected = f"--method {', '.join(_POINTWISE)} or {_SERVICE}"
         raise InvalidProblemError("--points", expected, repr(request.method))
     if request.method != _SERVICE:
         return audit_places(request)
     from discreet.cli.serve import need_service
-    from discreet.evaluate.simulate.location import audit_service
 
     need_service("audit lrgeo")
     from discreet.service.recorded import record
 
+    if request.points is not None:
+        from discreet.evaluate.simulate.borders import audit_service_points
+
+        return audit_service_points(request, record)
+    from discreet.evaluate.simulate.location import audit_service
+
     return audit_service(request, record)
 
 
-def audit_file(path: str, asked: AuditRequest) -> Audit:
+def audit_file(path: str, request: AuditRequest) -> Audit:
     """Audit what a file claims: channels and mechanisms in all three strengths, everything else by its verifier.
 
     Raises
@@ -213,7 +220,7 @@ def audit_file(path: str, asked: AuditRequest) -> Audit:
         names = ", ".join(sorted(AUDITS))
         raise InvalidProblemError("MECHANISM|FILE", f"one of {names}, or a file", repr(path))
     for name in ("method", "epsilon", "delta", "rho", "neighbors", "k"):
-        if getattr(asked, name) is not None:
+        if getattr(request, name) is not None:
             raise InvalidProblemError(
                 f"--{name}" if name != "k" else "-k",
                 "none with a file, which states its own",
@@ -221,18 +228,18 @@ def audit_file(path: str, asked: AuditRequest) -> Audit:
             )
     kind = artefact_kind(path)
     if kind not in ("channel", "anchored", "mechanism"):
-        asked.choose("certified")
+        request.choose("certified")
     certificate, facts = judge_file(path)
     if kind == "channel":
         design = open_channel(path).design
         return audit_channel(
-            design.channel, design.problem.space, design.guarantee, certificate, asked
+            design.channel, design.problem.space, design.guarantee, certificate, request
         )
     if kind in ("anchored", "mechanism"):
         from discreet.evaluate.audit.implicit import audit_anchored
 
         placed = open_placed(path, kind)
-        return audit_anchored(placed.channel, placed.guarantee, certificate, asked)
+        return audit_anchored(placed.channel, placed.guarantee, certificate, request)
     return certified(certificate, guarantee_from_dict(facts["guarantee"]))
 
 

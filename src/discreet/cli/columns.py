@@ -153,7 +153,8 @@ def warn_of_kept(
         alone = singled_out(table, name)
         if alone:
             told = columns_at([name], table.columns, show=show or name in typed)
-            rows = f"{alone:,} of {table.height:,} rows are the only one with their value"
+            has = "has" if alone == 1 else "have"
+            rows = f"{alone:,} of {table.height:,} rows {has} a value there that no other row has"
             warn(
                 f"{told} is published as it is, and {rows}: who knows it knows the row", quiet=quiet
             )

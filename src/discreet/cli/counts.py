@@ -20,6 +20,7 @@ from discreet.cli.options import (
     Quiet,
     Report,
     Rho,
+    Verbose,
     read_method,
 )
 from discreet.cli.output import Status, emit, facts, warn
@@ -30,7 +31,7 @@ from discreet.cli.tables import (
     Marginals,
     MaxRows,
     Shares,
-    TablesAsked,
+    TablesRequest,
     Written,
     publish_tables,
     refuse_alone,
@@ -212,6 +213,7 @@ def counts(
     report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     by: By = None,
     domain: DomainFile = None,
     marginals: Marginals = None,
@@ -241,7 +243,7 @@ def counts(
                 "--no-leaves-inherit": None if leaves_inherit else "given",
             }
         )
-        asked = TablesAsked(
+        request = TablesRequest(
             people,
             regions,
             region_list,
@@ -259,9 +261,9 @@ def counts(
         claim = _Claim(epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee=False)
         with _as_options():
             return publish_tables(
-                asked,
+                request,
                 _guarantee(claim),
-                Written(output, measurements, report, as_json, quiet),
+                Written(output, measurements, report, as_json, quiet, verbose),
                 _open_ledger(claim, refuse=False),
                 dataset,
             )
@@ -281,7 +283,7 @@ def counts(
     rows = _Rows(people, units, unit, size, quantity, person)
     public = _Public(regions.split(","), region_list, public_units, max_size, max_quantity, root)
     claim = _Claim(epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee)
-    wanted = _Wanted(output, measurements, report, diagnostics, as_json, quiet)
+    wanted = _Wanted(output, measurements, report, diagnostics, as_json, quiet, verbose)
     with _as_options():
         return _publish(
             rows,
@@ -365,6 +367,7 @@ class _Wanted:
     diagnostics: bool
     as_json: bool
     quiet: bool
+    verbose: bool
 
 
 @contextmanager
@@ -440,7 +443,14 @@ def _publish(
         told = ", ".join(f"{name} {value}" for name, value in diagnosed.items())
         warn(f"PRIVATE, for the curator only: {told}")
     data, text = _describe(outcome, wanted, claim, ledger)
-    emit(data, text, as_json=wanted.as_json, command="counts")
+    emit(
+        data,
+        text,
+        as_json=wanted.as_json,
+        command="counts",
+        certificate=getattr(outcome, "certificate", None),
+        verbose=wanted.verbose,
+    )
     return Status.DONE
 
 
@@ -576,11 +586,7 @@ def _describe(
     rows += [("assumed public", f"{p.name}: {p.description}") for p in provenance.assumed_public]
     if left is not None:
         rows.append(("budget left", ", ".join(left)))
-    text = facts(rows)
-    return (
-        data,
-        text if certificate is None else f"{text}\n\n{certificate.sentence}\n\n{certificate}",
-    )
+    return data, facts(rows)
 
 
 def register(app: typer.Typer) -> None:

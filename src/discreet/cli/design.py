@@ -23,6 +23,7 @@ from discreet.cli.options import (
     Quiet,
     Report,
     Unit,
+    Verbose,
     X,
     Y,
 )
@@ -103,6 +104,7 @@ class Outputs:
     report: str | None
     as_json: bool
     quiet: bool
+    verbose: bool
 
 
 def design(
@@ -226,6 +228,7 @@ def design(
     report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> int:
     """Design the channel that loses least under metric privacy, and prove it.
 
@@ -239,7 +242,7 @@ def design(
     )
     aims = AimOptions(epsilon, radius, loss, prior, reports, priors)
     search = SearchOptions(gap, time_limit, method, threads, allow_unprotected, blocks, partitioner)
-    return _run(where, aims, search, Outputs(output, report, as_json, quiet))
+    return _run(where, aims, search, Outputs(output, report, as_json, quiet, verbose))
 
 
 def register(app: typer.Typer) -> None:
@@ -288,6 +291,8 @@ def _run(places: PlaceOptions, aims: AimOptions, search: SearchOptions, outputs:
         text,
         as_json=outputs.as_json,
         command="design",
+        certificate=made.certificate,
+        verbose=outputs.verbose,
     )
     return status
 
@@ -342,7 +347,7 @@ def _solve_for_all(
 
 
 def _method(search: SearchOptions) -> Method:
-    """Make the method that was asked for, with its own options where it is the decomposition."""
+    """Make the method that was requested, with its own options where it is the decomposition."""
     if search.method not in METHODS.proven:
         raise unknown_name("--method", search.method, sorted(["auto", "optimal", *METHODS.proven]))
     given = {"blocks": search.blocks, "partitioner": search.partitioner}
@@ -420,7 +425,7 @@ def _worst_case_text(made: Minimax, stated: DesignStatement) -> str:
 def _design_text(design: MetricDesign, seconds: float) -> str:
     """Describe a new design to people."""
     rows = [("guarantee", design.guarantee), *loss_rows(design), ("seconds", f"{seconds:.2f}")]
-    return f"{facts(rows)}\n\n{design.certificate.sentence}\n\n{design.certificate}"
+    return facts(rows)
 
 
 def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[str]:

@@ -45,6 +45,9 @@ def channel_kind(path: str) -> str:
     """Say what kind of channel a file holds; an error names the command's argument."""
     from discreet.artefact import zip_kind
 
+    if Path(path).suffix.lower() in (".csv", ".parquet"):
+        expected = "a file that `design` wrote; `discreet verify` says what holds of a table"
+        raise InvalidProblemError("CHANNEL", expected, repr(path))
     try:
         return zip_kind(path)
     except InvalidProblemError as error:
@@ -66,7 +69,7 @@ def open_any(path: str) -> Artefact | AnchoredArtefact:
 def write_channel(
     design: Design[Problem, Multipliers], path: str | None, labels: Sequence[str] | None
 ) -> None:
-    """Write a channel where one was asked for."""
+    """Write a channel where one was requested."""
     if path is None:
         return
     from discreet.artefact import save
@@ -134,7 +137,7 @@ def write_page(
     title: str | None = None,
     private: bool = False,
 ) -> None:
-    """Write a report where one was asked for; a private one can be read by its owner alone."""
+    """Write a report where one was requested; a private one can be read by its owner alone."""
     if path is None:
         return
     from discreet.report import write_report

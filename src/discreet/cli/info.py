@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.files import channel_kind, open_any
@@ -13,14 +14,17 @@ from discreet.cli.mechanisms import (
     points_facts,
     points_text,
 )
-from discreet.cli.options import Channel, Json  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import Channel, Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts
 from discreet.core.exact import text_ceil, text_floor
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import typer
 
     from discreet.artefact import AnchoredArtefact
+    from discreet.core.certificate import Certificate
     from discreet.core.outcome import Design
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
@@ -30,32 +34,39 @@ if TYPE_CHECKING:
 __all__ = ["describe", "info", "loss_rows", "register"]
 
 
-def info(channel: Channel, *, as_json: Json = False) -> None:
+def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -> None:
     """Say what a channel file guarantees, loses, assumes, and how it was made.
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
     from discreet.artefact import MECHANISM, POINT_MECHANISM, Artefact
 
+    tell = partial(_tell, as_json=as_json, verbose=verbose)
     kind = channel_kind(channel)
     if kind == POINT_MECHANISM:
         for_points = open_points(channel)
         told = points_facts(for_points)
-        emit(told, points_text(for_points), as_json=as_json, command="info")
+        tell(told, points_text(for_points), for_points.certificate)
         return
     if kind == MECHANISM:
         mechanism = open_mechanism(channel)
         told = mechanism_facts(mechanism)
-        emit(told, mechanism_text(mechanism), as_json=as_json, command="info")
+        tell(told, mechanism_text(mechanism), mechanism.certificate)
         return
     stored = open_any(channel)
     if not isinstance(stored, Artefact):
-        emit(_anchored_facts(stored), _anchored_text(stored), as_json=as_json, command="info")
+        tell(_anchored_facts(stored), _anchored_text(stored), stored.certificate)
         return
     made = stored.design
     labels = None if stored.labels is None else list(stored.labels)
     data = {**describe(made), "provenance": made.provenance.to_dict(), "labels": labels}
-    emit(data, _info_text(made, stored.labels), as_json=as_json, command="info")
+    tell(data, _info_text(made, stored.labels), made.certificate)
+
+
+def _tell(
+    data: Mapping[str, Any], text: str, certificate: Certificate, *, as_json: bool, verbose: bool
+) -> None:
+    emit(data, text, as_json=as_json, command="info", certificate=certificate, verbose=verbose)
 
 
 def register(app: typer.Typer) -> None:
@@ -111,7 +122,7 @@ def _info_text(design: MetricDesign, labels: tuple[str, ...] | None) -> str:
     rows += [("tried", sentence) for sentence in provenance.method_trace]
     rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
     rows += [("private", "no: made with a seed")] if provenance.seeded else []
-    return f"{facts(rows)}\n\n{design.certificate.sentence}\n\n{design.certificate}"
+    return facts(rows)
 
 
 def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
@@ -168,4 +179,4 @@ def _anchored_text(stored: AnchoredArtefact) -> str:
     rows += [(f"  {name}", value) for name, value in provenance.parameters.items()]
     rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
     rows += [("private", "no: made with a seed")] if provenance.seeded else []
-    return f"{facts(rows)}\n\n{stored.certificate.sentence}\n\n{stored.certificate}"
+    return facts(rows)

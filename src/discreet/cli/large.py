@@ -7,13 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.anonymizing import given_roles
+from discreet.cli.anonymizing import COMPILING, PRIVATE, given_roles
+from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.microdata import attributes_of, refuse_prose
 from discreet.cli.output import Status, emit, facts, warn
-from discreet.cli.streaming import COMPILING, PRIVATE
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import text_floor
+from discreet.core.options import relative_gap
 from discreet.kanonymity.models import read_models
+from discreet.tables.dialect import SUFFIXES, look, why_unreadable
 from discreet.tables.parsing import reader_errors
+from discreet.tables.roles import roles_of_scan
 from discreet.tables.sizes import refuse_killers
 from discreet.tables.validate import refuse_nested, refuse_times, refuse_unwritable
 
@@ -22,7 +26,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.artefact.large import FolderDiagnostics
+    from discreet.artefact import FileDiagnostics
+    from discreet.artefact.pieces import Piece
     from discreet.cli.anonymizing import AnonymizeOptions, ResultFiles
     from discreet.cli.microdata import Kinds
     from discreet.core.guarantee import KAnonymity
@@ -47,6 +52,9 @@ _FIELDS = {
     "memory": "--memory",
     "scheduler": "--scheduler",
     "effort": "--effort",
+    "suppress": "--suppress",
+    "time_limit": "--time-limit",
+    "threads": "--threads",
 }
 """What the library calls an argument, and what the command does."""
 
@@ -66,7 +74,7 @@ def size_of(text: str, option: str) -> int:
 
 
 class _Columns:
-    """The different values of a table's columns, each read when it is asked for."""
+    """The different values of a table's columns; a column is read by ``columns[name]``, and no other one with it."""
 
     def __init__(self, lazy: pl.LazyFrame) -> None:
         self.lazy = lazy
@@ -81,27 +89,28 @@ class _Columns:
 def run_large(
     path: str, guarantee: KAnonymity, options: AnonymizeOptions, files: ResultFiles
 ) -> Status:
-    """Anonymize a file or a folder into a folder."""
+    """Anonymize files, into a folder of parts or a file."""
     option = "--memory" if options.scheduler is None else "--scheduler"
     if files.output is None:
-        raise InvalidProblemError("--output", f"a folder to write, with {option}", "none")
+        raise InvalidProblemError("--output", f"a folder or file to write, with {option}", "none")
     if not Path(path).exists():
         raise InvalidProblemError("TABLE", "a file or a folder", f"{path}, which is not there")
-    for given, refused in (
-        (options.gap, "--gap"),
-        (options.time_limit, "--time-limit"),
-        (options.suppress or None, "--suppress"),
-        (options.keep_suppressed or None, "--keep-suppressed"),
-        (options.stream or None, "--stream"),
-        (options.population, "--population"),
-        (options.k_map, "--k-map"),
-        (files.report, "--report"),
-        (files.curator, "--curator-report"),
+    for given, refused, reason in (
+        (options.population, "--population", "the people are compared with all classes in memory"),
+        (options.k_map, "--k-map", "the people are compared with all classes in memory"),
+        (files.report, "--report", "the page is made from the table in memory"),
+        (files.curator, "--curator-report", "the page is made from the table in memory"),
     ):
         if given is not None:
-            raise InvalidProblemError(refused, f"none with {option}", "one")
+            raise InvalidProblemError(refused, f"none with {option}, since {reason}", "one")
     if options.method not in (None, "top-down"):
-        raise InvalidProblemError("--method", f"top-down, with {option}", repr(options.method))
+        expected = f"top-down, with {option}: other methods need all rows in memory"
+        raise InvalidProblemError("--method", expected, repr(options.method))
+    relative_gap(options.gap)
+    if Path(files.output).suffix.lower() in SUFFIXES:
+        source = path if Path(path).is_file() else None
+        check_outputs({"--output": files.output}, source, *options.kinds.read)
+        check_table_names({"--output": files.output})
     from discreet.artefact.large_engines import connected
     from discreet.core.jit import compiling
 
@@ -119,6 +128,10 @@ def run_large(
                 loss=options.loss,
                 effort=options.effort,
                 models=read_models(options.require, field="--require"),
+                suppress=options.suppress,
+                keep_suppressed=options.keep_suppressed,
+                time_limit=options.time_limit,
+                threads=options.threads,
                 memory=memory,
                 client=client,
                 given=given_roles(options),
@@ -127,7 +140,10 @@ def run_large(
     finally:
         if client is not None:
             client.close()
-    _tell(made, guarantee, options.loss, files.output, as_json=files.as_json)
+    _tell(made, guarantee, options.loss, files.output, as_json=files.as_json, verbose=files.verbose)
+    if options.gap is not None and made.diagnostics.gap > options.gap:
+        warn("the target was missed; what was found is written", quiet=files.quiet)
+        return Status.TARGET_MISSED
     return Status.DONE
 
 
@@ -140,8 +156,12 @@ def _named(path: str) -> Iterator[None]:
         field = _FIELDS.get(error.field)
         if field is None:
             raise
+        if error.field == "source" and Path(path).is_file():
+            raise why_unreadable(path, look(path, "TABLE"), "TABLE") from None
         raise InvalidProblemError(field, error.expected, error.got) from None
     except reader_errors():
+        if Path(path).is_file():
+            raise why_unreadable(path, look(path, "TABLE"), "TABLE") from None
         raise InvalidProblemError("TABLE", "files that can be read", path) from None
 
 
@@ -154,32 +174,37 @@ def _made(
     loss: str,
     effort: str | None,
     models: Mapping[str, Sequence[PrivacyModel]],
+    suppress: float,
+    keep_suppressed: bool,
+    time_limit: float | None,
+    threads: int,
     memory: int | None,
     client: object,
     given: Given,
     quiet: bool,
-) -> Anonymization[Path, FolderDiagnostics]:
-    from discreet.artefact.large import anonymize_folder, pieces_of, scan_pieces
-    from discreet.artefact.streams import file_roles
+) -> Anonymization[Path, FileDiagnostics]:
+    from discreet.artefact import anonymize_files
+    from discreet.artefact.folders import parts_of
+    from discreet.artefact.pieces import pieces_of, scan_pieces
 
-    pieces = pieces_of(path, "TABLE")
-    marks = {piece.path: piece.mark for piece in pieces}
-    if len(marks) <= _TRIED:
-        for file, mark in marks.items():
-            refuse_killers(file, mark, "TABLE", whole=False)
-    lazy = scan_pieces(pieces, "TABLE")
+    found = parts_of(path, "TABLE") if Path(path).is_dir() else (Path(path),)
+    if len(found) <= _TRIED:
+        for file in map(str, found):
+            refuse_killers(file, look(file, "TABLE"), "TABLE", whole=False)
+    pieces = pieces_of(path, "source")
+    lazy = scan_pieces(pieces, "source")
     columns, head = _Columns(lazy), lazy.head(_SEEN).collect()
     if not head.height:
         raise InvalidProblemError("TABLE", "a table with rows", f"{path} without any")
     refuse_nested(head, "TABLE", show_columns=kinds.show_columns)
     refuse_times(lazy, "TABLE")
-    roles = file_roles(lazy, given, options=True, show=kinds.show_columns)
+    roles = roles_of_scan(lazy, given, options=True, show=kinds.show_columns)
     names = guarantee.quasi_identifiers
     refuse_unwritable(
-        lazy.drop(roles.drop), (*names, roles.person or ""), "out.parquet", "--output"
+        lazy.drop(roles.drop), (*names, roles.person or ""), _written(output, pieces), "--output"
     )
     refuse_prose(head, names, kinds)
-    return anonymize_folder(
+    return anonymize_files(
         path,
         output,
         guarantee,
@@ -188,30 +213,46 @@ def _made(
         effort=effort or "fast",
         models=models,
         person=roles.person,
+        suppress=suppress,
+        keep_suppressed=keep_suppressed,
+        time_limit=time_limit,
+        threads=threads,
         sensitive=roles.sensitive,
         keep=roles.keep,
         drop=roles.drop,
         memory=memory,
         executor=client,
+        suffix=Path(_written(output, pieces)).suffix,
         on_progress=lambda sentence: warn(sentence, quiet=quiet),
     )
 
 
+def _written(output: str, pieces: Sequence[Piece]) -> str:
+    """Name a file of the kind that is written: parts of a folder are as those that are read."""
+    if Path(output).suffix.lower() in SUFFIXES:
+        return output
+    return "part.csv" if pieces[0].mark else "part.parquet"
+
+
 def _tell(
-    made: Anonymization[Path, FolderDiagnostics],
+    made: Anonymization[Path, FileDiagnostics],
     guarantee: KAnonymity,
     loss: str,
     output: str,
     *,
     as_json: bool,
+    verbose: bool,
 ) -> None:
     found = made.diagnostics
     data: dict[str, Any] = {
         "information_loss": found.information_loss,
         "mean_loss": found.mean_loss,
+        "lower": found.lower,
+        "gap": found.gap,
+        "optimal": found.gap == 0,
         "classes": found.classes,
         "smallest_class": found.smallest_class,
-        "suppressed": 0,
+        "suppressed": found.suppressed,
         "rows": found.rows,
         "parts": found.parts,
         "subtrees": found.subtrees,
@@ -227,13 +268,22 @@ def _tell(
     text = facts(
         [
             ("guarantee", guarantee),
-            ("information loss", f"{found.information_loss:.6g} ({loss})"),
+            (
+                "information loss",
+                f"{found.information_loss:.6g} ({loss}), at least {text_floor(found.lower)}",
+            ),
             ("mean loss", f"{found.mean_loss:.4f} of a cell"),
             ("classes", f"{found.classes}, the smallest of {found.smallest_class} rows"),
-            ("rows", f"{found.rows} written in {found.parts} parts, order shuffled"),
+            ("rows", f"{found.rows} written, {found.suppressed} suppressed, order shuffled"),
             ("method", f"top-down, {found.seconds['all']:.1f} s with reading and writing"),
             ("private", PRIVATE),
         ]
     )
-    sentence = made.certificate.sentence
-    emit(data, f"{text}\n\n{sentence}\n\n{made.certificate}", as_json=as_json, command="anonymize")
+    emit(
+        data,
+        text,
+        as_json=as_json,
+        command="anonymize",
+        certificate=made.certificate,
+        verbose=verbose,
+    )

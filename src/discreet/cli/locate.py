@@ -80,6 +80,15 @@ def locate(
             rich_help_panel=_WIRE,
         ),
     ] = None,
+    every_point: Annotated[
+        bool,
+        typer.Option(
+            "--every-point",
+            help="Refuse a server whose promise is about places alone. --max-epsilon then bounds any two points of "
+            "the region, however near a border between places they are.",
+            rich_help_panel=_WIRE,
+        ),
+    ] = False,
     wait: Annotated[
         float,
         typer.Option(help="Seconds to wait for a server that is away.", rich_help_panel=_WIRE),
@@ -201,6 +210,7 @@ def locate(
         cache=None if cache is None else Path(cache).absolute(),
         epochs=epochs,
         accepts=accepts,
+        scope="points" if every_point else None,
         refresh=refresh,
     ) as client:
         # First all that is fetched, then the place.

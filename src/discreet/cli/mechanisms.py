@@ -86,7 +86,7 @@ def mechanism_text(mechanism: Mechanism) -> str:
     ]
     rows += [("tried", sentence) for sentence in provenance.method_trace]
     rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    return f"{facts(rows)}\n\n{mechanism.certificate.sentence}\n\n{mechanism.certificate}"
+    return facts(rows)
 
 
 def open_points(path: str) -> PointMechanism:
@@ -146,4 +146,4 @@ def points_text(mechanism: PointMechanism) -> str:
     ]
     rows += [("tried", sentence) for sentence in provenance.method_trace]
     rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    return f"{facts(rows)}\n\n{mechanism.certificate.sentence}\n\n{mechanism.certificate}"
+    return facts(rows)

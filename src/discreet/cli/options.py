@@ -29,6 +29,7 @@ __all__ = [
     "Report",
     "Rho",
     "Unit",
+    "Verbose",
     "X",
     "Y",
     "read_method",
@@ -39,6 +40,9 @@ PROMISED = "What is promised"
 
 Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="A file that `design` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="List each check, with what was found.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings.")]
 PLACES = "Places"
 """The panel of options that say what the secrets are."""

@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import TextIO
 
+    from discreet.core.certificate import Certificate
+
 _LONGEST_LINE = 4_000
 """Characters of a line of a result; several values may stand in one."""
 
-__all__ = ["Status", "emit", "facts", "fail", "status_of", "stopped", "warn"]
+__all__ = ["Status", "emit", "facts", "fail", "proved", "status_of", "stopped", "warn"]
 
 _ARGUMENTS = {
     "accepts": "--max-epsilon",
@@ -94,7 +96,7 @@ _ARGUMENTS = {
 """How people who use the command line call the arguments of the library."""
 
 _OF_A_GRID = {"columns": "--grid", "rows": "--grid"}
-"""The same where a grid was asked for; elsewhere these words are about tables."""
+"""The same where a grid was requested; elsewhere these words are about tables."""
 
 
 class Status(IntEnum):
@@ -127,14 +129,38 @@ def status_of(error: BaseException) -> Status:
     )
 
 
-def emit(data: Mapping[str, Any], text: str, *, as_json: bool, command: str) -> None:
-    """Write a command's result to standard output, as JSON or as text."""
+def emit(
+    data: Mapping[str, Any],
+    text: str,
+    *,
+    as_json: bool,
+    command: str,
+    certificate: Certificate | None = None,
+    verbose: bool = False,
+) -> None:
+    """Write a command's result to standard output, as JSON or as text, which ends with what was proved."""
+    if certificate is not None:
+        text = f"{text}\n\n{proved(certificate, verbose=verbose)}"
     if as_json:
         text = json.dumps({"command": command, **data}, indent=2, allow_nan=False, default=_plain)
     elif text:
         text = _fit(text)
     if text:
         _put(sys.stdout, text.rstrip("\n") + "\n")
+
+
+def proved(certificate: Certificate, *, verbose: bool) -> str:
+    """Say what holds; each check by itself where details are wanted, or where one failed.
+
+    Examples
+    --------
+    >>> from discreet.core.certificate import Certificate, Check
+    >>> proved(Certificate((Check("row sums off", 0, 0, exact=True),)), verbose=False)
+    'All checks hold exactly: 1 check passed. -v lists them.'
+    """
+    if verbose or not certificate.passed:
+        return f"{certificate.sentence}\n\n{certificate}"
+    return f"{certificate.sentence} -v lists them."
 
 
 def _fit(text: str) -> str:

@@ -197,7 +197,7 @@ class Work:
         return found
 
     def _for_points(self) -> PointMechanism:
-        from discreet.artefact import save_points
+        from discreet.artefact import save_mechanism
         from discreet.lrgeo import design
         from discreet.lrgeo.points.mechanism import PointMechanism
 
@@ -210,7 +210,7 @@ class Work:
         )
         found = PointMechanism.from_design(made)
         if self.output is not None:
-            save_points(found, self.output)
+            save_mechanism(found, self.output)
         return found
 
     def _region(self) -> Region:

@@ -64,6 +64,14 @@ def query(
             help="Measurements of `counts --by`: count only these categories; may be given again.",
         ),
     ] = None,
+    zeros: Annotated[
+        str,
+        typer.Option(
+            metavar="held|free",
+            help="Measurements of `counts --by`: hold structural zeros at zero, or leave them out of the fit, which "
+            "is less precise and possible for domains of any size.",
+        ),
+    ] = "held",
     interval: Annotated[
         str, typer.Option(help="Probability with which each interval holds the true value.")
     ] = "0.95",
@@ -95,6 +103,7 @@ def query(
             region or [],
             by,
             where or [],
+            zeros,
             interval,
             output,
             report,
@@ -102,9 +111,9 @@ def query(
         )
         return
     kept = _open(measurements)
-    if by is not None or where:
+    if by is not None or where or zeros != "held":
         expected = "none with measurements of units by size"
-        raise InvalidProblemError("--by, --where", expected, "one")
+        raise InvalidProblemError("--by, --where, --zeros", expected, "one")
     wanted = _all_sizes(kept.frame) if sizes == "all" else parse_sizes(sizes)
     weights = {size: size if people else 1 for size in wanted}
     regions = [parse_path(one, kept.frame) for one in region or ()] or None
@@ -141,6 +150,7 @@ def _query_tables(  # noqa: PLR0917 - the options, one by one
     regions: list[str],
     by: str | None,
     where: list[str],
+    zeros: str,
     interval: str,
     output: str | None,
     report: str | None,
@@ -157,8 +167,16 @@ def _query_tables(  # noqa: PLR0917 - the options, one by one
         raise InvalidProblemError("MEASUREMENTS", error.expected, error.got) from None
     paths = [_path_in(kept.frame.tree, one) for one in regions] or None
     names = [] if by is None else [name.strip() for name in by.split(",")]
+    if zeros not in {"held", "free"}:
+        raise InvalidProblemError("--zeros", "held or free", repr(zeros))
     answers = ask(
-        kept, by=names, where=parse_where(where), level=level, regions=paths, interval=interval
+        kept,
+        by=names,
+        where=parse_where(where),
+        level=level,
+        regions=paths,
+        interval=interval,
+        zeros="held" if zeros == "held" else "free",
     )
     table = answers.to_frame("polars")
     if output is None:

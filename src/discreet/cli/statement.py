@@ -91,7 +91,7 @@ class DesignStatement:
     problem
         The design problem.
     guarantee
-        The guarantee that is asked for.
+        The guarantee that is requested.
     labels
         Names of the secrets, or ``None``.
     prior_sum

@@ -46,13 +46,13 @@ def studio(
     if missing:
         expected = 'the extra that it needs: pip install "discreet[studio]"'
         raise InvalidProblemError("studio", expected, f"no {missing[0]}")
-    from discreet.studio import Desks, create_studio
+    from discreet.studio import OpenWorkspaces, create_studio
     from discreet.web import bind
     from discreet.web import serve as run
 
     # Asked of the system now; the page would only find it unreadable.
     Path(ledger).exists()
-    token, desks = secrets.token_urlsafe(32), Desks()
+    token, workspaces = secrets.token_urlsafe(32), OpenWorkspaces()
     try:
         with bind("127.0.0.1", port) as bound:
             host = f"127.0.0.1:{bound.getsockname()[1]}"
@@ -64,10 +64,10 @@ def studio(
                 if browser:
                     webbrowser.open(url)
 
-            app = create_studio(desks, host=host, token=token, ledger=Path(ledger))
+            app = create_studio(workspaces, host=host, token=token, ledger=Path(ledger))
             run(app, bound, on_started=started)
     finally:
-        desks.close()
+        workspaces.close()
     return 0
 
 

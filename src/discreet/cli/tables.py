@@ -31,7 +31,7 @@ __all__ = [
     "Marginals",
     "MaxRows",
     "Shares",
-    "TablesAsked",
+    "TablesRequest",
     "Written",
     "publish_tables",
     "refuse_alone",
@@ -97,7 +97,7 @@ ExactTotal = Annotated[
 
 @final
 @dataclass(frozen=True)
-class TablesAsked:
+class TablesRequest:
     """What is to be published, as typed."""
 
     people: str | None
@@ -125,6 +125,7 @@ class Written:
     report: str | None
     as_json: bool
     quiet: bool
+    verbose: bool
 
 
 def refuse_beside(options: Mapping[str, object]) -> None:
@@ -142,7 +143,7 @@ def refuse_alone(options: Mapping[str, object]) -> None:
 
 
 def publish_tables(
-    asked: TablesAsked,
+    request: TablesRequest,
     guarantee: PureDP | ZeroConcentratedDP,
     written: Written,
     ledger: ledgers.Ledger | None,
@@ -152,12 +153,12 @@ def publish_tables(
     from discreet.artefact import save_table_measurements, save_tables
     from discreet.hierarchy.contingency.estimates import check_room
 
-    people = _check_files(asked)
+    people = _check_files(request)
     tables = {"--output": written.output, "--measurements": written.measurements}
-    read = (asked.people, asked.region_list, asked.domain, asked.ledger)
+    read = (request.people, request.region_list, request.domain, request.ledger)
     check_outputs({**tables, "--report": written.report}, *read)
     check_table_names(tables)
-    planned = plan_tables(asked, guarantee)
+    planned = plan_tables(request, guarantee)
     check_room(planned.frame, free_memory())
     outcome = planned.release(
         people, budget=ledger, dataset=dataset, keep_measurements=written.measurements is not None
@@ -178,31 +179,38 @@ def publish_tables(
     if ledger is not None and dataset is not None:
         left = [str(amount) for amount in ledger.account(dataset).left]
     data, text = _describe(outcome, planned, written, left)
-    emit(data, text, as_json=written.as_json, command="counts")
+    emit(
+        data,
+        text,
+        as_json=written.as_json,
+        command="counts",
+        certificate=outcome.certificate,
+        verbose=written.verbose,
+    )
     return Status.DONE
 
 
-def plan_tables(asked: TablesAsked, guarantee: PureDP | ZeroConcentratedDP) -> TablesPlan:
+def plan_tables(request: TablesRequest, guarantee: PureDP | ZeroConcentratedDP) -> TablesPlan:
     """Read the public files and plan."""
     from discreet.hierarchy import contingency
 
-    if asked.domain is None:
+    if request.domain is None:
         raise InvalidProblemError("--domain", "the file of all categories", "none")
-    if asked.region_list is None:
+    if request.region_list is None:
         raise InvalidProblemError("--region-list", "the regions that exist, public", "none")
     return contingency.plan(
-        asked.region_list,
+        request.region_list,
         guarantee,
-        columns=asked.regions.split(","),
-        domain=_read_json(asked.domain),
-        by=asked.by.split(","),
-        marginals=_lists(asked.marginals),
-        shares=_lists(asked.shares),
-        levels=None if asked.levels is None else asked.levels.split(","),
-        person=asked.person,
-        max_rows=asked.max_rows,
-        total=asked.total,
-        root=asked.root,
+        columns=request.regions.split(","),
+        domain=_read_json(request.domain),
+        by=request.by.split(","),
+        marginals=_lists(request.marginals),
+        shares=_lists(request.shares),
+        levels=None if request.levels is None else request.levels.split(","),
+        person=request.person,
+        max_rows=request.max_rows,
+        total=request.total,
+        root=request.root,
     )
 
 
@@ -244,15 +252,15 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _check_files(asked: TablesAsked) -> str:
+def _check_files(request: TablesRequest) -> str:
     """Refuse files that cannot be read before anything is charged; give the private table."""
-    if asked.people is None:
+    if request.people is None:
         raise InvalidProblemError("PEOPLE", "a file with one row for each record", "none")
-    for path, option in ((asked.people, "PEOPLE"), (asked.region_list, "--region-list")):
+    for path, option in ((request.people, "PEOPLE"), (request.region_list, "--region-list")):
         if path is not None:
             mark = look(path, option, (".csv", ".tsv", ".txt", ".parquet"))
             refuse_unreadable(path, mark, option)
-    return asked.people
+    return request.people
 
 
 def _describe(
@@ -302,4 +310,4 @@ def _describe(
     rows += [("assumed public", f"{p.name}: {p.description}") for p in provenance.assumed_public]
     if left is not None:
         rows.append(("budget left", ", ".join(left)))
-    return data, f"{facts(rows)}\n\n{outcome.certificate}"
+    return data, facts(rows)

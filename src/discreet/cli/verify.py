@@ -20,8 +20,8 @@ from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at r
 )
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.microdata import Kinds
-from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
-from discreet.cli.output import Status, emit, facts
+from discreet.cli.options import Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import Status, emit, facts, proved
 from discreet.cli.registry import JUDGES, find
 from discreet.cli.row_judges import RowOptions, judge_folder, judge_rows
 from discreet.core.errors import InvalidProblemError
@@ -144,9 +144,7 @@ def verify(
             help="Write a page: what was checked, what it means, what is not claimed.",
         ),
     ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="List each check, with what was found.")
-    ] = False,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> int:
     """Check what an artefact claims, with code that did not make it.
@@ -218,18 +216,11 @@ def verify(
         summary = f"{facts(left)}\n\n{summary}"
     emit(
         data,
-        f"{_shown(certificate, verbose=verbose)}\n\n{summary}",
+        f"{proved(certificate, verbose=verbose)}\n\n{summary}",
         as_json=as_json,
         command="verify",
     )
     return Status.DONE if certificate.passed else Status.CHECK_FAILED
-
-
-def _shown(certificate: Certificate, *, verbose: bool) -> str:
-    """Say what holds; each check by itself where details are wanted, or where one failed."""
-    if verbose or not certificate.passed:
-        return f"{certificate.sentence}\n\n{certificate}"
-    return f"{certificate.sentence} -v lists them."
 
 
 def _try_table(file: str) -> None:

@@ -156,7 +156,7 @@ class CertificateError(DiscreetError):
 
 
 class BudgetError(DiscreetError):
-    """The privacy budget of a dataset does not cover what was asked for."""
+    """The privacy budget of a dataset does not cover what was requested."""
 
 
 def unknown_name(

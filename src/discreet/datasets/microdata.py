@@ -55,7 +55,7 @@ def made_patients(n: int = 2_000, *, seed: int = 0) -> dict[str, list[object]]:
 
 
 def zip_paths() -> list[tuple[str, str, str]]:
-    """Give the postal codes of the made patients with what they begin with: paths for a taxonomy.
+    """Give the postal codes of the synthetic patients with what they begin with: paths for a taxonomy.
 
     Examples
     --------

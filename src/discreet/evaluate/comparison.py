@@ -92,9 +92,9 @@ class Entry:
     Parameters
     ----------
     method
-        The name that was asked for.
+        The name that was requested.
     epsilon
-        Nats per unit of distance that were asked for.
+        Nats per unit of distance that were requested.
     found_by
         What found the channel; several methods may have been tried. Empty where there is none.
     loss
@@ -203,13 +203,13 @@ def compare_methods(
     _warm_up(methods)
     entries = []
     for epsilon in epsilons:
-        asked = MetricDP(epsilon, guarantee.unit, guarantee.radius)
+        target = MetricDP(epsilon, guarantee.unit, guarantee.radius)
         for name, method in methods.items():
             peak, start = PeakMemory(), time.perf_counter()
             try:
                 made = design(
                     problem,
-                    asked,
+                    target,
                     method=method,
                     gap=gap,
                     time_limit=time_limit,
@@ -230,7 +230,7 @@ def compare_methods(
                     made.provenance.method,
                     made.upper,
                     made.lower or None,
-                    _achieved(made.channel, problem.space, asked.radius),
+                    _achieved(made.channel, problem.space, target.radius),
                     _achieved(made.channel, problem.space, None),
                     spent,
                     memory,

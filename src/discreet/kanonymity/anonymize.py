@@ -158,7 +158,7 @@ def anonymize(
         ``"keep"`` or ``"drop"`` for all columns of no role. By default these are refused; one that looks like an
         identifier has to be named even so.
     throw
-        Whether to raise when a `gap` was asked for and not reached.
+        Whether to raise when a `gap` was requested and not reached.
     bits
         Where the keys come from by which rows are shuffled: the operating system by default.
 
@@ -176,7 +176,7 @@ def anonymize(
         That a column has no role or looks like an identifier is said by its place; it depends on
         the data, and is for the curator.
     InfeasibleError
-        When there are fewer than k rows, or all rows as one class do not hold what is asked or cover too few people.
+        When there are fewer than k rows, or all rows as one class do not meet the demands or cover too few people.
     CertificateError
         When the published cells are not shared by k rows, or a class fails a model: a bug, and never returned.
     LimitReachedError
@@ -296,7 +296,7 @@ def anonymize(
         raise SearchInterrupted(interrupt.best and write(interrupt.best)) from None
     made = write(found)
     if throw and gap is not None and found.gap > gap:
-        raise LimitReachedError("the gap that was asked for was not reached", made)
+        raise LimitReachedError("the gap that was requested was not reached", made)
     return made
 
 
@@ -324,7 +324,7 @@ def _population(
     population: Any,  # noqa: ANN401 - as above
     k_map: int | None,
 ) -> tuple[KMap | None, Population | None, dict[str, Any] | None]:
-    """Code a population by the quasi-identifiers of the table, or find that none is asked for."""
+    """Code a population by the quasi-identifiers of the table; give nothing where there is no population."""
     import narwhals as nw
 
     from discreet.kanonymity.cells import values_of
@@ -391,7 +391,7 @@ def _demands(
     models: Mapping[str, Sequence[PrivacyModel]],
     person: str | None,
 ) -> tuple[Demand, ...]:
-    """State what is asked of sensitive columns, their values numbered in order."""
+    """State the demands on sensitive columns, their values numbered in order."""
     from discreet.kanonymity.demand import Demand
     from discreet.kanonymity.models import DistinctDiversity
     from discreet.kanonymity.verify import cells

@@ -183,10 +183,11 @@ def cells_of(problem: Problem, labels: NDArray[np.int32], j: int) -> list[str]:
     """Give what each class publishes in a column."""
     column, rows = problem.columns[j], np.flatnonzero(labels >= 0)
     classes, size = int(labels.max(initial=-1)) + 1, len(column.domain)
-    label, code = labels[rows], problem.codes[rows, j]
+    # Of one type, NumPy's unbuffered minimum takes a tenth of the time.
+    label, code = labels[rows].astype(np.int64), problem.codes[rows, j].astype(np.int64)
     if column.is_set:
         found: list[list[Hashable]] = [[] for _ in range(classes)]
-        pairs = np.unique(label.astype(np.int64) * size + code)
+        pairs = np.unique(label * size + code)
         for at, value in zip((pairs // size).tolist(), (pairs % size).tolist(), strict=True):
             found[at].append(column.domain[value])
         return ["|".join(sorted(_escaped(text_of(value)) for value in values)) for values in found]

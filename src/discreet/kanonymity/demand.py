@@ -1,4 +1,4 @@
-"""What is asked of a sensitive column, with the codes of its values: exact to decide, and as arrays for kernels."""
+"""Demands on a sensitive column, with the codes of its values: exact to decide, and as arrays for kernels."""
 
 from __future__ import annotations
 

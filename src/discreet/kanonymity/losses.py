@@ -78,7 +78,7 @@ def measure(problem: Problem, labels: ArrayLike, k: int, name: str) -> float:
     labels
         A partition of its rows; -1 for suppressed rows.
     k
-        Least class size that was asked for.
+        Least class size that was requested.
     name
         Which measure.
 

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORM",
+    "MALFORMED",
     "CertifiedChannel",
     "Mechanism",
     "canonical",
+    "check_whole",
     "packed",
     "text_digest",
     "unpacked",
@@ -46,7 +48,7 @@ __all__ = [
 FORM = "discreet.lrgeo.mechanism"
 _VERSION = 1
 
-_MALFORMED = (DiscreetError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+MALFORMED = (DiscreetError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What the parts of a mapping that is no mechanism may cause."""
 
 _MOST = 1 << 24
@@ -202,18 +204,13 @@ class Mechanism(CertifiedChannel):
         """
         try:
             return cls._read(data)
-        except _MALFORMED as error:
+        except MALFORMED as error:
             detail = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise InvalidProblemError("mechanism", "a whole mechanism", detail) from None
 
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> Mechanism:
-        if data["form"] != FORM or data["version"] != _VERSION:
-            expected = f"{FORM} {_VERSION}; a newer discreet may read it"
-            raise InvalidProblemError("form", expected, f"{data['form']} {data['version']}")
-        plain = {name: value for name, value in data.items() if name != "digest"}
-        if text_digest(plain) != data["digest"]:
-            raise InvalidProblemError("digest", "that of the content", "another one")
+        check_whole(data, FORM, _VERSION)
         origin = data["origin"]
         region = Region(
             unpacked(data["places"]).reshape(-1, 2),
@@ -273,6 +270,22 @@ def canonical(plain: Mapping[str, Any]) -> bytes:
         plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
     return text.encode()
+
+
+def check_whole(data: Mapping[str, Any], form: str, version: int) -> None:
+    """Refuse a published mapping of another form or version, or whose digest is not that of its content.
+
+    Raises
+    ------
+    InvalidProblemError
+        For those; a mapping without these keys raises ``KeyError``.
+    """
+    if data["form"] != form or data["version"] != version:
+        expected = f"{form} {version}; a newer discreet may read it"
+        raise InvalidProblemError("form", expected, f"{data['form']} {data['version']}")
+    plain = {name: value for name, value in data.items() if name != "digest"}
+    if text_digest(plain) != data["digest"]:
+        raise InvalidProblemError("digest", "that of the content", "another one")
 
 
 def text_digest(plain: Mapping[str, Any]) -> str:

@@ -152,7 +152,7 @@ def design(
     LimitReachedError
         With ``throw``, when the gap was not reached; ``best`` is the best verified design.
     SolverError
-        When the method that was asked for does not apply to the problem, or its solver fails.
+        When the method that was requested does not apply to the problem, or its solver fails.
     CertificateError
         When a channel fails verification; a bug, and never returned.
     Interrupted

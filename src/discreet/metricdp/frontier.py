@@ -220,9 +220,9 @@ class _Chart:
 
     def design(self, at: int, **options: Any) -> MetricDesign:  # noqa: ANN401 - options of design
         """Design at an epsilon."""
-        asked = MetricDP(self.budgets[at], self.problem.space.unit, self.radius)
+        target = MetricDP(self.budgets[at], self.problem.space.unit, self.radius)
         apart = self.allow_unprotected
-        return design(self.problem, asked, allow_unprotected=apart, throw=False, **options)
+        return design(self.problem, target, allow_unprotected=apart, throw=False, **options)
 
     def learn(self, at: int, new: MetricDesign) -> None:
         """Draw every conclusion from a new design."""

@@ -169,7 +169,7 @@ class PartLimits:
     threads
         Threads of a solver.
     gap
-        Relative gap that is asked for.
+        Relative gap that is requested.
     offer
         Where a method that improves its answer step by step may hand in what it has: it is repaired, bounded and kept
         if it is better, and the answer says whether that is good enough. ``None`` where nobody listens.

@@ -226,7 +226,7 @@ class Search:
 
     @property
     def reached(self) -> bool:
-        """Whether what is asked for is proven."""
+        """Whether what is requested is proven."""
         if self.verified is None:
             return False
         return self._gap() <= self.limits.gap or self.verified.upper - self.lower <= self.negligible

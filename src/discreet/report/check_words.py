@@ -103,7 +103,7 @@ MEANINGS: dict[str, str] = {
     "different values than asked.",
     "distance of a class in .+": "How far the sensitive values of a group are from those of the whole table, at worst.",
     r"classes that fail \d+-map": "Equivalence classes that cover fewer people of the population than asked.",
-    "classes that fail .+": "Equivalence classes, and do not hold what was asked of a column.",
+    "classes that fail .+": "Equivalence classes, and do not meet the demands of a column.",
     "published rows that no row of the original explains": "Rows that are no row of the original, generalized, or that "
     "one original row would have to stand for twice.",
     "published columns that are not in the original": "Columns that nobody can trace back to the original.",

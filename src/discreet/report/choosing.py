@@ -1,4 +1,4 @@
-"""The demo's private choice: waiting places for cars, chosen by made pick-ups."""
+"""The demo's private choice: waiting places for cars, chosen by synthetic pick-ups."""
 
 from __future__ import annotations
 
@@ -51,23 +51,23 @@ _CANDIDATES = (
     "tell so whether it is chosen or not."
 )
 _MAP = (
-    "{people:,} made pick-ups in grey, candidates as dots, the private choice as discs. Rings mark what would be "
+    "{people:,} synthetic pick-ups in grey, candidates as dots, the private choice as discs. Rings mark what would be "
     "chosen without privacy. With people's data neither rings nor pick-ups could be shown."
 )
 _NOTE = (
-    "Share of the value that greedy choice without noise reaches, on {people:,} made pick-ups, mean of {quick} runs "
-    "({slow} for the continuous methods). All but the subsample, permute-and-flip and the random choice have "
+    "Share of the value that greedy choice without noise reaches, on {people:,} synthetic pick-ups, mean of {quick} "
+    "runs ({slow} for the continuous methods). All but the subsample, permute-and-flip and the random choice have "
     "delta = 10⁻⁶. Such values are of the data themselves: they can be shown because these were made."
 )
 
 
 def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int = 2) -> Chapter:
-    """Choose waiting places privately, and compare all methods on the made pick-ups.
+    """Choose waiting places privately, and compare all methods on the synthetic pick-ups.
 
     Parameters
     ----------
     people
-        Number of made pick-ups.
+        Number of synthetic pick-ups.
     repeats
         Runs of each method at each epsilon.
     slow_repeats

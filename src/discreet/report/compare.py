@@ -56,7 +56,7 @@ def compare(problem: Problem, guarantee: MetricDP) -> list[tuple[str, float]]:
     >>> [(name, round(loss, 3)) for name, loss in compare(line, MetricDP(1, unit="km"))][-1]
     ('always the same report', 1.0)
     """
-    asked = MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius)
+    target = MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius)
     scope = guarantee.space_scope
     apart = scope is not None and scope.components > 1
     methods: list[tuple[str, Method]] = [("exponential mechanism", Exponential())]
@@ -70,10 +70,10 @@ def compare(problem: Problem, guarantee: MetricDP) -> list[tuple[str, float]]:
         methods.append(("planar Laplace", PlanarLaplace()))
     found = []
     for name, method in methods:
-        made = design(problem, asked, method=method, allow_unprotected=apart, throw=False)
+        made = design(problem, target, method=method, allow_unprotected=apart, throw=False)
         found.append((name, made.upper))
         renamed = bayes_remap(made.channel, problem.cost).expected_loss(problem.cost)
         if renamed < _WORTH_SAYING * made.upper:
             found.append((f"{name}, remapped", renamed))
-    constant = design(problem, asked, method=BestConstant(), allow_unprotected=apart, throw=False)
+    constant = design(problem, target, method=BestConstant(), allow_unprotected=apart, throw=False)
     return [*found, ("always the same report", constant.upper)]

@@ -1,6 +1,6 @@
 """The chapter that the curator of a table reads, and nobody else: risk before and after, what became of each column.
 
-**Private**: all of it is computed from the original. It is written where it is asked for, readable for its owner alone,
+**Private**: all of it is computed from the original. It is written where it is requested, readable for its owner alone,
 and never beside the public report by itself.
 """
 

@@ -278,21 +278,21 @@ def _service_chapter(
 
 
 def _choice_chapter(people: int, runs: int, watch: _Watch) -> Chapter:
-    watch.begin(f"Choosing waiting places for {people} made pick-ups, by all methods")
+    watch.begin(f"Choosing waiting places for {people} synthetic pick-ups, by all methods")
     made = choice_chapter(people, repeats=runs, slow_repeats=max(1, runs // 3))
     watch.end("choice")
     return made
 
 
 def _census_chapter(households: int, file: Path, watch: _Watch) -> Chapter:
-    watch.begin(f"Publishing a made census of {households} households, by all quick methods")
+    watch.begin(f"Publishing a synthetic census of {households} households, by all quick methods")
     counted = count_demo(file, groups=households)
     watch.end("census")
     return counted.chapter
 
 
 def _patient_chapter(patients: int, file: Path, watch: _Watch) -> Chapter:
-    watch.begin(f"Anonymizing {patients} made patients, by all quick methods")
+    watch.begin(f"Anonymizing {patients} synthetic patients, by all quick methods")
     made = patient_demo(file, patients=patients)
     watch.end("patients")
     return made.chapter
@@ -319,12 +319,12 @@ def _curves(city: City) -> list[Curve]:
     reached, proven = [], []
     others: dict[str, list[float]] = {}
     for epsilon in EPSILONS:
-        asked = MetricDP(epsilon, "km")
-        made = design(problem, asked, method=Direct(), gap=GAP, throw=False)
+        target = MetricDP(epsilon, "km")
+        made = design(problem, target, method=Direct(), gap=GAP, throw=False)
         reached.append(made.upper)
         proven.append(made.lower or 0.0)
         losses: dict[str, float] = {}
-        for label, loss in compare(problem, asked):
+        for label, loss in compare(problem, target):
             name = label.partition(",")[0]
             losses[name] = min(loss, losses.get(name, loss))
         for name, loss in losses.items():

@@ -1,4 +1,4 @@
-"""The demo's table: made patients, anonymized; every quick method at several k; what a few rows became."""
+"""The demo's table: synthetic patients, anonymized; every quick method at several k; what a few rows became."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Anonymized:
 
 
 def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> Anonymized:
-    """Anonymize made patients, compare the methods on them, and make the chapter.
+    """Anonymize synthetic patients, compare the methods on them, and make the chapter.
 
     Parameters
     ----------

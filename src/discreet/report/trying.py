@@ -133,8 +133,8 @@ def audit_choice(made: Release[Selection], matroid: Matroid) -> tuple[Audit, ...
             for parameter in ("epsilon", "delta", "rho")
             if hasattr(guarantee, parameter)
         }
-        asked = AuditRequest(name, neighbors=getattr(guarantee, "neighbors", None), **claim)
-        audits.append(audit_choices(asked))
+        request = AuditRequest(name, neighbors=getattr(guarantee, "neighbors", None), **claim)
+        audits.append(audit_choices(request))
     return tuple(audits)
 
 

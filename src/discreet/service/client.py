@@ -10,11 +10,11 @@ import time
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Literal, final
 
 from discreet import lrgeo
 from discreet.artefact.private_files import default_folder
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.guarantee import MetricDP
 from discreet.lrgeo import Epochs
 from discreet.lrgeo.client import held_everywhere
@@ -103,6 +103,9 @@ class Client:
         epsilon, and a mechanism that gives the place away keeps what it claims. By default the first that a server
         publishes is taken, and none that is weaker than the last one, nor one for places after one for every point;
         over plain HTTP from another machine, where anybody on the way could choose, this must be given.
+    scope
+        ``"points"``: only a mechanism whose promise is between any two points of the region is taken, so that `accepts`
+        bounds these; one for places alone is refused. By default both kinds are taken.
     refresh
         Seconds for which a mechanism is used before the server is asked whether it still is the one. Asking says
         that a client is here, and when.
@@ -112,7 +115,7 @@ class Client:
     Raises
     ------
     InvalidProblemError
-        For an address that is none, or one that needs HTTPS or `accepts`.
+        For an address that is none, one that needs HTTPS or `accepts`, or an unknown scope.
 
     Guarantee
     ---------
@@ -130,6 +133,7 @@ class Client:
         cache: Path | None = None,
         epochs: Epochs | None = None,
         accepts: MetricDP | None = None,
+        scope: Literal["points"] | None = None,
         refresh: float = _DAY,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -137,7 +141,9 @@ class Client:
         if accepts is None and self._server.is_exposed:
             expected = "the weakest guarantee that you accept, since anybody on the way could offer another"
             raise InvalidProblemError("accepts", expected, "none, over plain HTTP")
-        self._accepts = accepts
+        if scope not in {None, "points"}:
+            raise unknown_name("scope", scope, ("points",))
+        self._accepts, self._scope = accepts, scope
         self._unknown = False
         self._cache = MechanismCache(cache or default_folder("cache"), self._server.url)
         self._state = StateFile(state or default_folder("state") / "locate.json")
@@ -212,13 +218,14 @@ class Client:
                 raise InvalidProblemError(
                     "server", "a mechanism", "nothing new, though none is known"
                 )
+            trusted = self._trusted(kept.mechanism)
             self._cache.write(kept.mechanism, now)
-            return self._trusted(kept.mechanism)
+            return trusted
         accepts = self._accepts
         if accepts is None and kept is not None:
             accepts = _held_before(kept.mechanism, mechanism)
         # Seconds, once for each mechanism: every pair of places, or every triangle and report, in integers.
-        client = _client(mechanism, accepts=accepts)
+        client = self._made(mechanism, accepts=accepts)
         self._cache.write(mechanism, now)
         return client
 
@@ -320,19 +327,22 @@ class Client:
         return Fraction(0) if fresh else state.spent_today
 
     def _trusted(self, mechanism: Mechanism | PointMechanism) -> lrgeo.Client | PointClient:
-        return _client(mechanism, verified_digest=mechanism.digest, accepts=self._accepts)
+        return self._made(mechanism, verified_digest=mechanism.digest, accepts=self._accepts)
 
-
-def _client(
-    mechanism: Mechanism | PointMechanism,
-    *,
-    accepts: MetricDP | None,
-    verified_digest: str | None = None,
-) -> lrgeo.Client | PointClient:
-    """Make the client without input and output of a mechanism of either kind."""
-    if isinstance(mechanism, PointMechanism):
-        return PointClient(mechanism, verified_digest=verified_digest, accepts=accepts)
-    return lrgeo.Client(mechanism, verified_digest=verified_digest, accepts=accepts)
+    def _made(
+        self,
+        mechanism: Mechanism | PointMechanism,
+        *,
+        accepts: MetricDP | None,
+        verified_digest: str | None = None,
+    ) -> lrgeo.Client | PointClient:
+        """Make the client without input and output of a mechanism of either kind."""
+        if isinstance(mechanism, PointMechanism):
+            return PointClient(mechanism, verified_digest=verified_digest, accepts=accepts)
+        if self._scope == "points":
+            expected = "a mechanism for every point, since only the promise between any two points is accepted"
+            raise InvalidProblemError("server", expected, "one for places alone")
+        return lrgeo.Client(mechanism, verified_digest=verified_digest, accepts=accepts)
 
 
 def _held_before(

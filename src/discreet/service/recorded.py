@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from discreet.core.randomness import RandomBits
     from discreet.evaluate.simulate.location import PublishedParameters
     from discreet.lrgeo import Mechanism, Region
+    from discreet.lrgeo.points.mechanism import PointMechanism
 
 __all__ = ["RecordedApplication", "TrafficRecorder", "Visited", "record"]
 
@@ -187,6 +188,13 @@ class RecordedApplication:
         """Give a user who is at a place; users share connections, and are not recorded apart."""
         return Visited(self._server, self._region.where(place))
 
+    def fetched(self) -> Mechanism | PointMechanism:
+        """Be a new client that fetches the mechanism and verifies it: give what its reports are drawn from."""
+        with tempfile.TemporaryDirectory() as folder:
+            files = Path(folder)
+            client = Client(self._server, state=files / "state", cache=files, now=lambda: _NOW)
+            return client.mechanism
+
     def locate(self, place: int, times: int, now: float, bits: RandomBits) -> Session:
         """Be a client of the sound mode: fetch the mechanism, verify it, and locate so often at one time."""
         recorder = TrafficRecorder(self._app)
@@ -222,7 +230,7 @@ class RecordedApplication:
 
 @contextmanager
 def record(
-    mechanism: Mechanism,
+    mechanism: Mechanism | PointMechanism,
     region: Region,
     *,
     published: PublishedParameters | None = None,

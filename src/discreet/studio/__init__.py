@@ -12,11 +12,11 @@ from discreet.core.lazy import on_first_use
 
 if TYPE_CHECKING:
     from discreet.studio.app import create_studio
-    from discreet.studio.desks import Desks
+    from discreet.studio.workspaces import OpenWorkspaces
 
-__all__ = ["Desks", "create_studio"]
+__all__ = ["OpenWorkspaces", "create_studio"]
 
-_WHERE = {"Desks": "desks", "create_studio": "app"}
+_WHERE = {"OpenWorkspaces": "workspaces", "create_studio": "app"}
 """Public name -> the module that defines it."""
 
 

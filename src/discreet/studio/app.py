@@ -17,16 +17,16 @@ from discreet.core.dates import FORMATS
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.datasets.clinic import SAMPLE, sample_csv
-from discreet.studio.arriving import Arrivals, arrived
-from discreet.studio.asked import DEMANDS, ROLES, number_of, read_demands, read_roles, whole_of
-from discreet.studio.counts_pages import add_counts
-from discreet.studio.desks import store
+from discreet.studio.drawn import draw_frontier
+from discreet.studio.forms import DEMANDS, ROLES, number_of, read_demands, read_roles, whole_of
 from discreet.studio.jobs import Job, sentence
 from discreet.studio.outlines import group_numbers, write_outline
 from discreet.studio.parts import read_form, render, told
+from discreet.studio.publications import add_publications
 from discreet.studio.reading import DELIMITERS, ENCODINGS, describe, read_upload
-from discreet.studio.tables_pages import add_tables
 from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, LossBySize, sizes_of
+from discreet.studio.uploads import Uploads, uploaded
+from discreet.studio.workspaces import store
 from discreet.tables.validate import refuse_unwritable
 from discreet.web.gate import HEADERS, Gate
 from discreet.web.guard import Guard, Limits
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from fractions import Fraction
 
-    from discreet.studio.desks import Desk, Desks
+    from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
 
 __all__ = ["create_studio"]
 
@@ -47,6 +47,9 @@ MOST_FORM = 16 << 20
 
 MOST_SECONDS = 3_600.0
 
+COMPARING = 60.0
+"""Seconds for what every k costs."""
+
 LEDGER = Path("discreet-ledger.db")
 """In the folder where the studio was started; the folders of its pages are deleted."""
 
@@ -54,7 +57,8 @@ _LIMITS = Limits(body=MOST_BYTES, body_seconds=300.0, rate=100.0, burst=400)
 
 _STATIC = {
     "counts.js": "text/javascript",
-    "desk.js": "text/javascript",
+    "workspace.js": "text/javascript",
+    "publish.js": "text/javascript",
     "studio.css": "text/css",
     "studio.js": "text/javascript",
     "tables.js": "text/javascript",
@@ -62,13 +66,18 @@ _STATIC = {
 
 
 def create_studio(
-    desks: Desks, *, host: str, token: str, limits: Limits = _LIMITS, ledger: Path = LEDGER
+    workspaces: OpenWorkspaces,
+    *,
+    host: str,
+    token: str,
+    limits: Limits = _LIMITS,
+    ledger: Path = LEDGER,
 ) -> Gate:
     """Make the application.
 
     Parameters
     ----------
-    desks
+    workspaces
         Where tables lie while a page is open. Closed when the application ends.
     host
         Host and port as they stand in the address of the page.
@@ -87,29 +96,28 @@ def create_studio(
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        sweeping = asyncio.create_task(_sweep(desks))
+        sweeping = asyncio.create_task(_sweep(workspaces))
         yield
         sweeping.cancel()
-        await run_in_threadpool(desks.close)
+        await run_in_threadpool(workspaces.close)
 
     app = FastAPI(title="discreet studio", openapi_url=None, lifespan=lifespan)
     forms = replace(limits, body=min(limits.body, MOST_FORM))
     app.add_middleware(Guard, limits=forms, headers=HEADERS)
     app.add_exception_handler(DiscreetError, _refused)
-    _add_page(app, desks)
-    _add_table(app, desks)
-    _add_jobs(app, desks)
-    _add_running(app, desks)
-    _add_results(app, desks)
-    add_counts(app, desks, ledger, MOST_BYTES)
-    add_tables(app, desks, ledger, MOST_BYTES)
-    return Gate(Arrivals(app, desks, limits), host, token)
+    _add_page(app, workspaces)
+    _add_table(app, workspaces)
+    _add_jobs(app, workspaces)
+    _add_running(app, workspaces)
+    _add_results(app, workspaces)
+    add_publications(app, workspaces, ledger, MOST_BYTES)
+    return Gate(Uploads(app, workspaces, limits), host, token)
 
 
-async def _sweep(desks: Desks) -> None:
+async def _sweep(workspaces: OpenWorkspaces) -> None:
     while True:
         await asyncio.sleep(10)
-        await run_in_threadpool(desks.sweep)
+        await run_in_threadpool(workspaces.sweep)
 
 
 def _refused(_: Request, error: Exception) -> Response:
@@ -117,12 +125,12 @@ def _refused(_: Request, error: Exception) -> Response:
     return Response(text, status_code=400, media_type="text/plain; charset=utf-8")
 
 
-def _add_page(app: FastAPI, desks: Desks) -> None:
+def _add_page(app: FastAPI, workspaces: OpenWorkspaces) -> None:
     @app.get("/")
     def page() -> Response:
         return render(
             "page.html",
-            desk=desks.open(),
+            workspace=workspaces.open(),
             delimiters=DELIMITERS,
             encodings=ENCODINGS,
             most=MOST_BYTES,
@@ -135,86 +143,86 @@ def _add_page(app: FastAPI, desks: Desks) -> None:
         data = files("discreet.studio").joinpath("static", name).read_bytes()
         return Response(data, media_type=f"{_STATIC[name]}; charset=utf-8")
 
-    @app.post("/{desk}/here")
-    def here(desk: str) -> Response:
-        desks.get(desk)
+    @app.post("/{workspace}/here")
+    def here(workspace: str) -> Response:
+        workspaces.get(workspace)
         return Response(status_code=204)
 
-    @app.post("/{desk}/leave")
-    def leave(desk: str) -> Response:
-        desks.leave(desk)
+    @app.post("/{workspace}/leave")
+    def leave(workspace: str) -> Response:
+        workspaces.leave(workspace)
         return Response(status_code=204)
 
 
-def _add_table(app: FastAPI, desks: Desks) -> None:
-    @app.post("/{desk}/table")
-    async def table(desk: str, request: Request) -> Response:
-        at, path, asked = desks.get(desk), arrived(request), request.query_params
-        return await run_in_threadpool(_load, at, path, dict(asked))
+def _add_table(app: FastAPI, workspaces: OpenWorkspaces) -> None:
+    @app.post("/{workspace}/table")
+    async def table(workspace: str, request: Request) -> Response:
+        at, path, query = workspaces.get(workspace), uploaded(request), request.query_params
+        return await run_in_threadpool(_load, at, path, dict(query))
 
-    @app.post("/{desk}/sample")
-    async def sample(desk: str) -> Response:
-        return await run_in_threadpool(_load_sample, desks.get(desk))
+    @app.post("/{workspace}/sample")
+    async def sample(workspace: str) -> Response:
+        return await run_in_threadpool(_load_sample, workspaces.get(workspace))
 
-    @app.post("/{desk}/outline")
-    async def outline(desk: str, request: Request) -> Response:
-        at, form = desks.get(desk), await read_form(request)
+    @app.post("/{workspace}/outline")
+    async def outline(workspace: str, request: Request) -> Response:
+        at, form = workspaces.get(workspace), await read_form(request)
         text = await run_in_threadpool(_outline, at, form)
         return Response(text, media_type="text/plain; charset=utf-8")
 
-    @app.post("/{desk}/risk")
-    async def risk(desk: str, request: Request) -> Response:
-        at, form = desks.get(desk), await read_form(request)
+    @app.post("/{workspace}/risk")
+    async def risk(workspace: str, request: Request) -> Response:
+        at, form = workspaces.get(workspace), await read_form(request)
         return await run_in_threadpool(_risk, at, form)
 
 
-def _load(desk: Desk, path: Path, asked: dict[str, str]) -> Response:
-    desk.clear()
-    return _show(desk, path, asked)
+def _load(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Response:
+    workspace.clear()
+    return _show(workspace, path, query)
 
 
-def _show(desk: Desk, path: Path, asked: dict[str, str]) -> Response:
+def _show(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Response:
     """Read a file, and show its columns with the roles that are suggested."""
-    name = asked.get("name", "table")[:200]
-    delimiter, encoding = asked.get("delimiter", ""), asked.get("encoding", "")
-    desk.upload = read_upload(path, name, delimiter=delimiter, encoding=encoding)
-    desk.name, desk.columns = name, describe(desk.upload.table)
+    name = query.get("name", "table")[:200]
+    delimiter, encoding = query.get("delimiter", ""), query.get("encoding", "")
+    workspace.upload = read_upload(path, name, delimiter=delimiter, encoding=encoding)
+    workspace.name, workspace.columns = name, describe(workspace.upload.table)
     return render(
         "columns.html",
         name=name,
-        upload=desk.upload,
-        columns=desk.columns,
+        upload=workspace.upload,
+        columns=workspace.columns,
         roles=ROLES,
         formats=list(FORMATS),
         synthetic=name == SAMPLE,
     )
 
 
-def _load_sample(desk: Desk) -> Response:
+def _load_sample(workspace: OpenWorkspace) -> Response:
     """Load synthetic patients, so that the page can be tried without a file."""
     from discreet.artefact.private_files import write_private
 
-    desk.clear()
-    path = desk.folder / SAMPLE
+    workspace.clear()
+    path = workspace.folder / SAMPLE
     write_private(path, sample_csv().encode())
     try:
-        return _show(desk, path, {"name": SAMPLE})
+        return _show(workspace, path, {"name": SAMPLE})
     finally:
         path.unlink(missing_ok=True)
 
 
-def _outline(desk: Desk, form: dict[str, str]) -> str:
+def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
     """Make a nested list: of a file, of numbers by intervals, or of the bare values."""
     from discreet.artefact.private_files import write_private
     from discreet.tables.taxonomies import read_taxonomy
 
-    upload = _upload(desk)
+    upload = _upload(workspace)
     at = whole_of(form, "column", "Column", least=0)
-    if at >= len(desk.columns):
+    if at >= len(workspace.columns):
         raise InvalidProblemError("Column", "one of the table", "another")
-    name = desk.columns[at].name
+    name = workspace.columns[at].name
     if form.get("how") == "file":
-        path = desk.folder / "taxonomy.csv"
+        path = workspace.folder / "taxonomy.csv"
         write_private(path, form.get("text", "").encode())
         try:
             return write_outline(read_taxonomy(path))
@@ -242,13 +250,13 @@ def _widths(text: str) -> list[Fraction]:
         ) from None
 
 
-def _risk(desk: Desk, form: dict[str, str]) -> Response:
+def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
     from discreet.kanonymity.risk import risk
     from discreet.kanonymity.verify import cells, classes_of, diversity
     from discreet.tables.frames import singled_out
 
-    table = _upload(desk).table
-    roles = read_roles(form, desk.columns, table)
+    table = _upload(workspace).table
+    roles = read_roles(form, workspace.columns, table)
     classes = classes_of(table, roles.names)
     found = risk(table, roles.names)
     return render(
@@ -266,7 +274,7 @@ def _risk(desk: Desk, form: dict[str, str]) -> Response:
         names=roles.names,
         secret=[
             (at, column.name)
-            for at, column in enumerate(desk.columns)
+            for at, column in enumerate(workspace.columns)
             if column.name in roles.sensitive
         ],
         demands=DEMANDS,
@@ -274,54 +282,67 @@ def _risk(desk: Desk, form: dict[str, str]) -> Response:
     )
 
 
-def _add_jobs(app: FastAPI, desks: Desks) -> None:
-    @app.post("/{desk}/frontier")
-    async def frontier(desk: str, request: Request) -> Response:
-        at, form = desks.get(desk), await read_form(request)
+def _add_jobs(app: FastAPI, workspaces: OpenWorkspaces) -> None:
+    @app.post("/{workspace}/frontier")
+    async def frontier(workspace: str, request: Request) -> Response:
+        at, form = workspaces.get(workspace), await read_form(request)
         await run_in_threadpool(_start, at, form, "frontier")
         return Response(status_code=202)
 
-    @app.post("/{desk}/run")
-    async def run(desk: str, request: Request) -> Response:
-        at, form = desks.get(desk), await read_form(request)
+    @app.post("/{workspace}/run")
+    async def run(workspace: str, request: Request) -> Response:
+        at, form = workspaces.get(workspace), await read_form(request)
         await run_in_threadpool(_start, at, form, "run")
         return Response(status_code=202)
 
 
-def _add_running(app: FastAPI, desks: Desks) -> None:
-    @app.post("/{desk}/stop")
-    def stop(desk: str) -> Response:
-        job = desks.get(desk).job
+def _add_running(app: FastAPI, workspaces: OpenWorkspaces) -> None:
+    @app.post("/{workspace}/stop")
+    def stop(workspace: str) -> Response:
+        job = workspaces.get(workspace).job
         if job is not None:
             job.stop()
         return Response(status_code=204)
 
-    @app.post("/{desk}/cancel")
-    def cancel(desk: str) -> Response:
-        job = desks.get(desk).job
+    @app.post("/{workspace}/cancel")
+    def cancel(workspace: str) -> Response:
+        job = workspaces.get(workspace).job
         if job is not None:
             job.end()
         return Response(status_code=204)
 
-    @app.get("/{desk}/events")
-    async def events(desk: str) -> Response:
-        job = desks.get(desk).job
+    @app.get("/{workspace}/events")
+    async def events(workspace: str) -> Response:
+        job = workspaces.get(workspace).job
         if job is None:
             raise InvalidProblemError("job", "one that was started", "none")
         return StreamingResponse(told(job), media_type="text/event-stream")
 
 
-def _add_results(app: FastAPI, desks: Desks) -> None:
-    @app.get("/{desk}/result")
-    def result(desk: str) -> Response:
-        job = desks.get(desk).job
+def _add_results(app: FastAPI, workspaces: OpenWorkspaces) -> None:
+    @app.get("/{workspace}/result")
+    def result(workspace: str) -> Response:
+        job = workspaces.get(workspace).job
         if job is None or job.result is None:
             raise InvalidProblemError("job", "one that is done", "none")
         return render("frontier.html" if job.kind == "frontier" else "result.html", **job.result)
 
-    @app.get("/{desk}/download/{part}")
-    def download(desk: str, part: str) -> Response:
-        at = desks.get(desk)
+    @app.get("/{workspace}/frontier")
+    def frontier(workspace: str) -> Response:
+        """What is known by now of the cost of each k; the search goes on."""
+        job = workspaces.get(workspace).job
+        told = [] if job is None or job.kind != "frontier" else job.events
+        event = next((event for event in reversed(told) if "rows" in event), None)
+        if event is None:
+            # Another job took its place: what is drawn may stay.
+            return Response(status_code=204)
+        rows = event["rows"]
+        panels = draw_frontier(rows)
+        return render("frontier.html", rows=rows, panels=panels, searching=event["text"])
+
+    @app.get("/{workspace}/download/{part}")
+    def download(workspace: str, part: str) -> Response:
+        at = workspaces.get(workspace)
         name = {"table": WRITTEN, "certificate": f"{WRITTEN}.discreet.json"}.get(part, "none")
         path = at.folder / name
         if not path.is_file():
@@ -329,21 +350,21 @@ def _add_results(app: FastAPI, desks: Desks) -> None:
         return FileResponse(path, filename=name, media_type="application/octet-stream")
 
 
-def _start(desk: Desk, form: dict[str, str], kind: str) -> None:
-    table = _upload(desk).table
-    roles = read_roles(form, desk.columns, table)
+def _start(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> None:
+    table = _upload(workspace).table
+    roles = read_roles(form, workspace.columns, table)
     task: LossBySize | Anonymize
     refuse_unwritable(table.drop(roles.dropped).lazy(), roles.names, WRITTEN, "The table")
     if kind == "frontier":
-        task = LossBySize(str(desk.folder), roles.attributes)
+        task = LossBySize(str(workspace.folder), roles.attributes, COMPARING)
     else:
         k = whole_of(form, "k", "k", least=2)
         if k > table.height:
             raise InvalidProblemError("k", f"at most {table.height:,}, the rows of the table", k)
-        models, require = read_demands(form, desk.columns, roles.sensitive)
+        models, require = read_demands(form, workspace.columns, roles.sensitive)
         share = number_of(form, "suppress", "Left out", default=0.0, most=100.0) / 100
         task = Anonymize(
-            str(desk.folder),
+            str(workspace.folder),
             roles.attributes,
             roles.sensitive,
             roles.dropped,
@@ -354,16 +375,16 @@ def _start(desk: Desk, form: dict[str, str], kind: str) -> None:
             number_of(form, "seconds", "Seconds", default=30.0, most=MOST_SECONDS),
             share,
         )
-    if desk.job is not None:
-        desk.job.end()
+    if workspace.job is not None:
+        workspace.job.end()
     for name in (WRITTEN, f"{WRITTEN}.discreet.json"):
-        (desk.folder / name).unlink(missing_ok=True)
-    if not (desk.folder / TABLE).is_file():
-        store(table, desk.folder / TABLE)
-    desk.job = Job(task, kind)
+        (workspace.folder / name).unlink(missing_ok=True)
+    if not (workspace.folder / TABLE).is_file():
+        store(table, workspace.folder / TABLE)
+    workspace.job = Job(task, kind)
 
 
-def _upload(desk: Desk) -> Any:  # noqa: ANN401 - an Upload
-    if desk.upload is None:
+def _upload(workspace: OpenWorkspace) -> Any:  # noqa: ANN401 - an Upload
+    if workspace.upload is None:
         raise InvalidProblemError("File", "one that is loaded", "none")
-    return desk.upload
+    return workspace.upload

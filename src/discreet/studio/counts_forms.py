@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.hierarchy.methods import DEFAULT, quick_methods
-from discreet.studio.asked import whole_of
+from discreet.studio.forms import whole_of
+from discreet.studio.publish_forms import DEPTH, NEIGHBORS, read_guarantee
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+
+    from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 
 __all__ = [
-    "DEPTH",
     "KINDS",
-    "NEIGHBORS",
     "PUBLIC",
+    "TITLES",
     "PromiseForm",
     "TableForm",
     "method_names",
-    "read_guarantee",
-    "read_limit",
     "read_promise",
     "read_table_form",
-    "titled",
 ]
-
-DEPTH = 5
-"""Columns that a region path may have."""
 
 MOST_SIZE = 10_000
 
@@ -48,30 +42,16 @@ PUBLIC = {
 }
 """Where the public regions come from."""
 
-NEIGHBORS = {
-    "add-remove-person": "whether a person is in the table at all",
-    "replace-person": "which data a person has, and in which unit; that they are in the table may be known",
-}
-
-_TITLES = {
-    "columns": "Regions",
-    "epsilon": "Epsilon",
-    "guarantee": "The promise",
+TITLES = {
     "kind": "Method",
-    "levels": "Parts of the budget",
     "max_quantity": "Largest quantity",
     "max_size": "Largest size",
     "method": "Method",
-    "neighbors": "Neighbors",
-    "people": "The table",
     "public_units": "The register of units",
-    "regions": "The list of regions",
-    "rho": "Rho",
-    "tree": "Regions",
     "units": "The units",
     "unit, size, quantity, person": "Unit, size, quantity, person",
 }
-"""Arguments of the library -> what the page calls them."""
+"""Arguments of the library -> what this page calls them."""
 
 
 @final
@@ -94,7 +74,7 @@ class TableForm:
     root
         Name of the region that holds all.
     neighbors
-        A key of :data:`NEIGHBORS`.
+        A key of :data:`discreet.studio.publish_forms.NEIGHBORS`.
     """
 
     kind: str
@@ -198,57 +178,9 @@ def read_promise(form: Mapping[str, str], neighbors: str) -> PromiseForm:
     return PromiseForm(read_guarantee(form, neighbors), method, levels)
 
 
-def read_guarantee(form: Mapping[str, str], neighbors: str) -> PureDP | ZeroConcentratedDP:
-    """Read what a release promises: ``notion`` and ``amount``.
-
-    Examples
-    --------
-    >>> read_guarantee({"notion": "epsilon", "amount": "0.5"}, "replace-person").epsilon
-    Fraction(1, 2)
-    """
-    return _promised(form, "notion", "amount", neighbors)
-
-
-def read_limit(form: Mapping[str, str], neighbors: str) -> PureDP | ApproxDP | ZeroConcentratedDP:
-    """Read what all releases together may spend: ``limit-notion``, ``limit-amount`` and ``limit-delta``."""
-    promised = _promised(form, "limit-notion", "limit-amount", neighbors)
-    delta = form.get("limit-delta", "").strip()
-    if not delta:
-        return promised
-    if isinstance(promised, ZeroConcentratedDP):
-        raise InvalidProblemError("Delta", "none beside rho", "one")
-    with titled():
-        return ApproxDP(promised.epsilon, delta, promised.neighbors)
-
-
 def method_names() -> tuple[str, ...]:
     """Name the methods that the page offers, the default first: those with a guarantee that are quick at any size."""
     return (DEFAULT, *(name for name in quick_methods() if name != DEFAULT))
-
-
-@contextmanager
-def titled() -> Iterator[None]:
-    """Let errors name what is wrong as the page does, not as the library does."""
-    try:
-        yield
-    except InvalidProblemError as error:
-        field = _TITLES.get(error.field, error.field)
-        raise InvalidProblemError(field, error.expected, error.got) from None
-
-
-def _promised(
-    form: Mapping[str, str], notion: str, amount: str, neighbors: str
-) -> PureDP | ZeroConcentratedDP:
-    relation: Any = neighbors
-    text = form.get(amount, "").strip()
-    if form.get(notion) not in ("epsilon", "rho"):
-        raise InvalidProblemError("Privacy", "a choice of epsilon or rho", "none")
-    if not text or len(text) > 40:
-        raise InvalidProblemError(form[notion].capitalize(), "a positive number", repr(text[:40]))
-    with titled():
-        if form[notion] == "rho":
-            return ZeroConcentratedDP(text, relation)
-        return PureDP(text, relation)
 
 
 def _one(form: Mapping[str, str], field: str, title: str, known: Mapping[str, str]) -> str:

@@ -1,6 +1,6 @@
-"""What the counts page does with tables: plan from public inputs, publish by the plan, compare budgets.
+"""What the counts page publishes: a plan from public inputs, the files and what is shown; and budgets compared.
 
-Publishing and comparing run in processes of their own. The plan charges the ledger before it reads a value.
+Comparing runs in a process of its own, as publishing does, on a synthetic table.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -16,13 +15,21 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.hierarchy import GroupSizes, diagnose, plan
-from discreet.studio.counts_forms import titled
-from discreet.studio.counts_ledger import look
-from discreet.studio.released import keep_release, new_name
+from discreet.studio.counts_forms import (
+    KINDS,
+    PUBLIC,
+    TITLES,
+    method_names,
+    read_promise,
+    read_table_form,
+)
+from discreet.studio.publish_forms import titled
+from discreet.studio.publishing import LIST, PRIVATE, Publication
 from discreet.tables.dialect import names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from discreet.core.outcome import Release
     from discreet.hierarchy import Frame, Plan, RegionCounts
@@ -33,19 +40,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AMOUNTS",
+    "COUNTS",
     "DOWNLOADS",
     "FILES",
-    "PRIVATE",
     "Costs",
-    "Publish",
     "plan_of",
     "synthetic_sizes",
 ]
 
-PRIVATE = "private.parquet"
-"""The private table in the page's folder."""
-
-FILES = {"list": "regions.parquet", "units": "units.parquet"}
+FILES = {"list": LIST, "units": "units.parquet"}
 """Public tables in the page's folder, by the choices of :data:`discreet.studio.counts_forms.PUBLIC`."""
 
 _WANTED = {"list": "The list of regions", "units": "The register of units"}
@@ -91,7 +94,7 @@ def plan_of(folder: Path, table: TableForm, promise: PromiseForm | None = None) 
     neighbors: Any = table.neighbors
     declared = table.public == "table"
     given: dict[str, Any] = {}
-    with titled():
+    with titled(TITLES):
         if declared:
             given["regions"] = str(folder / PRIVATE)
         else:
@@ -120,73 +123,44 @@ def plan_of(folder: Path, table: TableForm, promise: PromiseForm | None = None) 
     return planned
 
 
-@final
-@dataclass(frozen=True)
-class Publish:
-    """Plan, charge the ledger, count, add noise, check, and write.
+def _budget(planned: Plan, table: TableForm) -> dict[str, Any]:
+    return {
+        "public": table.public,
+        "methods": method_names(),
+        "levels": planned.frame.tree.depth + 1,
+    }
 
-    Parameters
-    ----------
-    folder
-        The page's own: the private table and the public ones are there, and results go there.
-    table
-        Which columns are what, and what is public.
-    promise
-        The guarantee and the method.
-    ledger, dataset
-        What is charged.
-    kept
-        The folder where releases are kept.
-    seconds
-        Within which it has to be done.
-    """
 
-    folder: str
-    table: TableForm
-    promise: PromiseForm
-    ledger: str
-    dataset: str
-    kept: str
-    seconds: float = 3_600.0
+def _columns(query: Mapping[str, str]) -> dict[str, Any]:
+    kind = query.get("kind", "")
+    if kind not in KINDS:
+        raise InvalidProblemError("Rows", "a choice of what one stands for", "none")
+    return {"kind": kind, "public": PUBLIC}
 
-    def run(self, tell: Tell) -> dict[str, Any]:
-        """Publish; give what may be shown to everybody, and what is left of the budget."""
-        from discreet.ledger import Ledger
 
-        folder = Path(self.folder)
-        tell({"text": "Reading what is public."})
-        planned = plan_of(folder, self.table, self.promise)
-        with titled():
-            made = planned.release(
-                str(folder / PRIVATE),
-                budget=Ledger(self.ledger),
-                dataset=self.dataset,
-                # Measurements of other kinds cannot be queried by size.
-                keep_measurements=planned.method.kind in ("survival", "direct"),
-                on_progress=lambda step: tell({"text": f"The budget is charged: {step.stage}."}),
-            )
-        tell({"text": "Checked. Writing and drawing."})
-        return self._shown(made)
+def _keeps(planned: Plan) -> bool:
+    """Measurements of other kinds cannot be queried by size."""
+    return planned.method.kind in ("survival", "direct")
 
-    def _shown(self, made: Release[RegionCounts]) -> dict[str, Any]:
-        from discreet.artefact import save_counts, save_measurements
-        from discreet.report import make_chapter, write_report
-        from discreet.studio.counts_shown import describe_release
 
-        folder, kept = Path(self.folder), made.result.measurements
-        save_counts(made, folder / "counts.csv")
-        save_counts(made, folder / "counts.parquet")
-        if kept is not None:
-            save_measurements(kept, folder / "measurements.parquet")
-        chapter = make_chapter("hierarchy", made, artefact="counts.csv")
-        title = "Counts by region and size, with their proof"
-        write_report([chapter], folder / "report.html", title=title)
-        files = [(name, what) for name, what in DOWNLOADS.items() if (folder / name).is_file()]
-        # Before anything is told: what was paid for is there, whatever becomes of the page.
-        name = new_name()
-        keep_release(Path(self.kept), name, folder, [file for file, _ in files])
-        book = look(Path(self.ledger), self.dataset)
-        return {**describe_release(made), "files": files, "book": book, "release": name}
+def _write(made: Release[RegionCounts], folder: Path) -> None:
+    from discreet.artefact import save_counts, save_measurements
+    from discreet.report import make_chapter, write_report
+
+    kept = made.result.measurements
+    save_counts(made, folder / "counts.csv")
+    save_counts(made, folder / "counts.parquet")
+    if kept is not None:
+        save_measurements(kept, folder / "measurements.parquet")
+    chapter = make_chapter("hierarchy", made, artefact="counts.csv")
+    title = "Counts by region and size, with their proof"
+    write_report([chapter], folder / "report.html", title=title)
+
+
+def _show(made: Release[RegionCounts], _planned: Plan) -> dict[str, Any]:
+    from discreet.studio.counts_shown import describe_release
+
+    return describe_release(made)
 
 
 @final
@@ -238,7 +212,7 @@ class Costs:
 
     def _errors(self, data: GroupSizes, amount: str) -> Iterator[Diagnosis]:
         notion = PureDP if self.notion == "epsilon" else ZeroConcentratedDP
-        with titled():
+        with titled(TITLES):
             planned = self.plan.with_guarantee(notion(amount, self.plan.guarantee.neighbors))
             for _ in range(_DRAWS):
                 yield diagnose(data, planned.release(data))
@@ -284,3 +258,22 @@ def _check_names(path: Path, table: TableForm) -> None:
     if not set(wanted) <= set(known):
         expected = f"the columns {', '.join(wanted)}, as in the table"
         raise InvalidProblemError(_WANTED[table.public], expected, ", ".join(known))
+
+
+COUNTS = Publication(
+    name="counts",
+    command="discreet counts",
+    public=FILES,
+    downloads=DOWNLOADS,
+    titles=TITLES,
+    read_layout=read_table_form,
+    read_promise=read_promise,
+    plan=plan_of,
+    write=_write,
+    show=_show,
+    first={"kinds": KINDS},
+    columns=_columns,
+    budget=_budget,
+    keeps=_keeps,
+)
+"""Counts of units by region and size."""

@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.guarantee import PureDP
 from discreet.hierarchy import query
 from discreet.hierarchy.result import region_names
 from discreet.plot import plot_answers, plot_counts
 from discreet.plot.style import INK
 from discreet.report.figures import new_figure
-from discreet.report.words import guesses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from discreet.core.certificate import Certificate
     from discreet.core.outcome import Release
     from discreet.hierarchy.query import CountAnswers
     from discreet.hierarchy.result import RegionCounts
@@ -47,14 +44,11 @@ def describe_release(release: Release[RegionCounts]) -> dict[str, Any]:
     Returns
     -------
     dict
-        What the template ``counts_result.html`` names, but for files and the budget.
+        What the template ``counts_result.html`` names besides what all publications do.
     """
-    result, provenance, guarantee = release.result, release.provenance, release.guarantee
+    result, provenance = release.result, release.provenance
     frame = result.frame
     return {
-        "guarantee": f"{str(guarantee)[:1].upper()}{str(guarantee)[1:]}.",
-        "guesses": guesses(guarantee.epsilon) if isinstance(guarantee, PureDP) else None,
-        "replaced": getattr(guarantee, "neighbors", "") == "replace-person",
         "method": provenance.method,
         "public_units": frame.units == "public",
         "max_size": frame.max_size,
@@ -62,7 +56,6 @@ def describe_release(release: Release[RegionCounts]) -> dict[str, Any]:
         "declared": any(
             public.name.startswith("declaration") for public in provenance.assumed_public
         ),
-        "checks": _checks(release.certificate),
         "adds_up": {check.name for check in release.certificate.checks} >= _WHOLE_AND_SUMS,
         "levels": _levels(result),
         "sizes": _sizes(result),
@@ -93,19 +86,6 @@ def _levels(result: RegionCounts) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-def _checks(certificate: Certificate) -> list[tuple[str, str, str, str, bool]]:
-    return [
-        (
-            check.name,
-            check.detail,
-            f"{float(check.residual):g}",
-            f"{float(check.limit):g}",
-            check.passed,
-        )
-        for check in certificate.checks
-    ]
 
 
 def _ends(answers: CountAnswers | None, many: int) -> list[str]:

@@ -59,12 +59,12 @@ ENCODINGS = {
 _FILE = "The file"
 _THIS = "this one"
 _LARGE = (
-    f"{MOST_ROWS:,} rows or fewer; a larger one goes through `discreet anonymize FILE -k K --quasi A,B --stream "
-    "-o OUT` on the command line"
+    f"{MOST_ROWS:,} rows or fewer; a larger one goes through `discreet anonymize FILE -k K --quasi A,B --memory "
+    "4GB -o OUT` on the command line"
 )
 _FITS = (
     f"a table of at most {in_words(MOST_MEMORY)} once it is read, where a cell of text takes 16 bytes; leave columns "
-    "out, or use `discreet anonymize FILE -k K --quasi A,B --stream -o OUT` on the command line"
+    "out, or use `discreet anonymize FILE -k K --quasi A,B --memory 4GB -o OUT` on the command line"
 )
 _PIECE = 1 << 20
 _PREVIEWED = 5

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["add_released", "keep_release", "new_name", "releases_in"]
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{22}")
-_RECORD = "counts.csv.discreet.json"
 
 
 def new_name() -> str:
@@ -70,23 +69,25 @@ def keep_release(root: Path, name: str, folder: Path, files: Sequence[str]) -> N
         ) from None
 
 
-def releases_in(root: Path, known: Mapping[str, str]) -> list[dict[str, Any]]:
-    """List what is kept, the latest first: name, time, guarantee, and files with what they are."""
+def releases_in(root: Path, known: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
+    """List what is kept, the latest first: what and when, by which guarantee, and files with what they are."""
     found = []
     for folder in sorted(root.iterdir()) if root.is_dir() else []:
         if not _NAME.fullmatch(folder.name) or not folder.is_dir():
             continue
-        files = [(name, what) for name, what in known.items() if (folder / name).is_file()]
-        if files:
-            found.append((folder.stat().st_mtime, folder, files))
+        for kind, downloads in known.items():
+            files = [(name, what) for name, what in downloads.items() if (folder / name).is_file()]
+            if files:
+                found.append((folder.stat().st_mtime, folder, kind, files))
     return [
         {
             "name": folder.name,
+            "kind": kind.capitalize(),
             "when": datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            "guarantee": _guarantee(folder / _RECORD),
+            "guarantee": _guarantee(folder / f"{kind}.csv.discreet.json"),
             "files": files,
         }
-        for when, folder, files in sorted(found, key=lambda one: one[0], reverse=True)
+        for when, folder, kind, files in sorted(found, key=lambda one: one[0], reverse=True)
     ]
 
 
@@ -103,7 +104,7 @@ def _guarantee(record: Path) -> str:
         return "Its record cannot be read."
 
 
-def add_released(app: FastAPI, root: Path, known: Mapping[str, str]) -> None:
+def add_released(app: FastAPI, root: Path, known: Mapping[str, Mapping[str, str]]) -> None:
     """Add the list of releases, and their files, to the studio.
 
     Parameters
@@ -113,8 +114,9 @@ def add_released(app: FastAPI, root: Path, known: Mapping[str, str]) -> None:
     root
         Where releases are kept.
     known
-        Names of files that a release may have, and what they are; no other file is ever sent.
+        What may be published, and for each the files that a release may have; no other file is ever sent.
     """
+    names = {name for downloads in known.values() for name in downloads}
 
     @app.get("/released")
     def released() -> Response:
@@ -123,6 +125,6 @@ def add_released(app: FastAPI, root: Path, known: Mapping[str, str]) -> None:
     @app.get("/released/{name}/{file}")
     def fetch(name: str, file: str) -> Response:
         path = root / name / file
-        if not _NAME.fullmatch(name) or file not in known or not path.is_file():
+        if not _NAME.fullmatch(name) or file not in names or not path.is_file():
             raise InvalidProblemError("release", "one that is kept", "none")
         return FileResponse(path, filename=file, media_type="application/octet-stream")

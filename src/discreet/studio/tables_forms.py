@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.studio.asked import whole_of
-from discreet.studio.counts_forms import DEPTH, NEIGHBORS
+from discreet.studio.forms import whole_of
+from discreet.studio.publish_forms import DEPTH, NEIGHBORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["TablesForm", "read_categories", "read_tables_form", "titled"]
+__all__ = ["TITLES", "TablesForm", "read_categories", "read_tables_form"]
 
 _MOST_TEXT = 1 << 20
 """Letters of the list of categories."""
 
-_TITLES = {
+TITLES = {
     "budget": "The budget",
     "by": "Categories",
     "columns": "Columns",
     "columns, by, person": "Columns",
     "domain": "Categories",
-    "epsilon": "Epsilon",
     "levels": "Parts of the budget for the levels",
     "marginals": "Marginals",
     "max_rows": "Rows of a person",
-    "people": "The table",
-    "regions": "The list of regions",
-    "rho": "Rho",
     "shares": "Parts of the budget for the marginals",
     "tree": "The list of regions",
     "zeros": "Categories that exclude one another",
 }
-"""Arguments of the library -> what the page calls them."""
+"""Arguments of the library -> what this page calls them."""
 
 
 @final
@@ -61,7 +56,7 @@ class TablesForm:
     root
         Name of the region that holds all.
     neighbors
-        A key of :data:`~discreet.studio.counts_forms.NEIGHBORS`.
+        A key of :data:`~discreet.studio.publish_forms.NEIGHBORS`.
     """
 
     regions: tuple[str, ...]
@@ -149,16 +144,6 @@ def read_categories(text: str) -> dict[str, Any]:
         return _once(pairs)
     except ValueError as error:
         raise InvalidProblemError(title, "a line for each attribute", str(error)) from None
-
-
-@contextmanager
-def titled() -> Iterator[None]:
-    """Let errors name what is wrong as the page does, not as the library does."""
-    try:
-        yield
-    except InvalidProblemError as error:
-        field = _TITLES.get(error.field, error.field)
-        raise InvalidProblemError(field, error.expected, error.got) from None
 
 
 def _lists(text: str) -> Any:  # noqa: ANN401 - a list, a list of lists, or nothing

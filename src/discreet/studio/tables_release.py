@@ -1,13 +1,8 @@
-"""What the page of tables does: plan from public inputs, show the plan, publish by it.
-
-Publishing runs in a process of its own. The plan charges the ledger before it reads a value.
-"""
+"""What the page of tables publishes: a plan from public inputs, what it will cost, the files and what is shown."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,23 +11,20 @@ from discreet.core.guarantee import PureDP
 from discreet.hierarchy import contingency
 from discreet.hierarchy.contingency.estimates import check_room
 from discreet.hierarchy.result import region_names
-from discreet.report.words import guesses
-from discreet.studio.counts_ledger import look
-from discreet.studio.counts_release import FILES, PRIVATE
-from discreet.studio.tables_forms import titled
+from discreet.studio.publish_forms import read_guarantee, titled
+from discreet.studio.publishing import LIST, PRIVATE, Publication
+from discreet.studio.tables_forms import TITLES, read_tables_form
 from discreet.tables.parsing import free_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pathlib import Path
 
     from discreet.core.guarantee import ZeroConcentratedDP
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency import RegionTables, TablesPlan
     from discreet.studio.tables_forms import TablesForm
 
-    Tell = Callable[[dict[str, Any]], None]
-
-__all__ = ["DOWNLOADS", "PublishTables", "describe_plan", "plan_of"]
+__all__ = ["DOWNLOADS", "TABLES", "describe_plan", "plan_of"]
 
 DOWNLOADS = {
     "tables.csv": "The tables, as CSV",
@@ -73,10 +65,10 @@ def plan_of(
         or shares that make no sense, or tables for which there is no memory.
     """
     neighbors: Any = form.neighbors
-    path = folder / FILES["list"]
+    path = folder / LIST
     if not path.is_file():
         raise InvalidProblemError("The list of regions", "a file that is loaded", "none")
-    with titled():
+    with titled(TITLES):
         planned = contingency.plan(
             str(path),
             PureDP(1, neighbors) if guarantee is None else guarantee,
@@ -126,69 +118,22 @@ def describe_plan(planned: TablesPlan) -> dict[str, Any]:
     }
 
 
-@final
-@dataclass(frozen=True)
-class PublishTables:
-    """Plan, charge the ledger, count, add noise, make whole tables, check, and write.
+def _write(made: Release[RegionTables], folder: Path) -> None:
+    from discreet.artefact import save_table_measurements, save_tables
+    from discreet.report import make_chapter, write_report
 
-    Parameters
-    ----------
-    folder
-        The page's own: the private table and the list of regions are there, and results go there.
-    form
-        Which columns are what, and what is public.
-    guarantee
-        The promise.
-    ledger, dataset
-        What is charged.
-    seconds
-        Within which it has to be done.
-    """
-
-    folder: str
-    form: TablesForm
-    guarantee: PureDP | ZeroConcentratedDP
-    ledger: str
-    dataset: str
-    seconds: float = 3_600.0
-
-    def run(self, tell: Tell) -> dict[str, Any]:
-        """Publish; give what may be shown to everybody, and what is left of the budget."""
-        from discreet.ledger import Ledger
-
-        folder = Path(self.folder)
-        tell({"text": "Reading what is public."})
-        planned = plan_of(folder, self.form, self.guarantee)
-        with titled():
-            made = planned.release(
-                str(folder / PRIVATE),
-                budget=Ledger(self.ledger),
-                dataset=self.dataset,
-                keep_measurements=True,
-                on_progress=lambda step: tell({"text": f"The budget is charged: {step.stage}."}),
-            )
-        tell({"text": "Checked. Writing and drawing."})
-        self._write(made)
-        files = [(name, what) for name, what in DOWNLOADS.items() if (folder / name).is_file()]
-        book = look(Path(self.ledger), self.dataset)
-        return {**_shown(made), **describe_plan(planned), "files": files, "book": book}
-
-    def _write(self, made: Release[RegionTables]) -> None:
-        from discreet.artefact import save_table_measurements, save_tables
-        from discreet.report import make_chapter, write_report
-
-        folder, kept = Path(self.folder), made.result.measurements
-        save_tables(made, folder / "tables.csv")
-        save_tables(made, folder / "tables.parquet")
-        if kept is not None:
-            save_table_measurements(kept, folder / "table-measurements.parquet")
-        chapter = make_chapter("tables", made)
-        write_report([chapter], folder / "tables.html", title="Tables by region, with their proof")
+    kept = made.result.measurements
+    save_tables(made, folder / "tables.csv")
+    save_tables(made, folder / "tables.parquet")
+    if kept is not None:
+        save_table_measurements(kept, folder / "table-measurements.parquet")
+    chapter = make_chapter("tables", made)
+    write_report([chapter], folder / "tables.html", title="Tables by region, with their proof")
 
 
-def _shown(made: Release[RegionTables]) -> dict[str, Any]:
+def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
     """Lay out a release: only what the guarantee covers, so that the page may be copied."""
-    result, guarantee = made.result, made.guarantee
+    result = made.result
     tree, names = result.frame.tree, region_names(result.frame.tree)
     totals = result.cells.sum(axis=1)
     levels = []
@@ -198,7 +143,8 @@ def _shown(made: Release[RegionTables]) -> dict[str, Any]:
         ends = ["" for _ in largest]
         if result.measurements is not None:
             paths = [tree.path(int(node)) for node in largest]
-            found = contingency.query(result.measurements, regions=paths)
+            # Never refused, whatever the domain: the budget is spent, and the page has to come.
+            found = contingency.query(result.measurements, regions=paths, zeros="free")
             pairs = zip(found.low[:, 0], found.high[:, 0], strict=True)
             ends = [f"{int(low):,} to {int(high):,}" for low, high in pairs]
         levels.append(
@@ -213,18 +159,28 @@ def _shown(made: Release[RegionTables]) -> dict[str, Any]:
         )
     table = result.to_frame("polars")
     return {
-        "guarantee": f"{str(guarantee)[:1].upper()}{str(guarantee)[1:]}.",
-        "guesses": guesses(guarantee.epsilon) if isinstance(guarantee, PureDP) else None,
-        "replaced": getattr(guarantee, "neighbors", "") == "replace-person",
+        **describe_plan(planned),
         "levels": levels,
         "columns": table.columns,
         "rows": [
             ["" if one is None else str(one) for one in row] for row in table.head(_ROWS).rows()
         ],
         "n_rows": table.height,
-        "checks": [
-            (check.name, check.detail, str(check.residual), str(check.limit), check.passed)
-            for check in made.certificate.checks
-        ],
         "gaps": [(one.level, f"{100 * one.gap:.2f} %") for one in result.gaps],
     }
+
+
+TABLES = Publication(
+    name="tables",
+    command="discreet counts --by",
+    public={"list": LIST},
+    downloads=DOWNLOADS,
+    titles=TITLES,
+    read_layout=read_tables_form,
+    read_promise=read_guarantee,
+    plan=plan_of,
+    write=_write,
+    show=_show,
+    first={},
+)
+"""Tables of categories by region."""

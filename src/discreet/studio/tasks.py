@@ -1,4 +1,4 @@
-"""What the studio runs in processes of their own: the losses of quick partitions, and the anonymization."""
+"""What the studio runs in processes of their own: what each k costs, and the anonymization."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.core.exact import text_floor
 from discreet.core.guarantee import KAnonymity
-from discreet.studio.asked import DEMANDS
 from discreet.studio.drawn import draw_frontier
+from discreet.studio.forms import DEMANDS
 from discreet.tables.parsing import read
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.core.progress import Progress
     from discreet.evaluate.attack.finding import Finding
     from discreet.kanonymity.models import PrivacyModel
-    from discreet.kanonymity.problem import Attribute
+    from discreet.kanonymity.problem import Attribute, Problem
 
     Tell = Callable[[dict[str, Any]], None]
 
@@ -46,7 +46,10 @@ _SHOWN = 8
 @final
 @dataclass(frozen=True)
 class LossBySize:
-    """Lose what a quick partition loses, for several k. For the curator: it is computed from the table.
+    """Compute what is lost for several k: by quick cuts first, then by the search that anonymizes, for each k in turn.
+
+    For the curator: it is computed from the table. Each step tells the rows as they stand, so that the page draws them
+    while the search goes on.
 
     Parameters
     ----------
@@ -55,7 +58,7 @@ class LossBySize:
     attributes
         The quasi-identifiers.
     seconds
-        After which no other k is begun.
+        For all k together.
     """
 
     folder: str
@@ -63,11 +66,11 @@ class LossBySize:
     seconds: float = 60.0
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Cut at medians for each k."""
-        from discreet.kanonymity.candidate import SearchLimits
+        """Cut at medians for each k, then search."""
+        from discreet.kanonymity.candidate import SearchInterrupted, SearchLimits
         from discreet.kanonymity.cells import read_problem
-        from discreet.kanonymity.losses import mean_loss
         from discreet.kanonymity.methods.mondrian import Mondrian
+        from discreet.kanonymity.search.search import search
 
         table = _read(self.folder)
         names = [attribute.name for attribute in self.attributes]
@@ -76,22 +79,39 @@ class LossBySize:
         for k in KS:
             if k > problem.n or limits.left <= 0:
                 break
-            labels = Mondrian().solve(problem, k, limits).labels
-            sizes = np.bincount(labels)
-            row = {
-                "k": k,
-                "loss": mean_loss(problem, labels),
-                "classes": len(sizes),
-                "highest": 1 / int(sizes.min()),
-                "average": len(sizes) / problem.n,
-            }
-            rows.append(row)
-            tell(
-                {
-                    "text": f"k = {k}: mean loss {row['loss']:.1%} of a cell, {row['classes']:,} classes"
-                }
-            )
-        return {"rows": rows, "panels": draw_frontier(rows)}
+            rows.append(_cost(problem, k, Mondrian().solve(problem, k, limits).labels))
+            text = f"k = {k}: mean loss {rows[-1]['loss']:.1%} of a cell by quick cuts"
+            tell({"text": text})
+        tell({"text": "Searching for less.", "rows": list(rows)})
+        for at, row in enumerate(rows):
+            if limits.left <= 0:
+                break
+            try:
+                found = search(problem, row["k"], time_limit=limits.left / (len(rows) - at))
+            except SearchInterrupted:
+                break
+            better = _cost(problem, row["k"], found.labels, searched=True)
+            rows[at] = better if better["loss"] <= row["loss"] else {**row, "searched": True}
+            text = f"k = {row['k']}: mean loss {rows[at]['loss']:.1%} of a cell by the search"
+            tell({"text": text, "rows": list(rows)})
+        return {"rows": rows, "panels": draw_frontier(rows), "searching": ""}
+
+
+def _cost(
+    problem: Problem, k: int, labels: NDArray[np.int32], *, searched: bool = False
+) -> dict[str, Any]:
+    """Give what a partition costs, and how likely a person is re-identified in it."""
+    from discreet.kanonymity.losses import mean_loss
+
+    sizes = np.bincount(labels)
+    return {
+        "k": k,
+        "loss": float(mean_loss(problem, labels)),
+        "classes": len(sizes),
+        "highest": 1 / int(sizes.min()),
+        "average": len(sizes) / problem.n,
+        "searched": searched,
+    }
 
 
 @final

@@ -19,6 +19,8 @@ from discreet.tables.looks import Look, look_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    import polars as pl
+
 __all__ = [
     "ROLES",
     "UNASSIGNED",
@@ -28,6 +30,7 @@ __all__ = [
     "look_of",
     "look_of_column",
     "looks_of",
+    "roles_of_scan",
 ]
 
 ROLES = {
@@ -41,6 +44,9 @@ ROLES = {
 
 UNASSIGNED = ("keep", "drop")
 """What may be said of all columns without a role."""
+
+_LOOKED_AT = 20_000
+"""Rows by which a column of a file is looked at that need not fit into memory."""
 
 _SAMPLED = 2_000
 _LISTED = 6
@@ -208,6 +214,39 @@ def _refuse(
     if given.unassigned is None:
         got = f"{count} column{'' if count == 1 else 's'} without one ({got})"
     raise InvalidProblemError(called("unassigned"), expected, got)
+
+
+def roles_of_scan(
+    table: pl.LazyFrame, given: Given, *, options: bool = False, show: bool | None = None
+) -> AssignedRoles:
+    """Decide on the roles of the columns of files that need not fit into memory.
+
+    A column is looked at by its first rows, and by how many different values it has in all.
+
+    Parameters
+    ----------
+    table
+        The files.
+    given, options, show
+        As of :func:`assign_roles`.
+
+    Raises
+    ------
+    InvalidProblemError
+        As of :func:`assign_roles`.
+    """
+
+    def look(name: str) -> Look:
+        import polars as pl
+
+        column = pl.col(name)
+        counted = table.select(column.count().alias("rows"), column.n_unique().alias("different"))
+        rows, different = counted.collect(engine="streaming").row(0)
+        head = table.select(name).head(_LOOKED_AT).collect()
+        return look_of(head, name, rows=rows, different=different)
+
+    names = table.collect_schema().names()
+    return assign_roles(names, given, look, options=options, show=show)
 
 
 def look_of(

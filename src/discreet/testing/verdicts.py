@@ -35,7 +35,7 @@ def assert_law(
         From :func:`enumerate_law`.
     expected
         For each outcome its probability, or a pair that brackets it. A mapping states all outcomes; a function
-        is asked for those that were reached.
+        is requested those that were reached.
 
     Raises
     ------

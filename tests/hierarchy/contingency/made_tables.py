@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet import PureDP, Tree, ZeroConcentratedDP
+from discreet import InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
@@ -56,6 +56,24 @@ def random_case(generator: np.random.Generator) -> MeasuredTables:
     )
 
 
+def random_zeros(generator: np.random.Generator, domain: Domain) -> Domain:
+    """Rule out cells at random, by one attribute or several, and leave at least one."""
+    while True:
+        zeros = []
+        for _ in range(int(generator.integers(1, 3))):
+            many = int(generator.integers(1, len(domain.shape) + 1))
+            places = generator.choice(len(domain.shape), many, replace=False).tolist()
+            listed = {
+                one.name: tuple(c for c in one.categories if generator.random() < 0.5)
+                for one in (domain.attributes[at] for at in places)
+            }
+            zeros.append({name: kept for name, kept in listed.items() if kept})
+        try:
+            return Domain(domain.attributes, tuple(one for one in zeros if one))
+        except InvalidProblemError:
+            continue
+
+
 def design(measured: MeasuredTables) -> tuple[list[list[int]], list[int], list[Fraction]]:
     """Write every noisy entry as a sum of cells of leaves: rows of 0 and 1, values, and variances."""
     frame = measured.frame
@@ -76,12 +94,17 @@ def design(measured: MeasuredTables) -> tuple[list[list[int]], list[int], list[F
 
 
 def dense(measured: MeasuredTables) -> tuple[list[Fraction], list[list[Fraction]]]:
-    """Solve generalized least squares by elimination: the cells of the leaves, and the inverse of the normal matrix."""
+    """Solve generalized least squares by elimination: the cells of the leaves, and the inverse of the normal matrix.
+
+    Columns of structural zeros are removed first; they come back as zeros.
+    """
     rows, values, variances = design(measured)
-    size = len(rows[0])
+    allowed = np.tile(measured.frame.domain.possible, len(measured.frame.tree.leaves))
+    columns = np.flatnonzero(allowed).tolist()
+    size = len(columns)
     system = [[Fraction(0)] * (2 * size + 1) for _ in range(size)]
     for row, value, variance in zip(rows, values, variances, strict=True):
-        used = [k for k, one in enumerate(row) if one]
+        used = [k for k, column in enumerate(columns) if row[column]]
         for i in used:
             for j in used:
                 system[i][j] += 1 / variance
@@ -97,7 +120,13 @@ def dense(measured: MeasuredTables) -> tuple[list[Fraction], list[list[Fraction]
             if k != i and system[k][i]:
                 factor = system[k][i]
                 system[k] = [a - factor * b for a, b in zip(system[k], system[i], strict=True)]
-    return [row[-1] for row in system], [row[size : 2 * size] for row in system]
+    solved = [Fraction(0)] * len(allowed)
+    inverse = [[Fraction(0)] * len(allowed) for _ in allowed]
+    for at, column in enumerate(columns):
+        solved[column] = system[at][-1]
+        for other, place in enumerate(columns):
+            inverse[column][place] = system[at][size + other]
+    return solved, inverse
 
 
 def unit_questions(domain: Domain, marginal: Any) -> NDArray[Any]:

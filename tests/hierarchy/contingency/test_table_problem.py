@@ -12,7 +12,8 @@ import pytest
 
 from discreet import InvalidProblemError, PureDP, ZeroConcentratedDP
 from discreet.core.budget import MemoryBudget
-from discreet.hierarchy.contingency import CellCounts, Domain, TableFrame, plan
+from discreet.hierarchy.contingency import CellCounts, Domain, TableFrame, plan, query
+from discreet.hierarchy.contingency.groups import read_domain
 from hierarchy.contingency.made_tables import ADDED, PAIR, RAGGED, REPLACED, SEX_AGE, frame_of
 
 LISTED: dict[str, Any] = {"sex": ["F", "M"], "age": ["0-17", "18+"]}
@@ -259,3 +260,53 @@ def test_shares_of_a_frame_add_up() -> None:
         with pytest.raises(InvalidProblemError, match=said):
             TableFrame(PAIR, SEX_AGE, parts)
     assert Domain.from_dict(SEX_AGE.to_dict() | {"zeros": []}).shape == (2, 3)
+
+
+GROWN = {"of": "age", "groups": {"minor": ["0-17"], "adult": ["18-64", "65+"]}}
+
+
+def test_a_coarsened_attribute_follows_from_another_one() -> None:
+    """Records need no column of it, a pickled plan keeps it, and what is published is as with a column and zeros."""
+    listed = {"grown": GROWN, "age": ["0-17", "18-64", "65+"]}
+    made_plan = plan(
+        REGIONS,
+        ZeroConcentratedDP(10**8, ADDED),
+        columns=["state"],
+        domain={"attributes": listed, "zeros": []},
+        marginals=["grown", "cells"],
+    )
+    people = {"state": ["GA", "GA", "NY"], "age": ["0-17", "65+", "18-64"]}
+    again_plan = pickle.loads(pickle.dumps(made_plan))  # noqa: S301 - our own
+    made = again_plan.release(pl.DataFrame(people), keep_measurements=True)
+    answers = query(made.result.measurements, by=["grown"], level=2)
+    assert answers.values.tolist() == [[1, 1], [0, 1]]
+    zeros = made_plan.frame.domain.to_dict()["zeros"]
+    assert zeros[0] == {"grown": ["minor"], "age": ["18-64", "65+"]}
+    again = Domain.from_dict(made_plan.frame.domain.to_dict())
+    assert again.possible.tolist() == [True, False, False, False, True, True]
+    with pytest.raises(InvalidProblemError, match=r"^age: expected a category of the domain"):
+        made_plan.release(pl.DataFrame({**people, "age": ["0-17", "secret", "65+"]}))
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"of": "height", "groups": {"a": ["1"]}}, "'height'"),
+        ({"of": "grown", "groups": {"a": ["1"]}}, "'grown'"),
+        ({"of": "age"}, "or of and groups"),
+        ({"of": "age", "groups": {}}, "or of and groups"),
+        ({"of": "age", "groups": {"a": "0-17"}}, "or of and groups"),
+        ({"of": "age", "groups": {"a": ["0-18"]}}, "0-17"),
+        ({"of": "age", "groups": {"a": ["0-17", "18-64"]}}, "'65\\+' in none"),
+        ({"of": "age", "groups": {"a": ["0-17"], "b": ["0-17", "18-64", "65+"]}}, "in several"),
+    ],
+)
+def test_groups_that_make_no_sense_are_refused(stated: Any, said: str) -> None:
+    with pytest.raises(InvalidProblemError, match=said):
+        read_domain({"age": ["0-17", "18-64", "65+"], "grown": stated})
+
+
+def test_the_attribute_that_groups_are_of_has_to_be_there() -> None:
+    listed = {"age": ["0-17", "18-64", "65+"], "grown": GROWN}
+    with pytest.raises(InvalidProblemError, match=r"^by: expected age too, of which grown has"):
+        read_domain(listed, ["grown"])

@@ -322,11 +322,11 @@ def _exact(
     if executor is None:
         laws = {key: law_of(run, data, max_runs, _MIN_MASS) for key, data in inputs.items()}
     else:
-        asked = {
+        request = {
             key: executor.submit(law_of, run, data, max_runs, _MIN_MASS)
             for key, data in inputs.items()
         }
-        laws = {key: future.result() for key, future in asked.items()}
+        laws = {key: future.result() for key, future in request.items()}
     both = [(laws[id(pair.first)], laws[id(pair.second)]) for pair in pairs]
     return audit_laws(both, pairs, claim)
 

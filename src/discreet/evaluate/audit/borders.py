@@ -96,7 +96,7 @@ def audit_snapped_points(
         else:
             other = near[one][bits.randrange(len(near[one]))]
             middle = tuple((a + b) / 2 for a, b in zip(at[one], at[other], strict=True))
-            # From a tenth of the way to a hair's breadth.
+            # From a tenth of the way to a five-billionth.
             part = Fraction(1, 10 << bits.randrange(30))
             first, second = (
                 (

@@ -94,12 +94,12 @@ class _Noised:
         ]
 
 
-def audit_counts(asked: AuditRequest) -> Audit:
+def audit_counts(request: AuditRequest) -> Audit:
     """Audit a method by its name, at the claim under which it is published.
 
     Parameters
     ----------
-    asked
+    request
         A name of :data:`discreet.hierarchy.methods.METHODS`; epsilon or rho, and the neighbors,
         default ``"add-remove-person"``.
 
@@ -122,24 +122,24 @@ def audit_counts(asked: AuditRequest) -> Audit:
     >>> audit_counts(AuditRequest("m-c-dp", epsilon="1")).rejected
     False
     """
-    claim = asked.dp("add-remove-person")
+    claim = request.dp("add-remove-person")
     if not isinstance(claim, PureDP | ZeroConcentratedDP):
         raise InvalidProblemError("delta", "none; epsilon, or rho", "a value")
-    method = METHODS.resolve(asked.method or DEFAULT, accept_no_guarantee=True)
-    if isinstance(claim, PureDP) and asked.choose("exact", "sampled") == "exact":
+    method = METHODS.resolve(request.method or DEFAULT, accept_no_guarantee=True)
+    if isinstance(claim, PureDP) and request.choose("exact", "sampled") == "exact":
         return _exact(method, claim)
-    asked.choose("sampled")
+    request.choose("sampled")
     published = bool(getattr(method, "unproven", ""))
     return audit(
         published_counts if published else None,
         _sampled_pairs(method, claim),
         claim,
         batch=None if published else measurements_of,
-        failure=asked.failure,
-        samples=asked.samples,
-        executor=asked.executor,
-        bits=asked.bits,
-        on_stage=asked.on_stage,
+        failure=request.failure,
+        samples=request.samples,
+        executor=request.executor,
+        bits=request.bits,
+        on_stage=request.on_stage,
     )
 
 

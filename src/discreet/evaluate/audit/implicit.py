@@ -44,7 +44,7 @@ def audit_anchored(
     channel: AnchoredChannel,
     guarantee: MetricDP,
     certificate: Certificate,
-    asked: AuditRequest,
+    request: AuditRequest,
 ) -> Audit:
     """Audit an implicit channel against the guarantee that it claims.
 
@@ -54,7 +54,7 @@ def audit_anchored(
         The channel, and what is claimed for it.
     certificate
         What the verifier says.
-    asked
+    request
         ``"certified"``, ``"exact"`` or ``"sampled"``.
 
     Returns
@@ -80,7 +80,7 @@ def audit_anchored(
     False
     True
     """
-    strength = asked.choose("certified", "exact", "sampled")
+    strength = request.choose("certified", "exact", "sampled")
     if strength == "certified":
         return certified(certificate, guarantee)
     rows, space = ShownRows(channel), channel.space
@@ -96,14 +96,14 @@ def audit_anchored(
         return audit_laws([(laws[i], laws[j]) for i, j in chosen], pairs, guarantee)
     return audit(
         None,
-        [_pair(channel, i, j) for i, j in telling_pairs(rows, guarantee, asked.samples)],
+        [_pair(channel, i, j) for i, j in telling_pairs(rows, guarantee, request.samples)],
         guarantee,
         batch=_reports,
-        failure=asked.failure,
-        samples=asked.samples,
-        executor=asked.executor,
-        bits=asked.bits,
-        on_stage=asked.on_stage,
+        failure=request.failure,
+        samples=request.samples,
+        executor=request.executor,
+        bits=request.bits,
+        on_stage=request.on_stage,
     )
 
 

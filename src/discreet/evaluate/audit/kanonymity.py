@@ -29,12 +29,12 @@ _VALUES = (40, 6)
 _TABLES = 20
 
 
-def audit_tables(asked: AuditRequest) -> Audit:
+def audit_tables(request: AuditRequest) -> Audit:
     """Audit a method by its name, on small tables made by chance.
 
     Parameters
     ----------
-    asked
+    request
         A name of :data:`discreet.kanonymity.methods.METHODS`, and k.
 
     Returns
@@ -54,18 +54,18 @@ def audit_tables(asked: AuditRequest) -> Audit:
     >>> audit_tables(AuditRequest("mondrian", k=3)).rejected
     False
     """
-    asked.refuse("epsilon", "delta", "rho", "neighbors")
-    asked.choose("certified")
-    if asked.k is None:
+    request.refuse("epsilon", "delta", "rho", "neighbors")
+    request.choose("certified")
+    if request.k is None:
         raise InvalidProblemError("k", "the claimed size of the smallest class", "none")
-    name = asked.method or DEFAULT
+    name = request.method or DEFAULT
     record = METHODS.find(name)
     method = record.make()
-    claim = KAnonymity(asked.k, _COLUMNS)
+    claim = KAnonymity(request.k, _COLUMNS)
     smallest, failed, judged = None, "", 0
-    bits = asked.bits or SystemBits()
+    bits = request.bits or SystemBits()
     for number in range(_TABLES):
-        rows = (2 + number % 3) * asked.k + number % asked.k
+        rows = (2 + number % 3) * request.k + number % request.k
         made = {
             column: [bits.randrange(stop) for _ in range(rows)]
             for column, stop in zip(_COLUMNS, _VALUES, strict=True)
@@ -77,7 +77,7 @@ def audit_tables(asked: AuditRequest) -> Audit:
             continue
         judged += 1
         smallest = size if smallest is None else min(smallest, size)
-        if size < asked.k or (certificate is not None and not certificate.passed):
+        if size < request.k or (certificate is not None and not certificate.passed):
             failed = f"a table of {rows} rows was published with a class of {size}"
             break
     return _stated(claim, smallest, failed, judged)

@@ -53,12 +53,12 @@ _PAIRS = 4
 _BITS = 53
 
 
-def audit_places(asked: AuditRequest) -> Audit:
+def audit_places(request: AuditRequest) -> Audit:
     """Audit a method by its name, on a small grid of places 1 km apart.
 
     Parameters
     ----------
-    asked
+    request
         ``"design"``, ``"lr-geo"`` or ``"frozen-scales"``, and epsilon a km.
 
     Returns
@@ -79,22 +79,22 @@ def audit_places(asked: AuditRequest) -> Audit:
     >>> audit_places(AuditRequest("design", epsilon="1")).rejected
     False
     """
-    asked.refuse("delta", "rho", "neighbors", "k")
-    if asked.epsilon is None:
+    request.refuse("delta", "rho", "neighbors", "k")
+    if request.epsilon is None:
         raise InvalidProblemError("epsilon", "the claimed epsilon a km", "none")
-    epsilon = to_fraction(asked.epsilon, "epsilon")
-    name = asked.method or DEFAULT
+    epsilon = to_fraction(request.epsilon, "epsilon")
+    name = request.method or DEFAULT
     if name != DEFAULT and name not in PUBLISHED:
         names = ", ".join(sorted([DEFAULT, *PUBLISHED]))
         raise InvalidProblemError("method", f"one of {names}", repr(name))
     if name in PUBLISHED:
         # The paper's gamma: places next to each other.
         claim = MetricDP(epsilon, unit="km", radius=1)
-        strength = asked.choose("exact", "sampled")
+        strength = request.choose("exact", "sampled")
         rows, apart = rows_of_users(PUBLISHED[name](), claim)
     else:
         claim = MetricDP(epsilon, unit="km")
-        strength = asked.choose("certified", "exact", "sampled")
+        strength = request.choose("certified", "exact", "sampled")
         region = Region.from_grid(_SIDE, _SIDE, cell=1, unit="km")
         made = design(region, claim)
         if strength == "certified":
@@ -113,14 +113,17 @@ def audit_places(asked: AuditRequest) -> Audit:
         return audit_laws([(laws[i], laws[j]) for i, j in near], pairs, claim)
     return audit(
         None,
-        [_pair(rows, apart, i, j) for i, j in _promising(rows, apart, near, claim, asked.samples)],
+        [
+            _pair(rows, apart, i, j)
+            for i, j in _promising(rows, apart, near, claim, request.samples)
+        ],
         claim,
         batch=_reports,
-        failure=asked.failure,
-        samples=asked.samples,
-        executor=asked.executor,
-        bits=asked.bits,
-        on_stage=asked.on_stage,
+        failure=request.failure,
+        samples=request.samples,
+        executor=request.executor,
+        bits=request.bits,
+        on_stage=request.on_stage,
     )
 
 

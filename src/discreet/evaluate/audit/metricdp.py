@@ -46,12 +46,12 @@ _PAIRS = 4
 _BITS = 64
 
 
-def audit_designs(asked: AuditRequest) -> Audit:
+def audit_designs(request: AuditRequest) -> Audit:
     """Audit a method by its name, on what it designs for a small grid of cells of 1 km.
 
     Parameters
     ----------
-    asked
+    request
         A name of :data:`discreet.metricdp.methods.METHODS`, those without a guarantee too, and epsilon a km.
 
     Returns
@@ -72,20 +72,20 @@ def audit_designs(asked: AuditRequest) -> Audit:
     >>> audit_designs(AuditRequest("as-released", epsilon="1")).rejected
     True
     """
-    asked.refuse("delta", "rho", "neighbors", "k")
-    if asked.epsilon is None:
+    request.refuse("delta", "rho", "neighbors", "k")
+    if request.epsilon is None:
         raise InvalidProblemError("epsilon", "the claimed epsilon a km", "none")
-    name = asked.method or "kernel"
+    name = request.method or "kernel"
     record = METHODS.find(name)
     space = MetricSpace.grid(_SIDE, _SIDE, cell=1, unit="km")
     problem = Problem(space, utility_loss="distance")
     if record.guarantee is None:
-        asked.choose("exact")
-        claim = MetricDP(asked.epsilon, unit="km", radius=1)
+        request.choose("exact")
+        claim = MetricDP(request.epsilon, unit="km", radius=1)
         matrix = PUBLISHED[record.name](problem, claim, blocks=2).result.matrix
         return _judge_floats(matrix, space, claim)
-    made = design(problem, MetricDP(asked.epsilon, unit="km"), method=name, throw=False)
-    return audit_channel(made.channel, space, made.guarantee, verify(made), asked)
+    made = design(problem, MetricDP(request.epsilon, unit="km"), method=name, throw=False)
+    return audit_channel(made.channel, space, made.guarantee, verify(made), request)
 
 
 def audit_channel(
@@ -93,7 +93,7 @@ def audit_channel(
     space: MetricSpace,
     guarantee: MetricDP,
     certificate: Certificate | None,
-    asked: AuditRequest,
+    request: AuditRequest,
 ) -> Audit:
     """Audit a channel against the guarantee that it claims.
 
@@ -103,7 +103,7 @@ def audit_channel(
         The channel, and what is claimed for it.
     certificate
         What the verifier says; ``None`` leaves a certified audit out.
-    asked
+    request
         ``"certified"``, ``"exact"`` or ``"sampled"``.
 
     Returns
@@ -116,7 +116,7 @@ def audit_channel(
     InvalidProblemError
         For a space of one secret, which has no neighbors.
     """
-    strength = asked.choose(
+    strength = request.choose(
         *(("certified", "exact", "sampled") if certificate is not None else ("exact", "sampled"))
     )
     if strength == "certified" and certificate is not None:
@@ -140,11 +140,11 @@ def audit_channel(
         pairs,
         guarantee,
         batch=reports,
-        failure=asked.failure,
-        samples=asked.samples,
-        executor=asked.executor,
-        bits=asked.bits,
-        on_stage=asked.on_stage,
+        failure=request.failure,
+        samples=request.samples,
+        executor=request.executor,
+        bits=request.bits,
+        on_stage=request.on_stage,
     )
 
 
@@ -245,15 +245,15 @@ def find_steps(
     tried : int
         Draws that were tried.
     """
-    asked: dict[int, int] = {}
+    request: dict[int, int] = {}
 
     def at(target: int) -> int:
-        if target not in asked:
+        if target not in request:
             bits = _Scripted(target, total)
-            asked[target] = int(report(secret, bits))
-            if not bits.asked:
+            request[target] = int(report(secret, bits))
+            if not bits.request:
                 raise InvalidProblemError("report", "one draw", "none")
-        return asked[target]
+        return request[target]
 
     steps = [0]
     for number in range(1, n_reports + 1):
@@ -267,10 +267,10 @@ def find_steps(
             middle = (low + high) // 2
             low, high = (low, middle) if at(middle) >= number else (middle + 1, high)
         steps.append(low)
-    answers = [asked[target] for target in sorted(asked)]
+    answers = [request[target] for target in sorted(request)]
     if answers != sorted(answers):
         raise InvalidProblemError("report", "a report that never falls as the draw grows", "one")
-    return steps, len(asked)
+    return steps, len(request)
 
 
 @final
@@ -279,12 +279,12 @@ class _Scripted:
 
     def __init__(self, answer: int, total: int) -> None:
         self._answer, self._total = answer, total
-        self.asked = False
+        self.request = False
 
     def randrange(self, stop: int, /) -> int:
-        if self.asked or stop != self._total:
+        if self.request or stop != self._total:
             raise InvalidProblemError("report", f"one draw below {self._total}", "another draw")
-        self.asked = True
+        self.request = True
         return self._answer
 
     def randranges(self, stop: int, size: int) -> NDArray[np.uint64]:

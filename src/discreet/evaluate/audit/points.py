@@ -262,7 +262,7 @@ def random_pairs(laws: PointLaws, count: int, *, seed: int = 0) -> PointPairs:
 def edge_pairs(laws: PointLaws, count: int, *, seed: int = 0) -> PointPairs:
     """Draw pairs that straddle edges: a point on a side of a triangle, against what other triangles hold near it.
 
-    A third of the pairs are one spot in two triangles, which must have one law; a third are a hair's breadth apart,
+    A third of the pairs are one spot in two triangles, which must have one law; a third are very close,
     down to 2^-60 of a side; a third are up to a side apart. Sides, corners and the outline come as often as triangles
     have them. All triangles that touch a spot are found by its coordinates, so that cracks, overlaps and hanging
     vertices show.
@@ -373,7 +373,7 @@ def _compare(
     first, second = laws.triangles[pairs.first[some]], laws.triangles[pairs.second[some]]
     one, two = pairs.first_parts[some], pairs.second_parts[some]
     unit_one, unit_two = one.sum(axis=1, keepdims=True), two.sum(axis=1, keepdims=True)
-    # All in integers until the division: a hair's breadth is a difference of large numbers.
+    # All in integers until the division: close points have weights that are large and nearly equal.
     plain = object not in {one.dtype, two.dtype}
     if plain and (unit_one == unit_two).all():
         left, right, unit = one, two, unit_one

@@ -73,7 +73,7 @@ def stages(samples: int) -> list[int]:
 
 
 class Samples:
-    """Samples of the outcomes on each input, taken when they are asked for.
+    """Samples of the outcomes on each input, taken when they are requested.
 
     Parameters
     ----------

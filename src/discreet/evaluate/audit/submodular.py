@@ -57,12 +57,12 @@ class _Choice:
     plan: Any
 
 
-def audit_choices(asked: AuditRequest) -> Audit:
+def audit_choices(request: AuditRequest) -> Audit:
     """Audit a method by its name.
 
     Parameters
     ----------
-    asked
+    request
         A name of :data:`discreet.submodular.methods.METHODS`; epsilon, with delta, or rho;
         neighbors, default ``"add-remove-one"``.
 
@@ -84,18 +84,18 @@ def audit_choices(asked: AuditRequest) -> Audit:
     >>> audit_choices(AuditRequest("permute-and-flip", epsilon="1")).rejected
     False
     """
-    name = asked.method or DEFAULT
+    name = request.method or DEFAULT
     # Its points are averages of many sampled sets: there is nothing to replay, and it claims nothing.
     allowed = [known for known in METHODS if known != "continuous-greedy"]
     record = METHODS.find(name, allowed=allowed)
     if record.name not in allowed:
         raise unknown_name("method", name, allowed)
-    strength = asked.choose("exact", "sampled")
+    strength = request.choose("exact", "sampled")
     if record.name == "algorithm-2":
-        claim: DPGuarantee = asked.pure("replace-one", "for Algorithm 2")
+        claim: DPGuarantee = request.pure("replace-one", "for Algorithm 2")
         pairs = _straddling(claim)
     else:
-        claim = asked.dp("add-remove-one")
+        claim = request.dp("add-remove-one")
         method = record.make(**_SMALL.get(record.name, {}))
         pairs = [
             Pair(
@@ -111,12 +111,12 @@ def audit_choices(asked: AuditRequest) -> Audit:
         pairs,
         claim,
         strength="exact" if strength == "exact" else "sampled",
-        failure=asked.failure,
-        samples=asked.samples,
+        failure=request.failure,
+        samples=request.samples,
         max_runs=_REPLAYS,
-        executor=asked.executor,
-        bits=asked.bits,
-        on_stage=asked.on_stage,
+        executor=request.executor,
+        bits=request.bits,
+        on_stage=request.on_stage,
     )
 
 

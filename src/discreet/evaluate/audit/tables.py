@@ -63,12 +63,12 @@ class _Case:
     bare: bool = False
 
 
-def audit_tables(asked: AuditRequest) -> Audit:
+def audit_tables(request: AuditRequest) -> Audit:
     """Audit the measurement of tables by region, or a broken twin, at its claim.
 
     Parameters
     ----------
-    asked
+    request
         A name of :data:`TABLE_METHODS`, by default ``"marginals"``; epsilon, and the neighbors, by default
         ``"add-remove-person"``.
 
@@ -90,9 +90,9 @@ def audit_tables(asked: AuditRequest) -> Audit:
     >>> audit_tables(AuditRequest("undivided-budget", epsilon="1")).rejected
     True
     """
-    asked.choose("exact")
-    claim = asked.pure("add-remove-person", "for tables, whose noise is then Laplace noise")
-    name = asked.method or "marginals"
+    request.choose("exact")
+    claim = request.pure("add-remove-person", "for tables, whose noise is then Laplace noise")
+    name = request.method or "marginals"
     if name not in TABLE_METHODS:
         raise unknown_name("method", name, sorted(TABLE_METHODS))
     if claim.neighbors not in ("add-remove-person", "replace-person"):

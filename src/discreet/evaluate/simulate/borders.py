@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.request import AttackRequest
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
+    from discreet.evaluate.simulate.location import Record
 
 __all__ = [
     "BORDER_MODES",
     "BorderMode",
     "attack_borders",
     "audit_points",
+    "audit_service_points",
     "laws_of",
     "mesh_law",
     "snapped_law",
@@ -179,21 +181,54 @@ def audit_points(request: AuditRequest) -> Audit:
     InvalidProblemError
         For an option that has no meaning here, or fewer than two pairs.
     """
+    region, claim, count = _audited(request)
+    if request.method == "places-only":
+        client = Client(design(region, claim, gap=0.5, throw=False))
+        return audit_snapped_points(region, lambda place: client.row(place).tolist(), claim, count)
+    made = PointMechanism.from_design(design(region, claim, scope="points", throw=False))
+    return audit_laws_of_points(laws_of(made), made.guarantee, count, on_stage=request.on_stage)
+
+
+def audit_service_points(request: AuditRequest, record: Record) -> Audit:
+    """Audit a service that publishes for every point, by pairs of points: the grid of :func:`audit_points`.
+
+    A real client fetches the mechanism from the real application and verifies it; what is compared are the laws of the
+    integers that it draws from.
+
+    Parameters
+    ----------
+    request
+        How many pairs, and epsilon per km, by default 2.
+    record
+        Runs the application.
+
+    Returns
+    -------
+    Audit
+        Exact.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an option that has no meaning here, or fewer than two pairs.
+    """
+    region, claim, count = _audited(request)
+    made = PointMechanism.from_design(design(region, claim, scope="points", throw=False))
+    with record(made, region) as service:
+        held = service.fetched()
+    if not isinstance(held, PointMechanism):
+        raise InvalidProblemError("service", "a mechanism for every point", "one for places")
+    return audit_laws_of_points(laws_of(held), held.guarantee, count, on_stage=request.on_stage)
+
+
+def _audited(request: AuditRequest) -> tuple[Region, MetricDP, int]:
+    """Read a request for an audit by points: the region, the claim, and how many pairs."""
     request.refuse("delta", "rho", "neighbors", "k")
     request.choose("exact")
     if request.points is None or request.points < 2:
         raise InvalidProblemError("points", "two pairs of points, or more", request.points)
     claim = MetricDP(request.epsilon or "2", unit="km")
-    region = Region.from_grid(_SIDE, _SIDE, cell=1, unit="km")
-    if request.method == "places-only":
-        client = Client(design(region, claim, gap=0.5, throw=False))
-        return audit_snapped_points(
-            region, lambda place: client.row(place).tolist(), claim, request.points
-        )
-    made = PointMechanism.from_design(design(region, claim, scope="points", throw=False))
-    return audit_laws_of_points(
-        laws_of(made), made.guarantee, request.points, on_stage=request.on_stage
-    )
+    return Region.from_grid(_SIDE, _SIDE, cell=1, unit="km"), claim, request.points
 
 
 def _straddles(distance: Fraction) -> list[Straddle]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.request import AttackRequest
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
+    from discreet.lrgeo.points.mechanism import PointMechanism
 
 __all__ = ["PublishedParameters", "Record", "RecordedService", "attack_places", "audit_service"]
 
@@ -82,6 +83,9 @@ class RecordedService(Protocol):
     def prepare(self, place: int, times: int, bits: RandomBits) -> Session:
         """Begin the published protocol so often, each time with a disc."""
 
+    def fetched(self) -> Mechanism | PointMechanism:
+        """Give what a new client fetched and verified, and draws its reports from."""
+
     def user(self, place: int) -> Visit:
         """Give a user who is at a place."""
 
@@ -98,7 +102,7 @@ class Record(Protocol):
 
     def __call__(
         self,
-        mechanism: Mechanism,
+        mechanism: Mechanism | PointMechanism,
         region: Region,
         *,
         published: PublishedParameters | None = None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
@@ -221,19 +221,28 @@ def combine(
     return part * own[0] + (1 - part) * sums, whole
 
 
-def estimate(measured: MeasuredTables) -> NDArray[np.float64]:
+def estimate(
+    measured: MeasuredTables, *, zeros: Literal["held", "free"] = "held"
+) -> NDArray[np.float64]:
     """Estimate every cell of every region by generalized least squares: unbiased, consistent, and of either sign.
 
     Parameters
     ----------
     measured
         The measurements.
+    zeros
+        ``"held"`` for least squares among tables that are 0 in structural zeros; ``"free"`` leaves these out of the
+        fit, which keeps the closed form for domains of any size. Alike where there are none.
 
     Returns
     -------
     ndarray
-        ``(n_nodes, n_cells)`` floats. Structural zeros are estimated like other cells: that keeps the closed form, and
-        whole tables are 0 there.
+        ``(n_nodes, n_cells)`` floats.
+
+    Raises
+    ------
+    InvalidProblemError
+        For systems that are too large to hold structural zeros at zero.
 
     Notes
     -----
@@ -251,9 +260,13 @@ def estimate(measured: MeasuredTables) -> NDArray[np.float64]:
     >>> estimate(kept).round(6).tolist()
     [[5.0, 3.0], [3.0, 1.0], [2.0, 2.0]]
     """
+    from discreet.hierarchy.contingency.held import estimate_held
     from discreet.hierarchy.contingency.kernels import passes
+    from discreet.hierarchy.contingency.query import holds_zeros
 
     instance_of(measured, MeasuredTables, "measured", "MeasuredTables")
+    if holds_zeros(measured.frame.domain, zeros):
+        return estimate_held(measured)
     made = upward(measured)
     tree = measured.frame.tree
     beta = (made.weights.beta / made.weights.unit).T.copy()

@@ -32,6 +32,8 @@ from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scal
 from discreet.hierarchy.contingency.weights import interactions, sum_below, table_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from discreet.core.guarantee import ZeroConcentratedDP
@@ -304,7 +306,7 @@ class ExactFit:
             ups[node] = known[key]
         return ups
 
-    def coefficients(self, at: int, regions: dict[int, int]) -> list[Fraction]:
+    def coefficients(self, at: int, regions: Mapping[int, int]) -> list[Fraction]:
         """Give the coefficient of each region's own mean in a combination of the estimates of several regions.
 
         The two passes, transposed: what is wanted of a region is handed up to its parent and taken from its siblings,
@@ -330,7 +332,7 @@ class ExactFit:
                 upward[child] += upward[node] * (1 - theta[node])
         return own
 
-    def combined_variance(self, question: NDArray[Any], regions: dict[int, int]) -> Fraction:
+    def combined_variance(self, question: NDArray[Any], regions: Mapping[int, int]) -> Fraction:
         """Give the variance of a combination of one question's answers for several regions."""
         frame = self.measured.frame
         strata = frame.strata.tolist()
@@ -372,6 +374,8 @@ def expected_errors(
     frame: TableFrame, guarantee: PureDP | ZeroConcentratedDP
 ) -> tuple[ExpectedError, ...]:
     """Say how noisy each marginal of each level will be; a public fact, known before a record is read.
+
+    Structural zeros are left out of this fit: answers that hold them at zero are as precise or more so.
 
     Examples
     --------

@@ -17,6 +17,7 @@ from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.exact import expected_errors
+from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure
 from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
 from discreet.hierarchy.contingency.records import RecordColumns, count_cells
@@ -141,7 +142,10 @@ class TablesPlan:
         return tuple(found)
 
     def expected_errors(self) -> tuple[ExpectedError, ...]:
-        """Say how noisy each marginal of each level will be, alone and by all measurements together."""
+        """Say how noisy each marginal of each level will be, alone and by all measurements together.
+
+        Structural zeros are left out of this fit: answers that hold them at zero are as precise or more so.
+        """
         return expected_errors(self.frame, self.guarantee)
 
     def with_guarantee(self, guarantee: DPForPersons) -> TablesPlan:
@@ -291,7 +295,8 @@ def plan(
         Columns of the region path in all tables, from the top down.
     domain
         The attributes with all their categories: a :class:`Domain`, or lists by name, with structural zeros under
-        ``"zeros"`` beside ``"attributes"`` where there are some.
+        ``"zeros"`` beside ``"attributes"`` where there are some. In place of its categories a coarsened attribute has
+        ``{"of": attribute, "groups": {group: categories}}``, and needs no column.
     by
         Which attributes, in which order; all of them by default.
     marginals
@@ -355,7 +360,7 @@ def plan(
         raise InvalidProblemError("columns", "the columns of the region path", "None")
     if domain is None:
         raise InvalidProblemError("domain", "the attributes with all their categories", "None")
-    read = domain if isinstance(domain, Domain) else Domain.from_dict(domain, by)
+    read = domain if isinstance(domain, Domain) else read_domain(domain, by)
     tree = (
         regions
         if isinstance(regions, Tree)

@@ -103,6 +103,9 @@ class Domain:
     zeros
         Structural zeros: each maps names of attributes to lists of categories, and rules out every cell whose
         categories are all in these lists. They are public and do not depend on records.
+    groups
+        For each coarsened attribute the one that it follows from, and the place of the group of each of its categories:
+        records need no column for it. ``groups.read_domain`` makes them.
 
     Raises
     ------
@@ -122,13 +125,13 @@ class Domain:
 
     attributes: tuple[Attribute, ...]
     zeros: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+    groups: Mapping[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [one.name for one in self.attributes]
-        if not names:
-            raise InvalidProblemError("domain", "at least one attribute", "none")
-        if len(set(names)) < len(names):
-            raise InvalidProblemError("domain", "each attribute once", repr(names))
+        if not names or len(set(names)) < len(names):
+            expected = "each attribute once" if names else "at least one attribute"
+            raise InvalidProblemError("domain", expected, repr(names) if names else "none")
         if self.size > MOST_CELLS:
             sizes = " x ".join(str(one.size) for one in self.attributes)
             expected = f"at most {MOST_CELLS:,} cells"
@@ -155,10 +158,11 @@ class Domain:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the views of mappings, which do not pickle."""
-        return {"attributes": self.attributes, "zeros": tuple(map(dict, self.zeros))}
+        zeros = tuple(map(dict, self.zeros))
+        return {"attributes": self.attributes, "zeros": zeros, "groups": dict(self.groups)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(attributes=state["attributes"])
+        self.__dict__.update(attributes=state["attributes"], groups=state.get("groups", {}))
         self.__dict__["zeros"] = tuple(MappingProxyType(one) for one in state["zeros"])
 
     def __repr__(self) -> str:
@@ -245,7 +249,8 @@ class Domain:
         for at, one in enumerate(self.attributes):
             if one.name == name:
                 return at
-        raise unknown_name(field, str(name), sorted(one.name for one in self.attributes))
+        also = ["total", "cells"] if field == "marginals" else []
+        raise unknown_name(field, str(name), [*sorted(one.name for one in self.attributes), *also])
 
     def marginal(self, text: str) -> Marginal:
         """Read a marginal: ``total``, ``cells``, or names of attributes between colons.
@@ -408,8 +413,8 @@ class TableFrame:
             given = tuple(to_fraction(part, "shares") for part in parts)
             if len(given) != levels:
                 raise InvalidProblemError("shares", f"one for each of {levels} levels", len(given))
-            if min(given) < 0:
-                got = f"{min(given)} for {domain.name(marginal)}"
+            if (least := min(given)) < 0:
+                got = f"{least} for {domain.name(marginal)}"
                 raise InvalidProblemError("shares", "none below 0", got)
             read[tuple(marginal)] = given
         whole = sum((part for parts in read.values() for part in parts), Fraction(0))
@@ -504,11 +509,8 @@ class TableFrame:
         """List what a release on this frame takes to be public, each with its hash."""
         rows = f"{self.max_rows}"
         regions = f"{self.tree.n} regions on {self.tree.depth + 1} levels"
-        person = (
-            "a person has one row"
-            if self.max_rows == 1
-            else f"a person has at most {rows} rows, as the publisher states"
-        )
+        several = f"a person has at most {rows} rows, as the publisher states"
+        person = "a person has one row" if self.max_rows == 1 else several
         listed = [
             PublicInput("regions", self._tree_digest, regions),
             PublicInput("domain", self._domain_digest, repr(self.domain)[7:-1]),
@@ -559,11 +561,8 @@ class CellCounts:
         if counts.shape != expected:
             raise InvalidProblemError("counts", f"shape {expected}", f"shape {counts.shape}")
         if counts[:, ~frame.domain.possible].any():
-            raise InvalidProblemError(
-                "counts",
-                "no records in structural zeros",
-                "some (private: this depends on records)",
-            )
+            got = "some (private: this depends on records)"
+            raise InvalidProblemError("counts", "no records in structural zeros", got)
         if frame.total is not None and int(counts.sum()) != frame.total:
             got = "another number (private: this depends on records)"
             raise InvalidProblemError("total", "as many records as are public", got)

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
@@ -19,17 +18,21 @@ from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import array_of, instance_of, items_of, mapping, whole_number
 from discreet.hierarchy.contingency.exact import ExactFit
+from discreet.hierarchy.contingency.held import HeldFit
 from discreet.hierarchy.contingency.measure import MeasuredTables
-from discreet.hierarchy.contingency.widths import Widths
+from discreet.hierarchy.contingency.widths import HeldWidths, Widths
 from discreet.hierarchy.result import BACKENDS, region_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
     from discreet.hierarchy.result import Backend
+
+    Zeros = Literal["held", "free"]
 
 __all__ = ["TableAnswers", "query"]
 
@@ -127,6 +130,7 @@ def query(
     regions: Sequence[Sequence[Any]] | None = None,
     combine: Mapping[tuple[Any, ...], int] | None = None,
     interval: Exact = "0.95",
+    zeros: Zeros = "held",
 ) -> TableAnswers:
     """Answer a linear question on regions and cells: without bias, and with intervals that always cover.
 
@@ -149,6 +153,9 @@ def query(
         Instead: one answer for a combination of regions, a whole number for each path.
     interval
         Probability, over the noise, with which each interval holds the true number.
+    zeros
+        ``"held"`` for least squares among tables that are 0 in structural zeros, ``"free"`` for the closed form, which
+        leaves them out of the fit: less precise, and for domains of any size. Alike where there are none.
 
     Returns
     -------
@@ -159,7 +166,8 @@ def query(
     ------
     InvalidProblemError
         For attributes, categories or regions that are not there, weights that are no whole numbers or all 0, an
-        interval not strictly between 0 and 1, or more numbers than are computed exactly.
+        interval not strictly between 0 and 1, more numbers than are computed exactly, or systems that are too large to
+        hold structural zeros at zero.
 
     Notes
     -----
@@ -189,21 +197,17 @@ def query(
     domain = frame.domain
     names = (by,) if isinstance(by, str) else items_of(by, "by", "a list of attributes")
     marginal, cells, categories = _questions(domain, names, where or {}, weights)
-    fit = ExactFit(measured, marginal)
+    held = holds_zeros(domain, zeros)
     told = names if weights is None else ()
+    fit = HeldFit(measured, marginal) if held else ExactFit(measured, marginal)
     if combine is not None:
         chosen = _combined(frame, combine, level, regions)
-        return _combination(fit, cells, chosen, chance, labels=(told, categories))
+        answered = _answered(fit, cells, [chosen], chance)
+        return TableAnswers(
+            frame, (_told(frame, chosen),), (0,), told, categories, *answered, chance
+        )
     nodes = _nodes(frame, level, regions)
-    values = fit.answers(cells, nodes)
-    variances = fit.variances(cells, nodes)
-    low, high = (np.empty(values.shape, dtype=object) for _ in range(2))
-    widths = Widths(fit, chance)
-    for column, question in enumerate(cells):
-        steepest = _steepest(fit, question)
-        for row, node in enumerate(nodes.tolist()):
-            half = widths.of(question, {node: 1}, variances[row, column], steepest)
-            low[row, column], high[row, column] = _ends(values[row, column], half)
+    answered = _answered(fit, cells, [{node: 1} for node in nodes.tolist()], chance)
     labels = region_names(frame.tree)
     return TableAnswers(
         frame,
@@ -211,12 +215,47 @@ def query(
         tuple((frame.tree.levels[nodes] + 1).tolist()),
         told,
         categories,
-        values,
-        low,
-        high,
-        variances,
+        *answered,
         chance,
     )
+
+
+def holds_zeros(domain: Domain, zeros: Zeros) -> bool:
+    """Read whether structural zeros are held at zero, and whether there are any.
+
+    Examples
+    --------
+    >>> from discreet.hierarchy.contingency.problem import Domain
+    >>> holds_zeros(Domain.read({"sex": ["F", "M"]}), "held")
+    False
+    """
+    given: Any = zeros
+    if not isinstance(given, str) or given not in ("held", "free"):
+        raise InvalidProblemError("zeros", "'held' or 'free'", repr(given))
+    return given == "held" and not domain.possible.all()
+
+
+def _answered(
+    fit: ExactFit | HeldFit,
+    cells: NDArray[Any],
+    chosen: Sequence[Mapping[int, int]],
+    chance: Fraction,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Answer each question for each combination of regions: values, the ends of intervals, variances."""
+    nodes = sorted({node for regions in chosen for node in regions})
+    each = dict(zip(nodes, fit.answers(cells, np.array(nodes, dtype=np.int64)), strict=True))
+    values = np.array(
+        [sum(each[node] * weight for node, weight in regions.items()) for regions in chosen],
+        dtype=object,
+    )
+    low, high, variances = (np.empty(values.shape, dtype=object) for _ in range(3))
+    widths = HeldWidths(fit, chance) if isinstance(fit, HeldFit) else Widths(fit, chance)
+    for column, question in enumerate(cells):
+        width = widths.about(question)
+        for row, regions in enumerate(chosen):
+            variances[row, column], half = width(regions)
+            low[row, column], high[row, column] = _ends(values[row, column], half)
+    return values, low, high, variances
 
 
 def _questions(
@@ -327,51 +366,9 @@ def _combined(
     return found
 
 
-def _combination(
-    fit: ExactFit,
-    cells: NDArray[Any],
-    regions: dict[int, int],
-    chance: Fraction,
-    *,
-    labels: tuple[tuple[str, ...], tuple[tuple[str, ...], ...]],
-) -> TableAnswers:
-    """Answer for one combination of regions."""
-    frame = fit.measured.frame
-    nodes = np.array(list(regions), dtype=np.int64)
-    weights = np.array(list(regions.values()), dtype=object)
-    values = (weights @ fit.answers(cells, nodes))[None]
-    variances, low, high = (np.empty(values.shape, dtype=object) for _ in range(3))
-    # No coefficient of a region's mean is above 1 in any estimate: the sum of weights bounds that of a combination.
-    most = sum(map(abs, regions.values()))
-    widths = Widths(fit, chance)
-    for column, question in enumerate(cells):
-        variances[0, column] = fit.combined_variance(question, regions)
-        steepest = [(scale, most * top) for scale, top in _steepest(fit, question)]
-        half = widths.of(question, regions, variances[0, column], steepest)
-        low[0, column], high[0, column] = _ends(values[0, column], half)
+def _told(frame: TableFrame, regions: dict[int, int]) -> str:
     names = region_names(frame.tree)
-    told = " + ".join(f"{weight} x {names[node]}" for node, weight in regions.items())
-    return TableAnswers(frame, (told,), (0,), *labels, values, low, high, variances, chance)
-
-
-def _steepest(fit: ExactFit, question: NDArray[Any]) -> list[tuple[Fraction, Fraction]]:
-    """Bound the coefficient of any one noise of each kind in an answer; nothing for Gaussian noise."""
-    measured = fit.measured
-    if measured.noise == "gaussian":
-        return []
-    largest, unit = fit.largest(question), fit.weights.unit
-    found = []
-    for q in measured.frame.marginals:
-        for stratum, scale in enumerate(measured.scales[q]):
-            if scale is None:
-                continue
-            parts = fit.weights.own[q][stratum].tolist()
-            top = sum(
-                (Fraction(part) / unit * one for part, one in zip(parts, largest, strict=True)),
-                Fraction(0),
-            )
-            found.append((scale, top))
-    return found
+    return " + ".join(f"{weight} x {names[node]}" for node, weight in regions.items())
 
 
 def _ends(value: Fraction, half: Fraction) -> tuple[int, int]:

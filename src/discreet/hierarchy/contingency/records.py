@@ -53,7 +53,9 @@ class RecordColumns:
 
     def of(self, domain: Domain) -> list[str]:
         """All columns that are read, those of the region path first."""
-        wanted = [*self.regions, *(one.name for one in domain.attributes)]
+        # A coarsened attribute follows from another one.
+        plain = [one.name for one in domain.attributes if one.name not in domain.groups]
+        wanted = [*self.regions, *plain]
         wanted += [] if self.person is None else [self.person]
         for name in wanted:
             name_of(name, "columns, by, person")
@@ -105,8 +107,12 @@ def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellC
     codes = []
     for at, attribute in enumerate(domain.attributes):
         code, text = f"discreet code {at}", f"discreet text {at}"
-        table = table.with_columns(text_of(table, attribute.name, attribute.name).alias(text))
-        known = {text: list(attribute.categories), code: list(range(attribute.size))}
+        groups = domain.groups.get(attribute.name)
+        name = attribute.name if groups is None else groups[0]
+        table = table.with_columns(text_of(table, name, name).alias(text))
+        categories = domain.attributes[domain.place(name)].categories
+        codes_of = range(attribute.size) if groups is None else groups[1]
+        known = {text: list(categories), code: list(codes_of)}
         listed = nw.from_dict(known, backend=nw.get_native_namespace(table))
         table = join_left(table, listed, [text], "domain")
         table = table.with_columns(nw.col(code).fill_null(-1).cast(nw.Int64))
@@ -162,7 +168,9 @@ def _explain(table: Table, columns: RecordColumns, frame: TableFrame, codes: lis
         if len(found):
             rows = name_rows(found[ROW].to_list())
             expected = "a category of the domain in every row"
-            raise InvalidProblemError(attribute.name, expected, f"others in {rows}")
+            groups = frame.domain.groups.get(attribute.name)
+            name = attribute.name if groups is None else groups[0]
+            raise InvalidProblemError(name, expected, f"others in {rows}")
     raise InvalidProblemError(_ARGUMENT, "rows that make sense", f"others {name_rows([])}")
 
 

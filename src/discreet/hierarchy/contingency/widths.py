@@ -18,17 +18,20 @@ from discreet.hierarchy.contingency.intervals import half_width
 from discreet.hierarchy.contingency.law import half_width_by_law
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from discreet.hierarchy.contingency.exact import ExactFit
+    from discreet.hierarchy.contingency.held import HeldFit
     from discreet.hierarchy.contingency.law import Group
+    from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal
 
     Steepest = list[tuple[Fraction, Fraction]]
+    Width = Callable[[Mapping[int, int]], tuple[Fraction, Fraction]]
 
-__all__ = ["Widths", "noise_groups"]
+__all__ = ["HeldWidths", "Widths", "noise_groups"]
 
 _MOST_GROUPS = 128
 """Groups of noises that are multiplied; the rest is bounded."""
@@ -64,33 +67,47 @@ class Widths:
         self._laws: dict[tuple[object, ...], float | None] = {}
         self._shapes: list[int] | None = None
 
-    def of(
-        self,
-        question: NDArray[Any],
-        regions: Mapping[int, int],
-        variance: Fraction,
-        steepest: Steepest,
-    ) -> Fraction:
-        """Give the half-width of an answer.
+    def about(self, question: NDArray[Any]) -> Width:
+        """Give what tells, for a combination of regions, the variance of the answer's noise and the half-width.
 
         Parameters
         ----------
         question
             ``(entries,)`` whole-number weights.
-        regions
-            The regions, each with its weight.
-        variance
-            The variance of the noise of the answer.
-        steepest
-            For Laplace noise, for each kind its scale and a bound of its coefficients.
         """
+        fit = self.fit
+        norms = [one[0] for one in fit.norms(question[None])]
+        steepest, pattern = _steepest(fit, question), _pattern(question)
+
+        def width(regions: Mapping[int, int]) -> tuple[Fraction, Fraction]:
+            if len(regions) > 1:
+                variance = fit.combined_variance(question, regions)
+            else:
+                [(node, weight)] = regions.items()
+                parts = (fit.region_variances(at)[node] * one for at, one in enumerate(norms))
+                variance = weight**2 * sum(parts, Fraction(0))
+            # No coefficient of a region's mean is above 1 in any estimate: weights bound those of a combination.
+            most = sum(map(abs, regions.values()))
+            steep = [(scale, most * top) for scale, top in steepest]
+            return variance, self._half(question, pattern, regions, variance, steep)
+
+        return width
+
+    def _half(
+        self,
+        question: NDArray[Any],
+        pattern: object,
+        regions: Mapping[int, int],
+        variance: Fraction,
+        steepest: Steepest,
+    ) -> Fraction:
         key = (variance, tuple(steepest))
         if key not in self._bounds:
             self._bounds[key] = half_width(variance, self.interval, steepest)
         bound = self._bounds[key]
         if not bound:
             return bound
-        alike = (self._place(regions), _pattern(question), variance)
+        alike = (self._place(regions), pattern, variance)
         if alike not in self._laws:
             if len(self._laws) >= _MOST_LAWS:
                 return bound
@@ -104,19 +121,7 @@ class Widths:
         groups = noise_groups(self.fit, question, regions, variance)
         if groups is None:
             return None
-        held = sum(a * a * n * v for a, n, _, v in groups)
-        # Rounded up to three digits, so that answers that hardly differ have one law.
-        rest = float(f"{max(0.0, variance * (1 + 1e-8) - held):.2e}") * 1.01
-        measured = self.fit.measured
-        scales = {
-            float(one)
-            for q in measured.frame.marginals
-            for stratum, one in enumerate(measured.scales[q])
-            if one is not None and measured.variance(q, stratum)
-        }
-        return half_width_by_law(
-            groups, rest, tuple(sorted(scales)), measured.noise, interval=self.interval, most=most
-        )
+        return _law_of(groups, self.fit.measured, self.interval, variance=variance, most=most)
 
     def _place(self, regions: Mapping[int, int]) -> object:
         """Name what decides the coefficients: the shapes of the regions on the path, and their parts."""
@@ -141,6 +146,143 @@ class Widths:
                 key = (int(frame.strata[node]), theta[node].tobytes(), below)
                 self._shapes[node] = known.setdefault(key, len(known))
         return self._shapes
+
+
+@final
+class HeldWidths:
+    """Variances and half-widths for the answers of a fit that holds structural zeros at zero.
+
+    Parameters
+    ----------
+    fit
+        The fit.
+    interval
+        The probability with which an interval has to cover.
+    """
+
+    def __init__(self, fit: HeldFit, interval: Fraction) -> None:
+        self.fit, self.interval = fit, interval
+        self._known: dict[object, tuple[Fraction, Fraction]] = {}
+
+    def about(self, question: NDArray[Any]) -> Width:
+        """Give what tells, for a combination of regions, the variance of the answer's noise and the half-width.
+
+        Parameters
+        ----------
+        question
+            ``(entries,)`` whole-number weights.
+        """
+        asked = tuple(question.tolist())
+
+        def width(regions: Mapping[int, int]) -> tuple[Fraction, Fraction]:
+            key = (self._place(regions), asked)
+            if key not in self._known:
+                self._known[key] = self._found(question, regions)
+            return self._known[key]
+
+        return width
+
+    def _found(
+        self, question: NDArray[Any], regions: Mapping[int, int]
+    ) -> tuple[Fraction, Fraction]:
+        measured, scale = self.fit.measured, self.fit.scale
+        variance = Fraction(0)
+        largest: dict[Fraction, Fraction] = {}
+        found: dict[tuple[float, float], list[NDArray[np.float64]]] = {}
+        for part in self.fit.noises(question, regions):
+            noise = measured.scales[part.marginal][part.stratum]
+            each = measured.variance(part.marginal, part.stratum)
+            if noise is None or each is None:
+                continue
+            squares = sum(one * one for one in part.coefficients)
+            variance += Fraction(part.count * squares) * each
+            top = max(map(abs, part.coefficients))
+            largest[noise] = max(largest.get(noise, Fraction(0)), Fraction(top) / scale)
+            sizes = np.array([abs(float(one / scale)) for one in part.coefficients])
+            counts = np.full(len(sizes), float(part.count))
+            kind = (float(noise), float(each))
+            found.setdefault(kind, []).append(np.stack([_shortened(sizes), counts]))
+        variance /= scale**2
+        steepest = [] if measured.noise == "gaussian" else list(largest.items())
+        bound = half_width(variance, self.interval, steepest)
+        # Noise that no float can tell from none has whole numbers for its answers.
+        if not bound or not float(variance) > 0:
+            return variance, bound
+        groups = _grouped(found)
+        law = _law_of(groups, measured, self.interval, variance=float(variance), most=float(bound))
+        return variance, bound if law is None else min(bound, Fraction(law))
+
+    def _place(self, regions: Mapping[int, int]) -> object:
+        """Name what decides the coefficients: the kinds of regions on the path, and who is the first child."""
+        if len(regions) > 1:
+            return tuple(sorted(regions.items()))
+        [(node, weight)] = regions.items()
+        tree, of = self.fit.measured.frame.tree, self.fit.subtrees.of
+        path: list[object] = [weight]
+        while node >= 0:
+            above = int(tree.parents[node])
+            path.append((of[node], above >= 0 and tree.children(above)[0] == node))
+            node = above
+        return tuple(path)
+
+
+def _steepest(fit: ExactFit, question: NDArray[Any]) -> list[tuple[Fraction, Fraction]]:
+    """Bound the coefficient of any one noise of each kind in an answer; nothing for Gaussian noise."""
+    measured = fit.measured
+    if measured.noise == "gaussian":
+        return []
+    largest, unit = fit.largest(question), fit.weights.unit
+    found = []
+    for q in measured.frame.marginals:
+        for stratum, scale in enumerate(measured.scales[q]):
+            if scale is None:
+                continue
+            parts = fit.weights.own[q][stratum].tolist()
+            top = sum(
+                (Fraction(part) / unit * one for part, one in zip(parts, largest, strict=True)),
+                Fraction(0),
+            )
+            found.append((scale, top))
+    return found
+
+
+def _law_of(
+    groups: tuple[Group, ...],
+    measured: MeasuredTables,
+    interval: Fraction,
+    *,
+    variance: float,
+    most: float,
+) -> float | None:
+    """Find the half-width by the law of the noises that are listed, and bounds for the rest of the variance."""
+    held = sum(a * a * n * v for a, n, _, v in groups)
+    # Rounded up to three digits, so that answers that hardly differ have one law.
+    rest = float(f"{max(0.0, variance * (1 + 1e-8) - held):.2e}") * 1.01
+    scales = {
+        float(one)
+        for q in measured.frame.marginals
+        for stratum, one in enumerate(measured.scales[q])
+        if one is not None and measured.variance(q, stratum)
+    }
+    return half_width_by_law(
+        groups, rest, tuple(sorted(scales)), measured.noise, interval=interval, most=most
+    )
+
+
+def _grouped(found: Mapping[tuple[float, float], list[NDArray[np.float64]]]) -> tuple[Group, ...]:
+    """Collect sizes of coefficients and how often each is there, those with the most variance first."""
+    groups: list[Group] = []
+    for (scale, variance), stacks in found.items():
+        values, counts = np.concatenate(stacks, axis=1)
+        distinct, place = np.unique(values, return_inverse=True)
+        totals = np.bincount(place, weights=counts)
+        groups += [
+            (a, int(n), scale, variance)
+            for a, n in zip(distinct.tolist(), totals.tolist(), strict=True)
+            if a
+        ]
+    groups.sort(key=lambda one: (-(one[0] ** 2) * one[1] * one[3], one))
+    return tuple(groups[:_MOST_GROUPS])
 
 
 def _pattern(question: NDArray[Any]) -> object:
@@ -223,18 +365,7 @@ def noise_groups(
                 [values.reshape(-1), np.repeat(many[some] * spread, values.shape[1])]
             )
             found.setdefault((float(scale), float(one)), []).append(stacked)
-    groups: list[Group] = []
-    for (scale_, each_), stacks in found.items():
-        values, counts = np.concatenate(stacks, axis=1)
-        distinct, place = np.unique(values, return_inverse=True)
-        totals = np.bincount(place, weights=counts)
-        groups += [
-            (a, int(n), scale_, each_)
-            for a, n in zip(distinct.tolist(), totals.tolist(), strict=True)
-            if a
-        ]
-    groups.sort(key=lambda one: (-(one[0] ** 2) * one[1] * one[3], one))
-    return tuple(groups[:_MOST_GROUPS])
+    return _grouped(found)
 
 
 def _region_coefficients(fit: ExactFit, regions: Mapping[int, int]) -> NDArray[np.float64]:

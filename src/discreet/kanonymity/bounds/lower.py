@@ -74,7 +74,7 @@ class LowerBound:
             dual = DualBound(problem, k, suppressed=self.suppressed)
             if dual.points.n <= MOST_POINTS:
                 return (dual,)
-        shared = Shared(problem, k, BINS)
+        shared = Shared.of(problem, k, BINS)
         return shared, _Nearest(problem, k, shared)
 
     @property

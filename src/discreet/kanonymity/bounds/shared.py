@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -23,14 +24,16 @@ import numpy as np
 from discreet.kanonymity.bounds.covers import cover_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from discreet.kanonymity.bounds.covers import Cover
     from discreet.kanonymity.candidate import SearchLimits
     from discreet.kanonymity.kernels.shared import Lattice
-    from discreet.kanonymity.problem import Problem
+    from discreet.kanonymity.problem import CodedColumn, Problem
 
-__all__ = ["Packed", "Shared", "pack"]
+__all__ = ["MOST_ROWS", "AtomPlaces", "Packed", "Shared", "summed"]
 
 UNITS = 2**26
 """Units of cost that all weights together have."""
@@ -71,35 +74,92 @@ class Packed:
     scale: float
 
 
-def pack(problem: Problem, k: int, bins: int) -> Packed:
-    """Pack rows by the cells of their columns, those with most values first."""
-    from discreet.kanonymity.kernels.shared import packed
+@final
+@dataclass(frozen=True, eq=False)
+class AtomPlaces:
+    """Where each column's atom stands in a packed row, so that rows are packed wherever they are.
 
-    scale = UNITS / problem.suppressed_cost
-    covers = []
-    for j, column in enumerate(problem.columns):
-        counts = np.bincount(problem.codes[:, j], minlength=len(column.domain))
-        cover = cover_of(column, counts, k, bins)
-        if cover.costs.max() > 0:
-            covers.append((j, cover))
-    covers.sort(key=lambda one: -one[1].members.shape[1])
-    keys = np.zeros(problem.n, dtype=np.int64)
-    kept: list[Cover] = []
-    shift = 0
-    for j, cover in covers:
-        bits = _bits(cover)
-        if shift + bits <= BITS:
-            packed(keys, np.ascontiguousarray(problem.codes[:, j]), cover.atoms, shift)
-            kept.append(cover)
-            shift += bits
-    keys.sort()
-    new = np.append(True, keys[1:] != keys[:-1])
-    while new.sum() > MOST_ROWS and len(kept) > 1:
-        # The first column has the lowest bits, so that the order stays.
-        keys >>= _bits(kept.pop(0))
-        new = np.append(True, keys[1:] != keys[:-1])
-    first = np.append(np.flatnonzero(new), len(keys))
-    return Packed(_lattice(kept, scale), keys[new], np.diff(first), scale)
+    Parameters
+    ----------
+    covers
+        Place of a column among the quasi-identifiers, its cells, and its lowest bit; those with most values first.
+    scale
+        Units of a cost of 1.
+    """
+
+    covers: tuple[tuple[int, Cover, int], ...]
+    scale: float
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]], k: int, bins: int
+    ) -> AtomPlaces:
+        """Find the cells of each column by how many rows have each code, and keep the columns that fit."""
+        found = []
+        for j, (column, rows) in enumerate(zip(columns, counts, strict=True)):
+            cover = cover_of(column, rows, k, bins)
+            if cover.costs.max() > 0:
+                found.append((j, cover))
+        found.sort(key=lambda one: -one[1].members.shape[1])
+        kept, shift = [], 0
+        for j, cover in found:
+            if shift + _bits(cover) <= BITS:
+                kept.append((j, cover, shift))
+                shift += _bits(cover)
+        return cls(tuple(kept), UNITS / sum(column.attribute.weight for column in columns))
+
+    def keys(self, codes: Sequence[NDArray[np.signedinteger]]) -> NDArray[np.int64]:
+        """Pack rows, given by the codes of each quasi-identifier."""
+        from discreet.kanonymity.kernels.shared import packed
+
+        keys = np.zeros(len(codes[0]), dtype=np.int64)
+        for j, cover, shift in self.covers:
+            packed(keys, np.ascontiguousarray(codes[j], dtype=np.int32), cover.atoms, shift)
+        return keys
+
+    def bits(self, columns: int) -> int:
+        """Give the bits that so many columns have, the first ones, which are left out first."""
+        return self.covers[columns][2]
+
+    def packed(
+        self, keys: NDArray[np.int64], counts: NDArray[np.int64], most: int, left_out: int = 0
+    ) -> Packed:
+        """Take different packed rows, rising, and leave columns out until there are at most so many."""
+        kept = [cover for _, cover, _ in self.covers[left_out:]]
+        while len(keys) > most and len(kept) > 1:
+            # The first column has the lowest bits, so that the order stays.
+            keys, counts = summed(keys >> _bits(kept.pop(0)), counts)
+        return Packed(_lattice(kept, self.scale), keys, counts, self.scale)
+
+
+def summed(
+    keys: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Add up the rows of equal keys, which rise.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in summed(np.array([2, 2, 7]), np.array([1, 4, 3]))]
+    [[2, 7], [5, 3]]
+    """
+    if not len(keys):
+        return keys, counts
+    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    return keys[first], np.add.reduceat(counts, first)
+
+
+def pack(problem: Problem, k: int, bins: int) -> Packed | None:
+    """Pack rows by the cells of their columns, those with most values first; nothing where no cell costs anything."""
+    codes = [problem.codes[:, j] for j in range(problem.m)]
+    counts = [
+        np.bincount(code, minlength=len(column.domain))
+        for code, column in zip(codes, problem.columns, strict=True)
+    ]
+    places = AtomPlaces.of(problem.columns, counts, k, bins)
+    if not places.covers:
+        return None
+    keys = np.sort(places.keys(codes))
+    return places.packed(*summed(keys, np.ones(len(keys), dtype=np.int64)), MOST_ROWS)
 
 
 def _bits(cover: Cover) -> int:
@@ -149,32 +209,39 @@ def _lattice(covers: list[Cover], scale: float) -> Lattice:
 
 @final
 class Shared:
-    """The bound of one problem, by searches up to rising costs.
+    """The bound of one table, by searches up to rising costs.
 
     Parameters
     ----------
-    problem, k
-        The problem and the least class size, 2 or more.
-    bins
-        Most pieces of a numeric column.
+    k
+        The least class size, 2 or more.
+    pack
+        Gives the packed rows, or nothing where no cell costs anything; called once.
+    most_rows
+        Rows that one search looks at without a time limit.
     """
 
-    def __init__(self, problem: Problem, k: int, bins: int) -> None:
-        self.problem, self.k, self.bins = problem, k, bins
+    def __init__(self, k: int, pack: Callable[[], Packed | None], most_rows: int = UNTIMED) -> None:
+        self.k, self.pack, self.most_rows = k, pack, most_rows
         self.lower, self.done = 0.0, False
         self.packed: Packed | None = None
         self.ceilings = list(CEILINGS)
         self.costs, self.reached = np.empty(0, dtype=np.int64), 0
+
+    @classmethod
+    def of(cls, problem: Problem, k: int, bins: int) -> Shared:
+        """Take a table in memory, with so many pieces of a numeric column at most."""
+        return cls(k, partial(pack, problem, k, bins))
 
     def refine(self, limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
         """Search on, as long as there is time; a search that is cut short leaves the bound as it is."""
         if limits.left <= 0:
             return
         if self.packed is None:
-            if not any(column.place.max() > 0 for column in self.problem.columns):
+            self.packed = self.pack()
+            if self.packed is None:
                 self.done = True
                 return
-            self.packed = pack(self.problem, self.k, self.bins)
             self.costs = np.zeros(len(self.packed.keys), dtype=np.int64)
         packed = self.packed
         while self.ceilings and limits.left > 0:
@@ -200,7 +267,7 @@ class Shared:
         timed = limits.left < float("inf")
         counts = np.minimum(packed.counts, self.k).astype(np.int32)
         room = 3 * len(best) + 100_000
-        most = 2**62 if timed else UNTIMED
+        most = 2**62 if timed else self.most_rows
         with ThreadPoolExecutor(1) as pool:
             given = (packed.lattice, packed.keys, counts, best, 0, 0, self.k, room, most, stop)
             searching = pool.submit(descend, *given)

@@ -53,7 +53,7 @@ class Pricing:
     lower
         What no partition loses less than, rounded down.
     complete
-        Whether every class below the threshold is there; never where only some were asked for at each root.
+        Whether every class below the threshold is there; never where only some were requested at each root.
     boxes
         Boxes looked at.
     """

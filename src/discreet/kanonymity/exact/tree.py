@@ -7,7 +7,7 @@ The linear program covers each row once,
 and is strengthened: there are at most :math:`\lfloor n/k \rfloor` classes, and the subset-row cuts of
 :mod:`~discreet.kanonymity.exact.cuts` hold. A fractional solution has two rows that are together in some classes
 and apart in others; the two branches demand one and the other [RF81]_. Each is left when the bound for its multipliers
-says that it holds nothing better. The solver is asked for multipliers alone and not believed: where the program fails,
+says that it holds nothing better. The solver is requested multipliers alone and not believed: where the program fails,
 the branch keeps the bound of its parent.
 """
 

@@ -1,4 +1,4 @@
-"""Compiled: classes that fail are merged, and unions of near classes partitioned anew under what is asked."""
+"""Compiled: classes that fail are merged, and unions of near classes partitioned anew under the demands."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def merge_failing(  # noqa: PLR0917 - a compiled kernel takes its arrays one by 
 ) -> None:
     """Merge each class that fails with one near to it, where the loss grows least, at most so many of them.
 
-    All hold what is asked once ``M.counts[0]`` is 0 or ``M.counts[1]`` is 1. Rows of point p are
+    All meet the demands once ``M.counts[0]`` is 0 or ``M.counts[1]`` is 1. Rows of point p are
     ``at[start[p] : start[p + 1]]``; ``near[p]`` are near points. Candidates are the classes of near points and some at
     random. Labels are changed in place, with gaps.
     """
@@ -183,7 +183,7 @@ def improve_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one b
     draw: NDArray[np.int64],
     rounds: int,
 ) -> float:
-    """Partition unions of near classes anew, in place, where all parts hold what is asked; give what is lost less.
+    """Partition unions of near classes anew, in place, where all parts meet the demands; give what is lost less.
 
     Labels are below n / k, and may have gaps.
     """

@@ -1,4 +1,4 @@
-"""Compiled: whether a class holds what is asked; classes grown, and rows exchanged, so that each does."""
+"""Compiled: whether a class meets the demands; classes grown, and rows exchanged, so that each does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["class_cost", "exchange", "grow_diverse", "holds", "part_holds"]
 
 @kernel
 def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
-    """Whether ``rows[:n]`` as a class hold all that is asked; entropies by a margin, all else in integers."""
+    """Whether ``rows[:n]`` as a class meet all demands; entropies by a margin, all else in integers."""
     for q in range(len(W.kind)):
         met = 0
         for i in range(n):
@@ -122,7 +122,7 @@ def grow_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
     part: NDArray[np.int64],
     draw: NDArray[np.int64],
 ) -> int:
-    """Grow classes from rows at random until each has k rows and holds what is asked; give their number, 0 for none.
+    """Grow classes from rows at random until each has k rows and meets the demands; give their number, 0 for none.
 
     Once a class has k rows, or as few places left as the first demand needs values, only rows of values that it has
     least of are added. What is left when no further class can be grown joins the classes that it widens least.
@@ -228,7 +228,7 @@ def part_holds(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     k: int,
     rows: NDArray[np.int64],
 ) -> bool:
-    """Whether part c has k rows and holds what is asked."""
+    """Whether part c has k rows and meets the demands."""
     count = 0
     for i in range(n):
         if part[i] == c:
@@ -249,7 +249,7 @@ def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     draw: NDArray[np.int64],
     tries: int,
 ) -> None:
-    """Move rows, or swap two, at random, where both parts still hold what is asked and lose less."""
+    """Move rows, or swap two, at random, where both parts still meet the demands and lose less."""
     rows = np.empty(n, dtype=np.int64)
     two, sides = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for _ in range(tries):

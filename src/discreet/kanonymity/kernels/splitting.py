@@ -454,7 +454,7 @@ def _move(
 
 @kernel
 def _holds(W: Wanted, P: NDArray[np.int64], lo: int, hi: int, S: Scratch) -> bool:
-    """Whether rows as a class hold what is asked."""
+    """Whether rows as a class meet the demands."""
     for r in range(lo, hi):
         S.members[r - lo] = P[r, 0] >> 32
     return bool(holds(W, S.members, hi - lo))
@@ -475,7 +475,7 @@ def _cut_held(
     S: Scratch,
     ends: NDArray[np.int64],
 ) -> int:
-    """Cut an interval or a set where both sides hold what is asked: as wanted, else near a half, a quarter, three."""
+    """Cut an interval or a set where both sides meet the demands: as wanted, else near a half, a quarter, three."""
     size = hi - lo
     group, value, begin, rows = S.lists[GROUP], S.lists[VALUE], S.lists[BEGIN], S.lists[ROWS]
     for trial in range(4):
@@ -512,7 +512,7 @@ def _children_held(
     S: Scratch,
     ends: NDArray[np.int64],
 ) -> int:
-    """Separate children that hold what is asked; the others stay together, with so many more that they hold it too."""
+    """Separate children that meet the demands; the others stay together, with so many more that they hold it too."""
     group, value, begin, end = S.lists[GROUP], S.lists[VALUE], S.lists[BEGIN], S.lists[END]
     rows, apart = S.lists[ROWS], S.lists[APART]
     for x in range(units):
@@ -564,7 +564,7 @@ def split_node(
     S: Scratch,
     ends: NDArray[np.int64],
 ) -> int:
-    """Split a node; give the number of groups, 0 where no split of the column holds what is asked."""
+    """Split a node; give the number of groups, 0 where no split of the column meets the demands."""
     values = _present(A, L, P, lo, hi, a, S, 0)
     units = _units(A, a, values, _whole_cost(A, a, values, S), S)
     demanded = len(W.kind) > 0

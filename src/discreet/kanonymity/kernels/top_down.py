@@ -46,7 +46,7 @@ def _take(
     R: SplitRoom,
     ends: NDArray[np.int64],
 ) -> int:
-    """Split a node by the first of the splits listed that holds what is asked; give the number of groups, or 0."""
+    """Split a node by the first of the splits listed that meets the demands; give the number of groups, or 0."""
     ranked, groups, x = R.scratch.ranked, 0, 0
     while not groups and x < n:
         groups = split_node(

@@ -136,7 +136,7 @@ def _dealt(
     demands: Sequence[Demand],
     k: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort rows by their part, and give where parts begin and end: each with k rows that hold what is asked."""
+    """Sort rows by their part, and give where parts begin and end: each with k rows that meet the demands."""
     from discreet.kanonymity.kernels.dealing import deal_rows
 
     if top.parts == 1:

@@ -46,7 +46,7 @@ class Diverse:
 
     Demands such as l-diversity are kept by merging, so that all rows as one class hold them if any partition does.
     Starting from a k-anonymous partition, each class that fails is merged with one near to it until all hold; then
-    unions of near classes are partitioned anew, and kept only where each part holds what is asked. Classes have no
+    unions of near classes are partitioned anew, and kept only where each part meets the demands. Classes have no
     largest size: that :math:`2k - 1` rows suffice does not stand here, since splitting may break a demand.
 
     Parameters
@@ -112,7 +112,7 @@ class Diverse:
         found = CandidateClasses(
             "diverse",
             without_gaps(labels).astype(np.int32),
-            note="Classes were merged until each held what was asked, and near ones partitioned anew.",
+            note="Classes were merged until each met the demands, and near ones partitioned anew.",
         )
         if stopped:
             raise SearchInterrupted(found)
@@ -161,7 +161,7 @@ class Diverse:
         return self._hastily_merged(without_gaps(labels))
 
     def _hastily_merged(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Join all classes that fail, and twice as many others each time until their union holds what is asked.
+        """Join all classes that fail, and twice as many others each time until their union meets the demands.
 
         Kernels ask for a little more entropy than is demanded, and may be stopped by the clock.
         """

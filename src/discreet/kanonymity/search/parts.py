@@ -84,7 +84,13 @@ class Rows:
 
 
 def split_parts(
-    rows: Rows, parts: Sequence[tuple[int, int]], effort: str, k: int, limits: SearchLimits
+    rows: Rows,
+    parts: Sequence[tuple[int, int]],
+    effort: str,
+    k: int,
+    limits: SearchLimits,
+    *,
+    whole: int | None = None,
 ) -> bool:
     """Split parts of a table, and mark the first row of each class.
 
@@ -100,6 +106,8 @@ def split_parts(
         Least size of a class.
     limits
         When to end, and in how many threads it is done.
+    whole
+        Rows of the whole table, by which it is chosen how much is tried; default: those of `rows`.
 
     Returns
     -------
@@ -112,7 +120,7 @@ def split_parts(
     paces: list[float | None] = [None] * len(parts)
 
     def all_parts(effort: str) -> list[float | None]:
-        rules, waiting = rules_for(effort, k, n), [n]
+        rules, waiting = rules_for(effort, k, whole or n), [n]
 
         def one(part: tuple[int, int], pace: float | None) -> float | None:
             size = part[1] - part[0]
@@ -147,8 +155,8 @@ def split_parts(
 
     if limits.left < np.inf:
         paces = all_parts("fast")
-    whole = limits.left == np.inf or (effort != "fast" and None not in paces)
-    if whole and not stop.is_set():
+    again = limits.left == np.inf or (effort != "fast" and None not in paces)
+    if again and not stop.is_set():
         all_parts(effort)
     return stop.is_set()
 

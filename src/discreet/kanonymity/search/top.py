@@ -1,7 +1,7 @@
 """The first splits of a large table, from a sample of its rows; they divide it into parts that are split by themselves.
 
 The sample says where to split, which may cost loss. Privacy rests on exact counts: a part that has too few rows, or
-falls short of what is asked, joins its neighbor. Parts are the same wherever their rows are, so that all engines find
+fails a demand, joins its neighbor. Parts are the same wherever their rows are, so that all engines find
 the same classes.
 """
 
@@ -179,7 +179,7 @@ def join_small(parts: int, enough: Callable[[list[int]], bool]) -> list[list[int
     parts
         Number of parts.
     enough
-        Whether a union has rows enough and holds what is asked, by exact counts. A larger one then does, too.
+        Whether a union has rows enough and holds all demands, by exact counts. A larger one then does, too.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """How a region of places becomes a plane with a mesh: its box, its envelope, where it is fine, and which reports.
 
-The mesh covers the box around the places, which is convex. Its default is fine enough for epsilon; where users are is
-where places are, and only triangles that hold a place are halved below the spacing of the places. Reports are the
-places, unless the table of weights would be too large to publish: then every so many of them, spread evenly.
+The mesh covers the box around the places, which is convex, and is as fine everywhere as epsilon needs: columns fall
+off between places as well. Where the table of weights would be too large to publish, cells that hold no place are up to
+four times as wide; where that is not enough, every so many places are reports, spread evenly.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ _COARSEST = Fraction(1)
 
 _FEWEST = 100
 """Reports, where there are as many places: rather than with fewer the mesh is made coarser."""
+
+_HALVINGS, _NARROW = 2, 16
+"""How often cells away from places are doubled, and the cells across a region below which none are."""
 
 _LARGEST_FACTOR = 4
 """How much finer than needed a mesh may be so that the places of a grid are vertices."""
@@ -110,13 +113,13 @@ def lay_out(
     notes: list[str] = []
     if spacing is not None:
         wanted = to_fraction(spacing, "spacing") * per
-        mesh = _default(region, places, wanted, reach)
+        mesh = _fitting(region, places, wanted, reach, max_weights)
     else:
         fine = FINE
-        mesh = _default(region, places, fine / epsilon * per, reach)
+        mesh = _fitting(region, places, fine / epsilon * per, reach, max_weights)
         while len(mesh.vertices) * min(_FEWEST, len(places)) > max_weights and fine < _COARSEST:
             fine *= 2
-            mesh = _default(region, places, fine / epsilon * per, reach)
+            mesh = _fitting(region, places, fine / epsilon * per, reach, max_weights)
         if fine > FINE:
             notes.append(f"mesh of {fine} over epsilon, so that its table fits")
     most = max_weights // len(mesh.vertices)
@@ -150,33 +153,36 @@ def _plane(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
     return frame, np.rint(plane).astype(np.int64), reach
 
 
-def _default(region: Region, places: NDArray[np.int64], side: Fraction, reach: int) -> Mesh:
-    """Cover a region with cells of at most a side, the places of a grid at their corners."""
+def _fitting(
+    region: Region, places: NDArray[np.int64], side: Fraction, reach: int, max_weights: int
+) -> Mesh:
+    """Cover a region evenly, or more coarsely away from places where all of them could not be reports otherwise."""
+    low, high = (tuple(end.tolist()) for end in (places.min(axis=0), places.max(axis=0)))
+    cell = _cell(region, side)
+    if cell:
+        return lattice(low, high, cell, reach=reach)
+    whole = _even(side)
+    wide, tall = (-(-(most - least) // whole) + 1 for least, most in zip(low, high, strict=True))
+    if wide * tall * len(places) <= max_weights or min(wide, tall) <= _NARROW:
+        return lattice(low, high, whole, reach=reach)
+    coarse = lattice(low, high, whole << _HALVINGS, reach=reach)
+    around = [
+        places + whole * np.array(step) for step in ((0, 0), (1, 1), (-1, 1), (1, -1), (-1, -1))
+    ]
+    least, most = coarse.box
+    return refined(coarse, np.clip(np.concatenate(around), least, most), whole)
+
+
+def _cell(region: Region, side: Fraction) -> int:
+    """Give the largest side of cells, at most that one, that has the places of a grid at corners; 0 without one."""
     source = region.space.source
     if isinstance(source, LatticeLengths) and region.origin is None:
         cell = int(source.cell * per_unit(region.unit))
-        least = math.ceil(cell / side)
-        for parts in range(least, _LARGEST_FACTOR * least + 1):
+        fewest = math.ceil(cell / side)
+        for parts in range(fewest, _LARGEST_FACTOR * fewest + 1):
             if cell % parts == 0 and cell // parts % 2 == 0:
-                low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
-                return lattice(tuple(low), tuple(high), cell // parts, reach=reach)
-    return _cover(places, _even(side), reach)
-
-
-def _cover(places: NDArray[np.int64], side: int, reach: int) -> Mesh:
-    """Cover the box around places with large cells, and halve those that hold a place."""
-    low, high = places.min(axis=0), places.max(axis=0)
-    # Cells that hold no place stay up to four times as wide.
-    halvings = 2 if min((high - low).tolist()) >= 16 * side else 0
-    coarse = lattice(tuple(low.tolist()), tuple(high.tolist()), side << halvings, reach=reach)
-    if not halvings:
-        return coarse
-    around = [
-        places + side * np.array(step) for step in ((0, 0), (1, 1), (-1, 1), (1, -1), (-1, -1))
-    ]
-    least, most = coarse.box
-    near = np.clip(np.concatenate(around), least, most)
-    return refined(coarse, near, side)
+                return cell // parts
+    return 0
 
 
 def _even(side: Fraction) -> int:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.certificate import Certificate
-from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP, PointScope, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.randomness.bits import SystemBits
-from discreet.lrgeo.mechanism import packed, text_digest, unpacked
+from discreet.lrgeo.mechanism import MALFORMED, check_whole, packed, text_digest, unpacked
 from discreet.lrgeo.points.frame import PointFrame, read_decimal
 from discreet.lrgeo.points.mesh import Mesh, Spot, region_digest
 from discreet.lrgeo.points.verify import Claimed
@@ -36,9 +36,6 @@ __all__ = ["POINTS_FORM", "PointMechanism", "PointRows"]
 
 POINTS_FORM = "discreet.lrgeo.points"
 _VERSION = 1
-
-_MALFORMED = (DiscreetError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What the parts of a mapping that is no mechanism may cause."""
 
 _MOST_BITS = 53
 """A row's partial sums are exact doubles up to here."""
@@ -269,18 +266,13 @@ class PointMechanism(PointRows):
         """
         try:
             return cls._read(data)
-        except _MALFORMED as error:
+        except MALFORMED as error:
             detail = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise InvalidProblemError("mechanism", "a whole mechanism", detail) from None
 
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> PointMechanism:
-        if data["form"] != POINTS_FORM or data["version"] != _VERSION:
-            expected = f"{POINTS_FORM} {_VERSION}; a newer discreet may read it"
-            raise InvalidProblemError("form", expected, f"{data['form']} {data['version']}")
-        plain = {name: value for name, value in data.items() if name != "digest"}
-        if text_digest(plain) != data["digest"]:
-            raise InvalidProblemError("digest", "that of the content", "another one")
+        check_whole(data, POINTS_FORM, _VERSION)
         stated = data["origin"]
         if any(type(data[name]) is not int for name in ("east", "north", "reach", "bits")):
             raise InvalidProblemError("east, north, reach and bits", "integers", "others")

@@ -1,8 +1,15 @@
 r"""From an iterate to integers that keep (*): mending with strictly private columns, and the proved rounding.
 
+**Projection.** An iterate violates (*) a little in many triangles, up and down in turn. One after the other, each
+violated triangle is moved to the boundary of its constraint, lowered where it is high and raised where it is low, in a
+metric in which an entry is as long as it is large: tails, which no other metric sees, count like the rest. Sweeps over
+all triangles, rows divided by their sums in between, leave little to add. (100 reports, 361 vertices, half a nat a
+cell, after 495 steps: what was added was 9 % of the loss without, 4 after 10 sweeps, 2 after 30. 196 reports, 729
+vertices, after 370 steps: the loss was 1.113 with 30 sweeps and 1.068 with 120; November 2026.)
+
 **Mending.** Columns that keep (*) form a convex cone, so that a violation is paid for by adding a column that has slack
 where it is. At the corners of a triangle that is violated by u the least such column is about :math:`u / \epsilon`, and
-from there it may fall off at any rate below epsilon: the closure of what is needed, at three tenths of epsilon along
+from there it may fall off at any rate below epsilon: the closure of what is needed, at four tenths of epsilon along
 edges, has slack everywhere. Division by the row sums turns gradients by little, and two or three rounds end it. (64
 reports, 225 vertices, half a nat a cell: 1.5 % were added after 1,000 steps. Tails around the reports' own places, in
 place of the closure, added 25 %: far from its place a report's tail is small where a violation may not be.) What is
@@ -21,9 +28,12 @@ probability is, and slivers, which have a large P, cost most. The verifier looks
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from discreet.metricdp.primal_dual.iterate import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +48,14 @@ BITS = 48
 """Of what a row sums to: six bytes a weight, and exact doubles in JavaScript."""
 
 _ROUNDS = 20
-_FALL = 0.3
+_FALL = 0.4
 """Part of epsilon at which what is added falls off."""
+
+_SWEEPS, _LENGTH = 120, 1.6
+"""Sweeps over all triangles, and how far a violated one is moved, in units of what its linearized constraint needs."""
+
+_PIECE = 64
+"""Columns that a thread takes at a time."""
 
 _SLACK = 0.4
 """Part of epsilon that is thought to be left in what is added; too high a guess takes another round."""
@@ -80,7 +96,12 @@ def slack(
 
 
 def mended(
-    mesh: Mesh, matrix: NDArray[np.float64], epsilon: float, *, threads: int = 1
+    mesh: Mesh,
+    matrix: NDArray[np.float64],
+    epsilon: float,
+    *,
+    sweeps: int = _SWEEPS,
+    threads: int = 1,
 ) -> NDArray[np.float64]:
     """Make rows sum to 1 and columns keep (*).
 
@@ -92,6 +113,8 @@ def mended(
         ``(V, K)`` non-negative, each row with a positive entry.
     epsilon
         Nats per decimeter: less than the guarantee's by what the rounding needs.
+    sweeps
+        Of projections, before anything is added.
     threads
         Among how many threads columns are divided.
 
@@ -103,6 +126,8 @@ def mended(
     from discreet.metricdp.bounds.closure import close_columns
 
     table = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
+    if sweeps:
+        _project(mesh, table, epsilon, sweeps, threads)
     start, ends, lengths = _edges(mesh)
     factor = np.exp(-_FALL * epsilon * lengths)
     for _ in range(_ROUNDS):
@@ -113,6 +138,31 @@ def mended(
         table += needed
         table /= table.sum(axis=1, keepdims=True)
     return _mixed(mesh, table, epsilon)
+
+
+def _project(
+    mesh: Mesh, table: NDArray[np.float64], epsilon: float, sweeps: int, threads: int
+) -> None:
+    """Sweep over the triangles to and fro, in place."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from discreet.lrgeo.points.kernels.cones import project_columns
+
+    corners, slopes = mesh.triangles, mesh.gradients.reshape(-1, 6)
+    ways = ((corners, slopes), (corners[::-1].copy(), slopes[::-1].copy()))
+    n_reports = table.shape[1]
+    pieces = -(-n_reports // _PIECE)
+
+    def take(way: int, piece: int) -> None:
+        first = piece * _PIECE
+        last = min(first + _PIECE, n_reports)
+        project_columns(first, last, table, *ways[way], epsilon, _LENGTH)
+
+    with ThreadPoolExecutor(max(1, threads - 1)) as pool:
+        for sweep in range(sweeps):
+            helpers = pool if threads > 1 else None
+            share(helpers, threads, pieces, partial(take, sweep % 2))
+            table /= table.sum(axis=1, keepdims=True)
 
 
 def _edges(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:

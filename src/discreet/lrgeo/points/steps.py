@@ -38,8 +38,11 @@ _STEEPNESS = 0.5
 _DEEPEST = 30.0
 """Nats that the scaling takes away at most, so that products of floats keep their range."""
 
+_WEIGHTS = (0.2, 8.0)
+"""Between which the primal weight is kept: left alone it grows to 50 at first, and bounds stall. 100 reports, 361
+vertices, half a nat a cell: after 700 steps the gap was 3.4 % with at most 8, 5.8 with 2, 21 with 50; November 2026."""
+
 _ROW_WEIGHT = 0.15
-_WEIGHTS = (0.05, 50.0)
 _SUFFICIENT, _NECESSARY, _ARTIFICIAL = 0.2, 0.8, 0.36
 _STRIDE = 8
 """As in :mod:`discreet.metricdp.primal_dual.iterate`."""
@@ -78,7 +81,7 @@ class ConeIterate:
         threads: int = 1,
     ) -> None:
         self.n, self.n_reports = len(cost), int(cost.shape[1])
-        self.cost = cost
+        self.mesh, self.cost = mesh, cost
         legs = np.sqrt(mesh.twice_areas.astype(np.float64))
         self.corners = mesh.triangles.astype(np.int32)
         self.slopes = (mesh.gradients * legs[:, None, None]).reshape(-1, 6)
@@ -111,6 +114,15 @@ class ConeIterate:
         self.first = self.last = math.inf
         self.sums, self.moved = np.zeros((blocks, self.n)), np.zeros((blocks, 2))
         self.threads = min(threads, blocks) if self.L.size > _ALONE else 1
+
+    def begin(self, table: NDArray[np.float64], multipliers: NDArray[np.float32]) -> None:
+        """Start elsewhere: from rows that sum to 1, and multipliers in the layout of this iterate."""
+        self.X[:] = blocked(table / self.table)
+        self.L[:] = multipliers
+        self._push()
+        reduced = self.cost / self.unit + unblocked(self.G, self.n_reports)
+        self.y = (table * reduced).sum(axis=1).astype(np.float32)
+        self.X0[:], self.L0[:], self.y0 = self.X, self.L, self.y.copy()
 
     def pool(self) -> ThreadPoolExecutor | nullcontext[None]:
         """Open what work is divided with, to be closed by ``with``; nothing for one thread."""

@@ -17,7 +17,16 @@ from discreet.metricdp.kernels.primal_dual_step import move, pull, push
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["add_up", "anchor", "anchor_prices", "flows", "largest_value", "list_prices", "step"]
+__all__ = [
+    "add_up",
+    "anchor",
+    "anchor_prices",
+    "flows",
+    "largest_value",
+    "least_on_the_way",
+    "list_prices",
+    "step",
+]
 
 
 @kernel
@@ -249,3 +258,30 @@ def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
                         price[found] = a * abs(kept) * scale
                     found += 1
     return found
+
+
+@kernel
+def least_on_the_way(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    first: int,
+    last: int,
+    here: NDArray[np.float64],
+    way: NDArray[np.float64],
+    places: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add up the least entries of the rows of ``here + place * way`` from ``first`` to ``last``, for each place.
+
+    Places are the inner loop, so that a table is read once for all of them.
+    """
+    number = len(places)
+    least = np.empty(number)
+    sums[:] = 0.0
+    for i in range(first, last):
+        least[:] = np.inf
+        for k in range(here.shape[1]):
+            start, slope = here[i, k], way[i, k]
+            for which in range(number):
+                value = start + places[which] * slope
+                least[which] = min(least[which], value)
+        for which in range(number):
+            sums[which] += least[which]

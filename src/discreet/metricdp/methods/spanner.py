@@ -3,7 +3,7 @@ r"""The linear program on a spanner, at a smaller epsilon: [BCP14]_.
 Let a graph S on the secrets stretch no distance by more than t. A channel with
 :math:`z_{ik} \le e^{(\epsilon / t) d_{ij}} z_{jk}` on the edges of S keeps :math:`\epsilon` for all pairs, since
 along a shortest path of S from i to j the exponents add up to at most :math:`(\epsilon / t) \cdot t\, d_{ij}`. In a
-plane a greedy spanner has O(n) edges, instead of O(n^2) pairs. The price is that more is promised than was asked for:
+plane a greedy spanner has O(n) edges, instead of O(n^2) pairs. The price is that more is promised than was requested:
 the optimum of this program is an upper bound of what is lost, not the optimum of the problem.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from contextlib import nullcontext
 from itertools import count
@@ -40,14 +41,20 @@ _ROW_WEIGHT = 0.15
 3 to 25 neighbors, needed 15 to 25 % fewer steps to the same bound than with one weight for all, November 2026."""
 
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.2, 12.0
-"""Between which the primal weight is kept, the second for 1,000 secrets, others by the root of their number: left
-alone it overshoots a hundredfold at first, and multipliers stall. Ten cases of five families, 225 secrets, half a nat
-to two from one to the next, had a gap of .1 % after 2,100 to 17,100 steps with 12 throughout, and after 4,200 to more
-than 30,000 with a cap that fell to 2; 1,000 points had 1 % after 1,107 with 12, 1,463 with 30; November 2026."""
+"""Between which the primal weight is kept until it is balanced, the second for 1,000 secrets, others by the root of
+their number: left alone it overshoots a hundredfold at first, and multipliers stall."""
 
 _MANY, _MOST_OF_MANY = 8, 8.0
-"""Edges a secret beyond which the primal weight is kept lower: 400 secrets, 19 edges each, after 800 steps bounds of
-2.915, 2.916, 2.912, 2.904 with at most 4, 7, 12 and 24; the loss of the iterate was 2.917, 2.929, 2.937, 2.944."""
+"""Edges a secret beyond which the primal weight is kept lower at first: 400 secrets, 19 edges each, after 800 steps
+bounds of 2.915, 2.916, 2.912, 2.904 with at most 4, 7, 12 and 24; the loss of the iterate was 2.917, 2.929, 2.937,
+2.944."""
+
+_BALANCED = 0.2, 100.0
+"""Between which it is kept from then on."""
+
+_STEEP = 0.5
+"""Power of the ratio of what both sides lack by which the weight changes, and its least factor; the most is one over
+it."""
 
 _STRIDE = 8
 """Of so many steps one counts for the mean of the multipliers."""
@@ -212,6 +219,8 @@ class Iterate:
         blocks = len(self.S)
         self.L = aligned((blocks, 2 * len(edges), LANES))
         self.y = np.zeros(self.n, dtype=np.float32)
+        # What rows have to sum to, and whether the multipliers of steps go into a mean.
+        self.wanted, self.collects = 1.0, True
         self.total, self.summands = aligned(self.L.shape), 0.0
         self.X0, self.L0, self.y0 = aligned(self.X.shape), aligned(self.L.shape), self.y.copy()
         self.X0[:] = self.X
@@ -225,6 +234,7 @@ class Iterate:
         self.weight = 4.0
         most = _MOST_OF_MANY if len(edges) > _MANY * self.n else _MOST_WEIGHT
         self.weights = _LEAST_WEIGHT, most * math.sqrt(1000 / self.n)
+        self.target: float | None = None
         self.count = self.age = self.restarts = 0
         self.first = self.last = math.inf
         self.cuts = np.linspace(0, blocks, min(_CHUNKS, blocks) + 1).astype(np.int64)
@@ -249,13 +259,13 @@ class Iterate:
         else:
             self._each(pool, lambda c: self._step(c, c + 1, weight))
         row_step = (sigma * self.row_weight).astype(np.float32)
-        change = row_step * (1 - self.sums.sum(axis=0)).astype(np.float32)
+        change = row_step * (self.wanted - self.sums.sum(axis=0)).astype(np.float32)
         self.y = (1 - weight) * self.y0 + weight * (self.y + 2 * change)
         dx, dl = self.moved.sum(axis=0).tolist()
         dl += float((change.astype(np.float64) ** 2 / self.row_weight).sum())
         self.count += 1
         self.age += 1
-        if self.count % _STRIDE == 0:
+        if self.collects and self.count % _STRIDE == 0:
             from discreet.metricdp.kernels.primal_dual import add_up
 
             self._each(pool, lambda c: add_up(self._of(self.L, c), self._of(self.total, c)))
@@ -295,6 +305,58 @@ class Iterate:
             self.moved,
         )
 
+    def balance(self, primal: float, dual: float) -> None:
+        """Choose the weight from the next anchor on by what both sides lack, in the same unit.
+
+        A high weight mends the channel's ratios soon and the multipliers' bound late. How high it may be differs with
+        size, epsilon and gap; what is lacking tells it while steps are taken.
+
+        Parameters
+        ----------
+        primal
+            What the iterate's loss grows by when it is raised to where it keeps its ratios.
+        dual
+            What its bound is below the sum of the prices of its rows.
+        """
+        if self.target is not None and self.weight != self.target:
+            # The last choice has not been tried yet.
+            return
+        ratio = max(primal, 0.0) / dual if dual > 0 else math.inf
+        low, high = _BALANCED
+        factor = min(max(ratio**_STEEP, _STEEP), 1 / _STEEP)
+        self.target = min(max(self.weight * factor, low), high)
+        self.weights = self.target, self.target
+
+    def polished(
+        self,
+        steps: int,
+        pool: ThreadPoolExecutor | None,
+        late: Callable[[], bool] = lambda: False,
+    ) -> NDArray[np.float32]:
+        """Move the multipliers nearly as little as possible to where hardly a bracket is below the price of its row.
+
+        These are steps for the program whose rows sum to 0, from the multipliers and prices of rows as they are and
+        from no channel: the bound has no part in them, only that its constraints hold. The state stays as it is.
+
+        Complexity
+        ----------
+        So many steps, and two more tables of multipliers while they last.
+        """
+        twin = copy.copy(self)
+        twin.wanted, twin.collects = 0.0, False
+        twin.X, twin.X0, twin.G = (aligned(self.X.shape) for _ in range(3))
+        twin.L, twin.L0 = aligned(self.L.shape), aligned(self.L.shape)
+        np.copyto(twin.L, self.L)
+        twin.set_anchor(pool)
+        twin.y, twin.y0 = self.y.copy(), self.y.copy()
+        twin.count = twin.age = twin.restarts = 0
+        twin.first = twin.last = math.inf
+        for _ in range(steps):
+            if late():
+                break
+            twin.advance(pool)
+        return twin.L
+
     def mean(self) -> NDArray[np.float32]:
         """Give the mean of the multipliers; what went into it counts half from then on."""
         mean: NDArray[np.float32] = self.total / np.float32(max(self.summands, 1.0))
@@ -321,10 +383,10 @@ class Iterate:
         np.copyto(self.X, self.X0)
         np.copyto(self.L, self.L0)
         self.y = self.y0.copy()
-        self._anchor(None)
+        self.set_anchor(None)
         self.age, self.last = 0, math.inf
 
-    def _anchor(self, pool: ThreadPoolExecutor | None) -> tuple[float, float]:
+    def set_anchor(self, pool: ThreadPoolExecutor | None) -> tuple[float, float]:
         """Make the point the anchor; return the squared distances from the old one."""
         from discreet.metricdp.kernels.primal_dual import anchor, anchor_prices
 
@@ -342,7 +404,7 @@ class Iterate:
         return dx, dl
 
     def _move_anchor(self, pool: ThreadPoolExecutor | None) -> None:
-        dx, dl = self._anchor(pool)
+        dx, dl = self.set_anchor(pool)
         dl += float(((self.y - self.y0).astype(np.float64) ** 2 / self.row_weight).sum())
         if dx > 0 and dl > 0:
             low, high = self.weights

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["mend", "mend_all"]
+__all__ = ["mend", "mend_all", "raise_once"]
 
 _ABOVE, _MIDDLE = 20, 80
 """Rounds of U, and most rounds of the geometric mean."""
@@ -81,13 +81,8 @@ def mend(
     ndarray
         Of the same shape.
     """
-    n = edges.n
     i, j = edges.pairs.T
-    order = np.argsort(np.concatenate([i, j]), kind="stable")
-    start = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(edges.pairs.ravel(), minlength=n), out=start[1:])
-    ends = np.concatenate([j, i])[order]
-    factor = np.exp(-(1 - delta) * np.concatenate([nats, nats])[order])
+    start, ends, factor = _neighbors(edges, (1 - delta) * nats)
     table: NDArray[np.float64] = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
     exact = False
     for number in range(_ABOVE + _MIDDLE):
@@ -110,6 +105,43 @@ def mend(
             break
         exact = fit
     return table
+
+
+def raise_once(
+    matrix: NDArray[np.float64],
+    edges: Adjacency,
+    nats: NDArray[np.float64],
+    *,
+    threads: int = 1,
+) -> NDArray[np.float64]:
+    """Do one round of U: what it loses is near to what the mended matrix will lose, at a twentieth of the time.
+
+    Parameters
+    ----------
+    matrix, edges, nats, threads
+        As for :func:`mend`.
+
+    Returns
+    -------
+    ndarray
+        Of the same shape; rows sum to 1.
+    """
+    table: NDArray[np.float64] = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
+    close_columns(table, *_neighbors(edges, nats), threads=threads, most=_SWEEPS)
+    table /= table.sum(axis=1, keepdims=True)
+    return table
+
+
+def _neighbors(
+    edges: Adjacency, nats: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """List each secret's neighbors one after the other: where they start, who they are, how far entries may fall."""
+    i, j = edges.pairs.T
+    order = np.argsort(np.concatenate([i, j]), kind="stable")
+    start = np.zeros(edges.n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(edges.pairs.ravel(), minlength=edges.n), out=start[1:])
+    factor: NDArray[np.float64] = np.exp(-np.concatenate([nats, nats])[order])
+    return start, np.concatenate([j, i])[order], factor
 
 
 def mend_all(

@@ -15,6 +15,7 @@ import numpy as np
 from discreet.metricdp.primal_dual.iterate import share
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import ThreadPoolExecutor
 
     from numpy.typing import NDArray
@@ -57,14 +58,25 @@ class Mixture:
 
     def learn(self, pool: ThreadPoolExecutor | None) -> None:
         """Mix in the last multipliers, and their mean, as far as the bound gains; then scale back."""
-        state = self.state
-        for L in (state.L, state.mean()):
-            target = state.flows(L, pool)
-            target += self.cost
-            target -= self.brackets
-            at, value = self._highest(target, _PLACES, pool)
-            if value > self.lower:
-                self._go(target, at, L, value, pool)
+        self.mix(self.state.L, pool)
+        self.mix(self.state.mean(), pool)
+        self._back(pool)
+
+    def polish(self, steps: int, pool: ThreadPoolExecutor | None, late: Callable[[], bool]) -> None:
+        """Mix in the last multipliers after so many steps that only make them feasible, fewer once it is late."""
+        self.mix(self.state.polished(steps, pool, late), pool)
+        self._back(pool)
+
+    def mix(self, L: NDArray[np.float32], pool: ThreadPoolExecutor | None) -> None:
+        """Go towards multipliers as far as the bound gains."""
+        target = self.state.flows(L, pool)
+        target += self.cost
+        target -= self.brackets
+        at, value = self._highest(target, _PLACES, pool)
+        if value > self.lower:
+            self._go(target, at, L, value, pool)
+
+    def _back(self, pool: ThreadPoolExecutor | None) -> None:
         # The kept ones are the last or the mean where it went all the way.
         target = self.cost - self.brackets
         at, value = self._highest(target, _BACK, pool)
@@ -97,18 +109,15 @@ class Mixture:
         pool: ThreadPoolExecutor | None,
     ) -> NDArray[np.float64]:
         """Evaluate the bound at places on the way."""
+        from discreet.metricdp.kernels.primal_dual import least_on_the_way
+
         n = len(target)
         pieces = -(-n // _ROWS)
         sums = np.zeros((pieces, len(places)))
 
         def add(piece: int) -> None:
-            rows = slice(_ROWS * piece, _ROWS * (piece + 1))
-            here, way = self.brackets[rows], target[rows]
-            room = np.empty_like(way)
-            for which, place in enumerate(places.tolist()):
-                np.multiply(way, place, out=room)
-                room += here
-                sums[piece, which] = room.min(axis=1).sum()
+            last = min(_ROWS * (piece + 1), n)
+            least_on_the_way(_ROWS * piece, last, self.brackets, target, places, sums[piece])
 
         share(pool, self.state.threads, pieces, add)
         values: NDArray[np.float64] = sums.sum(axis=0)

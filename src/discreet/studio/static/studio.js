@@ -1,4 +1,4 @@
-import { $, Refused, chosen, droppable, follow, get, hide, post, said, show, stayOpen, watch, within } from "./desk.js";
+import { $, Refused, chosen, droppable, follow, get, hide, post, said, show, stayOpen, watch, within } from "./workspace.js";
 
 async function fill(loading) {
   hide("columns", "risk", "progress", "result");
@@ -96,11 +96,28 @@ function pick(k) {
 
 const entries = () => said("roles", "promise");
 
+/** Draw what each k costs, and leave the focus where it is. */
+async function draw(path) {
+  const focused = document.activeElement?.id;
+  const html = await get(path);
+  if (!html) return;
+  $("frontier").innerHTML = html;
+  pick($("k").value);
+  if (focused?.startsWith("choice-")) $(focused)?.focus();
+}
+
+/** The quick numbers are waited for; those of the search come while one looks. */
 async function compare() {
   await post("frontier", entries());
-  await follow((event) => ($("frontier").textContent = event.text));
-  $("frontier").innerHTML = await get("result");
-  pick($("k").value);
+  const quietly = (error) => { if (!(error instanceof Refused)) throw error; };
+  await new Promise((ready, failed) => {
+    const told = ({ rows, text }) => {
+      if (rows) draw("frontier").then(ready).catch(quietly);
+      else $("frontier").textContent = text;
+    };
+    // A search that another job takes the place of has nothing more to say.
+    follow(told).then(() => draw("result")).then(ready, failed);
+  });
 }
 
 async function run() {

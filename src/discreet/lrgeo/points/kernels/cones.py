@@ -16,7 +16,7 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["cone_flows", "cone_step", "push_cones"]
+__all__ = ["cone_flows", "cone_step", "project_columns", "push_cones"]
 
 
 @kernel
@@ -195,3 +195,44 @@ def cone_flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                     back = r * rates[t] * q * (1 + 1e-13)
                     F[corners[t, c], k] += forth - back
                     size[corners[t, c], k] += abs(forth) + back
+
+
+@kernel
+def project_columns(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    first: int,
+    last: int,
+    Z: NDArray[np.float64],
+    corners: NDArray[np.int64],
+    slopes: NDArray[np.float64],
+    epsilon: float,
+    length: float,
+) -> None:
+    """Move the columns from ``first`` to ``last`` towards (*), one triangle after the other, in place.
+
+    A violated triangle moves ``length`` times as far as its linearized constraint needs, in the metric in which an
+    entry is as long as it is large; none loses more than half of itself.
+    """
+    for t in range(len(corners)):
+        a0, a1, a2 = slopes[t, 0], slopes[t, 1], slopes[t, 2]
+        b0, b1, b2 = slopes[t, 3], slopes[t, 4], slopes[t, 5]
+        zi, zj, zk = Z[corners[t, 0]], Z[corners[t, 1]], Z[corners[t, 2]]
+        for v in range(first, last):
+            x, y, w = zi[v], zj[v], zk[v]
+            gx, gy = a0 * x + a1 * y + a2 * w, b0 * x + b1 * y + b2 * w
+            size = np.sqrt(gx * gx + gy * gy)
+            least = min(x, y, w)
+            short = size - epsilon * least
+            if short > 0.0:
+                gx, gy = gx / size, gy / size
+                cx, cy, cw = gx * a0 + gy * b0, gx * a1 + gy * b1, gx * a2 + gy * b2
+                if x == least:
+                    cx -= epsilon
+                elif y == least:
+                    cy -= epsilon
+                else:
+                    cw -= epsilon
+                cx, cy, cw = cx * x, cy * y, cw * w
+                step = length * short / (cx * cx + cy * cy + cw * cw)
+                zi[v] = x * max(1.0 - step * cx, 0.5)
+                zj[v] = y * max(1.0 - step * cy, 0.5)
+                zk[v] = w * max(1.0 - step * cw, 0.5)

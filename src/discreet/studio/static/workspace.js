@@ -1,5 +1,5 @@
 // What every page of the studio does: ask, say what went wrong, show a part, follow a job, speak now and then.
-export const desk = document.documentElement.dataset.desk;
+export const workspace = document.documentElement.dataset.workspace;
 export const most = Number(document.documentElement.dataset.most);
 export const $ = (id) => document.getElementById(id);
 
@@ -9,7 +9,7 @@ export class Refused extends Error {}
 export async function post(path, body, type = "application/json") {
   let answer;
   try {
-    answer = await fetch(`${desk}/${path}`, { method: "POST", body, headers: { "content-type": type } });
+    answer = await fetch(`${workspace}/${path}`, { method: "POST", body, headers: { "content-type": type } });
   } catch {
     throw new Refused("The studio does not answer. Is it still running in the terminal?");
   }
@@ -87,7 +87,7 @@ export function said(...forms) {
 /** Follow a job until it is over. */
 export function follow(told) {
   return new Promise((resolve, reject) => {
-    const source = new EventSource(`${desk}/events`);
+    const source = new EventSource(`${workspace}/events`);
     source.addEventListener("message", ({ data }) => {
       const event = JSON.parse(data);
       if (event.type === "step") return void told(event);
@@ -102,7 +102,7 @@ export function follow(told) {
 }
 
 export async function get(path) {
-  const answer = await fetch(`${desk}/${path}`);
+  const answer = await fetch(`${workspace}/${path}`);
   if (!answer.ok) throw new Refused(await answer.text());
   return answer.text();
 }
@@ -122,7 +122,7 @@ export async function watch(path) {
     await follow((event) => $("steps").append(Object.assign(document.createElement("li"), { textContent: event.text })));
     const html = await get(path);
     $("progress-now").textContent = "Done.";
-    show("result", html.replaceAll('href="download/', `href="${desk}/download/`));
+    show("result", html.replaceAll('href="download/', `href="${workspace}/download/`));
     return true;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -150,6 +150,6 @@ export function droppable(drop, input, then) {
 /** Say now and then that the page is open, and at its end that it is closed. */
 export function stayOpen() {
   setInterval(() => post("here", "").catch((error) => ($("file-alert").textContent = error.message)), 10_000);
-  addEventListener("pagehide", () => navigator.sendBeacon(`${desk}/leave`));
+  addEventListener("pagehide", () => navigator.sendBeacon(`${workspace}/leave`));
   document.documentElement.dataset.ready = "yes";
 }

@@ -1,4 +1,4 @@
-"""Files on their way in: written to the desk's folder as they come, bounded in bytes and in time, never held in memory.
+"""Uploads: written to the workspace's folder as they come, bounded in bytes and in time, never held in memory.
 
 What stands behind sees a request without a body, and the path of the file in its scope. The file is deleted when the
 request is answered.
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, final
 from fastapi.concurrency import run_in_threadpool
 
 from discreet.core.errors import InvalidProblemError
-from discreet.studio.desks import ARRIVING
 from discreet.studio.jobs import sentence
+from discreet.studio.workspaces import UPLOADING
 from discreet.web.gate import HEADERS
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from fastapi import Request
 
-    from discreet.studio.desks import Desks
+    from discreet.studio.workspaces import OpenWorkspaces
     from discreet.web.guard import Limits
 
     Message = MutableMapping[str, Any]
@@ -33,38 +33,40 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
     Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-__all__ = ["Arrivals", "arrived"]
+__all__ = ["Uploads", "uploaded"]
 
-_FILES = re.compile(r"/(?P<desk>[^/]+)/(table|counts/table|counts/list|tables/table|tables/list)")
+_FILES = re.compile(
+    r"/(?P<workspace>[^/]+)/(table|counts/table|counts/list|tables/table|tables/list)"
+)
 """Paths that take a file."""
 
 _PLACE = "discreet.file"
 _PIECE = 1 << 20
 
 
-def arrived(request: Request) -> Path:
+def uploaded(request: Request) -> Path:
     """Give the file that came with a request."""
     path: Path = request.scope[_PLACE]
     return path
 
 
 @final
-class Arrivals:
+class Uploads:
     """ASGI middleware that takes files.
 
     Parameters
     ----------
     app
         What is behind it.
-    desks
+    workspaces
         Where files go.
     limits
         Bytes and seconds of a file.
     """
 
-    def __init__(self, app: Application, desks: Desks, limits: Limits) -> None:
+    def __init__(self, app: Application, workspaces: OpenWorkspaces, limits: Limits) -> None:
         self._app = app
-        self._desks = desks
+        self._workspaces = workspaces
         self._limits = limits
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -74,11 +76,11 @@ class Arrivals:
             await self._app(scope, receive, send)
             return
         try:
-            folder = self._desks.get(found["desk"]).folder
+            folder = self._workspaces.get(found["workspace"]).folder
         except InvalidProblemError as error:
             await _answer(send, 400, sentence(error))
             return
-        path = folder / f"{ARRIVING}{secrets.token_hex(8)}"
+        path = folder / f"{UPLOADING}{secrets.token_hex(8)}"
         try:
             refused = await self._take(scope, receive, path)
             if refused is not None:

@@ -1,4 +1,4 @@
-"""The ledger of the counts page: where it lies, what a data set may still give away, and a budget granted."""
+"""The ledger of a page that publishes: where it lies, what a data set may still give away, and a budget granted."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, final
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.exact import decimal
 from discreet.ledger import Ledger
-from discreet.studio.counts_forms import titled
 from discreet.studio.jobs import sentence
+from discreet.studio.publish_forms import titled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from discreet.studio import Desks
-from discreet.studio.arriving import Arrivals
-from discreet.studio.desks import ARRIVING
+from discreet.studio import OpenWorkspaces
+from discreet.studio.uploads import Uploads
+from discreet.studio.workspaces import UPLOADING
 from discreet.web import Limits
 from studio.asking import Browser
 
@@ -22,19 +22,19 @@ PIECE = b"x" * 1000
 
 
 @pytest.fixture
-def desks() -> Iterator[Desks]:
-    with contextlib.closing(Desks()) as made:
+def workspaces() -> Iterator[OpenWorkspaces]:
+    with contextlib.closing(OpenWorkspaces()) as made:
         yield made
 
 
 class Sender:
-    """Sends pieces to a page's desk, and keeps what comes back and what is behind sees."""
+    """Sends pieces to a page's workspace, and keeps what comes back and what is behind sees."""
 
-    def __init__(self, desks: Desks, **limits: Any) -> None:
-        self.desk = desks.open()
-        self.folder = desks.get(self.desk).folder
+    def __init__(self, workspaces: OpenWorkspaces, **limits: Any) -> None:
+        self.workspace = workspaces.open()
+        self.folder = workspaces.get(self.workspace).folder
         self.limits = Limits(**limits)
-        self.desks = desks
+        self.workspaces = workspaces
         self.sent: list[dict[str, Any]] = []
         self.seen: list[tuple[bytes, int, dict[bytes, bytes], bytes]] = []
 
@@ -56,16 +56,16 @@ class Sender:
         scope = {
             "type": "http",
             "method": "POST",
-            "path": f"/{self.desk}/{path}",
+            "path": f"/{self.workspace}/{path}",
             "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
         }
-        asyncio.run(Arrivals(behind, self.desks, self.limits)(scope, receive, take))
+        asyncio.run(Uploads(behind, self.workspaces, self.limits)(scope, receive, take))
         return self.sent[0]["status"], self.sent[-1]["body"].decode()
 
     @property
     def left(self) -> list[Path]:
         """Files that are still there."""
-        return list(self.folder.glob(f"{ARRIVING}*")) if self.folder.exists() else []
+        return list(self.folder.glob(f"{UPLOADING}*")) if self.folder.exists() else []
 
 
 def held(file: Path) -> tuple[bytes, int]:
@@ -84,8 +84,10 @@ def pieces(count: int) -> Callable[[], Awaitable[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("path", ["table", "counts/table", "counts/list"])
-def test_a_file_is_written_as_it_comes_and_gone_when_it_was_read(desks: Desks, path: str) -> None:
-    sender = Sender(desks)
+def test_a_file_is_written_as_it_comes_and_gone_when_it_was_read(
+    workspaces: OpenWorkspaces, path: str
+) -> None:
+    sender = Sender(workspaces)
     headers = {"content-length": "3000", "content-type": "text/csv", "x-kept": "yes"}
     assert sender.send(pieces(3), path, **headers) == (200, "read")
     # What is behind sees no body.
@@ -93,7 +95,7 @@ def test_a_file_is_written_as_it_comes_and_gone_when_it_was_read(desks: Desks, p
     assert sender.left == []
 
 
-def test_a_file_is_refused_while_it_comes_and_not_after(desks: Desks) -> None:
+def test_a_file_is_refused_while_it_comes_and_not_after(workspaces: OpenWorkspaces) -> None:
     """No length was said, and more would come for ever."""
     asked = 0
 
@@ -102,7 +104,7 @@ def test_a_file_is_refused_while_it_comes_and_not_after(desks: Desks) -> None:
         asked += 1
         return {"type": "http.request", "body": PIECE, "more_body": True}
 
-    sender = Sender(desks, body=10_000)
+    sender = Sender(workspaces, body=10_000)
     status, text = sender.send(endless)
     assert status == 413
     assert "more than" in text
@@ -113,59 +115,63 @@ def test_a_file_is_refused_while_it_comes_and_not_after(desks: Desks) -> None:
 
 @pytest.mark.parametrize("length", ["10001", "-1", "many"])
 def test_a_length_that_is_too_large_is_refused_before_anything_came(
-    desks: Desks, length: str
+    workspaces: OpenWorkspaces, length: str
 ) -> None:
     async def never() -> dict[str, Any]:
         raise AssertionError
 
-    sender = Sender(desks, body=10_000)
+    sender = Sender(workspaces, body=10_000)
     assert sender.send(never, **{"content-length": length})[0] == 413
 
 
-def test_a_slow_file_is_refused(desks: Desks) -> None:
+def test_a_slow_file_is_refused(workspaces: OpenWorkspaces) -> None:
     async def slow() -> dict[str, Any]:
         await asyncio.sleep(30)
         raise AssertionError
 
-    sender = Sender(desks, body_seconds=0.05)
+    sender = Sender(workspaces, body_seconds=0.05)
     status, text = sender.send(slow)
     assert status == 400
     assert "within 0.05 seconds" in text
     assert sender.left == []
 
 
-def test_a_file_that_is_cut_off_is_refused(desks: Desks) -> None:
+def test_a_file_that_is_cut_off_is_refused(workspaces: OpenWorkspaces) -> None:
     async def gone() -> dict[str, Any]:
         return {"type": "http.disconnect"}
 
-    sender = Sender(desks)
+    sender = Sender(workspaces)
     assert "load it again" in sender.send(gone)[1]
     assert (sender.seen, sender.left) == ([], [])
 
 
-def test_a_full_disk_is_a_sentence(desks: Desks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_a_sentence(
+    workspaces: OpenWorkspaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    sender = Sender(desks)
-    monkeypatch.setattr("discreet.studio.arriving.os.open", full)
+    sender = Sender(workspaces)
+    monkeypatch.setattr("discreet.studio.uploads.os.open", full)
     status, text = sender.send(pieces(1))
     assert status == 400
     assert "there is no room" in text
 
 
-def test_a_page_that_was_closed_takes_no_file(desks: Desks) -> None:
-    sender = Sender(desks)
-    desks.leave(sender.desk)
+def test_a_page_that_was_closed_takes_no_file(workspaces: OpenWorkspaces) -> None:
+    sender = Sender(workspaces)
+    workspaces.leave(sender.workspace)
     assert "reload it" in sender.send(pieces(1))[1]
     assert not sender.folder.exists()
 
 
-def test_a_page_that_is_left_while_its_file_comes_leaves_nothing(desks: Desks) -> None:
-    sender = Sender(desks)
+def test_a_page_that_is_left_while_its_file_comes_leaves_nothing(
+    workspaces: OpenWorkspaces,
+) -> None:
+    sender = Sender(workspaces)
 
     async def receive() -> dict[str, Any]:
-        desks.leave(sender.desk)
+        workspaces.leave(sender.workspace)
         return {"type": "http.request", "body": PIECE, "more_body": False}
 
     with pytest.raises(FileNotFoundError):
@@ -175,9 +181,9 @@ def test_a_page_that_is_left_while_its_file_comes_leaves_nothing(desks: Desks) -
 
 def test_forms_are_small_and_are_no_files() -> None:
     browser = Browser(limits=Limits(body=100))
-    with contextlib.closing(browser.desks):
+    with contextlib.closing(browser.workspaces):
         browser.open()
         assert browser.at("risk", b"x" * 101).status_code == 413
         assert browser.at("table?name=a.csv", b"x" * 101).status_code == 413
         assert browser.at("table?name=a.csv", b"age\n1\n2\n").status_code == 200
-        assert not list(browser.desks.get(browser.desk).folder.iterdir())
+        assert not list(browser.workspaces.get(browser.workspace).folder.iterdir())

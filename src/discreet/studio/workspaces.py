@@ -1,4 +1,4 @@
-"""A desk for each open page: its table, its private folder, its job; all of it is gone when the page is closed."""
+"""A workspace for each open page: its table, its private folder, its job; all of it is gone when the page is closed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from discreet.studio.jobs import Job
     from discreet.studio.reading import ColumnSummary, Upload
 
-__all__ = ["ARRIVING", "Desk", "Desks", "store"]
+__all__ = ["UPLOADING", "OpenWorkspace", "OpenWorkspaces", "store"]
 
 SILENT = 180.0
 """Seconds after which a silent page counts as closed; an open one speaks every ten, a hidden one every sixty."""
 
-ARRIVING = "arriving-"
+UPLOADING = "uploading-"
 """How the names of files begin that are on their way in."""
 
 ENDING = 60.0
@@ -40,7 +40,7 @@ MOST = 8
 
 
 @final
-class Desk:
+class OpenWorkspace:
     """What one open page works on.
 
     Parameters
@@ -66,7 +66,7 @@ class Desk:
             if path.is_dir():
                 # A job that was ended while it wrote leaves a folder.
                 shutil.rmtree(path)
-            elif not path.name.startswith(ARRIVING):
+            elif not path.name.startswith(UPLOADING):
                 path.unlink(missing_ok=True)
 
     def delete(self) -> None:
@@ -93,7 +93,7 @@ def store(table: pl.DataFrame, path: Path) -> None:
 
 
 @final
-class Desks:
+class OpenWorkspaces:
     """All open pages.
 
     Parameters
@@ -103,12 +103,12 @@ class Desks:
 
     Examples
     --------
-    >>> desks = Desks()
-    >>> name = desks.open()
-    >>> folder = desks.get(name).folder
+    >>> workspaces = OpenWorkspaces()
+    >>> name = workspaces.open()
+    >>> folder = workspaces.get(name).folder
     >>> oct(folder.stat().st_mode & 0o777)
     '0o700'
-    >>> desks.close()
+    >>> workspaces.close()
     >>> folder.exists()
     False
     """
@@ -118,12 +118,12 @@ class Desks:
         # Studios that were killed left theirs, with the tables of their pages; making one removes them.
         self._root = self._rooms.enter_context(private_room(Path(tempfile.gettempdir())))
         self._clock = clock
-        self._desks: dict[str, Desk] = {}
-        self._paying: list[Desk] = []
+        self._workspaces: dict[str, OpenWorkspace] = {}
+        self._paying: list[OpenWorkspace] = []
         self._lock = threading.Lock()
 
     def open(self) -> str:
-        """Make a desk and give its name.
+        """Make a workspace and give its name.
 
         Raises
         ------
@@ -132,18 +132,18 @@ class Desks:
         """
         self.sweep()
         with self._lock:
-            if len(self._desks) >= MOST:
+            if len(self._workspaces) >= MOST:
                 raise InvalidProblemError("studio", f"at most {MOST} open pages", "one more")
             name = secrets.token_urlsafe(16)
             folder = self._root / secrets.token_hex(8)
             folder.mkdir(mode=0o700)
-            desk = Desk(folder)
-            desk.heard = self._clock()
-            self._desks[name] = desk
+            workspace = OpenWorkspace(folder)
+            workspace.heard = self._clock()
+            self._workspaces[name] = workspace
         return name
 
-    def get(self, name: str) -> Desk:
-        """Give a desk, and note that its page was heard.
+    def get(self, name: str) -> OpenWorkspace:
+        """Give a workspace, and note that its page was heard.
 
         Raises
         ------
@@ -151,41 +151,52 @@ class Desks:
             When the page was closed, or was silent for too long.
         """
         with self._lock:
-            desk = self._desks.get(name)
-            if desk is None:
+            workspace = self._workspaces.get(name)
+            if workspace is None:
                 expected = "a page that is open; reload it and load the table again"
                 raise InvalidProblemError("page", expected, "one that was closed")
-            desk.heard = self._clock()
-            return desk
+            workspace.heard = self._clock()
+            return workspace
 
     def leave(self, name: str) -> None:
-        """Delete a desk and all that it held; where a release is being paid for, once that is done."""
+        """Delete a workspace and all that it held; where a release is being paid for, once that is done."""
         with self._lock:
-            desk = self._desks.pop(name, None)
-            if desk is not None and desk.job is not None and desk.job.paid and not desk.job.over:
-                self._paying.append(desk)
+            workspace = self._workspaces.pop(name, None)
+            if (
+                workspace is not None
+                and workspace.job is not None
+                and workspace.job.paid
+                and not workspace.job.over
+            ):
+                self._paying.append(workspace)
                 return
-        if desk is not None:
-            desk.delete()
+        if workspace is not None:
+            workspace.delete()
 
     def sweep(self) -> None:
-        """Delete the desks of pages that were silent for too long."""
+        """Delete the workspaces of pages that were silent for too long."""
         oldest = self._clock() - SILENT
         with self._lock:
-            silent = [name for name, desk in self._desks.items() if desk.heard < oldest]
-            paid = [desk for desk in self._paying if desk.job is None or desk.job.over]
-            self._paying = [desk for desk in self._paying if desk not in paid]
+            silent = [
+                name for name, workspace in self._workspaces.items() if workspace.heard < oldest
+            ]
+            paid = [
+                workspace
+                for workspace in self._paying
+                if workspace.job is None or workspace.job.over
+            ]
+            self._paying = [workspace for workspace in self._paying if workspace not in paid]
         for name in silent:
             self.leave(name)
-        for desk in paid:
-            desk.delete()
+        for workspace in paid:
+            workspace.delete()
 
     def close(self) -> None:
         """Delete all."""
-        for name in list(self._desks):
+        for name in list(self._workspaces):
             self.leave(name)
-        for desk in self._paying:
-            if desk.job is not None:
-                desk.job.wait(ENDING)
-            desk.delete()
+        for workspace in self._paying:
+            if workspace.job is not None:
+                workspace.job.wait(ENDING)
+            workspace.delete()
         self._rooms.close()

@@ -1,0 +1,101 @@
+"""What the steps of a run over large tables have to know: written to the workspace, and read by each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, final
+
+from discreet.kanonymity.bounds.shared import AtomPlaces
+from discreet.kanonymity.packed import layout_of
+from discreet.kanonymity.search.top import Top
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from discreet.artefact.pieces import Piece
+    from discreet.kanonymity.models import PrivacyModel
+    from discreet.kanonymity.packed import RowLayout
+    from discreet.kanonymity.problem import CodedColumn
+
+__all__ = ["LargePlan"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LargePlan:
+    """All that steps have to know; it grows as they are done.
+
+    Parameters
+    ----------
+    pieces
+        What is read, in order.
+    k, effort
+        Least size of a class, and how much is tried.
+    quasi
+        The quasi-identifiers.
+    demands
+        Column and model of what each class must hold besides.
+    published
+        The columns that are published, in order.
+    person
+        The column that tells persons apart, if there is one.
+    suffix
+        Of the published files.
+    batch, buckets
+        Rows that pass by at once, and published parts.
+    suppress, keep_suppressed, time_limit
+        As of :func:`discreet.artefact.anonymize_files`.
+    columns, codes, layout, demanded
+        The quasi-identifiers as codes: for each the values and their codes; and so for the columns of demands.
+    firsts, n
+        Number of the first row of each piece, and of all rows.
+    top, unions, wholes
+        The first splits; which parts are finished together; how often a demanded value is in the table.
+    workers
+        Steps that are done at a time.
+    places, most_keys, split_seconds
+        How rows are packed for the lower bound, how many different ones are held, and what splitting took.
+    drop_marked
+        Whether suppressed rows that were kept are left out after all, as there are fewer than k.
+    stored
+        For published columns with demands: their values, and the codes of these, as stored and by their text.
+    """
+
+    pieces: tuple[Piece, ...]
+    k: int
+    effort: str
+    quasi: tuple[str, ...]
+    demands: tuple[tuple[str, PrivacyModel], ...]
+    published: tuple[str, ...]
+    person: str | None
+    suffix: str
+    batch: int
+    buckets: int = 1
+    suppress: float = 0.0
+    keep_suppressed: bool = False
+    time_limit: float | None = None
+    columns: tuple[CodedColumn, ...] = ()
+    codes: Mapping[str, tuple[pl.Series, pl.Series]] = field(default_factory=dict)
+    layout: RowLayout = field(default_factory=lambda: layout_of(()))
+    demanded: Mapping[str, tuple[pl.Series, pl.Series]] = field(default_factory=dict)
+    firsts: tuple[int, ...] = ()
+    n: int = 0
+    top: Top = field(default_factory=Top.single)
+    unions: tuple[tuple[int, ...], ...] = ()
+    wholes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    workers: int = 1
+    places: AtomPlaces = field(default_factory=lambda: AtomPlaces((), 1.0))
+    most_keys: int = 0
+    split_seconds: float = 0.0
+    drop_marked: bool = False
+    stored: Mapping[str, Sequence[tuple[pl.Series, pl.Series, tuple[int, ...]]]] = field(
+        default_factory=dict
+    )
+
+    @property
+    def other(self) -> tuple[str, ...]:
+        """Columns that are carried along as they are."""
+        mine = [name for name in self.published if name not in self.quasi]
+        return tuple(mine) + ((self.person,) if self.person else ())

@@ -1,0 +1,329 @@
+"""The phases of a run over tables larger than memory, and what is decided between them by exact counts."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.artefact.folders import codings
+from discreet.artefact.large_counts import HASHES
+from discreet.core.certificate import Certificate, Check
+from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.kanonymity.bounds.lower import BINS
+from discreet.kanonymity.bounds.shared import AtomPlaces
+from discreet.kanonymity.cells import values_of
+from discreet.kanonymity.demand import Demand
+from discreet.kanonymity.packed import layout_of
+from discreet.kanonymity.problem.column import code_column
+from discreet.kanonymity.problem.native import values_of_column
+from discreet.kanonymity.search.top import first_splits, join_small
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from discreet.artefact.large_engines import Engine
+    from discreet.artefact.large_plan import LargePlan
+    from discreet.artefact.workspace import Workspace
+    from discreet.kanonymity.problem import Attribute, CodedColumn
+
+__all__ = ["BASE", "FileDiagnostics", "LargeRun", "in_words"]
+
+BASE = 400 * 2**20
+"""Bytes of a process before it holds a row."""
+
+KEY = 150
+"""Bytes of a different row while the lower bound is looked for, about."""
+
+
+@final
+@dataclass(frozen=True)
+class FileDiagnostics:
+    """What only the curator should see: computed from the original.
+
+    Parameters
+    ----------
+    information_loss, mean_loss, lower
+        As of :func:`discreet.kanonymity.anonymize`.
+    rows, classes, smallest_class
+        Of what was published.
+    suppressed
+        Rows that are in no class.
+    parts, subtrees
+        Published files, and parts of the search.
+    seconds
+        Wall-clock seconds of each phase.
+    """
+
+    information_loss: float
+    mean_loss: float
+    lower: float
+    rows: int
+    classes: int
+    smallest_class: int
+    suppressed: int
+    parts: int
+    subtrees: int
+    seconds: Mapping[str, float]
+
+    @property
+    def gap(self) -> float:
+        """``(information_loss - lower) / information_loss``, 0 when both are 0."""
+        over = self.information_loss - self.lower
+        return 0.0 if over <= 0 else over / self.information_loss
+
+
+def in_words(size: int) -> str:
+    """Write a number of bytes."""
+    return f"{size / 1e9:.2g}GB" if size >= 1e9 else f"{size // 10**6}MB"
+
+
+@final
+class LargeRun:
+    """The phases of one run."""
+
+    def __init__(
+        self, space: Workspace, engine: Engine, plan: LargePlan, told: Callable[[str], None]
+    ) -> None:
+        self.space, self.engine, self.told = space, engine, told
+        self.version, self.began = 0, time.monotonic()
+        self.seconds: dict[str, float] = {}
+        self.plan, self.lower = plan, 0.0
+        self.settle()
+
+    def settle(self, **more: Any) -> None:  # noqa: ANN401 - fields of the plan
+        """Write the plan for those who do the steps."""
+        self.plan = replace(self.plan, **more)
+        self.space.put(f"plan-{self.version}", self.plan)
+        self.version += 1
+
+    def phase(self, kind: str, count: int, sentence: str) -> list[Any]:
+        """Do all steps of a kind, and give what they found."""
+        if sentence:
+            self.told(sentence)
+        begun = time.monotonic()
+        self.engine.run(self.space, kind, count)
+        self.seconds[kind] = time.monotonic() - begun
+        return self.space.every(kind, count)
+
+    def search(self, attributes: Sequence[Attribute], loss: str, memory: int) -> None:
+        """Code the rows, send them to parts, split these, and look for a lower bound."""
+        plan, pieces = self.plan, len(self.plan.pieces)
+        seen = self.phase("survey", pieces, "Reading the values of the columns")
+        counts = [one["rows"] for one in seen]
+        n = sum(counts)
+        if n < plan.k:
+            message = f"no {plan.k}-anonymous table exists: there are fewer than {plan.k} rows"
+            raise InfeasibleError(message)
+        columns, codes = _columns(seen, plan.quasi, attributes, loss)
+        layout = layout_of(columns)
+        demanded = {name: _texts(seen, name) for name, _ in plan.demands}
+        firsts = tuple(np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(int).tolist())
+        buckets = math.ceil(n / plan.batch)
+        self.settle(
+            columns=columns,
+            codes=codes,
+            layout=layout,
+            demanded=demanded,
+            firsts=firsts,
+            n=n,
+            buckets=buckets,
+        )
+        taken = self.phase("sample", pieces, "Splitting a sample")
+        top = first_splits(columns, layout, np.concatenate(taken), n, plan.k)
+        self.settle(top=top)
+        routed = self.phase("route", pieces, "Sending rows to parts")
+        rows = np.zeros(top.parts, dtype=np.int64)
+        codes_of = [
+            np.sum(each, axis=0) for each in zip(*(o["codes"] for o in routed), strict=True)
+        ]
+        for one in routed:
+            for part, here in one["groups"]:
+                rows[part] += here
+        values = {name: _added([one["values"].get(name) for one in routed]) for name in demanded}
+        unions, wholes = _unions(plan, rows, values)
+        largest = max(int(rows[list(union)].sum()) for union in unions)
+        each = 16 * layout.words + 40 + 24 * len(plan.demands)
+        # Rows that are left out are chosen by all their codes.
+        each += 12 * len(columns) if plan.suppress else 0
+        need = BASE + largest * each
+        if need > memory:
+            expected = f"{in_words(need)} or more for the largest part of this table"
+            raise InvalidProblemError("memory", expected, in_words(memory))
+        # The longest first, so that all workers end together.
+        unions = sorted(unions, key=lambda union: -int(rows[list(union)].sum()))
+        places = AtomPlaces.of(columns, codes_of, plan.k, BINS)
+        most_keys = max(1000, (memory - BASE) // KEY)
+        workers = self.engine.workers()
+        self.settle(
+            unions=tuple(map(tuple, unions)),
+            wholes=wholes,
+            places=places,
+            most_keys=most_keys,
+            workers=workers,
+        )
+        self.found = self.phase("finish", len(unions), "Splitting the parts")
+        split = sum(one["seconds"] for one in self.found) / workers
+        self.seconds["splitting"] = split
+        suppressed = sum(one["suppressed"] for one in self.found)
+        self.settle(drop_marked=0 < suppressed < plan.k, split_seconds=split)
+        if not places.covers:
+            return
+        self.phase("atoms", pieces, "Looking for a lower bound")
+        self.lower = self.phase("bound", 1, "")[0]["lower"]
+
+    def publish(self) -> tuple[Certificate, FileDiagnostics, list[str]]:
+        """Write what is published, read it again and count."""
+        plan, buckets = self.plan, self.plan.buckets
+        self.made = self.phase("publish", buckets, "Writing rows in the order of random keys")
+        if plan.demands:
+            tallies = self.phase("tally", buckets, "Counting the classes of what was written")
+            self.settle(stored={name: _stored(tallies, name) for name, _ in plan.demands})
+        counted = self.phase("count", buckets, "Counting the classes of what was written")
+        totals = self.phase("total", HASHES, "")
+        rows = sum(one["rows"] for one in totals)
+        sizes = [one["least"] for one in totals if one["least"] is not None]
+        least, classes = int(min(sizes)), sum(one["classes"] for one in totals)
+        told = f"{classes} classes, the smallest of {least} rows"
+        small = sum(one["small"] for one in totals)
+        checks = [Check("classes smaller than k", small, 0, exact=True, detail=told)]
+        for at, (name, model) in enumerate(plan.demands):
+            few = sum(one["failing"][at] for one in totals)
+            said = f"classes that fail {model!r} in {name}"
+            if name == plan.person:
+                said = "classes of fewer than k persons"
+            checks.append(Check(said, few, 0, exact=True))
+        suppressed = sum(one["suppressed"] for one in self.found)
+        # Those that stay are a class of k rows or more, whose cells are all generalized.
+        stay = suppressed if plan.keep_suppressed and not plan.drop_marked else 0
+        lost = abs(plan.n - suppressed + stay - rows)
+        lost += abs(plan.n - sum(one["rows"] for one in self.found))
+        checks.append(Check("rows lost or doubled", lost, 0, exact=True))
+        if plan.suppress:
+            over = max(0, suppressed - int(plan.suppress * plan.n))
+            checks.append(Check("rows suppressed beyond what is allowed", over, 0, exact=True))
+        loss = sum(one["loss"] for one in self.found)
+        cost = sum(column.attribute.weight for column in plan.columns) * plan.n
+        found = FileDiagnostics(
+            loss,
+            loss / cost if cost else 0.0,
+            min(self.lower, loss),
+            rows,
+            classes,
+            least,
+            suppressed,
+            buckets,
+            len(plan.unions),
+            {**self.seconds, "all": time.monotonic() - self.began},
+        )
+        digests = [one["sha256"] for one in counted]
+        return Certificate(tuple(checks)), found, digests
+
+
+def _columns(
+    seen: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    attributes: Sequence[Attribute],
+    loss: str,
+) -> tuple[tuple[CodedColumn, ...], dict[str, tuple[pl.Series, pl.Series]]]:
+    """Number the values of each quasi-identifier."""
+    import narwhals as nw
+    import polars as pl
+
+    stated = {attribute.name: attribute for attribute in attributes}
+    columns, number = [], {}
+    for name in names:
+        values = _values(seen, name)
+        try:
+            plain = values_of(nw.from_native(values, series_only=True), stated[name])
+            column, codes = code_column(stated[name], plain, loss)
+        except InvalidProblemError as error:
+            # These are the different values, so that a position among them is none of the table.
+            raise InvalidProblemError(error.field, error.expected, "others") from None
+        columns.append(column)
+        number[name] = (values, pl.Series(codes, dtype=pl.Int32))
+    return tuple(columns), number
+
+
+def _values(seen: Sequence[Mapping[str, Any]], name: str) -> pl.Series:
+    import polars as pl
+
+    listed: list[pl.Series] = [one["values"][name] for one in seen if name in one["values"]]
+    return pl.concat(listed).unique()
+
+
+def _texts(seen: Sequence[Mapping[str, Any]], name: str) -> tuple[pl.Series, pl.Series]:
+    """Number the values of a column with demands, in the order of their text, as the search in memory does."""
+    import polars as pl
+
+    values = _values(seen, name)
+    found = values_of_column(values, name)
+    texts = found.of_rows(found.texts)
+    codes = np.unique(texts, return_inverse=True)[1]
+    return values, pl.Series(codes, dtype=pl.Int64)
+
+
+def _added(each: Sequence[pl.DataFrame | None]) -> pl.DataFrame:
+    import polars as pl
+
+    there = [one for one in each if one is not None]
+    return pl.concat(there).group_by("part", "value").agg(pl.col("rows").sum())
+
+
+def _unions(
+    plan: LargePlan, rows: NDArray[np.int64], values: Mapping[str, pl.DataFrame]
+) -> tuple[list[list[int]], dict[str, tuple[int, ...]]]:
+    """Join parts until each has k rows and holds the demands, by exact counts; and count values in the whole table."""
+    counts: dict[str, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}
+    wholes: dict[str, tuple[int, ...]] = {}
+    for name, frame in values.items():
+        part, value, amount = (frame[one].to_numpy() for one in ("part", "value", "rows"))
+        counts[name] = part, value, amount
+        whole = np.zeros(int(value.max()) + 1, dtype=np.int64)
+        np.add.at(whole, value, amount.astype(np.int64))
+        wholes[name] = tuple(whole.tolist())
+    none = np.zeros(0, np.int64)
+    demands = [Demand(name, model, none, whole=wholes[name]) for name, model in plan.demands]
+
+    def enough(union: list[int]) -> bool:
+        if int(rows[union].sum()) < plan.k:
+            return False
+        for demand in demands:
+            part, value, amount = counts[demand.name]
+            mine = np.isin(part, union)
+            here = np.zeros((1, demand.width), dtype=np.int64)
+            np.add.at(here[0], value[mine], amount[mine].astype(np.int64))
+            if demand.failing(here)[0]:
+                return False
+        return True
+
+    for demand in demands:
+        if demand.failing(np.array([demand.whole], dtype=np.int64))[0]:
+            message = (
+                f"no table holds {demand.model!r} of {demand.name}: all rows as one class fail it"
+            )
+            raise InfeasibleError(message)
+    return join_small(len(rows), enough), wholes
+
+
+def _stored(
+    tallies: Sequence[Mapping[str, pl.DataFrame]], name: str
+) -> list[tuple[pl.Series, pl.Series, tuple[int, ...]]]:
+    """Number the published values of a column, as they are stored and by their text, and count each."""
+    import polars as pl
+
+    whole = pl.concat([one[name] for one in tallies]).group_by(name).agg(pl.col("rows").sum())
+    values = values_of_column(whole[name], name)
+    found = []
+    for each in codings(values):
+        codes = each[values.codes]
+        rows = np.zeros(int(codes.max()) + 1, dtype=np.int64)
+        np.add.at(rows, codes, whole["rows"].to_numpy().astype(np.int64))
+        found.append((whole[name], pl.Series(codes, dtype=pl.Int64), tuple(rows.tolist())))
+    return found

@@ -1,0 +1,412 @@
+r"""Least squares with structural zeros held at zero: one small system for each interaction of the other attributes.
+
+Structural zeros do not commute with the averages :math:`P_i` of the attributes that they are about, called irregular
+here; with those of all other attributes they do. Let :math:`m` be the number of combinations of irregular attributes
+that are possible. For each set :math:`S` of regular attributes the unknowns of a region are :math:`m` numbers for each
+column of :math:`E_S`, and a marginal :math:`q` that has :math:`S` measures :math:`B_q` times these: the combinations,
+added up to the entries of its irregular attributes. Its noise has the variance :math:`v_q = \sigma_q^2 \prod_{i \in q
+\setminus S} n_i` over regular i. The passes over the tree are those of
+:mod:`discreet.hierarchy.contingency.weights` with matrices for weights:
+
+.. math:: m_r = M + \sum_q K_q (y_q - B_q M), \quad M = \sum_c m_c, \qquad x_c = m_c + \beta_c (x_r - M),
+
+:math:`K_q = C B_q^T / v_q` with :math:`C^{-1} = C_M^{-1} + \sum_q B_q^T B_q / v_q`, and :math:`\beta_c = C_c C_M^{-1}`.
+In a lowest region the cells take the place of M. *Any* :math:`K_q`, and any :math:`\beta_c` that add up to the
+identity, are unbiased and consistent, since :math:`m_r = x_r` where there is no noise: so the best ones are rounded to
+multiples of ``2^-40``, and variances are computed for these. A coarsened attribute, such as three groups of eight kinds
+of residence, is an attribute whose other combinations with the fine one are structural zeros.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.contingency.weights import UNIT, interactions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.hierarchy.contingency.measure import MeasuredTables
+    from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
+
+    Kind = Literal["best", "whole", "floats"]
+
+__all__ = ["MOST_COMBINATIONS", "Step", "Subtrees", "ZeroLayout", "system_weights"]
+
+MOST_COMBINATIONS = 512
+"""Unknowns of one system, at most: a matrix of so many takes 2 MB, and 10 ms to invert (one core, 2026-11-23)."""
+
+_MOST_WEIGHTS = 1 << 22
+"""Numbers in all matrices of one fit, at most: as Python's integers they take 150 MB."""
+
+_SPREAD = 1e12
+"""Variances in one system differ by this factor at most; beyond it the smallest are taken for larger ones, which is
+unbiased too and keeps what floats invert in their range."""
+
+
+@final
+class ZeroLayout:
+    """Which attributes structural zeros are about, and which combinations of these are possible.
+
+    Parameters
+    ----------
+    domain
+        The cells.
+
+    Raises
+    ------
+    InvalidProblemError
+        For more than :data:`MOST_COMBINATIONS` possible combinations.
+
+    Examples
+    --------
+    >>> from discreet.hierarchy.contingency.problem import Domain
+    >>> listed = {"sex": ["F", "M"], "age": ["0-17", "18+"], "married": ["no", "yes"]}
+    >>> layout = ZeroLayout(Domain.read(listed, zeros=[{"age": ["0-17"], "married": ["yes"]}]))
+    >>> layout.irregular, layout.regular, layout.combinations.tolist()
+    ((1, 2), (0,), [0, 2, 3])
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        possible = domain.possible.reshape(domain.shape)
+        self.irregular: Marginal = tuple(
+            at
+            for at in domain.full
+            if (possible != possible.take([0], axis=at)).any()  # zeros look at this attribute
+        )
+        self.regular: Marginal = tuple(at for at in domain.full if at not in self.irregular)
+        # Along regular attributes all is alike: the first category stands for the others.
+        first = tuple(slice(None) if at in self.irregular else 0 for at in domain.full)
+        self.combinations: NDArray[np.int64] = np.flatnonzero(possible[first])
+        self.size = len(self.combinations)
+        if self.size > MOST_COMBINATIONS:
+            names = ", ".join(domain.attributes[at].name for at in self.irregular)
+            expected = (
+                f"at most {MOST_COMBINATIONS} possible combinations of the attributes in structural zeros, "
+                "to hold these at zero; 'free' leaves them out of the fit"
+            )
+            raise InvalidProblemError("zeros", expected, f"{self.size:,} of {names}")
+
+    def parts(self, marginal: Marginal) -> tuple[Marginal, Marginal]:
+        """Give the irregular attributes of a marginal, and the regular ones."""
+        inside = tuple(at for at in marginal if at in self.irregular)
+        return inside, tuple(at for at in marginal if at not in self.irregular)
+
+    def entries(self, marginal: Marginal) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find which entries of irregular attributes are possible, and for each combination its place among these."""
+        inside, _ = self.parts(marginal)
+        shape = self.domain.shape_of(self.irregular)
+        places = np.unravel_index(self.combinations, shape) if shape else ()
+        flat = np.zeros(self.size, dtype=np.int64)
+        for at in inside:
+            flat = flat * self.domain.shape[at] + places[self.irregular.index(at)]
+        kept, place = np.unique(flat, return_inverse=True)
+        return kept, place.reshape(-1)
+
+    def sums(self, marginal: Marginal) -> NDArray[np.int64]:
+        """Write down :math:`B_q`: ``(possible entries, combinations)`` of 0 and 1."""
+        kept, place = self.entries(marginal)
+        return np.asarray(place == np.arange(len(kept))[:, None], dtype=np.int64)
+
+    def split(self, tables: NDArray[Any], marginal: Marginal) -> NDArray[Any]:
+        """Shape rows of a marginal ``(rows, possible irregular entries, regular entries)``."""
+        inside, outside = self.parts(marginal)
+        shaped = tables.reshape(len(tables), *self.domain.shape_of(marginal))
+        order = [0, *(1 + marginal.index(at) for at in (*inside, *outside))]
+        shaped = shaped.transpose(order).reshape(
+            len(tables), self.domain.size_of(inside), self.domain.size_of(outside)
+        )
+        return shaped[:, self.entries(marginal)[0]]
+
+    def over(self, marginal: Marginal, subset: Marginal) -> int:
+        """Count the regular entries of a marginal for one entry of a subset of its regular attributes."""
+        _, outside = self.parts(marginal)
+        return self.domain.size_of(outside) // self.domain.size_of(subset)
+
+
+@final
+class Subtrees:
+    """Numbers the subtrees so that equal ones have one number: their weights are computed once.
+
+    Parameters
+    ----------
+    frame
+        The regions.
+
+    Attributes
+    ----------
+    of
+        The number of each region's subtree.
+    strata
+        For each number the stratum of its root.
+    below
+        For each number the numbers of the subtrees below, each with how often it is there.
+    """
+
+    def __init__(self, frame: TableFrame) -> None:
+        tree, strata = frame.tree, frame.strata.tolist()
+        known: dict[object, int] = {}
+        self.of = [0] * tree.n
+        self.strata: list[int] = []
+        self.below: list[tuple[tuple[int, int], ...]] = []
+        for node in range(tree.n - 1, -1, -1):
+            below = tuple(sorted(Counter(self.of[child] for child in tree.children(node)).items()))
+            key = (strata[node], below)
+            if key not in known:
+                known[key] = len(known)
+                self.strata.append(strata[node])
+                self.below.append(below)
+            self.of[node] = known[key]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Step:
+    r"""The weights of one subtree for one interaction, in units of ``1 / unit``.
+
+    Parameters
+    ----------
+    gains
+        For each marginal :math:`K_q`, ``(combinations, possible entries)``; in a lowest region with that of the cells.
+    kept
+        The part of M, :math:`I - \sum_q K_q B_q`; ``None`` in a lowest region.
+    total
+        ``(combinations, 1)``: the part of a public total; ``None`` where there is none.
+    shares
+        For each subtree below :math:`\beta_c`.
+    first
+        What is added to it for the first child, so that all add up to the identity.
+    """
+
+    gains: Mapping[Marginal, NDArray[Any]]
+    kept: NDArray[Any] | None
+    total: NDArray[Any] | None
+    shares: Mapping[int, NDArray[Any]]
+    first: NDArray[Any] | None
+
+
+def system_weights(
+    measured: MeasuredTables,
+    layout: ZeroLayout,
+    subtrees: Subtrees,
+    within: Marginal,
+    *,
+    kind: Kind = "whole",
+) -> tuple[int, dict[Marginal, list[Step]]]:
+    """Find the weights of every interaction of regular attributes of a marginal; they depend on public facts alone.
+
+    Parameters
+    ----------
+    measured
+        What was measured; only its frame and scales are looked at.
+    layout, subtrees
+        Of its frame.
+    within
+        The marginal.
+    kind
+        ``"best"`` for the best weights as fractions, ``"whole"`` for multiples of ``2^-40`` as Python's integers,
+        ``"floats"`` for the same as floats.
+
+    Returns
+    -------
+    tuple
+        The unit, and for each interaction a :class:`Step` for each subtree.
+
+    Raises
+    ------
+    InvalidProblemError
+        For too many numbers.
+    """
+    chosen = interactions(layout.domain, layout.parts(within)[1])
+    numbers = len(subtrees.strata) * len(chosen) * layout.size**2
+    if numbers > _MOST_WEIGHTS:
+        expected = (
+            f"at most {_MOST_WEIGHTS:,} weights to hold structural zeros at zero; "
+            "'free' leaves them out of the fit"
+        )
+        got = (
+            f"{len(subtrees.strata):,} kinds of regions x {len(chosen):,} interactions x "
+            f"{layout.size:,}^2 combinations = {numbers:,}"
+        )
+        raise InvalidProblemError("zeros", expected, got)
+    exact = kind == "best"
+    unit = UNIT if kind == "whole" else 1
+    return unit, {
+        subset: _Systems(measured, layout, subtrees, subset, exact=exact).steps(kind)
+        for subset in chosen
+    }
+
+
+@final
+class _Systems:
+    """The systems of one interaction, from the lowest regions up."""
+
+    def __init__(
+        self,
+        measured: MeasuredTables,
+        layout: ZeroLayout,
+        subtrees: Subtrees,
+        subset: Marginal,
+        *,
+        exact: bool,
+    ) -> None:
+        self.layout, self.subtrees, self.exact = layout, subtrees, exact
+        self.full = layout.domain.full
+        self.root = subtrees.of[0] if measured.frame.total is not None and not subset else None
+        self.kind: Any = object if exact else np.float64
+        self.one = np.array(
+            [[self._number(i == k) for k in range(layout.size)] for i in range(layout.size)],
+            dtype=self.kind,
+        )
+        # A marginal without an attribute of the interaction says nothing about it.
+        held = [q for q in measured.frame.marginals if set(subset) <= set(layout.parts(q)[1])]
+        self.sums = {q: layout.sums(q).astype(self.kind) for q in held}
+        self.variances = [
+            {
+                q: one * layout.over(q, subset)
+                for q in held
+                if (one := measured.variance(q, stratum)) is not None
+            }
+            for stratum in range(2 * (measured.frame.tree.depth + 1))
+        ]
+        known = [one for listed in self.variances for one in listed.values()]
+        self.least = Fraction(0) if exact else max(known) / Fraction(_SPREAD)
+
+    def steps(self, kind: Kind) -> list[Step]:
+        """Find the weights of every subtree."""
+        spreads: list[NDArray[Any]] = []
+        found = []
+        for place, (stratum, below) in enumerate(
+            zip(self.subtrees.strata, self.subtrees.below, strict=True)
+        ):
+            prior = sum((many * spreads[child] for child, many in below), 0 * self.one)
+            spread, gains = self._gains(stratum, prior if below else None)
+            total = None
+            if place == self.root:
+                spread, gains, total = self._with_total(spread, gains)
+            spreads.append(spread)
+            inverse = self._inverse(prior) if below else None
+            shares = {child: spreads[child] @ inverse for child, _ in below}
+            found.append(self._step(kind, gains, total, shares, below))
+        return found
+
+    def _gains(
+        self, stratum: int, prior: NDArray[Any] | None
+    ) -> tuple[NDArray[Any], dict[Marginal, NDArray[Any]]]:
+        listed = {
+            q: self._number(max(one, self.least)) for q, one in self.variances[stratum].items()
+        }
+        if prior is not None and not listed:
+            return prior, {}
+        precision = 0 * self.one if prior is None else self._inverse(prior)
+        for q, variance in listed.items():
+            precision = precision + self.sums[q].T @ self.sums[q] / variance
+        spread = self._inverse(precision)
+        return spread, {q: spread @ self.sums[q].T / one for q, one in listed.items()}
+
+    def _with_total(
+        self, spread: NDArray[Any], gains: dict[Marginal, NDArray[Any]]
+    ) -> tuple[NDArray[Any], dict[Marginal, NDArray[Any]], NDArray[Any]]:
+        """Add what is known of the sum of all combinations, without noise."""
+        across = spread.sum(axis=1, keepdims=True)
+        part = across / across.sum()
+        left = self.one - part
+        return left @ spread, {q: left @ one for q, one in gains.items()}, part
+
+    def _step(
+        self,
+        kind: Kind,
+        gains: dict[Marginal, NDArray[Any]],
+        total: NDArray[Any] | None,
+        shares: dict[int, NDArray[Any]],
+        below: tuple[tuple[int, int], ...],
+    ) -> Step:
+        """Round, so that parts add up as they have to."""
+        made = {q: self._whole(one) for q, one in gains.items()}
+        own = None if total is None else self._whole(total)
+        unit = 1 if self.exact else UNIT
+        if own is not None:
+            # The sum of all combinations is the total, whatever was measured.
+            own[0] += unit - own.sum(axis=0)
+            for one in made.values():
+                one[0] -= one.sum(axis=0)
+        eye = self._whole(self.one)
+        sums = {q: self.sums[q].astype(np.int64).astype(object) for q in made}
+        left = eye - sum((one @ sums[q] for q, one in made.items()), 0 * eye)
+        if own is not None:
+            left = left - own
+        kept: NDArray[Any] | None = left
+        if not below:
+            # What the cells would have by themselves: without noise all parts give the truth.
+            made[self.full] = made[self.full] + left
+            kept = None
+        parts = {child: self._whole(one) for child, one in shares.items()}
+        first = eye - sum((many * parts[child] for child, many in below), 0 * eye)
+        done = Step(made, kept, own, parts, first if below else None)
+        return done if kind != "floats" else _as_floats(done)
+
+    def _whole(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        if self.exact:
+            return matrix.copy()
+        # By way of Python's integers: a weight may be beyond 64 bits.
+        found = np.empty(matrix.shape, dtype=object)
+        found.reshape(-1)[:] = [int(one) for one in np.rint(matrix * UNIT).reshape(-1)]
+        return found
+
+    def _number(self, value: Any) -> Any:  # noqa: ANN401 - a fraction or a float
+        return Fraction(value) if self.exact else float(value)
+
+    def _inverse(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        if not self.exact:
+            return np.asarray(np.linalg.inv(matrix))
+        size = len(matrix)
+        system = np.concatenate([matrix, self.one], axis=1)
+        for i in range(size):
+            pivot = next(k for k in range(i, size) if system[k, i])
+            system[[i, pivot]] = system[[pivot, i]]
+            system[i] = system[i] / system[i, i]
+            for k in range(size):
+                if k != i and system[k, i]:
+                    system[k] = system[k] - system[k, i] * system[i]
+        return system[:, size:]
+
+
+def _as_floats(step: Step) -> Step:
+    def made(matrix: NDArray[Any] | None) -> NDArray[Any] | None:
+        return None if matrix is None else (matrix / UNIT).astype(np.float64)
+
+    def each(listed: Mapping[Any, NDArray[Any]]) -> dict[Any, NDArray[Any]]:
+        return {key: (one / UNIT).astype(np.float64) for key, one in listed.items()}
+
+    return Step(
+        each(step.gains), made(step.kept), made(step.total), each(step.shares), made(step.first)
+    )
+
+
+def centered_along(tables: NDArray[Any], domain: Domain, subset: Marginal) -> NDArray[Any]:
+    """Subtract means along every attribute of the last axis, times the categories; ``(..., entries of subset)``."""
+    shape = domain.shape_of(subset)
+    shaped = tables.reshape(*tables.shape[:-1], *shape)
+    for axis, size in enumerate(shape, start=tables.ndim - 1):
+        shaped = size * shaped - shaped.sum(axis=axis, keepdims=True)
+    return shaped.reshape(tables.shape)
+
+
+def summed_to(
+    tables: NDArray[Any], domain: Domain, given: Marginal, subset: Marginal
+) -> NDArray[Any]:
+    """Add up the last axis, of the entries of regular attributes, to those of fewer."""
+    shaped = tables.reshape(*tables.shape[:-1], *domain.shape_of(given))
+    before = tables.ndim - 1
+    dropped = tuple(before + k for k, at in enumerate(given) if at not in subset)
+    summed = shaped.sum(axis=dropped) if dropped else shaped
+    return summed.reshape(*tables.shape[:-1], domain.size_of(subset))

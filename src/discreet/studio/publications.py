@@ -1,0 +1,98 @@
+"""The pages of counts and of tables, and what each shows before a charge: what budgets cost, and a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy import plan
+from discreet.studio.counts_forms import read_promise
+from discreet.studio.counts_release import AMOUNTS, COUNTS, Costs
+from discreet.studio.forms import whole_of
+from discreet.studio.jobs import Job
+from discreet.studio.parts import read_form, render
+from discreet.studio.publish_forms import read_guarantee
+from discreet.studio.publish_pages import (
+    add_publication,
+    job_of,
+    layout_of,
+    not_while_publishing,
+    start,
+)
+from discreet.studio.released import add_released
+from discreet.studio.tables_release import TABLES, describe_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
+
+__all__ = ["add_publications"]
+
+_COMPARING = "counts-costs"
+
+RELEASED = "discreet-released"
+"""The folder of releases, beside the ledger that is proposed."""
+
+
+def add_publications(app: FastAPI, workspaces: OpenWorkspaces, ledger: Path, most: int) -> None:
+    """Add both pages, what they show before a charge, and the list of releases.
+
+    Parameters
+    ----------
+    app
+        The studio.
+    workspaces
+        Where tables lie while a page is open.
+    ledger
+        The ledger that the pages propose.
+    most
+        Bytes of a file.
+    """
+    kept, known = ledger.absolute().with_name(RELEASED), (COUNTS, TABLES)
+    for publication in known:
+        add_publication(app, workspaces, publication, ledger=ledger, kept=kept, most=most)
+    add_released(app, kept, {one.name: one.downloads for one in known})
+
+    @app.post("/{workspace}/counts/costs")
+    async def costs(workspace: str, request: Request) -> Response:
+        at, form = workspaces.get(workspace), await read_form(request)
+        await run_in_threadpool(_compare, at, form)
+        return Response(status_code=202)
+
+    @app.get("/{workspace}/counts/costs")
+    def compared(workspace: str) -> Response:
+        return render("counts_costs.html", **job_of(workspaces.get(workspace), _COMPARING))
+
+    @app.post("/{workspace}/tables/plan")
+    async def planned(workspace: str, request: Request) -> Response:
+        at, form = workspaces.get(workspace), await read_form(request)
+        return await run_in_threadpool(_plan, at, form)
+
+
+def _compare(workspace: OpenWorkspace, form: Mapping[str, str]) -> None:
+    layout = layout_of(workspace, form, COUNTS)
+    not_while_publishing(workspace, COUNTS)
+    notion = form.get("notion", "")
+    if notion not in AMOUNTS:
+        raise InvalidProblemError("Privacy", "a choice of epsilon or rho", "none")
+    promise = read_promise({**form, "amount": AMOUNTS[notion][0]}, layout.neighbors)
+    planned = COUNTS.plan(workspace.folder, layout, promise)
+    each = (
+        1
+        if planned.frame.units == "public"
+        else whole_of(form, "each", "Units in a lowest region", least=1)
+    )
+    # From the public facts alone: no table goes to the other process.
+    bare = plan(planned.frame, promise.guarantee, method=promise.method, levels=promise.levels)
+    start(workspace, Job(Costs(bare, notion, each), _COMPARING))
+
+
+def _plan(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:
+    layout = layout_of(workspace, form, TABLES)
+    planned = TABLES.plan(workspace.folder, layout, read_guarantee(form, layout.neighbors))
+    return render("tables_plan.html", **describe_plan(planned))
