@@ -1,7 +1,7 @@
 """All benchmarks, one after the other, printed with the machine. ``make bench``; ``--quick`` for the short ones.
 
 Each benchmark is a script of its own, runs in a process of its own, and asserts what it timed. Peers are left out
-unless ``--peers PYTHON`` names an interpreter that has them.
+unless ``--peers PYTHON`` names an interpreter that has them, Adult unless ``--adult FOLDER`` says where it is.
 """
 
 from __future__ import annotations
@@ -31,16 +31,37 @@ LONG = [
     ["lrgeo_service.py", "--full"],
     ["kanonymity_exact.py"],
     ["kanonymity_search.py"],
-    ["kanonymity_streaming.py"],
     ["time_limits.py"],
     ["hierarchy_engine.py", "--scaling", "--losses", "--tables", "--taxi"],
     ["hierarchy_release.py", "--scaling", "--units", "2000000"],
+    ["hierarchy_tables.py"],
+    ["hierarchy_blocks.py"],
+    ["lrgeo_design.py"],
+    ["lrgeo_published.py"],
+    ["service_soak.py", "--seconds", "600"],
     ["submodular_oracles.py", "--full"],
     ["metricdp_golden.py", "--full"],
     ["metricdp_engine.py", "--full", "--beside"],
     ["metricdp_scaling.py"],
+    ["metricdp_anchored.py"],
+    ["metricdp_benders.py"],
+    ["metricdp_families.py"],
     ["time_limits_metricdp.py", "--check"],
 ]
+PEERS = {
+    "peers_qif.py": "--python",
+    "peers_solvers.py": "--python",
+    "peers_submodular.py": "--python",
+    "peers_hierarchy.py": "--python",
+    "peers_tables.py": "--peers",
+}
+"""The option by which each takes the interpreter that has the peers."""
+
+ADULT = ["kanonymity_large.py"]
+"""What takes a folder of Adult with ARX's hierarchies, which the project does not hold."""
+
+APART = ["beside_peers.py"]
+"""What writes the picture of the README."""
 
 
 def machine() -> str:
@@ -59,13 +80,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
     parser.add_argument("--peers", metavar="PYTHON", help="an interpreter with the group peers")
+    parser.add_argument("--adult", metavar="FOLDER", help="Adult and its hierarchies")
     options = parser.parse_args()
     todo = QUICK if options.quick else [*QUICK[:-4], *LONG]
     if options.peers:
-        todo += [
-            [f"peers_{peer}.py", "--python", options.peers]
-            for peer in ("qif", "solvers", "submodular", "hierarchy")
-        ]
+        todo += [[script, option, options.peers] for script, option in PEERS.items()]
+    if options.adult:
+        todo += [[script, options.adult] for script in ADULT]
     failed = 0
     for script, *arguments in todo:
         print(f"\n## {script} {' '.join(arguments)}", flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,10 @@ def test_the_wheel_of_the_papers_is_judged_by_what_it_needs() -> None:
         "discreet_reproduction/templates/experiment.html is missing"
     ]
     assert "discreet/__init__.py does not belong" in complaints(GOOD, "discreet_reproduction")
+
+
+def test_make_bench_runs_every_benchmark() -> None:
+    said = runpy.run_path(str(ROOT / "benchmarks" / "run.py"))
+    named = {line[0] for line in [*said["QUICK"], *said["LONG"]]}
+    named |= {*said["PEERS"], *said["ADULT"], *said["APART"], "run.py"}
+    assert named == {path.name for path in (ROOT / "benchmarks").glob("*.py")}

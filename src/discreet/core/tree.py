@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.options import items_of, name_of
+from discreet.core.options import items_of, name_of, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -238,7 +238,14 @@ class Tree:
     @cached_property
     def leaves(self) -> NDArray[np.int64]:
         """The nodes without children, in level order."""
-        return _frozen(np.flatnonzero(np.diff(self.child_start) == 0))
+        return _frozen(np.flatnonzero(self.is_leaf))
+
+    @cached_property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Array ``(n,)``: whether a node has no children."""
+        flags = np.asarray(np.diff(self.child_start) == 0)
+        flags.setflags(write=False)
+        return flags
 
     @cached_property
     def leaf_counts(self) -> NDArray[np.int64]:
@@ -352,6 +359,50 @@ class Tree:
                 raise InvalidProblemError("path", "the labels of a node", repr(tuple(path)))
             node = below
         return node
+
+    def select(
+        self, *, level: int | None = None, paths: Sequence[Sequence[Hashable]] | None = None
+    ) -> NDArray[np.int64]:
+        """Give the nodes of a level, or those at the ends of paths.
+
+        Parameters
+        ----------
+        level
+            Counted from 1, the root. Leaves of branches that end above it are among the nodes, so that every leaf lies
+            below one of them, or is one.
+        paths
+            In place of a level: what :meth:`find` takes, a list each.
+
+        Returns
+        -------
+        ndarray
+            ``(nodes,)``: of a level in ascending order, of paths in the order given.
+
+        Raises
+        ------
+        InvalidProblemError
+            When neither or both are given, there is no such level, or a path leads nowhere.
+
+        Examples
+        --------
+        >>> tree = Tree.from_paths([("a", "b"), ("a", "c"), ("d",)])
+        >>> tree.select(level=3).tolist(), tree.select(paths=[("a", "c"), ()]).tolist()
+        ([2, 3, 4], [4, 0])
+        """
+        if (level is None) == (paths is None):
+            raise InvalidProblemError("level, regions", "one of the two", "both or neither")
+        if paths is not None:
+            expected = "paths of labels, a list each"
+            given = [
+                items_of(path, "regions", expected) for path in items_of(paths, "regions", expected)
+            ]
+            return np.array([self.find(path) for path in given], dtype=np.int64)
+        expected = f"a level from 1 to {self.depth + 1}"
+        whole_number(level, "level", expected)
+        if level is None or level > self.depth + 1:
+            raise InvalidProblemError("level", expected, repr(level))
+        deep = self.levels + 1
+        return np.flatnonzero((deep == level) | (self.is_leaf & (deep < level)))
 
     @cached_property
     def _child(self) -> dict[tuple[int, Hashable], int]:

@@ -255,9 +255,8 @@ def scales_by_level(
     """
     inner: list[Fraction | None] = [None] * (tree.depth + 1)
     leaf = list(inner)
-    is_leaf = np.zeros(tree.n, dtype=bool)
-    is_leaf[tree.leaves] = True
-    for node, (level, ends) in enumerate(zip(tree.levels.tolist(), is_leaf.tolist(), strict=True)):
+    strata = zip(tree.levels.tolist(), tree.is_leaf.tolist(), strict=True)
+    for node, (level, ends) in enumerate(strata):
         (leaf if ends else inner)[level] = scales[node]
     return inner, leaf
 

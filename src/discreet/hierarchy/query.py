@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
-from discreet.core.options import instance_of, items_of, name_of, whole_number
+from discreet.core.options import instance_of, items_of, name_of
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.result import BACKENDS, region_names
@@ -173,7 +173,7 @@ def query(
     if not 0 < chance < 1:
         raise InvalidProblemError("interval", "a probability between 0 and 1", str(chance))
     factors, constant = _factors(measured, _weights(frame, sizes))
-    nodes = _nodes(frame, level, regions)
+    nodes = frame.tree.select(level=level, paths=regions)
     sources = _sources(measured)
     own = _products(measured, factors, constant)
     # One noisy value of each size and node is one noise; equal factors are equal terms.
@@ -247,27 +247,6 @@ def _factors(measured: Measured, weights: dict[int, int]) -> tuple[NDArray[np.in
     if frame.first_size == 0:
         return np.diff(by_size), int(by_size[0])
     return np.diff(by_size, prepend=0), 0
-
-
-def _nodes(
-    frame: Frame, level: int | None, regions: Sequence[Sequence[Any]] | None
-) -> NDArray[np.int64]:
-    tree = frame.tree
-    if (level is None) == (regions is None):
-        raise InvalidProblemError("level, regions", "one of the two", "both or neither")
-    if regions is not None:
-        expected = "paths of labels, a list each"
-        paths = [
-            items_of(path, "regions", expected) for path in items_of(regions, "regions", expected)
-        ]
-        return np.array([tree.find(path) for path in paths], dtype=np.int64)
-    whole_number(level, "level", f"a level from 1 to {tree.depth + 1}")
-    if level is None or level > tree.depth + 1:
-        raise InvalidProblemError("level", f"a level from 1 to {tree.depth + 1}", repr(level))
-    leaf = np.zeros(tree.n, dtype=bool)
-    leaf[tree.leaves] = True
-    deep = tree.levels + 1
-    return np.flatnonzero((deep == level) | (leaf & (deep < level)))
 
 
 def _sources(measured: Measured) -> Callable[[int], list[int]]:

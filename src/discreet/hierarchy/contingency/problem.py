@@ -469,16 +469,9 @@ class TableFrame:
         return tuple(self.shares)
 
     @cached_property
-    def is_leaf(self) -> NDArray[np.bool_]:
-        """Array ``(n_nodes,)``: whether a region is not divided."""
-        flags = np.zeros(self.tree.n, dtype=bool)
-        flags[self.tree.leaves] = True
-        return flags
-
-    @cached_property
     def strata(self) -> NDArray[np.int64]:
         """Array ``(n_nodes,)``: twice the level, and one more for a leaf; regions of one stratum have equal noise."""
-        return np.asarray(2 * self.tree.levels + self.is_leaf, dtype=np.int64)
+        return np.asarray(2 * self.tree.levels + self.tree.is_leaf, dtype=np.int64)
 
     def share(self, marginal: Marginal, stratum: int) -> Fraction:
         """Give the part of the budget of a marginal in the regions of a stratum."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_fraction
-from discreet.core.options import array_of, instance_of, items_of, mapping, whole_number
+from discreet.core.options import array_of, instance_of, items_of, mapping
 from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.held import HeldFit
 from discreet.hierarchy.contingency.measure import MeasuredTables
@@ -206,7 +206,7 @@ def query(
         return TableAnswers(
             frame, (_told(frame, chosen),), (0,), told, categories, *answered, chance
         )
-    nodes = _nodes(frame, level, regions)
+    nodes = frame.tree.select(level=level, paths=regions)
     answered = _answered(fit, cells, [{node: 1} for node in nodes.tolist()], chance)
     labels = region_names(frame.tree)
     return TableAnswers(
@@ -323,25 +323,6 @@ def _weighted(
         shaped.transpose(np.argsort(grouped)).reshape(1, -1) if grouped else given.reshape(1, 1)
     )
     return tuple(sorted(grouped)), ordered.astype(np.int64).astype(object), ((),)
-
-
-def _nodes(
-    frame: TableFrame, level: int | None, regions: Sequence[Sequence[Any]] | None
-) -> NDArray[np.int64]:
-    tree = frame.tree
-    if (level is None) == (regions is None):
-        raise InvalidProblemError("level, regions", "one of the two", "both or neither")
-    if regions is not None:
-        expected = "paths of labels, a list each"
-        paths = [
-            items_of(path, "regions", expected) for path in items_of(regions, "regions", expected)
-        ]
-        return np.array([tree.find(path) for path in paths], dtype=np.int64)
-    whole_number(level, "level", f"a level from 1 to {tree.depth + 1}")
-    if level is None or level > tree.depth + 1:
-        raise InvalidProblemError("level", f"a level from 1 to {tree.depth + 1}", repr(level))
-    deep = tree.levels + 1
-    return np.flatnonzero((deep == level) | (frame.is_leaf & (deep < level)))
 
 
 def _combined(
