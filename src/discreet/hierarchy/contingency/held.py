@@ -222,12 +222,12 @@ class HeldFit:
         """
         domain, layout = self.measured.frame.domain, self.layout
         spread = self.cells_of(question[None])[0]
-        asked = {
+        question = {
             subset: centered_along(summed_to(spread, domain, self.regular, subset), domain, subset)
             for subset in self.steps
         }
         found = []
-        for q, stratum, many, tables in self._coefficients(asked, regions):
+        for q, stratum, many, tables in self._coefficients(question, regions):
             outside = layout.parts(q)[1]
             shared = tuple(at for at in outside if at in self.regular)
             made: NDArray[Any] = np.zeros((1, 1), dtype=object)
@@ -240,7 +240,7 @@ class HeldFit:
             found.append(NoisePart(q, stratum, many * each, made.reshape(-1)))
         return found
 
-    def _coefficients(self, asked: Tables, regions: Mapping[int, int]) -> Noises:
+    def _coefficients(self, question: Tables, regions: Mapping[int, int]) -> Noises:
         """Hand a question up and down the tree: the coefficients of each kind of region and marginal."""
         tree, unit = self.measured.frame.tree, self.unit
         levels = tree.levels.tolist()
@@ -248,18 +248,18 @@ class HeldFit:
         wanted: dict[int, Tables] = {}
         handed: dict[int, Tables] = {}
         for node in reversed(path):
-            handed[node] = self._handed(node, asked, wanted)
+            handed[node] = self._handed(node, question, wanted)
             weight = regions.get(node, 0) * unit ** (tree.depth - levels[node])
-            wanted[node] = {s: one * weight + handed[node][s] for s, one in asked.items()}
+            wanted[node] = {s: one * weight + handed[node][s] for s, one in question.items()}
 
         def walk(node: int, given: Tables) -> Noises:
             """Spread over the noises what an answer takes of a region's upward value."""
             lift, place = unit ** (2 * levels[node] + 1), self.subtrees.of[node]
-            own = {s: given[s] + wanted[node][s] * lift for s in asked}
+            own = {s: given[s] + wanted[node][s] * lift for s in question}
             yield from self._of_region(place, own)
             passed = self._passed(place, own)
             # What was handed to the parent is taken from all children.
-            each = {s: passed[s] - handed[node][s] * lift * unit for s in asked}
+            each = {s: passed[s] - handed[node][s] * lift * unit for s in question}
             children = tree.children(node)
             for child in wanted.keys() & set(children):
                 yield from walk(child, each)
@@ -267,14 +267,14 @@ class HeldFit:
             for kind, many in rest.items():
                 yield from self._spread(kind, each, many)
 
-        yield from walk(0, {s: 0 * one for s, one in asked.items()})
+        yield from walk(0, {s: 0 * one for s, one in question.items()})
 
-    def _handed(self, node: int, asked: Tables, wanted: Mapping[int, Tables]) -> Tables:
+    def _handed(self, node: int, question: Tables, wanted: Mapping[int, Tables]) -> Tables:
         """Add up what is wanted of the regions below and comes from their parent."""
-        found = {s: 0 * one for s, one in asked.items()}
+        found = {s: 0 * one for s, one in question.items()}
         children, of = self.measured.frame.tree.children(node), self.subtrees.of
         for child in wanted.keys() & set(children):
-            for s in asked:
+            for s in question:
                 step = self.steps[s][of[node]]
                 share = step.shares[of[child]]
                 if step.first is not None and child == children[0]:
