@@ -22,6 +22,9 @@ __all__ = ["split_nodes"]
 NOTHING = 1e300
 """More than any node costs."""
 
+TREE_WORK = 1_000
+"""Rows that the search of all trees below a node may look at for each row of the node; then it takes first splits."""
+
 
 @inlined
 def _close(bound: NDArray[np.uint8], lo: int, hi: int) -> None:
@@ -103,8 +106,12 @@ def _tree(
     hi: int,
     U: Rules,
     R: SplitRoom,
-) -> float:
+) -> int:
     """Search all trees of the best splits of each node, each broken off once it costs as much as one found before.
+
+    Where splits may leave few rows on one side, and all columns can be split, trees are as many as the splits to the
+    power of the depth. So after :data:`TREE_WORK` rows for each row of the node no further split of any node is tried:
+    what was begun is ended, and the best so far is taken. Gives the number of rows looked at.
 
     A frame holds a node: where it begins and ends, how many splits are listed, which is the next, the group that is
     looked at, how many there are, how many splits were divided, and where the groups end. Beside it stand what its
@@ -115,12 +122,14 @@ def _tree(
     demanded = len(W.kind) > 0
     # No literals, for which kernels that take them would be compiled once more.
     d, back, entering = lo - lo, 0.0, True
+    looked, most = lo - lo, TREE_WORK * (hi - lo)
     frame[0, 0], frame[0, 1], value[0, 0] = lo, hi, NOTHING
     while d >= 0:
         begin, end = frame[d, 0], frame[d, 1]
         size, another = end - begin, True
         if entering:
             listed = (len(A.kind) if demanded else U.tree) * int(d < DEPTH)
+            looked += size
             frame[d, 2] = rank_splits(A, L, P, begin, end, k, listed, R.scratch, d)
             frame[d, 3], frame[d, 6], frame[d, 7] = 0, 0, 0
             value[d, 2] = size * R.scratch.whole[0]
@@ -137,8 +146,8 @@ def _tree(
                             R.kept[d, r, w] = P[begin + r, w]
                     frame[d, 7] = 1
         if another:
-            groups = 0
-            while not groups and frame[d, 3] < frame[d, 2] and frame[d, 6] < U.tree:
+            groups, tries = 0, U.tree if looked < most else 1
+            while not groups and frame[d, 3] < frame[d, 2] and frame[d, 6] < tries:
                 x = frame[d, 3]
                 frame[d, 3] += 1
                 groups = split_node(
@@ -179,7 +188,7 @@ def _tree(
         value[d + 1, 0] = value[d, 0] - value[d, 1]
         d += 1
         entering = True
-    return back
+    return int(looked)
 
 
 @expanded
@@ -278,8 +287,8 @@ def split_nodes(
             continue
         looked += size
         if size <= U.tree_rows:
-            looked += size * U.tree
-            _tree(A, L, W, P, buf, bound, begin, end, U, R)
+            # A row costs more where nodes are small.
+            looked += 6 * _tree(A, L, W, P, buf, bound, begin, end, U, R)
             continue
         tries = max(1, U.ahead * int(size <= U.ahead_rows))
         ranked = rank_splits(

@@ -45,7 +45,7 @@ BOUND_SHARE, SLOW_SHARE = 0.4, 0.1
 """Part of the time that may go into the lower bound, and where it rises slowly or a method that proves one follows."""
 
 START_PART = 0.4
-"""Part of the time for the partition to begin with, at most."""
+"""Part of the time for the partition to begin with, at most, where others follow."""
 
 STRONG_ROW = 3e-4
 """Seconds for each row that strong splitting takes at most: 3.9 for 30,162 rows of nine columns, and twice that."""
@@ -330,17 +330,20 @@ class _Run:
             for one in _by_cost(self.problem, self.k, self.limits, self.effort):
                 if self.done:
                     return
-                self.take(one)
+                self.take(one, several=True)
                 if len(self.steps) == 1:
                     # Once there is something that Ctrl-C can leave.
                     self.bound(share)
         if not self.done and self.limits.left < np.inf:
             self.bound(1.0)
 
-    def take(self, method: Method) -> None:
-        """Run a method and learn what it found."""
+    def take(self, method: Method, *, several: bool = False) -> None:
+        """Run a method and learn what it found; where several are run, the first one has a part of the time."""
         start = None if self.best is None else self.best.labels
         limits = replace(self.limits, start=start)
+        if several and self.best is None and limits.left < np.inf:
+            # Trees of splits may take all the time, where every column can be split at many values.
+            limits = replace(limits, deadline=clock() + START_PART * limits.left)
         self.learn(method.solve(self.problem, self.k, limits))
 
     def hold(self, method: Method | None) -> None:
