@@ -19,8 +19,8 @@ import numpy as np
 
 from discreet.artefact.pieces import batches
 from discreet.core.errors import InvalidProblemError
-from discreet.hierarchy.records import count_groups, grouped, read_rows, with_keys
-from discreet.hierarchy.refusals import BAD, UNIT
+from discreet.hierarchy.records import FIRST, count_groups, grouped, read_rows, with_keys
+from discreet.hierarchy.refusals import BAD, LEAF, SIZE, UNIT
 from discreet.tables.frames import ROW, text_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from discreet.hierarchy.regions import Named, Public
 
 __all__ = ["RECORD_STEPS", "RecordPlan", "gather", "rows_of_piece", "scatter"]
+
+LOOKED_AT, MOST_DIFFERENT = 10_000, 0.8
+"""Rows by which it is seen whether units come again nearby, and the share of different ones above which they do not."""
 
 _PLACE = "discreet bucket"
 """Column of our own: the bucket of a unit."""
@@ -95,8 +98,8 @@ def scatter(space: Workspace, number: int) -> None:
             for table in _rows_seen(plan, number):
                 rounds += 1
                 if plan.by_unit:
-                    groups = grouped(with_keys(table, plan.public, plan.named))
-                    bad |= bool(cast("Any", groups)[BAD].max())
+                    groups = _narrow(with_keys(table, plan.public, plan.named))
+                    bad |= bool(groups[BAD].max())
                     dealt.add(groups.to_native())
                 else:
                     counted = count_groups(table, plan.public, plan.frame, plan.named.argument)
@@ -108,6 +111,13 @@ def scatter(space: Workspace, number: int) -> None:
                     names.add(texts.to_native())
         found = {"bad": bad, "rounds": rounds, "once": once.name, "counts": sparse(counts)}
         space.keep(f"scatter-{number}", units, found)
+
+
+def _narrow(table: Any) -> Any:  # noqa: ANN401 - an eager frame
+    """Give groups of rows by unit; where units hardly come twice, each row is a group as it is."""
+    if table[UNIT].head(LOOKED_AT).n_unique() < MOST_DIFFERENT * min(len(table), LOOKED_AT):
+        return grouped(table)
+    return table.select(UNIT, SIZE, nw.col(LEAF).alias(FIRST), LEAF, BAD)
 
 
 def _rows_seen(plan: RecordPlan, number: int) -> Iterator[Any]:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from discreet.tables.frames import Table
 
 __all__ = [
+    "FIRST",
     "RowSource",
     "count_groups",
     "count_rows",
