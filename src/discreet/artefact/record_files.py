@@ -196,7 +196,7 @@ def _explain(plan: RecordPlan, number: int) -> NoReturn:
                 texts = table.with_columns(text_of(table, plan.once, plan.once).alias(UNIT))
                 check_once(texts, plan.once, plan.named.argument, private=True)
             groups = grouped(with_keys(table, plan.public, plan.named)) if plan.by_unit else table
-            if groups[BAD].any():
+            if groups[BAD].max():
                 explain_rows(table, plan.public, plan.named)
         except InvalidProblemError as error:
             raise InvalidProblemError(error.field, error.expected, f"{error.got}{where}") from None

@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.spaces.inputs import positive_count
+from discreet.hierarchy.lazy_rows import grouped_cells, is_remote
 from discreet.hierarchy.problem import Frame, GroupSizes
 from discreet.hierarchy.refusals import (
     BAD,
@@ -91,6 +92,8 @@ def count_rows(
     argument, wanted = named.argument, named.columns(public)
     if isinstance(source, RowSource):
         return _finish(frame, source.count(public, named, frame), public)
+    if is_remote(source):
+        return _finish(frame, _collected(source, public, named, frame), public)
     table = read_rows(open_table(source, argument, wanted), public, named, frame)
     groups = table
     if named.size is None:
@@ -172,11 +175,38 @@ def count_groups(
     top = nw.col(SIZE).clip(upper_bound=frame.max_size)
     table = groups.with_columns(top).group_by(LEAF, SIZE)
     cells = collect(table.agg(nw.len().alias(GROUPS), nw.col(BAD).max()), argument)
+    return _counts_of(cells, frame)
+
+
+def _counts_of(cells: nw.DataFrame[Any], frame: Frame) -> NDArray[np.int64] | None:
+    """Write groups by region and size into a table; nothing where one is bad."""
     if cells[BAD].to_numpy().astype(bool).any():
         return None
-    leaf, size = cells[LEAF].to_numpy(), cells[SIZE].to_numpy()
     counts = np.zeros((len(frame.tree.leaves), frame.max_size + 1), dtype=np.int64)
-    np.add.at(counts, (leaf, size), cells[GROUPS].to_numpy())
+    leaf, size = cells[LEAF].to_numpy(), cells[SIZE].to_numpy().astype(np.int64)
+    np.add.at(counts, (leaf, size), cells[GROUPS].to_numpy().astype(np.int64))
+    return counts
+
+
+def _collected(
+    source: Any,  # noqa: ANN401 - a lazy frame
+    public: Public,
+    named: Named,
+    frame: Frame,
+) -> NDArray[np.int64]:
+    """Count the rows of a lazy frame where they are; what is wrong is said without positions, which it has none of."""
+    cells = grouped_cells(source, public, named, frame)
+    bad = (nw.col(BAD) > 0) | (nw.col(LEAF) < 0)
+    cells = cells.with_columns(bad.cast(nw.Int64).alias(BAD))
+    by_name = public.units is not None
+    counts = (
+        count_groups(cells, public, frame, named.argument) if by_name else _counts_of(cells, frame)
+    )
+    if counts is None:
+        columns = (*public.columns, named.unit, named.size or named.quantity)
+        field = ", ".join(name for name in columns if name is not None)
+        expected = "a listed region, a unit in one region, and whole numbers in every row"
+        raise InvalidProblemError(field, expected, f"others {name_rows([])}")
     return counts
 
 
