@@ -133,6 +133,7 @@ def test_workers_that_do_not_share_the_folder_are_refused_before_the_charge(
 
     plain = large_steps.look_around
     calls = iter([plain, lambda *given: (False, plain(*given)[1])])
+
     def look(*given: Any) -> Any:
         return next(calls)(*given)
 
