@@ -119,9 +119,9 @@ def draw(found: list[dict[str, Any]], picture: str) -> None:
         rows, losses, seconds = zip(*mine, strict=True)
         axes[0].plot(rows, losses, mark, color=color, label=label)
         axes[1].plot(rows, seconds, mark, color=color, label=label)
-    axes[0].set_ylabel("loss: share of its domain that a cell leaves open")
+    axes[0].set_ylabel("loss (share of the domain left open)")
     axes[0].set_ylim(bottom=0)
-    axes[1].set_ylabel("processor seconds (ARX: seconds)")
+    axes[1].set_ylabel("processor seconds (ARX: elapsed)")
     axes[1].set_yscale("log")
     for axis in axes:
         axis.set_xscale("log")
