@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     Outcome = Release[RegionCounts] | Unproven[RegionCounts]
 
 __all__ = [
-    "Claim",
-    "Public",
-    "Rows",
-    "Wanted",
+    "CountsClaim",
+    "CountsFiles",
+    "PrivateRows",
+    "PublicFacts",
     "as_options",
     "guarantee_of",
     "open_ledger",
@@ -57,7 +57,7 @@ _OPTIONS = {
 
 @final
 @dataclass(frozen=True)
-class Rows:
+class PrivateRows:
     """Where the private rows are, and which columns are what, as typed."""
 
     people: str | None
@@ -113,7 +113,7 @@ class Rows:
 
 @final
 @dataclass(frozen=True)
-class Public:
+class PublicFacts:
     """What is public, as typed."""
 
     columns: list[str]
@@ -136,7 +136,7 @@ class Public:
 
 @final
 @dataclass(frozen=True)
-class Claim:
+class CountsClaim:
     """What is promised and what is charged, as typed."""
 
     epsilon: str | None
@@ -150,7 +150,7 @@ class Claim:
 
 @final
 @dataclass(frozen=True)
-class Wanted:
+class CountsFiles:
     """Where results go."""
 
     output: str | None
@@ -173,10 +173,10 @@ def as_options() -> Iterator[None]:
 
 
 def publish_counts(
-    rows: Rows,
-    public: Public,
-    claim: Claim,
-    wanted: Wanted,
+    rows: PrivateRows,
+    public: PublicFacts,
+    claim: CountsClaim,
+    wanted: CountsFiles,
     *,
     method: Method | None,
     levels: Sequence[str] | None,
@@ -251,7 +251,7 @@ def publish_counts(
     return Status.DONE
 
 
-def guarantee_of(claim: Claim) -> PureDP | ZeroConcentratedDP:
+def guarantee_of(claim: CountsClaim) -> PureDP | ZeroConcentratedDP:
     """Read what is promised; the noise follows from it, and may be named to be sure."""
     neighbors: Any = claim.neighbors
     if (claim.epsilon is None) == (claim.rho is None):
@@ -266,7 +266,7 @@ def guarantee_of(claim: Claim) -> PureDP | ZeroConcentratedDP:
     return ZeroConcentratedDP(claim.rho, neighbors)
 
 
-def _check_files(rows: Rows, public: Public) -> None:
+def _check_files(rows: PrivateRows, public: PublicFacts) -> None:
     if (rows.people is None) == (rows.units is None):
         got = "neither" if rows.units is None else "both"
         raise InvalidProblemError("PEOPLE", "a file here, or with --units", got)
@@ -293,7 +293,7 @@ def _check_files(rows: Rows, public: Public) -> None:
             refuse_unreadable(path, mark, option)
 
 
-def open_ledger(claim: Claim, *, refuse: bool) -> ledgers.Ledger | None:
+def open_ledger(claim: CountsClaim, *, refuse: bool) -> ledgers.Ledger | None:
     """Open the ledger that is charged, if there is one."""
     if (claim.ledger is None) != (claim.dataset is None):
         missing = "--ledger" if claim.ledger is None else "--dataset"
@@ -316,7 +316,7 @@ def _check_size(planned: Plan) -> None:
         raise InvalidProblemError("--max-size", expected, f"{max_size:,}")
 
 
-def _write(outcome: Outcome, wanted: Wanted) -> None:
+def _write(outcome: Outcome, wanted: CountsFiles) -> None:
     """Write the files that are wanted; what has no guarantee gets no record beside it."""
     from discreet.artefact import save_counts, save_measurements
     from discreet.core.outcome import Release
@@ -348,7 +348,7 @@ def _write_bare(counts: RegionCounts, path: str) -> None:
 
 
 def _describe(
-    outcome: Outcome, wanted: Wanted, claim: Claim, ledger: ledgers.Ledger | None
+    outcome: Outcome, wanted: CountsFiles, claim: CountsClaim, ledger: ledgers.Ledger | None
 ) -> tuple[dict[str, Any], str]:
     """Lay out what may be published, and nothing else: no time, which depends on the records."""
     frame, provenance = outcome.result.frame, outcome.provenance

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from discreet.cli.counting import (
-    Claim,
-    Public,
-    Rows,
-    Wanted,
+    CountsClaim,
+    CountsFiles,
+    PrivateRows,
+    PublicFacts,
     as_options,
     guarantee_of,
     open_ledger,
@@ -277,7 +277,9 @@ def counts(
             root,
             ledger,
         )
-        claim = Claim(epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee=False)
+        claim = CountsClaim(
+            epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee=False
+        )
         with as_options():
             return publish_tables(
                 request,
@@ -299,10 +301,12 @@ def counts(
         raise InvalidProblemError(
             "--max-size", "the largest size that has a count of its own", "none"
         )
-    rows = Rows(people, units, unit, size, quantity, person, memory, threads, scheduler)
-    public = Public(regions.split(","), region_list, public_units, max_size, max_quantity, root)
-    claim = Claim(epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee)
-    wanted = Wanted(output, measurements, report, diagnostics, as_json, quiet, verbose)
+    rows = PrivateRows(people, units, unit, size, quantity, person, memory, threads, scheduler)
+    public = PublicFacts(
+        regions.split(","), region_list, public_units, max_size, max_quantity, root
+    )
+    claim = CountsClaim(epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee)
+    wanted = CountsFiles(output, measurements, report, diagnostics, as_json, quiet, verbose)
     with as_options():
         return publish_counts(
             rows,
