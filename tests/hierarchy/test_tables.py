@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from discreet.core.errors import InvalidProblemError
 from discreet.core.tree import Tree
 from discreet.hierarchy.problem import GroupSizes
-from discreet.hierarchy.records import from_records, from_units, read_public
+from discreet.hierarchy.records import from_records, from_units
+from discreet.hierarchy.regions import read_public
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         save_mechanism,
     )
     from discreet.artefact.reader import Artefact, load, read, zip_kind
+    from discreet.artefact.record_files import RecordFiles
     from discreet.artefact.sidecar import interruption_of, is_table, kind_of, sidecar_of
     from discreet.artefact.tables import (
         load_table_measurements,
@@ -100,6 +101,7 @@ __all__ = [
     "AnonymousTable",
     "Artefact",
     "FileDiagnostics",
+    "RecordFiles",
     "anonymize_files",
     "different_labels",
     "from_tails",
@@ -142,6 +144,7 @@ _WHERE = {
     "AnonymousTable": "anonymous",
     "Artefact": "reader",
     "FileDiagnostics": "large",
+    "RecordFiles": "record_files",
     "anonymize_files": "large",
     "different_labels": "layout",
     "from_tails": "implicit",

@@ -38,6 +38,10 @@ class Engine(Protocol):
         """Do the steps 0 to ``count - 1`` of a kind, in any order, and raise what went wrong."""
         ...
 
+    def look(self, space: Workspace) -> None:
+        """Refuse workers that do not share the workspace, or have other versions; nothing is computed."""
+        ...
+
     def workers(self) -> int:
         """Give how many steps are done at a time."""
         ...
@@ -77,6 +81,10 @@ class LocalEngine:
                 # Those that have begun end by themselves, within seconds.
                 pool.shutdown(wait=True, cancel_futures=True)
 
+    def look(self, space: Workspace) -> None:
+        """There is this process alone."""
+        del space
+
     def workers(self) -> int:
         """Give how many steps are done at a time."""
         return self.threads
@@ -106,7 +114,7 @@ class DaskEngine:
         import distributed
 
         if not self.ready:
-            self._look(space)
+            self.look(space)
         run, done_by = secrets.token_hex(4), cast("Any", distributed.as_completed)
         lost = SolverError("dask", "lost", "the scheduler went away")
         try:
@@ -148,7 +156,7 @@ class DaskEngine:
         while time.monotonic() < until and any(space.folder.glob("running.*")):
             time.sleep(0.1)
 
-    def _look(self, space: Workspace) -> None:
+    def look(self, space: Workspace) -> None:
         """Refuse workers that do not share the workspace, or have other versions."""
         token = secrets.token_hex(16)
         (space.folder / "token").touch(0o600)

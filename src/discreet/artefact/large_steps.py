@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.artefact.large_counts import count, tally, total
 from discreet.artefact.pieces import batches
+from discreet.artefact.record_steps import RECORD_STEPS
 from discreet.artefact.rooms import make_private
 from discreet.artefact.workspace import Workspace
 from discreet.core.errors import InvalidProblemError
@@ -488,5 +489,6 @@ STEPS = {
     "tally": tally,
     "count": count,
     "total": total,
+    **RECORD_STEPS,
 }
 """Kinds of steps, in their order."""

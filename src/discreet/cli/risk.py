@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,10 +23,13 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import one_line
 from discreet.tables.columns import no_column
 from discreet.tables.reading import read_rows
+from discreet.tables.validate import refuse_nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from fractions import Fraction
+
+    import polars as pl
 
     from discreet.kanonymity.problem import Attribute
     from discreet.kanonymity.risk import Risk
@@ -37,14 +41,17 @@ _EXAMPLES = """Examples:
 ```
 discreet risk out.csv --quasi age,sex,zip --sensitive disease --against patients.csv
 
-discreet risk out.csv --quasi age,sex,zip --json
+discreet risk out/ --quasi age,sex,zip --json
 ```
 """
 
 
 def risk(
     table: Annotated[
-        str, typer.Argument(metavar="TABLE", help="CSV or Parquet file, original or published.")
+        str,
+        typer.Argument(
+            metavar="TABLE", help="CSV or Parquet file, or a folder of them, original or published."
+        ),
     ],
     *,
     quasi: Quasi,
@@ -77,21 +84,25 @@ def risk(
     kinds = Kinds(numeric or (), categorical or (), taxonomy or (), show_columns=show_columns)
     from discreet.kanonymity.risk import risk as risk_of
 
-    check_outputs({"--report": report}, table, original, population, *kinds.read)
+    files = [path for path in (table, original) if path and not Path(path).is_dir()]
+    check_outputs({"--report": report}, *files, population, *kinds.read)
     names, secret = names_of(quasi), names_of(sensitive or ())
     if not names:
         raise InvalidProblemError("--quasi", "columns of the table", "none")
     people, found = None, {}
     if population is not None:
+        if Path(table).is_dir():
+            expected = "none with a folder, whose people are compared with all classes in memory"
+            raise InvalidProblemError("--population", expected, "one")
         people = _population(table, population, names, kinds)
     tables = [("before", original), ("after", table)] if original is not None else [("risk", table)]
     for when, file in tables:
-        rows = read_rows(file or table, "TABLE", show_columns=kinds.show_columns)
+        rows, looked = _opened(file or table, kinds)
         for name in (*names, *secret):
-            if name not in rows.columns:
+            if name not in looked.columns:
                 option = "--quasi" if name in names else "--sensitive"
-                raise no_column(option, name, rows.columns, show=kinds.show_columns)
-        for name in prose_among(rows, names, kinds):
+                raise no_column(option, name, looked.columns, show=kinds.show_columns)
+        for name in prose_among(looked, names, kinds):
             told = f"{name} holds free text, by which nearly every row differs; leave it out of --quasi"
             warn(told, quiet=quiet)
         found[when] = risk_of(rows, names, sensitive=secret, population=people)
@@ -109,6 +120,23 @@ def risk(
         write_page([chapter], report, title="Who could be found", private=True)
     emit(data, _risk_text(found), as_json=as_json, command="risk")
     return Status.DONE
+
+
+_SEEN = 20_000
+"""Rows of a folder by which free text is recognized."""
+
+
+def _opened(path: str, kinds: Kinds) -> tuple[pl.DataFrame | pl.LazyFrame, pl.DataFrame]:
+    """Read a file, or scan a folder of parts, which is grouped in a stream; and rows to look at."""
+    if not Path(path).is_dir():
+        rows = read_rows(path, "TABLE", show_columns=kinds.show_columns)
+        return rows, rows
+    from discreet.artefact.pieces import pieces_of, scan_pieces
+
+    lazy = scan_pieces(pieces_of(path, "TABLE"), "TABLE")
+    head = lazy.head(_SEEN).collect()
+    refuse_nested(head, "TABLE", show_columns=kinds.show_columns)
+    return lazy, head
 
 
 def _population(path: str, population: str, names: list[str], kinds: Kinds) -> Any:  # noqa: ANN401 - a Problem

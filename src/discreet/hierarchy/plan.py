@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.hierarchy.diagnose import Diagnosis
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.methods import Method
-    from discreet.hierarchy.records import Named, Public
+    from discreet.hierarchy.regions import Named, Public
 
     DPForPersons = PureDP | ZeroConcentratedDP
 
@@ -198,9 +198,14 @@ class Plan:
         if self.public is None or self.named is None:
             expected = "GroupSizes, or a plan that names the columns of the table"
             raise InvalidProblemError("source", expected, type(source).__name__)
+        from discreet.hierarchy.records import RowSource
         from discreet.hierarchy.refusals import check_shape
 
-        check_shape(source, self.named.argument, self.named.columns(self.public))
+        argument, wanted = self.named.argument, self.named.columns(self.public)
+        if isinstance(source, RowSource):
+            source.check(argument, wanted)
+        else:
+            check_shape(source, argument, wanted)
 
     def release(
         self,
@@ -429,7 +434,12 @@ def plan(
                 raise InvalidProblemError(name, "None beside a Frame", type(value).__name__)
         frame = regions
     else:
-        from discreet.hierarchy.records import Named, check_columns, declared_regions, read_public
+        from discreet.hierarchy.regions import (
+            Named,
+            check_columns,
+            declared_regions,
+            read_public,
+        )
 
         if columns is None:
             raise InvalidProblemError("columns", "the columns of the region path", "None")

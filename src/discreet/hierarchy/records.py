@@ -1,22 +1,20 @@
 """From tables of people or of units to counts by region and size: lazily, and without a word about values.
 
-Public tables (regions, units) are read first and apart, so that a caller may charge a budget before anything private is
-looked at. Everything runs on the table's own library through Narwhals; files are scanned by Polars and grouped in a
-stream, so that they may be larger than memory. What is wrong with private rows is said by column and position.
+Everything runs on the table's own library through Narwhals; files are scanned by Polars and grouped in a stream. Rows
+that come in parts are grouped part by part, and groups of parts are added up. What is wrong with private rows is said
+by column and position.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 import narwhals as nw
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.options import items_of, name_of
 from discreet.core.spaces.inputs import positive_count
-from discreet.core.tree import Tree
+from discreet.hierarchy.lazy_rows import grouped_cells, is_remote
 from discreet.hierarchy.problem import Frame, GroupSizes
 from discreet.hierarchy.refusals import (
     BAD,
@@ -26,10 +24,17 @@ from discreet.hierarchy.refusals import (
     SIZE,
     UNIT,
     check_once,
-    check_places,
     explain,
 )
-from discreet.tables.frames import ROW, collect, name_rows, open_table, text_of, whole_of
+from discreet.hierarchy.regions import (
+    Named,
+    Public,
+    canonical,
+    join_left,
+    place_rows,
+    read_public,
+)
+from discreet.tables.frames import collect, name_rows, open_table, text_of, whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -39,182 +44,37 @@ if TYPE_CHECKING:
     from discreet.tables.frames import Table
 
 __all__ = [
-    "Named",
-    "Public",
-    "canonical",
-    "check_columns",
+    "FIRST",
+    "RowSource",
+    "count_groups",
     "count_rows",
-    "declared_regions",
+    "explain_rows",
     "from_records",
     "from_units",
-    "join_left",
-    "place_rows",
-    "read_public",
+    "grouped",
+    "read_rows",
+    "with_keys",
 ]
 
-
-@final
-@dataclass(frozen=True, eq=False)
-class Public:
-    """What is public of the tables: regions, and units where they are public.
-
-    Parameters
-    ----------
-    columns
-        Names of the columns of the region path, from the top down.
-    tree
-        The regions.
-    unit
-        Name of the column of units in all tables, where they are matched by name.
-    groups
-        ``(n_leaves,)`` how many units each lowest region has; ``None`` where units are private.
-    units
-        The public units by name, with the region of each; ``None`` where they are not matched.
-    """
-
-    columns: tuple[str, ...]
-    tree: Tree
-    unit: str | None = None
-    groups: NDArray[np.int64] | None = None
-    units: Table | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the wrapper of the table of units, which does not pickle; the table itself does."""
-        kept = None if self.units is None else nw.to_native(self.units)
-        return {**self.__dict__, "units": kept}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        kept = state["units"]
-        self.__dict__.update(state, units=None if kept is None else nw.from_native(kept))
-
-    def frame(self, max_size: int, max_quantity: int) -> Frame:
-        """Give the public facts of a release."""
-        if self.groups is None:
-            return Frame(self.tree, max_size, "private", max_quantity)
-        totals = self.tree.totals(self.groups)
-        return Frame(self.tree, max_size, "public", max_quantity, totals)
+FIRST = "discreet first"
+"""Column of our own: the first of the regions in which a unit has rows; LEAF is then the last."""
 
 
-@final
-@dataclass(frozen=True)
-class Named:
-    """Names of the columns of a private table, beside those of the region path.
+@runtime_checkable
+class RowSource(Protocol):
+    """Private rows that are counted where they are, such as files that are read piece by piece."""
 
-    Parameters
-    ----------
-    unit
-        Of the unit, such as a household.
-    size
-        Of the size of the unit, in a table with one row for each unit; ``None`` for one row for each person.
-    quantity
-        Of what a person adds to the size.
-    person
-        Of the person, where one person may not have two rows.
+    def check(self, argument: str, wanted: Sequence[str]) -> None:
+        """Refuse what can be refused without a look at a value, before anything is charged."""
+        ...
 
-    Raises
-    ------
-    InvalidProblemError
-        For a table of persons without units, or one of units with columns of persons.
-    """
-
-    unit: str | None = None
-    size: str | None = None
-    quantity: str | None = None
-    person: str | None = None
-
-    def __post_init__(self) -> None:
-        for field in ("unit", "size", "quantity", "person"):
-            name = getattr(self, field)
-            if name is not None and not isinstance(name, str):
-                raise InvalidProblemError(field, "the name of a column", type(name).__name__)
-        if self.size is None and self.unit is None:
-            raise InvalidProblemError("unit", "the column of the unit of each person", "none")
-        for field in ("quantity", "person"):
-            if self.size is not None and getattr(self, field) is not None:
-                expected = "no such column with one row for each unit"
-                raise InvalidProblemError(field, expected, repr(getattr(self, field)))
-
-    @property
-    def argument(self) -> str:
-        """What messages call the table."""
-        return "people" if self.size is None else "units"
-
-    def columns(self, public: Public) -> list[str]:
-        """All columns that are read, those of the region path first.
-
-        Raises
-        ------
-        InvalidProblemError
-            When one of them has two uses.
-        """
-        given = (self.unit, self.size, self.quantity, self.person)
-        wanted = [*public.columns, *(name for name in given if name is not None)]
-        if len(set(wanted)) < len(wanted):
-            raise InvalidProblemError(
-                "unit, size, quantity, person", "different columns", repr(wanted)
-            )
-        return wanted
-
-
-def read_public(
-    columns: Sequence[str],
-    *,
-    regions: Any = None,  # noqa: ANN401 - any table that Narwhals knows, a path, a tree, or paths of labels
-    public_units: Any = None,  # noqa: ANN401 - any table that Narwhals knows, or a path
-    unit: str | None = None,
-    root: Hashable = "all",
-) -> Public:
-    """Read what is public: the regions and, where they are public, the units.
-
-    Parameters
-    ----------
-    columns
-        Columns of the region path, from the top down.
-    regions
-        The regions that exist: a table or file with one row a lowest region, a tree, or paths of labels.
-    public_units
-        The units that exist: a table or file with one row each.
-    unit
-        Column of the names of units; without it public units are counted, not matched.
-    root
-        What to call the region that holds all.
-
-    Returns
-    -------
-    Public
-        The tree, and how many units each region has.
-
-    Raises
-    ------
-    InvalidProblemError
-        For no columns or the same twice, neither list nor units, or rows that make no sense.
-    """
-    columns = check_columns(columns, unit)
-    if regions is None and public_units is None:
-        raise InvalidProblemError(
-            "regions", "the public list of regions, or public units", "neither"
-        )
-    units = None
-    if public_units is not None:
-        wanted = columns if unit is None else (*columns, unit)
-        units = canonical(open_table(public_units, "public_units", wanted), columns)
-    tree = _read_tree(columns, regions, units, root)
-    if units is None:
-        return Public(columns, tree, unit)
-    units = place_rows(units, columns, tree)
-    check_places(units, columns, tree, "public_units", private=False)
-    counted = collect(units.group_by(LEAF).agg(nw.len().alias(GROUPS)), "public_units")
-    groups = np.zeros(len(tree.leaves), dtype=np.int64)
-    groups[counted[LEAF].to_numpy()] = counted[GROUPS].to_numpy()
-    if unit is None:
-        return Public(columns, tree, None, groups)
-    units = units.with_columns(text_of(units, unit, "public_units").alias(UNIT))
-    check_once(units, unit, "public_units", private=False)
-    return Public(columns, tree, unit, groups, units.select(UNIT, nw.col(LEAF).alias(LISTED)))
+    def count(self, public: Public, named: Named, frame: Frame) -> NDArray[np.int64]:
+        """Count units: ``(n_leaves, max_size + 1)``, by lowest region and by sizes from 0 on."""
+        ...
 
 
 def count_rows(
-    source: Any,  # noqa: ANN401 - any table that Narwhals knows, or a path
+    source: Any,  # noqa: ANN401 - any table that Narwhals knows, a path, or a RowSource
     public: Public,
     named: Named,
     *,
@@ -230,47 +90,153 @@ def count_rows(
     """
     frame = public.frame(positive_count(max_size, "max_size"), max_quantity)
     argument, wanted = named.argument, named.columns(public)
-    table = canonical(open_table(source, argument, wanted), public.columns)
-    table = place_rows(table, public.columns, public.tree)
-    persons = named.size is None
-    number, most = (named.quantity, frame.max_quantity) if persons else (named.size, frame.max_size)
-    table = _with_whole(table, number, most)
-    if named.unit is not None:
-        table = table.with_columns(text_of(table, named.unit, named.unit).alias(UNIT))
-    broken = (nw.col(LEAF) < 0) | (nw.col(BAD) > 0)
-    if persons:
-        groups, broken = _grouped(table, broken)
-        if named.person is not None:
-            people = table.with_columns(text_of(table, named.person, named.person).alias(UNIT))
-            check_once(people, named.person, argument, private=True)
+    if isinstance(source, RowSource):
+        return _finish(frame, source.count(public, named, frame), public)
+    if is_remote(source):
+        return _finish(frame, _collected(source, public, named, frame), public)
+    table = read_rows(open_table(source, argument, wanted), public, named, frame)
+    groups = table
+    if named.size is None:
+        groups = grouped(with_keys(table, public, named))
+        once = named.person
     else:
-        groups = table
-        if named.unit is not None:
-            check_once(table, named.unit, argument, private=True)
-    counted = _count(_flagged(groups, broken, public), frame, argument)
+        once = named.unit
+    if once is not None:
+        texts = table.with_columns(text_of(table, once, once).alias(UNIT))
+        groups = texts if named.size is not None else groups
+        check_once(texts, once, argument, private=True)
+    counted = count_groups(groups, public, frame, argument)
     if counted is None:
-        explain(
-            _match(table, public),
-            public.columns,
-            public.tree,
-            unit=named.unit,
-            number=number,
-            argument=argument,
-        )
+        explain_rows(table, public, named)
     return _finish(frame, counted, public)
 
 
-def _grouped(table: Table, broken: nw.Expr) -> tuple[Table, nw.Expr]:
-    """Add up the rows of each unit; a unit is broken where one of its rows is, or where they lie in two regions."""
-    broken = broken | (nw.col(UNIT) == "")
-    flagged = table.with_columns(broken.cast(nw.Int64).alias(BAD))
-    groups: Table = flagged.group_by(UNIT).agg(
-        nw.col(SIZE).sum(),
-        nw.col(LEAF).min(),
-        nw.col(LEAF).max().alias(GROUPS),
-        nw.col(BAD).max(),
+def read_rows(table: Table, public: Public, named: Named, frame: Frame) -> Table:
+    """Give each row its lowest region, its size, and whether either is missing or makes no sense."""
+    table = place_rows(canonical(table, public.columns), public.columns, public.tree)
+    persons = named.size is None
+    number, most = (named.quantity, frame.max_quantity) if persons else (named.size, frame.max_size)
+    table = _with_whole(table, number, most)
+    bad = (nw.col(LEAF) < 0) | (nw.col(BAD) > 0)
+    return table.with_columns(bad.cast(nw.Int64).alias(BAD))
+
+
+def with_keys(table: Table, public: Public, named: Named) -> Table:
+    """Give each row the name of its unit, as text only where it must be; rows without a name are bad."""
+    name = named.unit or ""
+    if public.units is None and table.collect_schema()[name].is_integer():
+        key, missing = nw.col(name), nw.col(name).is_null()
+    else:
+        key = text_of(table, name, name)
+        missing = key == ""
+    bad = (nw.col(BAD) > 0) | missing
+    return table.with_columns(key.alias(UNIT), bad.cast(nw.Int64).alias(BAD))
+
+
+def grouped(table: Table) -> Table:
+    """Add up the rows of each unit; it is bad where one of its rows is, or where they lie in two regions.
+
+    Parameters
+    ----------
+    table
+        Rows of :func:`with_keys`, or groups that this function made of parts of them.
+    """
+    first = nw.col(FIRST if FIRST in table.collect_schema().names() else LEAF).min().alias(FIRST)
+    added = nw.col(SIZE).sum(), first, nw.col(LEAF).max(), nw.col(BAD).max()
+    groups: Table = table.group_by(UNIT).agg(*added)
+    bad = (nw.col(BAD) > 0) | (nw.col(FIRST) != nw.col(LEAF))
+    return groups.with_columns(bad.cast(nw.Int64).alias(BAD))
+
+
+def count_groups(
+    groups: Table, public: Public, frame: Frame, argument: str
+) -> NDArray[np.int64] | None:
+    """Count groups by lowest region and size; nothing where one is bad, not listed, or listed elsewhere.
+
+    Parameters
+    ----------
+    groups
+        One row for each unit, with its region, its size, and its name where units are public by name.
+    public, frame
+        What is public.
+    argument
+        What messages call the table.
+
+    Returns
+    -------
+    array
+        ``(n_leaves, max_size + 1)``.
+    """
+    broken = nw.col(BAD) > 0
+    if public.units is not None:
+        groups = _match(groups, public)
+        broken = broken | (nw.col(LISTED).fill_null(-1) != nw.col(LEAF))
+    groups = groups.with_columns(broken.cast(nw.Int64).alias(BAD))
+    top = nw.col(SIZE).clip(upper_bound=frame.max_size)
+    table = groups.with_columns(top).group_by(LEAF, SIZE)
+    cells = collect(table.agg(nw.len().alias(GROUPS), nw.col(BAD).max()), argument)
+    return _counts_of(cells, frame)
+
+
+def _counts_of(cells: nw.DataFrame[Any], frame: Frame) -> NDArray[np.int64] | None:
+    """Write groups by region and size into a table; nothing where one is bad."""
+    if cells[BAD].to_numpy().astype(bool).any():
+        return None
+    counts = np.zeros((len(frame.tree.leaves), frame.max_size + 1), dtype=np.int64)
+    leaf, size = cells[LEAF].to_numpy(), cells[SIZE].to_numpy().astype(np.int64)
+    np.add.at(counts, (leaf, size), cells[GROUPS].to_numpy().astype(np.int64))
+    return counts
+
+
+def _collected(
+    source: Any,  # noqa: ANN401 - a lazy frame
+    public: Public,
+    named: Named,
+    frame: Frame,
+) -> NDArray[np.int64]:
+    """Count the rows of a lazy frame where they are; what is wrong is said without positions, which it has none of."""
+    cells = grouped_cells(source, public, named, frame)
+    bad = (nw.col(BAD) > 0) | (nw.col(LEAF) < 0)
+    cells = cells.with_columns(bad.cast(nw.Int64).alias(BAD))
+    by_name = public.units is not None
+    counts = (
+        count_groups(cells, public, frame, named.argument) if by_name else _counts_of(cells, frame)
     )
-    return groups, (nw.col(BAD) > 0) | (nw.col(GROUPS) != nw.col(LEAF))
+    if counts is None:
+        columns = (*public.columns, named.unit, named.size or named.quantity)
+        field = ", ".join(name for name in columns if name is not None)
+        expected = "a listed region, a unit in one region, and whole numbers in every row"
+        raise InvalidProblemError(field, expected, f"others {name_rows([])}")
+    return counts
+
+
+def explain_rows(table: Table, public: Public, named: Named) -> NoReturn:
+    """Say why rows of :func:`read_rows` are refused.
+
+    Raises
+    ------
+    InvalidProblemError
+        Always.
+    """
+    number = named.quantity if named.size is None else named.size
+    if named.unit is not None:
+        table = table.with_columns(text_of(table, named.unit, named.unit).alias(UNIT))
+    # Whether a number is bad, whatever the region is.
+    if number is None:
+        table = table.with_columns(nw.lit(0, nw.Int64).alias(BAD))
+    else:
+        fine = whole_of(table, number)[1]
+        table = table.with_columns((~fine).cast(nw.Int64).alias(BAD))
+    if public.units is not None:
+        table = _match(table, public)
+    explain(
+        table,
+        public.columns,
+        public.tree,
+        unit=named.unit,
+        number=number,
+        argument=named.argument,
+    )
 
 
 def from_records(
@@ -371,121 +337,6 @@ def from_units(
     return count_rows(units, public, named, max_size=max_size, max_quantity=max_quantity)
 
 
-def check_columns(columns: Sequence[str], unit: str | None) -> tuple[str, ...]:
-    """Read the names of the columns of the region path.
-
-    Raises
-    ------
-    InvalidProblemError
-        For one text in place of a list, no name, or a name that comes twice.
-    """
-    if isinstance(columns, str):
-        expected = f"a list of names, such as [{columns!r}]"
-        raise InvalidProblemError("columns", expected, f"the text {columns!r}")
-    names = items_of(columns, "columns", "different columns, from the top down")
-    for name in (*names, unit):
-        name_of(name, "columns" if name is not unit else "unit")
-    if not names or len({*names, unit}) <= len(names):
-        raise InvalidProblemError("columns", "different columns, from the top down", repr(columns))
-    return names
-
-
-def declared_regions(
-    given: Any,  # noqa: ANN401 - any table that Narwhals knows, or a path
-    columns: tuple[str, ...],
-    root: Hashable,
-) -> Tree:
-    """Make the tree of the regions that the rows of a table name, whose owner declares them to be public.
-
-    Rows that name none, or one with a gap, are left out: they are judged with the others, once a release is charged.
-
-    Parameters
-    ----------
-    given
-        A table, or its path; private but for the columns of the path.
-    columns
-        Columns of the region path, from the top down.
-    root
-        Name of the region that holds all.
-
-    Raises
-    ------
-    InvalidProblemError
-        Where no row names a region, or one region ends in two columns. No cell is quoted.
-    """
-    table = canonical(open_table(given, "regions", columns), columns)
-    # In order of their names: the order of the rows is private.
-    listed = collect(table.select(*columns).unique(), "regions").sort(*columns)
-    paths = []
-    for row in listed.rows():
-        depth = next((at for at, label in enumerate(row) if not label), len(row))
-        if depth and not any(row[depth:]):
-            paths.append(row[:depth])
-    if not paths:
-        raise InvalidProblemError("columns", "columns that name a region", "empty ones")
-    try:
-        return Tree.from_paths(paths, root=root)
-    except InvalidProblemError:
-        # What it says would quote cells.
-        expected = "regions that each end at one column; give a public list of regions instead"
-        raise InvalidProblemError("columns", expected, "one that ends in two") from None
-
-
-def _read_tree(
-    columns: tuple[str, ...],
-    regions: Any,  # noqa: ANN401 - as in read_public
-    units: Table | None,
-    root: Hashable,
-) -> Tree:
-    """Make the tree of a list of regions, or of the regions in which public units are."""
-    if isinstance(regions, Tree):
-        return regions
-    if isinstance(regions, list | tuple):
-        expected = "a table of regions, a tree, or tuples of labels"
-        paths = [items_of(path, "regions", expected) for path in regions]
-        return Tree.from_paths([tuple(map(str, path)) for path in paths], root=root)
-    if regions is None:
-        argument = "public_units"
-        # In order of their names: a table that is grouped in a stream has no order to keep.
-        listed = collect(units.select(*columns).unique(), argument).sort(*columns)  # type: ignore[union-attr]
-    else:
-        argument = "regions"
-        table = canonical(open_table(regions, argument, columns), columns)
-        listed = collect(table, argument).sort(ROW)
-    paths = []
-    for number, row in enumerate(listed.select(*columns).rows(), start=1):
-        depth = next((at for at, label in enumerate(row) if not label), len(row))
-        if not depth or any(row[depth:]):
-            got = f"one with a gap or none at all: {row!r} (row {number})"
-            raise InvalidProblemError(argument, f"paths of {', '.join(columns)}", got)
-        paths.append(row[:depth])
-    try:
-        return Tree.from_paths(paths, root=root)
-    except InvalidProblemError as error:
-        raise InvalidProblemError(argument, error.expected, error.got) from None
-
-
-def canonical(table: Table, columns: tuple[str, ...]) -> Table:
-    """Write the labels of regions as text, with nothing for what is missing."""
-    return table.with_columns(*(text_of(table, name, name).alias(name) for name in columns))
-
-
-def place_rows(table: Table, columns: tuple[str, ...], tree: Tree) -> Table:
-    """Give each row the number of its lowest region, or -1 where the list has none."""
-    paths = [tree.path(leaf) for leaf in tree.leaves.tolist()]
-    depth = len(columns)
-    if tree.depth > depth:
-        raise InvalidProblemError("columns", f"{tree.depth} columns, as the tree is deep", depth)
-    known: dict[str, Any] = {
-        name: [str(path[at]) if at < len(path) else "" for path in paths]
-        for at, name in enumerate(columns)
-    }
-    known[LEAF] = list(range(len(paths)))
-    leaves = nw.from_dict(known, backend=nw.get_native_namespace(table))
-    joined = join_left(table, leaves, list(columns), "regions")
-    return joined.with_columns(nw.col(LEAF).fill_null(-1).cast(nw.Int64))
-
-
 def _with_whole(table: Table, column: str | None, most: int) -> Table:
     """Read a column of whole numbers, at most so large; say of each row whether it is bad."""
     if column is None:
@@ -498,45 +349,7 @@ def _with_whole(table: Table, column: str | None, most: int) -> Table:
 
 def _match(table: Table, public: Public) -> Table:
     """Give each row the region in which its unit is listed, where units are public by name."""
-    return table if public.units is None else join_left(table, public.units, UNIT, "public_units")
-
-
-def _flagged(groups: Table, broken: nw.Expr, public: Public) -> Table:
-    """Mark groups that are broken, or whose unit is not listed or listed elsewhere."""
-    if public.units is not None:
-        broken = broken | (nw.col(LISTED).fill_null(-1) != nw.col(LEAF))
-    return _match(groups, public).with_columns(broken.cast(nw.Int64).alias(BAD))
-
-
-def join_left(table: Table, other: Table, on: str | list[str], argument: str) -> Table:
-    """Join on the left, also with a table of another library or laziness."""
-    backend = nw.get_native_namespace(table)
-    if isinstance(table, nw.LazyFrame):
-        if isinstance(other, nw.DataFrame):
-            moved = nw.from_dict(
-                {name: other[name].to_list() for name in other.columns}, backend=backend
-            )
-            other = moved.lazy()
-        return table.join(other, on=on, how="left")
-    eager = collect(other, argument)
-    if nw.get_native_namespace(eager) is not backend:
-        eager = nw.from_dict(
-            {name: eager[name].to_list() for name in eager.columns}, backend=backend
-        )
-    return table.join(eager, on=on, how="left")
-
-
-def _count(groups: Table, frame: Frame, argument: str) -> NDArray[np.int64] | None:
-    """Count groups by lowest region and size; nothing where any of them is bad."""
-    top = nw.col(SIZE).clip(upper_bound=frame.max_size)
-    table = groups.with_columns(top).group_by(LEAF, SIZE)
-    cells = collect(table.agg(nw.len().alias(GROUPS), nw.col(BAD).max()), argument)
-    if cells[BAD].to_numpy().astype(bool).any():
-        return None
-    leaf, size = cells[LEAF].to_numpy(), cells[SIZE].to_numpy()
-    counts = np.zeros((len(frame.tree.leaves), frame.max_size + 1), dtype=np.int64)
-    np.add.at(counts, (leaf, size), cells[GROUPS].to_numpy())
-    return counts
+    return join_left(table, public.units, UNIT, "public_units")  # type: ignore[arg-type] # the caller looked
 
 
 def _finish(frame: Frame, counted: NDArray[np.int64], public: Public) -> GroupSizes:

@@ -15,9 +15,12 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem.published import values_in
 from discreet.kanonymity.verify import candidates, cells, classes_of, closeness, diversity
+from discreet.tables.frames import group_sizes, is_lazy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from discreet.kanonymity.problem import Problem
 
@@ -97,7 +100,8 @@ def risk(
     Parameters
     ----------
     table
-        Columns by name. Sizes of classes are facts about persons while the table is not published.
+        Columns by name. Sizes of classes are facts about persons while the table is not published. A lazy or
+        distributed frame is grouped where it is, as its library tells values apart, and only sizes are collected.
     quasi_identifiers
         Columns that an attacker may know.
     sensitive
@@ -126,6 +130,10 @@ def risk(
     >>> found.k, found.prosecutor_highest, found.marketer, found.diversity
     (1, Fraction(1, 1), Fraction(2, 3), {'ill': 1})
     """
+    if is_lazy(table):
+        if population is not None:
+            raise InvalidProblemError("population", "none beside a lazy table", "one")
+        return _risk_of_groups(table, list(quasi_identifiers), sensitive)
     classes = classes_of(table, quasi_identifiers)
     sizes, n = classes.sizes, len(classes.labels)
     inside = sizes if population is None else _inside(table, classes.labels, population)
@@ -135,19 +143,68 @@ def risk(
     values = {name: cells(table, name) for name in sensitive}
     stored = {name: values_in(table, name).codes for name in sensitive}
     return Risk(
-        rows=n,
-        classes=len(sizes),
-        k=int(sizes.min()),
-        largest=int(sizes.max()),
-        median=int(np.sort(np.repeat(sizes, sizes))[n // 2]),
-        unique=Fraction(int((sizes == 1).sum()), n),
-        prosecutor_highest=Fraction(1, int(sizes.min())),
-        prosecutor_average=Fraction(len(sizes), n),
+        **_by_sizes(sizes, n),
         journalist_highest=Fraction(1, int(inside.min())),
         journalist_average=max(Fraction(len(sizes), int(inside.sum())), found),
         marketer=found,
         diversity={name: int(diversity(classes, column).min()) for name, column in values.items()},
         closeness={name: max(closeness(classes, codes)) for name, codes in stored.items()},
+    )
+
+
+def _by_sizes(sizes: NDArray[np.int64], n: int) -> dict[str, Any]:
+    """Give what follows from the sizes of classes alone."""
+    ordered = np.sort(sizes)
+    middle = ordered[np.searchsorted(np.cumsum(ordered), n // 2, side="right")]
+    return {
+        "rows": n,
+        "classes": len(sizes),
+        "k": int(ordered[0]),
+        "largest": int(ordered[-1]),
+        "median": int(middle),
+        "unique": Fraction(int((sizes == 1).sum()), n),
+        "prosecutor_highest": Fraction(1, int(ordered[0])),
+        "prosecutor_average": Fraction(len(sizes), n),
+    }
+
+
+def _risk_of_groups(table: Any, names: list[str], sensitive: Sequence[str]) -> Risk:  # noqa: ANN401 - a lazy frame
+    """Measure the risk of a table whose library groups it where it is; only sizes of groups are collected."""
+    groups, rows = group_sizes(table, names, "table")
+    classes = classes_of(groups, names)
+    sizes = np.bincount(classes.labels, rows).astype(np.int64)
+    n = int(sizes.sum())
+    share = Fraction(len(sizes), n)
+    diverse, close = {}, {}
+    for name in sensitive:
+        pairs, rows = group_sizes(table, [*names, name], "table")
+        labels = classes_of(pairs, names).labels
+        texts = classes_of({name: cells(pairs, name)}, [name]).labels
+        diverse[name] = int(np.bincount(np.unique(np.stack([labels, texts]), axis=1)[0]).min())
+        close[name] = _farthest(labels, values_in(pairs, name).codes, rows)
+    return Risk(
+        **_by_sizes(sizes, n),
+        journalist_highest=Fraction(1, int(sizes.min())),
+        journalist_average=share,
+        marketer=share,
+        diversity=diverse,
+        closeness=close,
+    )
+
+
+def _farthest(
+    labels: NDArray[np.int64], codes: NDArray[np.int64], rows: NDArray[np.int64]
+) -> Fraction:
+    """Give the greatest distance of a class from the table, from pairs of class and value and their numbers."""
+    n, whole = int(rows.sum()), np.bincount(codes, rows).astype(np.int64)
+    sizes = np.bincount(labels, rows).astype(np.int64)
+    # In whole numbers of any length: products of three counts pass 64 bits.
+    total = [n * size for size in sizes.tolist()]
+    for label, code, many in zip(labels.tolist(), codes.tolist(), rows.tolist(), strict=True):
+        there = int(whole[code]) * int(sizes[label])
+        total[label] += abs(many * n - there) - there
+    return max(
+        Fraction(part, 2 * n * size) for part, size in zip(total, sizes.tolist(), strict=True)
     )
 
 

@@ -29,6 +29,8 @@ __all__ = [
     "ROW",
     "Table",
     "collect",
+    "group_sizes",
+    "is_lazy",
     "left_out",
     "name_rows",
     "names_of",
@@ -81,10 +83,11 @@ def open_table(given: Any, argument: str, wanted: Sequence[str]) -> Table:  # no
             table = nw.from_native(given)
         except TypeError:
             raise InvalidProblemError(argument, "a table or a path", type(given).__name__) from None
-        if isinstance(table, nw.LazyFrame):
-            # Only eager tables have an order of rows that Narwhals can count.
-            table = collect(table, argument)
-        table = table.with_row_index(ROW)
+        if isinstance(table, nw.LazyFrame) and table.implementation.is_polars():
+            # Rows of lazy frames of Polars have an order, which Narwhals does not count.
+            table = nw.from_native(table.to_native().with_row_index(ROW))
+        else:
+            table = collect(table, argument).with_row_index(ROW)
     try:
         names = table.collect_schema().names()
     except Exception as error:  # noqa: BLE001 - each library has errors of its own
@@ -130,6 +133,51 @@ def collect(table: Table, argument: str) -> nw.DataFrame[Any]:
         raise
     except Exception as error:  # noqa: BLE001 - each library has errors of its own
         raise _unreadable(error, argument) from None
+
+
+def is_lazy(table: Any) -> bool:  # noqa: ANN401 - anything
+    """Tell whether a table is a lazy or distributed frame.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> is_lazy(pl.LazyFrame({"a": [1]})), is_lazy(pl.DataFrame({"a": [1]})), is_lazy({"a": [1]})
+    (True, False, False)
+    """
+    try:
+        return isinstance(nw.from_native(table), nw.LazyFrame)
+    except TypeError:
+        return False
+
+
+def group_sizes(
+    table: Any,  # noqa: ANN401 - a lazy frame of any library
+    names: Sequence[str],
+    argument: str,
+) -> tuple[Any, NDArray[np.int64]]:
+    """Group a lazy frame where it is, and collect its groups: a frame of Polars, and the rows of each.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a column that is not there, a table without rows, or one that its library cannot compute.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> group_sizes(pl.LazyFrame({"a": [1, 1]}), ["a"], "table")[1].tolist()
+    [2]
+    """
+    frame = nw.from_native(table)
+    known = frame.collect_schema().names()
+    for name in names:
+        if name not in known:
+            expected = f"a column of {argument} (which has {len(known)})"
+            raise InvalidProblemError(name, expected, "none of this name")
+    counted = collect(frame.group_by(*names).agg(nw.len().alias(ROW)), argument).to_polars()
+    if not counted.height:
+        raise InvalidProblemError(argument, "a table with rows", "none")
+    return counted.drop(ROW), counted[ROW].to_numpy().astype("int64")
 
 
 def _unreadable(error: Exception, argument: str) -> InvalidProblemError:

@@ -24,8 +24,8 @@ from discreet.hierarchy.contingency.records import RecordColumns, count_cells
 from discreet.hierarchy.contingency.verify import verify
 from discreet.hierarchy.contingency.whole import Descent, method_name
 from discreet.hierarchy.plan import charged_after
-from discreet.hierarchy.records import check_columns, read_public
 from discreet.hierarchy.refusals import check_shape
+from discreet.hierarchy.regions import check_columns, read_public
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

@@ -15,8 +15,8 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import name_of
 from discreet.hierarchy.contingency.problem import CellCounts
-from discreet.hierarchy.records import canonical, join_left, place_rows
 from discreet.hierarchy.refusals import BAD, GROUPS, LEAF, UNIT, check_once, check_places
+from discreet.hierarchy.regions import canonical, join_left, place_rows
 from discreet.tables.frames import ROW, collect, name_rows, open_table, rows_where, text_of
 
 if TYPE_CHECKING:

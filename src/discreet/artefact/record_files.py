@@ -1,0 +1,230 @@
+"""Private rows in files that need not fit into memory, counted piece by piece, here or by the workers of Dask.
+
+A plan of :mod:`discreet.hierarchy` takes them as its source: it looks at names of columns, charges, lets them be
+counted, and draws the noise itself, once. Steps are those of :mod:`discreet.artefact.record_steps`; what they find is
+private and stays in a folder for its owner alone, which is gone at the end.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, final
+
+import narwhals as nw
+import numpy as np
+import pyarrow.parquet as pq
+
+from discreet.artefact.large_engines import engine_of
+from discreet.artefact.pieces import pieces_of, scan_pieces
+from discreet.artefact.record_steps import RecordPlan, rows_of_piece
+from discreet.artefact.rooms import private_room
+from discreet.artefact.workspace import Workspace
+from discreet.core.errors import InvalidProblemError
+from discreet.core.options import whole_number
+from discreet.hierarchy.records import explain_rows, grouped, with_keys
+from discreet.hierarchy.refusals import BAD, UNIT, check_once
+from discreet.tables.frames import collect, name_rows, text_of
+from discreet.tables.parsing import free_memory
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.artefact.large_engines import Engine
+    from discreet.artefact.pieces import Piece
+    from discreet.hierarchy.problem import Frame
+    from discreet.hierarchy.regions import Named, Public
+
+__all__ = ["RecordFiles"]
+
+ROW_BYTES = 250
+"""Bytes of a row while a batch or a bucket of them is joined and grouped, about: measured .2 KB a row, 2026-11."""
+
+ROWS = (10_000, 1_000_000)
+"""Fewest and most rows of a batch or a bucket."""
+
+CSV_ROW = 20
+"""Bytes of a row of a CSV file, about, by which buckets are counted before it is read."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RecordFiles:
+    """Private rows in a CSV or Parquet file, or in a folder of such files: a source for a plan of counts.
+
+    Parameters
+    ----------
+    source
+        The file, or the folder; its files have the same columns.
+    folder
+        Where counts of pieces are kept until the end, readable for the owner alone; workers have to share it. Default:
+        the folder for temporary files.
+    threads
+        Pieces that this process works on at a time; the counts do not depend on it.
+    memory
+        Bytes for each process, about; default: half of what is free, and never more than a million rows at once.
+    executor
+        A ``Client`` of dask.distributed or its executor, whose workers see the same files; default: this process.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from discreet import PureDP, hierarchy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for part, homes in enumerate([[1, 2], [1]]):
+    ...         rows = pl.DataFrame({"home": homes, "state": ["GA", "NY"][: len(homes)]})
+    ...         rows.write_parquet(Path(folder, f"{part}.parquet"))
+    ...     planned = hierarchy.plan(
+    ...         [("GA",), ("NY",)],
+    ...         PureDP(200, neighbors="add-remove-person"),
+    ...         columns=["state"],
+    ...         unit="home",
+    ...         max_size=2,
+    ...     )
+    ...     out = planned.release(RecordFiles(folder))
+    >>> out.result.counts.tolist()
+    [[1, 1], [0, 1], [1, 0]]
+    """
+
+    source: str | os.PathLike[str]
+    folder: str | os.PathLike[str] | None = None
+    threads: int = 1
+    memory: int | None = None
+    executor: object | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.threads, "threads", "at least one thread")
+        if self.memory is not None:
+            whole_number(self.memory, "memory", "bytes, one at least")
+        engine_of(self.executor, self.threads)
+
+    def check(self, argument: str, wanted: Sequence[str]) -> None:
+        """Refuse columns that are missing, files of different columns, and workers that do not fit: no value is read.
+
+        Parameters
+        ----------
+        argument
+            What messages call the rows.
+        wanted
+            The columns.
+
+        Raises
+        ------
+        InvalidProblemError
+            As said.
+        """
+        pieces = pieces_of(self.source, argument)
+        names = scan_pieces(pieces, argument).collect_schema().names()
+        for name in wanted:
+            if name not in names:
+                expected = f"a column of {argument} (which has {len(names)})"
+                raise InvalidProblemError(name, expected, "none of this name")
+        engine = engine_of(self.executor, self.threads)
+        with private_room(self._where()) as room:
+            engine.look(Workspace(room))
+
+    def count(self, public: Public, named: Named, frame: Frame) -> NDArray[np.int64]:
+        """Count units by lowest region and size; true counts, for a plan that was charged, or for the curator.
+
+        Parameters
+        ----------
+        public, named, frame
+            What is public, and the names of the columns.
+
+        Returns
+        -------
+        array
+            ``(n_leaves, max_size + 1)``.
+
+        Raises
+        ------
+        InvalidProblemError
+            For rows that make no sense, by file and position, and for units that do not, without.
+        SolverError
+            When workers or the scheduler were lost for good.
+        """
+        pieces = pieces_of(self.source, named.argument)
+        engine = engine_of(self.executor, self.threads)
+        each = (self.memory or free_memory() // 2) // (1 if self.executor else self.threads)
+        batch = max(ROWS[0], min(ROWS[1], each // ROW_BYTES))
+        buckets = min(1024, 1 + _rows(pieces) // batch)
+        plan = RecordPlan(pieces, batch, buckets, _collected(public), named, frame)
+        with private_room(self._where()) as room:
+            space = Workspace(room)
+            space.put("plan-0", plan)
+            try:
+                return _counted(space, engine, plan)
+            finally:
+                engine.close(space)
+
+    def _where(self) -> Path:
+        return Path(self.folder or tempfile.gettempdir()).absolute()
+
+
+def _counted(space: Workspace, engine: Engine, plan: RecordPlan) -> NDArray[np.int64]:
+    """Do both kinds of steps, and add up what they found."""
+    counts = np.zeros((len(plan.frame.tree.leaves), plan.frame.max_size + 1), dtype=np.int64)
+    kinds = {"scatter": len(plan.pieces)}
+    if plan.by_unit or plan.once is not None:
+        kinds["gather"] = plan.buckets
+    for kind, steps in kinds.items():
+        engine.run(space, kind, steps)
+        for number in range(steps):
+            found = space.get(f"{kind}-{number}")
+            if found["bad"] is True:
+                _explain(plan, number)
+            if found["bad"]:
+                field, expected = found["bad"]
+                raise InvalidProblemError(field, expected, f"others {name_rows([])}")
+            places, rows = found["counts"]
+            counts.ravel()[places] += rows
+    return counts
+
+
+def _explain(plan: RecordPlan, number: int) -> NoReturn:
+    """Say which rows of a piece are refused, and why."""
+    piece = plan.pieces[number]
+    files = list(dict.fromkeys(one.path for one in plan.pieces))
+    where = "" if len(files) == 1 else f" of file {files.index(piece.path) + 1} of the folder"
+    for table in rows_of_piece(plan, number, _first_row(piece)):
+        try:
+            if plan.once is not None:
+                texts = table.with_columns(text_of(table, plan.once, plan.once).alias(UNIT))
+                check_once(texts, plan.once, plan.named.argument, private=True)
+            groups = grouped(with_keys(table, plan.public, plan.named)) if plan.by_unit else table
+            if groups[BAD].max():
+                explain_rows(table, plan.public, plan.named)
+        except InvalidProblemError as error:
+            raise InvalidProblemError(error.field, error.expected, f"{error.got}{where}") from None
+    raise InvalidProblemError(
+        plan.named.argument, "rows that make sense", f"others {name_rows([])}"
+    )
+
+
+def _rows(pieces: Sequence[Piece]) -> int:
+    """Count the rows of files, by what Parquet files say of themselves and by the length of others, about."""
+    files = {piece.path: piece.mark for piece in pieces}
+    return sum(
+        Path(path).stat().st_size // CSV_ROW if mark else pq.read_metadata(path).num_rows
+        for path, mark in files.items()
+    )
+
+
+def _first_row(piece: Piece) -> int:
+    """Count the rows of a file before a piece of it."""
+    if piece.mark:
+        return 0
+    meta = pq.read_metadata(piece.path)
+    return sum(meta.row_group(group).num_rows for group in range(piece.groups[0]))
+
+
+def _collected(public: Public) -> Public:
+    """Hold public units as a frame of Polars, which each worker can read."""
+    if public.units is None:
+        return public
+    units = collect(public.units, "public_units").to_polars()
+    return replace(public, units=nw.from_native(units))

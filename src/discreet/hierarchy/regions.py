@@ -1,0 +1,330 @@
+"""The public side of tables of people or of units: which regions there are, and which units where units are public.
+
+Public tables are read first and apart, so that a caller may charge a budget before anything private is looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import narwhals as nw
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.options import items_of, name_of
+from discreet.core.tree import Tree
+from discreet.hierarchy.problem import Frame
+from discreet.hierarchy.refusals import GROUPS, LEAF, LISTED, UNIT, check_once, check_places
+from discreet.tables.frames import ROW, collect, open_table, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.tables.frames import Table
+
+__all__ = [
+    "Named",
+    "Public",
+    "canonical",
+    "check_columns",
+    "declared_regions",
+    "join_left",
+    "place_rows",
+    "read_public",
+]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Public:
+    """What is public of the tables: regions, and units where they are public.
+
+    Parameters
+    ----------
+    columns
+        Names of the columns of the region path, from the top down.
+    tree
+        The regions.
+    unit
+        Name of the column of units in all tables, where they are matched by name.
+    groups
+        ``(n_leaves,)`` how many units each lowest region has; ``None`` where units are private.
+    units
+        The public units by name, with the region of each; ``None`` where they are not matched.
+    """
+
+    columns: tuple[str, ...]
+    tree: Tree
+    unit: str | None = None
+    groups: NDArray[np.int64] | None = None
+    units: Table | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the wrapper of the table of units, which does not pickle; the table itself does."""
+        kept = None if self.units is None else nw.to_native(self.units)
+        return {**self.__dict__, "units": kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kept = state["units"]
+        self.__dict__.update(state, units=None if kept is None else nw.from_native(kept))
+
+    def frame(self, max_size: int, max_quantity: int) -> Frame:
+        """Give the public facts of a release."""
+        if self.groups is None:
+            return Frame(self.tree, max_size, "private", max_quantity)
+        totals = self.tree.totals(self.groups)
+        return Frame(self.tree, max_size, "public", max_quantity, totals)
+
+
+@final
+@dataclass(frozen=True)
+class Named:
+    """Names of the columns of a private table, beside those of the region path.
+
+    Parameters
+    ----------
+    unit
+        Of the unit, such as a household.
+    size
+        Of the size of the unit, in a table with one row for each unit; ``None`` for one row for each person.
+    quantity
+        Of what a person adds to the size.
+    person
+        Of the person, where one person may not have two rows.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a table of persons without units, or one of units with columns of persons.
+    """
+
+    unit: str | None = None
+    size: str | None = None
+    quantity: str | None = None
+    person: str | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("unit", "size", "quantity", "person"):
+            name = getattr(self, field)
+            if name is not None and not isinstance(name, str):
+                raise InvalidProblemError(field, "the name of a column", type(name).__name__)
+        if self.size is None and self.unit is None:
+            raise InvalidProblemError("unit", "the column of the unit of each person", "none")
+        for field in ("quantity", "person"):
+            if self.size is not None and getattr(self, field) is not None:
+                expected = "no such column with one row for each unit"
+                raise InvalidProblemError(field, expected, repr(getattr(self, field)))
+
+    @property
+    def argument(self) -> str:
+        """What messages call the table."""
+        return "people" if self.size is None else "units"
+
+    def columns(self, public: Public) -> list[str]:
+        """All columns that are read, those of the region path first.
+
+        Raises
+        ------
+        InvalidProblemError
+            When one of them has two uses.
+        """
+        given = (self.unit, self.size, self.quantity, self.person)
+        wanted = [*public.columns, *(name for name in given if name is not None)]
+        if len(set(wanted)) < len(wanted):
+            raise InvalidProblemError(
+                "unit, size, quantity, person", "different columns", repr(wanted)
+            )
+        return wanted
+
+
+def read_public(
+    columns: Sequence[str],
+    *,
+    regions: Any = None,  # noqa: ANN401 - any table that Narwhals knows, a path, a tree, or paths of labels
+    public_units: Any = None,  # noqa: ANN401 - any table that Narwhals knows, or a path
+    unit: str | None = None,
+    root: Hashable = "all",
+) -> Public:
+    """Read what is public: the regions and, where they are public, the units.
+
+    Parameters
+    ----------
+    columns
+        Columns of the region path, from the top down.
+    regions
+        The regions that exist: a table or file with one row a lowest region, a tree, or paths of labels.
+    public_units
+        The units that exist: a table or file with one row each.
+    unit
+        Column of the names of units; without it public units are counted, not matched.
+    root
+        What to call the region that holds all.
+
+    Returns
+    -------
+    Public
+        The tree, and how many units each region has.
+
+    Raises
+    ------
+    InvalidProblemError
+        For no columns or the same twice, neither list nor units, or rows that make no sense.
+    """
+    columns = check_columns(columns, unit)
+    if regions is None and public_units is None:
+        raise InvalidProblemError(
+            "regions", "the public list of regions, or public units", "neither"
+        )
+    units = None
+    if public_units is not None:
+        wanted = columns if unit is None else (*columns, unit)
+        units = canonical(open_table(public_units, "public_units", wanted), columns)
+    tree = _read_tree(columns, regions, units, root)
+    if units is None:
+        return Public(columns, tree, unit)
+    units = place_rows(units, columns, tree)
+    check_places(units, columns, tree, "public_units", private=False)
+    counted = collect(units.group_by(LEAF).agg(nw.len().alias(GROUPS)), "public_units")
+    groups = np.zeros(len(tree.leaves), dtype=np.int64)
+    groups[counted[LEAF].to_numpy()] = counted[GROUPS].to_numpy()
+    if unit is None:
+        return Public(columns, tree, None, groups)
+    units = units.with_columns(text_of(units, unit, "public_units").alias(UNIT))
+    check_once(units, unit, "public_units", private=False)
+    return Public(columns, tree, unit, groups, units.select(UNIT, nw.col(LEAF).alias(LISTED)))
+
+
+def check_columns(columns: Sequence[str], unit: str | None) -> tuple[str, ...]:
+    """Read the names of the columns of the region path.
+
+    Raises
+    ------
+    InvalidProblemError
+        For one text in place of a list, no name, or a name that comes twice.
+    """
+    if isinstance(columns, str):
+        expected = f"a list of names, such as [{columns!r}]"
+        raise InvalidProblemError("columns", expected, f"the text {columns!r}")
+    names = items_of(columns, "columns", "different columns, from the top down")
+    for name in (*names, unit):
+        name_of(name, "columns" if name is not unit else "unit")
+    if not names or len({*names, unit}) <= len(names):
+        raise InvalidProblemError("columns", "different columns, from the top down", repr(columns))
+    return names
+
+
+def declared_regions(
+    given: Any,  # noqa: ANN401 - any table that Narwhals knows, or a path
+    columns: tuple[str, ...],
+    root: Hashable,
+) -> Tree:
+    """Make the tree of the regions that the rows of a table name, whose owner declares them to be public.
+
+    Rows that name none, or one with a gap, are left out: they are judged with the others, once a release is charged.
+
+    Parameters
+    ----------
+    given
+        A table, or its path; private but for the columns of the path.
+    columns
+        Columns of the region path, from the top down.
+    root
+        Name of the region that holds all.
+
+    Raises
+    ------
+    InvalidProblemError
+        Where no row names a region, or one region ends in two columns. No cell is quoted.
+    """
+    table = canonical(open_table(given, "regions", columns), columns)
+    # In order of their names: the order of the rows is private.
+    listed = collect(table.select(*columns).unique(), "regions").sort(*columns)
+    paths = []
+    for row in listed.rows():
+        depth = next((at for at, label in enumerate(row) if not label), len(row))
+        if depth and not any(row[depth:]):
+            paths.append(row[:depth])
+    if not paths:
+        raise InvalidProblemError("columns", "columns that name a region", "empty ones")
+    try:
+        return Tree.from_paths(paths, root=root)
+    except InvalidProblemError:
+        # What it says would quote cells.
+        expected = "regions that each end at one column; give a public list of regions instead"
+        raise InvalidProblemError("columns", expected, "one that ends in two") from None
+
+
+def _read_tree(
+    columns: tuple[str, ...],
+    regions: Any,  # noqa: ANN401 - as in read_public
+    units: Table | None,
+    root: Hashable,
+) -> Tree:
+    """Make the tree of a list of regions, or of the regions in which public units are."""
+    if isinstance(regions, Tree):
+        return regions
+    if isinstance(regions, list | tuple):
+        expected = "a table of regions, a tree, or tuples of labels"
+        paths = [items_of(path, "regions", expected) for path in regions]
+        return Tree.from_paths([tuple(map(str, path)) for path in paths], root=root)
+    if regions is None:
+        argument = "public_units"
+        # In order of their names: a table that is grouped in a stream has no order to keep.
+        listed = collect(units.select(*columns).unique(), argument).sort(*columns)  # type: ignore[union-attr]
+    else:
+        argument = "regions"
+        table = canonical(open_table(regions, argument, columns), columns)
+        listed = collect(table, argument).sort(ROW)
+    paths = []
+    for number, row in enumerate(listed.select(*columns).rows(), start=1):
+        depth = next((at for at, label in enumerate(row) if not label), len(row))
+        if not depth or any(row[depth:]):
+            got = f"one with a gap or none at all: {row!r} (row {number})"
+            raise InvalidProblemError(argument, f"paths of {', '.join(columns)}", got)
+        paths.append(row[:depth])
+    try:
+        return Tree.from_paths(paths, root=root)
+    except InvalidProblemError as error:
+        raise InvalidProblemError(argument, error.expected, error.got) from None
+
+
+def canonical(table: Table, columns: tuple[str, ...]) -> Table:
+    """Write the labels of regions as text, with nothing for what is missing."""
+    return table.with_columns(*(text_of(table, name, name).alias(name) for name in columns))
+
+
+def place_rows(table: Table, columns: tuple[str, ...], tree: Tree) -> Table:
+    """Give each row the number of its lowest region, or -1 where the list has none."""
+    paths = [tree.path(leaf) for leaf in tree.leaves.tolist()]
+    depth = len(columns)
+    if tree.depth > depth:
+        raise InvalidProblemError("columns", f"{tree.depth} columns, as the tree is deep", depth)
+    known: dict[str, Any] = {
+        name: [str(path[at]) if at < len(path) else "" for path in paths]
+        for at, name in enumerate(columns)
+    }
+    known[LEAF] = list(range(len(paths)))
+    leaves = nw.from_dict(known, backend=nw.get_native_namespace(table))
+    joined = join_left(table, leaves, list(columns), "regions")
+    return joined.with_columns(nw.col(LEAF).fill_null(-1).cast(nw.Int64))
+
+
+def join_left(table: Table, other: Table, on: str | list[str], argument: str) -> Table:
+    """Join on the left, also with a table of another library or laziness."""
+    backend = nw.get_native_namespace(table)
+    if isinstance(table, nw.LazyFrame):
+        if isinstance(other, nw.DataFrame):
+            moved = nw.from_dict(
+                {name: other[name].to_list() for name in other.columns}, backend=backend
+            )
+            other = moved.lazy()
+        return table.join(other, on=on, how="left")
+    eager = collect(other, argument)
+    if nw.get_native_namespace(eager) is not backend:
+        eager = nw.from_dict(
+            {name: eager[name].to_list() for name in eager.columns}, backend=backend
+        )
+    return table.join(eager, on=on, how="left")

@@ -1,0 +1,186 @@
+"""Lazy and distributed frames are grouped where they are: the counts of the same rows in memory, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.core.budget import MemoryBudget
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import PureDP
+from discreet.hierarchy import from_records, from_units, plan
+
+pytestmark = pytest.mark.filterwarnings("ignore:Dask support is moving:FutureWarning")
+
+REGIONS = ["state", "county"]
+LISTED = [("GA", "1"), ("GA", "2"), ("NY", "1"), ("DC",)]
+PERSON = PureDP(1, neighbors="add-remove-person")
+CANARY = "Mrs Canary of Elm Street"
+
+
+def people(seed: int, n: int = 400) -> pl.DataFrame:
+    """Draw persons of units whose rows lie anywhere."""
+    rng = np.random.default_rng(seed)
+    place = rng.integers(0, len(LISTED), n)
+    home = rng.integers(0, n, 3 * n)
+    paths = [LISTED[place[one]] for one in home]
+    return pl.DataFrame(
+        {
+            "home": home,
+            "state": [path[0] for path in paths],
+            "county": [path[1] if len(path) > 1 else None for path in paths],
+            "weight": rng.integers(0, 4, 3 * n),
+            "who": np.arange(3 * n),
+        }
+    )
+
+
+class Duck:
+    """DuckDB."""
+
+    def __init__(self) -> None:
+        self.library = pytest.importorskip("duckdb")
+
+    def __call__(self, table: pl.DataFrame) -> Any:
+        return self.library.connect().from_arrow(table.to_arrow())
+
+
+class Dask:
+    """Frames of Dask, in three partitions."""
+
+    def __init__(self) -> None:
+        pytest.importorskip("pandas")
+        self.library = pytest.importorskip("dask.dataframe")
+
+    def __call__(self, table: pl.DataFrame) -> Any:
+        return self.library.from_pandas(table.to_pandas(), npartitions=3)
+
+
+class Spark:
+    """Spark, on this machine."""
+
+    def __init__(self) -> None:
+        pytest.importorskip("pandas")
+        self.library = pytest.importorskip("pyspark.sql")
+
+    def __call__(self, table: pl.DataFrame) -> Any:
+        session = self.library.SparkSession.builder.master("local[1]")
+        session = session.config("spark.ui.enabled", "false").getOrCreate()
+        rows = [tuple(row) for row in table.rows()]
+        return session.createDataFrame(rows, schema=table.columns)
+
+
+class Lazy:
+    """Lazy frames of Polars."""
+
+    def __call__(self, table: pl.DataFrame) -> Any:
+        return table.lazy()
+
+
+@pytest.fixture(params=[Lazy, Duck, Dask, Spark])
+def library(request: Any) -> Any:
+    return request.param()
+
+
+def test_the_counts_are_those_of_the_rows_in_memory(library: Any) -> None:
+    table = people(1)
+    given: dict[str, Any] = {"unit": "home", "columns": REGIONS, "max_size": 4}
+    public = table.select("home", *REGIONS).unique().head(10_000)
+    for more in (
+        {"regions": LISTED},
+        {"regions": LISTED, "person": "who"},
+        {"regions": LISTED, "quantity": "weight", "max_quantity": 2},
+        {"public_units": public},
+    ):
+        options = {**given, **more}
+        expected = from_records(table, **options)
+        found = from_records(library(table), **options)
+        assert found.frame == expected.frame
+        assert (found.counts == expected.counts).all()
+        assert found.counts.sum() > 100
+
+
+def test_tables_of_units_too(library: Any) -> None:
+    table = people(2).unique("home")
+    options: dict[str, Any] = {
+        "size": "weight",
+        "columns": REGIONS,
+        "regions": LISTED,
+        "max_size": 2,
+        "unit": "home",
+    }
+    assert (
+        from_units(library(table), **options).counts == from_units(table, **options).counts
+    ).all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"state": CANARY},
+        {"state": None},
+        {"home": None},
+        {"weight": -1},
+        {"home": 0, "state": "DC", "county": None},
+        {"who": 0},
+    ],
+)
+def test_bad_rows_are_charged_once_and_not_quoted(library: Any, change: dict[str, Any]) -> None:
+    table = people(3).with_columns(
+        pl.when(pl.col("home") == 0).then(pl.lit("GA")).otherwise("state").alias("state"),
+        pl.when(pl.col("home") == 0).then(pl.lit("1")).otherwise("county").alias("county"),
+    )
+    row = table.head(1).with_columns(
+        pl.lit(value, table.schema[name]).alias(name) for name, value in change.items()
+    )
+    if "who" not in change:
+        row = row.with_columns(pl.lit(10**6, pl.Int64).alias("who"))
+    broken = library(pl.concat([table, row]))
+    planned = plan(
+        LISTED, PERSON, columns=REGIONS, unit="home", quantity="weight", person="who", max_size=4
+    )
+    budget = MemoryBudget({"d": PureDP(9, neighbors="add-remove-person")})
+    with pytest.raises(InvalidProblemError, match="stays charged") as caught:
+        planned.release(broken, budget=budget, dataset="d")
+    assert "Canary" not in str(caught.value)
+    assert budget.account("d").left[0] == 8
+    planned.release(library(table), budget=budget, dataset="d")
+    assert budget.account("d").left[0] == 7
+
+
+def test_a_missing_column_is_refused_before_the_charge(library: Any) -> None:
+    planned = plan(LISTED, PERSON, columns=REGIONS, unit="house", max_size=4)
+    budget = MemoryBudget({"d": PureDP(9, neighbors="add-remove-person")})
+    with pytest.raises(InvalidProblemError, match="house"):
+        planned.release(library(people(4)), budget=budget, dataset="d")
+    assert budget.account("d").left[0] == 9
+
+
+def test_a_source_that_fails_in_the_middle_is_charged_once_and_said() -> None:
+    def fail(one: pl.DataFrame) -> pl.DataFrame:
+        raise RuntimeError(CANARY)
+
+    table = people(5)
+    asked: list[bool] = []
+
+    def late(one: pl.DataFrame) -> pl.DataFrame:
+        asked.append(True)
+        return fail(one)
+
+    source = table.lazy().map_batches(late, schema=table.schema)
+    planned = plan(LISTED, PERSON, columns=REGIONS, unit="home", max_size=4)
+    budget = MemoryBudget({"d": PureDP(2, neighbors="add-remove-person")})
+    with pytest.raises(InvalidProblemError, match="stays charged") as caught:
+        planned.release(source, budget=budget, dataset="d")
+    assert asked
+    assert "Canary" not in str(caught.value)
+    assert budget.account("d").left[0] == 1
+    asked.clear()
+    tight = MemoryBudget({"d": PureDP("1/2", neighbors="add-remove-person")})
+    with pytest.raises(Exception, match="left|budget"):
+        planned.release(source, budget=tight, dataset="d")
+    # Nothing of a lazy frame is computed before the charge.
+    assert not asked

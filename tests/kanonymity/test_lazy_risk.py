@@ -1,0 +1,63 @@
+"""The risk of a lazy frame, grouped where it is, is that of the same rows in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.cells import read_problem
+from discreet.kanonymity.risk import risk
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from([1, 2, 3, None]),
+        st.sampled_from(["x", "y", "", None]),
+        st.sampled_from(["flu", "gout", "", None]),
+        st.integers(0, 3),
+    ),
+    min_size=1,
+    max_size=40,
+)
+SCHEMA = {"a": pl.Int64, "b": pl.String, "ill": pl.String, "n": pl.Int64}
+
+
+@given(ROWS)
+def test_the_risk_is_that_of_the_rows_in_memory(rows: list[Any]) -> None:
+    table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    for names in (["a"], ["a", "b"]):
+        expected = risk(table, names, sensitive=["ill", "n"])
+        assert risk(table.lazy(), names, sensitive=["ill", "n"]) == expected
+
+
+def test_rows_come_from_several_files_and_other_libraries(tmp_path: Path) -> None:
+    table = pl.DataFrame({"a": [1, 1, 2, 2, 2, 3], "b": ["x", "x", "y", "y", "y", None]})
+    for at in range(3):
+        table[2 * at : 2 * at + 2].write_parquet(tmp_path / f"{at}.parquet")
+    expected = risk(table, ["a"], sensitive=["b"])
+    assert expected.k == 1
+    assert risk(pl.scan_parquet(tmp_path / "*.parquet"), ["a"], sensitive=["b"]) == expected
+    duckdb: Any = pytest.importorskip("duckdb")
+    assert risk(duckdb.connect().from_arrow(table.to_arrow()), ["a"], sensitive=["b"]) == expected
+
+
+def test_what_does_not_fit_is_refused_without_a_value() -> None:
+    table = pl.DataFrame({"a": ["Mrs Canary", "x"]})
+    with pytest.raises(InvalidProblemError, match="b: expected a column"):
+        risk(table.lazy(), ["a", "b"])
+    with pytest.raises(InvalidProblemError, match="with rows"):
+        risk(table.lazy().head(0), ["a"])
+    with pytest.raises(InvalidProblemError, match="none beside a lazy table"):
+        risk(table.lazy(), ["a"], population=read_problem(table, ["a"], (), "ncp"))
+
+    def fail(one: pl.DataFrame) -> pl.DataFrame:
+        raise RuntimeError(one["a"][0])
+
+    with pytest.raises(InvalidProblemError) as caught:
+        risk(table.lazy().map_batches(fail, schema=table.schema), ["a"])
+    assert "Canary" not in str(caught.value)
