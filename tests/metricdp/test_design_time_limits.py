@@ -34,7 +34,7 @@ from discreet.metricdp.methods import primal_dual as steps
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.primal_dual import mend as mending
 from discreet.metricdp.primal_dual.iterate import Iterate
-from discreet.metricdp.verify import verify_channel
+from discreet.metricdp.verify import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,7 @@ SKEWED = Problem(
 )
 LIMIT = 40.0
 MOST = 1.1 * LIMIT + 2
+CHECK = Claim.check
 
 
 class Clock:
@@ -78,8 +79,7 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Clock:
     design(SKEWED, MetricDP("0.3", "km"), throw=False)
     made = Clock()
     monkeypatch.setattr(jit, "time", SimpleNamespace(perf_counter=made.perf_counter))
-    checked = made.takes(1.0, verify_channel)
-    monkeypatch.setattr(_search, "verify_channel", checked)
+    monkeypatch.setattr(Claim, "check", made.takes(1.0, CHECK))
     return made
 
 
@@ -168,7 +168,7 @@ def test_whatever_the_limit_there_is_a_bound_and_no_more_loss_than_need_be(
 ) -> None:
     """Limits that end before, at and after the first checkpoint; closures and steps look at the clock."""
     monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
-    monkeypatch.setattr(_search, "verify_channel", wall.takes(0.2, verify_channel))
+    monkeypatch.setattr(Claim, "check", wall.takes(0.2, CHECK))
     monkeypatch.setattr(Iterate, "advance", wall.takes(each, Iterate.advance))
     for module in (closing, mending):
         monkeypatch.setattr(module, "close_columns", wall.takes(each, close_columns))

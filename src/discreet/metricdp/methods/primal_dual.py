@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
+from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.methods.direct import priced_edges
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import LANES, Iterate, Scaling
@@ -87,6 +88,10 @@ _POLISHING = 0.2
 _HANDING_IN = 2.5e-7
 """Seconds for each multiplier that all this takes together, before it was measured: 3 s for 11.7 million, 1,000 random
 points, November 2026."""
+
+_RESERVED = 0.5
+"""Most of the time that is left to be kept for it at first: with limits that are shorter than it takes, what is handed
+in is late anyway, and without steps it is worth nothing."""
 
 _LEAST = 1e-6
 """What all prices that are left out may sum to for each report, in units of what a typical secret costs."""
@@ -234,7 +239,8 @@ class _Run:
         self.every = paths if dilation > 1 else None
         self.state = Iterate(near.cost, scaling, near.edges, self.nats, limits.threads)
         self.best = Mixture(near.cost, self.state)
-        self.reserve = _HANDING_IN * self.state.L.size
+        left = max(self.stop - clock(), 0.0)
+        self.reserve = min(_HANDING_IN * self.state.L.size, _RESERVED * left)
         self.polishes = _bytes_to_polish(self.state) <= _LARGEST_STATE
         self.gained = _GAINED
         # What one round of raising adds to the loss, and how many times that mending added the last time.
@@ -244,6 +250,8 @@ class _Run:
         # What mending adds to the loss, as a factor; known from the last time.
         self.excess = 1.0
         self.ready: NDArray[np.float64] | None = None
+        self.part = part
+        self.exponential: float | None = None
         self.pool: ThreadPoolExecutor | None = None
 
     def until(self, iterations: int) -> Candidate:
@@ -273,6 +281,9 @@ class _Run:
     def _bound_until(self, checkpoint: int, iterations: int) -> Candidate:
         """Take steps for the bound alone, as long as there is time to hand it in; the channel is nearly as good."""
         state = self.state
+        if clock() + _BOUNDING * self.reserve > self.stop:
+            # Handing in took what was left: the prices are those that were handed in, but for a step or two.
+            return self._candidate(None, None)
         while state.count < iterations and clock() + _BOUNDING * self.reserve <= self.stop:
             state.advance(self.pool)
             if state.count >= checkpoint:
@@ -311,11 +322,13 @@ class _Run:
         close |= near and since >= _IN_HOPE
         if not (last or first or waited or close):
             return None
-        upper = self._mend(matrix)
-        self.excess = upper / guess if guess > 0 else 1.0
-        if self.raised > 0:
-            self.beyond = min(max((upper - loss) / self.raised, 1.0), _MOST_BEYOND)
-        self.mended = state.count
+        # Mended it loses more than raised: early on, more than what takes no steps.
+        if self.persistent or not listens or loss + self.raised <= self._plain():
+            upper = self._mend(matrix)
+            self.excess = upper / guess if guess > 0 else 1.0
+            if self.raised > 0:
+                self.beyond = min(max((upper - loss) / self.raised, 1.0), _MOST_BEYOND)
+            self.mended = state.count
         if not (last or first or waited or self._enough(self.upper)):
             return None
         found = self._hand_in()
@@ -360,6 +373,14 @@ class _Run:
         new = self.ready is not None or self.best.fresh
         return new and math.isfinite(self.upper) and self._enough(self.upper)
 
+    def _plain(self) -> float:
+        """Say what the exponential mechanism loses, its reports renamed: what listens has that in any case."""
+        if self.exponential is None:
+            matrix = Exponential().solve(self.part, self.limits).matrix
+            assert matrix is not None
+            self.exponential = float((self.part.cost.T @ matrix).min(axis=0).sum())
+        return self.exponential
+
     def _enough(self, upper: float) -> bool:
         return upper - self.best.lower <= _SAFE * self.limits.gap * upper
 
@@ -392,7 +413,9 @@ class _Run:
         listens = self.limits.offer
         if listens is None:
             return found
-        before, self.gap = self.gap, (self.upper - self.best.lower) / (self.upper or 1.0)
+        before = self.gap
+        if math.isfinite(self.upper):
+            self.gap = (self.upper - self.best.lower) / (self.upper or 1.0)
         slow = self.state.count >= max(_SLOW, _PATIENCE * self.offered)
         stalled = slow and self.gap > _LITTLE * before and not self.persistent
         self.offered = self.state.count
