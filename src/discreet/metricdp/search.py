@@ -114,10 +114,11 @@ class _State:
 
         A matrix that was mended in a hurry may lose more once it is repaired, so that both are looked at.
         """
-        part, repaired = self.part, None
-        assert found.matrix is not None
-        if not self._worse(float((part.cost.T @ found.matrix).min(axis=0).sum())):
-            repaired = _repaired(found.matrix, part, threads, late)
+        part, matrix, repaired = self.part, found.matrix, None
+        if matrix is None:
+            return None
+        if not self._worse(float((part.cost.T @ matrix).min(axis=0).sum())):
+            repaired = _repaired(matrix, part, threads, late)
             if not self._worse(repaired.upper):
                 return found, repaired
         plain, _ = self.exponential
@@ -140,9 +141,10 @@ class _State:
             lower = self._lower(found.multipliers)
             if lower > self.lower:
                 self.prices, self.lower = found.multipliers, lower
-        if found.matrix is None:
+        matrix = found.matrix
+        if matrix is None:
             return False
-        sums = found.matrix.sum(axis=1)
+        sums = matrix.sum(axis=1)
         if not sums.min() > 0:
             return False
         repaired = None
@@ -150,10 +152,9 @@ class _State:
             mended = self._mended(found, threads, late)
             if mended is None:
                 return False
-            found, repaired = mended
-            raw = repaired.upper
+            (found, repaired), raw = mended, mended[1].upper
         else:
-            raw = float(((self.part.cost * found.matrix).sum(axis=1) / sums).sum())
+            raw = float(((self.part.cost * matrix).sum(axis=1) / sums).sum())
         if raw >= self.raw:
             return False
         if repaired is not None:

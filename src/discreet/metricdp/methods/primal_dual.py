@@ -157,13 +157,17 @@ class PrimalDual:
         edges = priced_edges(part)
         if not len(edges) or part.n_reports < 2:
             return None
+        begun = clock()
         # Of more a spanner with so many is taken, if there is one.
         edges, dilation = _thinned(edges)
+        if limits.seconds is not None and clock() - begun > limits.seconds:
+            note = "Its spanner took the time that was left; it was not started."
+            return Candidate("primal-dual", None, None, note)
         needed = _state(len(edges), part)
         if needed > _LARGEST_STATE:
             note = f"Its state would take {needed / 2**30:.1f} GiB; it was not started. Anchored() needs less."
             return Candidate("primal-dual", None, None, note)
-        run = _Run(part, limits, edges, dilation, persistent=self.persistent)
+        run = _Run(part, limits, edges, dilation, begun, persistent=self.persistent)
         return run.until(self.iterations)
 
 
@@ -222,13 +226,13 @@ class _Run:
         limits: PartLimits,
         edges: Adjacency,
         dilation: float,
+        begun: float,
         *,
         persistent: bool,
     ) -> None:
         self.limits, self.persistent, self.dilation = limits, persistent, dilation
-        self.begun = clock()
         seconds = math.inf if limits.seconds is None else limits.seconds
-        self.stop, self.soon = self.begun + seconds, self.begun + _SOON * seconds
+        self.stop, self.soon = begun + seconds, begun + _SOON * seconds
         home = part.cost.argmin(axis=0) if part.home is None else part.home
         self.near = near = Ordered.of(part.cost, edges, part.paths, home)
         self.nats = part.nats(near.edges.lengths)
