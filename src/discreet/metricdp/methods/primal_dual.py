@@ -110,6 +110,13 @@ _FEW = 20
 _DILATIONS = (1.002, 1.005, 1.01, 1.02, 1.04, 1.08, 1.15)
 """How much longer than a constraint its path in the spanner may be: the first that leaves few enough edges."""
 
+_THINNING = 0.6
+"""Most of the time that is left for it: 1,000 words by their cosines, all pairs, took 1.2 CPU seconds for each of the
+seven, November 2026."""
+
+_TRIAL = 1.5e-6
+"""Seconds for each constraint that one of them takes at least, before it was measured: 0.8 to 1.2 for 500,000."""
+
 _LARGEST_STATE = 6 * 2**30
 """Bytes beyond which the method does not start; a fixed number, so that the same input gives the same design."""
 
@@ -159,10 +166,11 @@ class PrimalDual:
             return None
         begun = clock()
         # Of more a spanner with so many is taken, if there is one.
-        edges, dilation = _thinned(edges)
-        if limits.seconds is not None and clock() - begun > limits.seconds:
-            note = "Its spanner took the time that was left; it was not started."
+        thinned = _thinned(edges, math.inf if limits.seconds is None else limits.seconds)
+        if thinned is None:
+            note = "To find a spanner would take most of the time that is left; it was not started."
             return Candidate("primal-dual", None, None, note)
+        edges, dilation = thinned
         needed = _state(len(edges), part)
         if needed > _LARGEST_STATE:
             note = f"Its state would take {needed / 2**30:.1f} GiB; it was not started. Anchored() needs less."
@@ -190,21 +198,31 @@ def _bytes_to_polish(state: Iterate) -> int:
     return 4 * (13 * state.L.size // 2 + 15 * state.X.size)
 
 
-def _thinned(edges: Adjacency) -> tuple[Adjacency, float]:
+def _thinned(edges: Adjacency, seconds: float) -> tuple[Adjacency, float] | None:
     """Choose edges whose paths are little longer than the constraints, where there are too many of these.
+
+    ``None`` where that would take most of so many seconds.
 
     The program on the spanner is then a relaxation, good for the bound, and its iterates are mended over all pairs.
     Nothing is claimed of either: repair and bound look at all constraints.
     """
     if len(edges) <= _DENSE * edges.n:
         return edges, 1.0
+    if _TRIAL * len(edges) > _THINNING * seconds:
+        return None
     from discreet.core.kernels.distances import spanner
 
     order = np.argsort(edges.lengths, kind="stable")
     pairs, lengths = edges.pairs[order], edges.lengths[order].astype(np.float64)
-    for dilation in _DILATIONS:
+    begun = clock()
+    for number, dilation in enumerate(_DILATIONS):
         kept = spanner(edges.n, pairs, lengths, dilation * lengths)
-        if kept.sum() <= _FEW * edges.n or dilation == _DILATIONS[-1]:
+        enough = kept.sum() <= _FEW * edges.n or dilation == _DILATIONS[-1]
+        # The next one takes as long as those before.
+        taken = (clock() - begun) * (1.0 if enough else (number + 2) / (number + 1))
+        if taken > _THINNING * seconds:
+            return None
+        if enough:
             break
     return edges.subgraph(np.sort(order[kept])), dilation
 
@@ -381,8 +399,8 @@ class _Run:
         """Say what the exponential mechanism loses, its reports renamed: what listens has that in any case."""
         if self.exponential is None:
             matrix = Exponential().solve(self.part, self.limits).matrix
-            assert matrix is not None
-            self.exponential = float((self.part.cost.T @ matrix).min(axis=0).sum())
+            loss = None if matrix is None else (self.part.cost.T @ matrix).min(axis=0).sum()
+            self.exponential = math.inf if loss is None else float(loss)
         return self.exponential
 
     def _enough(self, upper: float) -> bool:
