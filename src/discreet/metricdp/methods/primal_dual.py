@@ -89,9 +89,13 @@ _HANDING_IN = 2.5e-7
 """Seconds for each multiplier that all this takes together, before it was measured: 3 s for 11.7 million, 1,000 random
 points, November 2026."""
 
-_RESERVED = 0.5
+_RESERVED = 0.6
 """Most of the time that is left to be kept for it at first: with limits that are shorter than it takes, what is handed
 in is late anyway, and without steps it is worth nothing."""
+
+_HOPELESS = 3.0
+"""How many times the time that is left it may be thought to take at most: 1,000 words by their cosines, 18.2 million
+multipliers, with a limit of 2 s were handed in after one step and 4.8 CPU seconds, November 2026."""
 
 _LEAST = 1e-6
 """What all prices that are left out may sum to for each report, in units of what a typical secret costs."""
@@ -174,6 +178,11 @@ class PrimalDual:
         needed = _state(len(edges), part)
         if needed > _LARGEST_STATE:
             note = f"Its state would take {needed / 2**30:.1f} GiB; it was not started. Anchored() needs less."
+            return Candidate("primal-dual", None, None, note)
+        expected = _HANDING_IN * 2 * len(edges) * part.n_reports
+        left = math.inf if self.persistent or limits.seconds is None else limits.seconds
+        if expected > _HOPELESS * left:
+            note = "To hand anything in would take several times what is left; it was not started."
             return Candidate("primal-dual", None, None, note)
         run = _Run(part, limits, edges, dilation, begun, persistent=self.persistent)
         return run.until(self.iterations)
