@@ -180,7 +180,9 @@ class PrimalDual:
             note = f"Its state would take {needed / 2**30:.1f} GiB; it was not started. Anchored() needs less."
             return Candidate("primal-dual", None, None, note)
         expected = _HANDING_IN * 2 * len(edges) * part.n_reports
-        left = math.inf if self.persistent or limits.seconds is None else limits.seconds
+        left = math.inf
+        if limits.seconds is not None and not self.persistent:
+            left = limits.seconds - (clock() - begun)
         if expected > _HOPELESS * left:
             note = "To hand anything in would take several times what is left; it was not started."
             return Candidate("primal-dual", None, None, note)
