@@ -28,6 +28,7 @@ from discreet.metricdp import Columns, Direct, Exponential, Kernel, Problem, des
 from discreet.metricdp import search as _search
 from discreet.metricdp.design import Interrupted
 from discreet.metricdp.part import Candidate, Part, PartLimits
+from discreet.metricdp.verify import Claim
 
 if TYPE_CHECKING:
     from discreet.core.progress import Progress
@@ -347,7 +348,7 @@ def test_interrupting_keeps_what_was_verified(monkeypatch: pytest.MonkeyPatch) -
 
 def test_nothing_that_fails_verification_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = Certificate((Check("inequalities violated", 1, 0, exact=True),))
-    monkeypatch.setattr(_search, "verify_channel", lambda *_: broken)
+    monkeypatch.setattr(Claim, "check", lambda *_: broken)
     with pytest.raises(CertificateError):
         made(PROBLEM, 1)
 

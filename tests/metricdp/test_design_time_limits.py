@@ -19,6 +19,7 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import (
     Anchored,
     Columns,
+    Direct,
     PrimalDual,
     Problem,
     design,
@@ -34,7 +35,7 @@ from discreet.metricdp.methods import primal_dual as steps
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.primal_dual import mend as mending
 from discreet.metricdp.primal_dual.iterate import Iterate
-from discreet.metricdp.verify import verify_channel
+from discreet.metricdp.verify import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +52,7 @@ SKEWED = Problem(
 )
 LIMIT = 40.0
 MOST = 1.1 * LIMIT + 2
+CHECK = Claim.check
 
 
 class Clock:
@@ -78,8 +80,7 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Clock:
     design(SKEWED, MetricDP("0.3", "km"), throw=False)
     made = Clock()
     monkeypatch.setattr(jit, "time", SimpleNamespace(perf_counter=made.perf_counter))
-    checked = made.takes(1.0, verify_channel)
-    monkeypatch.setattr(_search, "verify_channel", checked)
+    monkeypatch.setattr(Claim, "check", made.takes(1.0, CHECK))
     return made
 
 
@@ -168,7 +169,7 @@ def test_whatever_the_limit_there_is_a_bound_and_no_more_loss_than_need_be(
 ) -> None:
     """Limits that end before, at and after the first checkpoint; closures and steps look at the clock."""
     monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
-    monkeypatch.setattr(_search, "verify_channel", wall.takes(0.2, verify_channel))
+    monkeypatch.setattr(Claim, "check", wall.takes(0.2, CHECK))
     monkeypatch.setattr(Iterate, "advance", wall.takes(each, Iterate.advance))
     for module in (closing, mending):
         monkeypatch.setattr(module, "close_columns", wall.takes(each, close_columns))
@@ -181,6 +182,51 @@ def test_whatever_the_limit_there_is_a_bound_and_no_more_loss_than_need_be(
     assert made.lower > 0
     assert made.upper <= design(SKEWED, guarantee, method="exponential", throw=False).upper
     assert seconds <= 1.1 * limit + 2 + 3 * each
+
+
+def test_steps_are_not_begun_where_handing_in_would_take_too_long(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is a bound all the same, by pairs, and the exponential mechanism."""
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(steps, "_HANDING_IN", 1.0)
+    monkeypatch.setattr(Iterate, "advance", wall.takes(2 * LIMIT, Iterate.advance))
+    for method in (Columns, Direct):
+        monkeypatch.setattr(method, "solve", wall.takes(LIMIT / 2, lambda *_: None))
+    made, seconds = timed()
+    assert "it was not started" in " ".join(made.provenance.method_trace)
+    assert made.provenance.method == "exponential"
+    assert made.lower is not None
+    assert made.lower > 0
+    assert seconds <= MOST
+
+
+def test_a_rough_matrix_that_loses_more_gives_way_to_the_exponential_mechanism(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is handed in is verified once, not once for each of the two."""
+    checked: list[object] = []
+
+    def counted(*arguments: Any) -> Any:
+        checked.append(arguments)
+        return CHECK(*arguments)
+
+    monkeypatch.setattr(Claim, "check", counted)
+    monkeypatch.setattr(steps._Run, "_mend", lambda run, _: _uniform(run))
+    steep = MetricDP(3, "km")
+    made = design(SKEWED, steep, method=PrimalDual(iterations=1), gap=0.0, throw=False)
+    plain = design(SKEWED, steep, method="exponential", throw=False)
+    assert made.upper <= plain.upper
+    assert made.provenance.method == "exponential"
+    assert len(checked) == 2
+
+
+def _uniform(run: Any) -> float:
+    """Hand in the channel that says nothing and costs most."""
+    table = np.zeros(run.near.cost.shape)
+    table[:, run.near.cost.sum(axis=0).argmax()] = 1.0
+    run.ready, run.upper = table, float((run.near.cost * table).sum())
+    return run.upper
 
 
 def test_steps_that_do_not_look_at_the_clock_are_noticed(

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor
+from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.bounds import repair as module
 from discreet.metricdp.bounds.repair import repair
+from discreet.metricdp.verify import verify_channel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -289,3 +291,23 @@ def test_a_closure_is_the_least_majorant(columns: int, threads: int) -> None:
     factors = np.exp(-np.tile(nats, 2))[order]
     close_columns(closed, start, np.concatenate([j, i])[order], factors, threads=threads)
     assert np.abs(closed / expected - 1).max() < 1e-13
+
+
+@pytest.mark.parametrize("part", [0.5, 2.0])
+def test_most_pairs_and_products_give_what_sweeps_over_edges_give(
+    monkeypatch: pytest.MonkeyPatch, part: float
+) -> None:
+    """Points of which some lie on a line: all pairs are constrained, and most but not all of them bind."""
+    rng = np.random.default_rng(7)
+    points = np.concatenate([rng.uniform(0, 10, (90, 2)), np.stack([np.arange(12.0)] * 2, axis=1)])
+    space = MetricSpace.from_points(points, unit="km")
+    binding = space.adjacency().prune()
+    assert 0.5 * 102 * 101 / 2 < len(binding) < 102 * 101 / 2
+    cost = rng.random((102, 20))
+    matrix = rng.random((102, 20)) ** 4
+    monkeypatch.setattr(module, "_MOST_PAIRS", part)
+    repaired = repair(matrix, binding, Fraction(1, 2), cost=cost)
+    assert verify_channel(repaired.channel, space, MetricDP("0.5", "km")).passed
+    monkeypatch.setattr(module, "_MOST_PAIRS", 2.5 - part)
+    other = repair(matrix, binding, Fraction(1, 2), cost=cost)
+    assert other.upper == pytest.approx(repaired.upper, rel=1e-3)

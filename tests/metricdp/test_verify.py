@@ -20,7 +20,7 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.problem import Problem
-from discreet.metricdp.verify import _longer, verify, verify_channel
+from discreet.metricdp.verify import Claim, _longer, verify, verify_channel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,6 +70,17 @@ def naive(matrix: NDArray[np.float64]) -> Channel:
 
 
 # ------------------------------------------------------------------------------------------------ channels
+
+
+def test_one_claim_judges_one_channel_after_the_other() -> None:
+    """What is kept from the first channel changes nothing for the second, whichever passes."""
+    private, guarantee = made()
+    leaky = Channel.from_weights([[2**62 - 8 if i == k else 1 for k in range(9)] for i in range(9)])
+    claim = Claim(GRID, guarantee)
+    for channel, passes in ((private, True), (leaky, False), (private, True)):
+        found, alone = claim.check(channel), verify_channel(channel, GRID, guarantee)
+        assert found.passed is alone.passed is passes
+        assert [str(check) for check in found.checks] == [str(check) for check in alone.checks]
 
 
 @pytest.mark.parametrize("radius", [None, 1, 2])

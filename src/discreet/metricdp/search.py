@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -28,7 +28,7 @@ from discreet.metricdp.part import (
     solve_part,
 )
 from discreet.metricdp.problem import Problem
-from discreet.metricdp.verify import verify_channel
+from discreet.metricdp.verify import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +61,9 @@ _NEGLIGIBLE = 2.0**-40
 """Loss, in parts of that of the best constant report, below which there is no gap to speak of: rounding alone makes
 as much, and where the optimum is e^-1000 no relative gap could ever be reached."""
 
+_PLAIN = "The exponential mechanism, its reports renamed, is there in any case."
+"""What the trace says of it."""
+
 MetricDesign = Design[Problem, Multipliers]
 
 
@@ -92,6 +95,39 @@ class _State:
     def _lower(self, prices: Multipliers) -> float:
         return lower_bound(self.part.cost, self.part.constraints, self.part.epsilon, prices)
 
+    @cached_property
+    def exponential(self) -> tuple[Candidate, float]:
+        """The exponential mechanism, its reports renamed, and what it loses."""
+        found = _renamed(self.part, Exponential().solve(self.part, PartLimits()))
+        if found.matrix is None:
+            return found, math.inf
+        return found, float((self.part.cost * found.matrix).sum())
+
+    def _worse(self, loss: float) -> bool:
+        """Tell whether a loss is far from the bound, and not below that of the exponential mechanism."""
+        return loss - self.lower > _SUSPICIOUS * loss and loss >= self.exponential[1]
+
+    def _mended(
+        self, found: Candidate, threads: int, late: Callable[[], bool]
+    ) -> tuple[Candidate, Repaired] | None:
+        """Repair a rough matrix, or the exponential mechanism where that loses less; ``None`` where that is known.
+
+        A matrix that was mended in a hurry may lose more once it is repaired, so that both are looked at.
+        """
+        part, matrix, repaired = self.part, found.matrix, None
+        if matrix is None:
+            return None
+        if not self._worse(float((part.cost.T @ matrix).min(axis=0).sum())):
+            repaired = _repaired(matrix, part, threads, late)
+            if not self._worse(repaired.upper):
+                return found, repaired
+        plain, _ = self.exponential
+        if plain.matrix is None or (self.best is not None and self.best.method == plain.method):
+            return None if repaired is None else (found, repaired)
+        named = replace(found, method=plain.method, matrix=plain.matrix, parameters={})
+        other = _repaired(plain.matrix, part, threads, late)
+        return (found, repaired) if repaired and repaired.upper <= other.upper else (named, other)
+
     def done(self, gap: float) -> bool:
         """Tell whether what is known leaves less than half of the gap, so that rounding may take the rest."""
         left = self.raw - self.lower
@@ -105,17 +141,20 @@ class _State:
             lower = self._lower(found.multipliers)
             if lower > self.lower:
                 self.prices, self.lower = found.multipliers, lower
-        if found.matrix is None:
+        matrix = found.matrix
+        if matrix is None:
             return False
-        sums = found.matrix.sum(axis=1)
+        sums = matrix.sum(axis=1)
         if not sums.min() > 0:
             return False
         repaired = None
         if found.rough:
-            repaired = _repaired(found.matrix, self.part, threads, late)
-            raw = repaired.upper
+            mended = self._mended(found, threads, late)
+            if mended is None:
+                return False
+            (found, repaired), raw = mended, mended[1].upper
         else:
-            raw = float(((self.part.cost * found.matrix).sum(axis=1) / sums).sum())
+            raw = float(((self.part.cost * matrix).sum(axis=1) / sums).sum())
         if raw >= self.raw:
             return False
         if repaired is not None:
@@ -151,6 +190,7 @@ class Search:
         self.start = clock() if start is None else start
         self.handling = 0.0
         self.whole, self.guarantee, self.limits = whole, guarantee, limits
+        self.claim = Claim(whole.problem.space, guarantee)
         self.on_progress, self.executor = on_progress, executor
         self.states = [_State(part) for part in whole.parts]
         self.trace: list[str] = []
@@ -179,7 +219,7 @@ class Search:
         if why:
             self.trace.append(why)
         for method in methods:
-            if self.reached or self._late():
+            if self.reached or self._late() or self._pointless():
                 break
             if self.verified is None and not isinstance(method, PrimalDual):
                 self._fall_back()
@@ -213,9 +253,10 @@ class Search:
         if self.verified is None:
             return self._outcome(self._fall_back())
         if self._gap() > max(_SUSPICIOUS, self.limits.gap):
-            parts = self.whole.parts
-            loss = sum(_exponential_loss(part, self.limits) for part in parts)
-            if loss < self.verified.upper:
+            if len(self.states) == 1 and self.verified.method == "exponential":
+                # Rounded, it loses a little more than as floats.
+                self.trace.append(_PLAIN)
+            elif sum(state.exponential[1] for state in self.states) < self.verified.upper:
                 return self._outcome(self._fall_back())
         return self._outcome(self.verified)
 
@@ -317,7 +358,7 @@ class Search:
             self.states[0].raw = max(self.states[0].raw, upper)
         if self.verified is not None and upper >= self.verified.upper:
             return self.verified
-        certificate = verify_channel(channel, problem.space, self.guarantee)
+        certificate = self.claim.check(channel)
         certificate.raise_for_failure()
         # Of many components the largest speaks for all.
         main = max(zip(whole.parts, parts, strict=True), key=lambda pair: pair[0].n)[1]
@@ -333,11 +374,8 @@ class Search:
 
     def _fall_back(self) -> _Verified:
         """Take the exponential mechanism: private whatever else failed."""
-        self.trace.append("The exponential mechanism, its reports renamed, is there in any case.")
-        parts = self.whole.parts
-        verified = self._verify(
-            [_renamed(part, Exponential().solve(part, self.limits)) for part in parts]
-        )
+        self.trace.append(_PLAIN)
+        verified = self._verify([state.exponential[0] for state in self.states])
         self._tell("Exponential")
         return verified
 
@@ -355,6 +393,12 @@ class Search:
     def _late(self) -> bool:
         left, seconds = self._remaining(), self.limits.seconds
         return left is not None and seconds is not None and left <= _TOO_LATE * seconds
+
+    def _pointless(self) -> bool:
+        """Tell whether there is a channel with a bound, and no time to repair and verify another."""
+        left = self._remaining()
+        known = self.verified is not None and self.lower > self.negligible
+        return known and left is not None and left <= self.handling
 
     def _gap(self) -> float:
         upper = math.inf if self.verified is None else self.verified.upper
@@ -405,11 +449,6 @@ def _repaired(
     channel = bayes_remap(repaired.channel, part.cost)
     upper = channel.expected_loss(part.cost)
     return replace(repaired, channel=channel, upper=upper) if upper < repaired.upper else repaired
-
-
-def _exponential_loss(part: Part, limits: PartLimits) -> float:
-    found = _renamed(part, Exponential().solve(part, limits))
-    return math.inf if found.matrix is None else float((part.cost * found.matrix).sum())
 
 
 def _renamed(part: Part, found: Candidate) -> Candidate:

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
+from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.methods.direct import priced_edges
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import LANES, Iterate, Scaling
@@ -88,6 +89,14 @@ _HANDING_IN = 2.5e-7
 """Seconds for each multiplier that all this takes together, before it was measured: 3 s for 11.7 million, 1,000 random
 points, November 2026."""
 
+_RESERVED = 0.6
+"""Most of the time that is left to be kept for it at first: with limits that are shorter than it takes, what is handed
+in is late anyway, and without steps it is worth nothing."""
+
+_HOPELESS = 3.0
+"""How many times the time that is left it may be thought to take at most: 1,000 words by their cosines, 18.2 million
+multipliers, with a limit of 2 s were handed in after one step and 4.8 CPU seconds, November 2026."""
+
 _LEAST = 1e-6
 """What all prices that are left out may sum to for each report, in units of what a typical secret costs."""
 
@@ -104,6 +113,13 @@ _FEW = 20
 
 _DILATIONS = (1.002, 1.005, 1.01, 1.02, 1.04, 1.08, 1.15)
 """How much longer than a constraint its path in the spanner may be: the first that leaves few enough edges."""
+
+_THINNING = 0.6
+"""Most of the time that is left for it: 1,000 words by their cosines, all pairs, took 1.2 CPU seconds for each of the
+seven, November 2026."""
+
+_TRIAL = 1.5e-6
+"""Seconds for each constraint that one of them takes at least, before it was measured: 0.8 to 1.2 for 500,000."""
 
 _LARGEST_STATE = 6 * 2**30
 """Bytes beyond which the method does not start; a fixed number, so that the same input gives the same design."""
@@ -152,13 +168,25 @@ class PrimalDual:
         edges = priced_edges(part)
         if not len(edges) or part.n_reports < 2:
             return None
+        begun = clock()
         # Of more a spanner with so many is taken, if there is one.
-        edges, dilation = _thinned(edges)
+        thinned = _thinned(edges, math.inf if limits.seconds is None else limits.seconds)
+        if thinned is None:
+            note = "To find a spanner would take most of the time that is left; it was not started."
+            return Candidate("primal-dual", None, None, note)
+        edges, dilation = thinned
         needed = _state(len(edges), part)
         if needed > _LARGEST_STATE:
             note = f"Its state would take {needed / 2**30:.1f} GiB; it was not started. Anchored() needs less."
             return Candidate("primal-dual", None, None, note)
-        run = _Run(part, limits, edges, dilation, persistent=self.persistent)
+        expected = _HANDING_IN * 2 * len(edges) * part.n_reports
+        left = math.inf
+        if limits.seconds is not None and not self.persistent:
+            left = limits.seconds - (clock() - begun)
+        if expected > _HOPELESS * left:
+            note = "To hand anything in would take several times what is left; it was not started."
+            return Candidate("primal-dual", None, None, note)
+        run = _Run(part, limits, edges, dilation, begun, persistent=self.persistent)
         return run.until(self.iterations)
 
 
@@ -181,21 +209,31 @@ def _bytes_to_polish(state: Iterate) -> int:
     return 4 * (13 * state.L.size // 2 + 15 * state.X.size)
 
 
-def _thinned(edges: Adjacency) -> tuple[Adjacency, float]:
+def _thinned(edges: Adjacency, seconds: float) -> tuple[Adjacency, float] | None:
     """Choose edges whose paths are little longer than the constraints, where there are too many of these.
+
+    ``None`` where that would take most of so many seconds.
 
     The program on the spanner is then a relaxation, good for the bound, and its iterates are mended over all pairs.
     Nothing is claimed of either: repair and bound look at all constraints.
     """
     if len(edges) <= _DENSE * edges.n:
         return edges, 1.0
+    if _TRIAL * len(edges) > _THINNING * seconds:
+        return None
     from discreet.core.kernels.distances import spanner
 
     order = np.argsort(edges.lengths, kind="stable")
     pairs, lengths = edges.pairs[order], edges.lengths[order].astype(np.float64)
-    for dilation in _DILATIONS:
+    begun = clock()
+    for number, dilation in enumerate(_DILATIONS):
         kept = spanner(edges.n, pairs, lengths, dilation * lengths)
-        if kept.sum() <= _FEW * edges.n or dilation == _DILATIONS[-1]:
+        enough = kept.sum() <= _FEW * edges.n or dilation == _DILATIONS[-1]
+        # The next one takes as long as those before.
+        taken = (clock() - begun) * (1.0 if enough else (number + 2) / (number + 1))
+        if taken > _THINNING * seconds:
+            return None
+        if enough:
             break
     return edges.subgraph(np.sort(order[kept])), dilation
 
@@ -217,13 +255,13 @@ class _Run:
         limits: PartLimits,
         edges: Adjacency,
         dilation: float,
+        begun: float,
         *,
         persistent: bool,
     ) -> None:
         self.limits, self.persistent, self.dilation = limits, persistent, dilation
-        self.begun = clock()
         seconds = math.inf if limits.seconds is None else limits.seconds
-        self.stop, self.soon = self.begun + seconds, self.begun + _SOON * seconds
+        self.stop, self.soon = begun + seconds, begun + _SOON * seconds
         home = part.cost.argmin(axis=0) if part.home is None else part.home
         self.near = near = Ordered.of(part.cost, edges, part.paths, home)
         self.nats = part.nats(near.edges.lengths)
@@ -234,7 +272,8 @@ class _Run:
         self.every = paths if dilation > 1 else None
         self.state = Iterate(near.cost, scaling, near.edges, self.nats, limits.threads)
         self.best = Mixture(near.cost, self.state)
-        self.reserve = _HANDING_IN * self.state.L.size
+        left = max(self.stop - clock(), 0.0)
+        self.reserve = min(_HANDING_IN * self.state.L.size, _RESERVED * left)
         self.polishes = _bytes_to_polish(self.state) <= _LARGEST_STATE
         self.gained = _GAINED
         # What one round of raising adds to the loss, and how many times that mending added the last time.
@@ -244,6 +283,8 @@ class _Run:
         # What mending adds to the loss, as a factor; known from the last time.
         self.excess = 1.0
         self.ready: NDArray[np.float64] | None = None
+        self.part = part
+        self.exponential: float | None = None
         self.pool: ThreadPoolExecutor | None = None
 
     def until(self, iterations: int) -> Candidate:
@@ -273,6 +314,9 @@ class _Run:
     def _bound_until(self, checkpoint: int, iterations: int) -> Candidate:
         """Take steps for the bound alone, as long as there is time to hand it in; the channel is nearly as good."""
         state = self.state
+        if clock() + _BOUNDING * self.reserve > self.stop:
+            # Handing in took what was left: the prices are those that were handed in, but for a step or two.
+            return self._candidate(None, None)
         while state.count < iterations and clock() + _BOUNDING * self.reserve <= self.stop:
             state.advance(self.pool)
             if state.count >= checkpoint:
@@ -311,11 +355,13 @@ class _Run:
         close |= near and since >= _IN_HOPE
         if not (last or first or waited or close):
             return None
-        upper = self._mend(matrix)
-        self.excess = upper / guess if guess > 0 else 1.0
-        if self.raised > 0:
-            self.beyond = min(max((upper - loss) / self.raised, 1.0), _MOST_BEYOND)
-        self.mended = state.count
+        # Mended it loses more than raised: early on, more than what takes no steps.
+        if self.persistent or not listens or loss + self.raised <= self._plain():
+            upper = self._mend(matrix)
+            self.excess = upper / guess if guess > 0 else 1.0
+            if self.raised > 0:
+                self.beyond = min(max((upper - loss) / self.raised, 1.0), _MOST_BEYOND)
+            self.mended = state.count
         if not (last or first or waited or self._enough(self.upper)):
             return None
         found = self._hand_in()
@@ -360,6 +406,14 @@ class _Run:
         new = self.ready is not None or self.best.fresh
         return new and math.isfinite(self.upper) and self._enough(self.upper)
 
+    def _plain(self) -> float:
+        """Say what the exponential mechanism loses, its reports renamed: what listens has that in any case."""
+        if self.exponential is None:
+            matrix = Exponential().solve(self.part, self.limits).matrix
+            loss = None if matrix is None else (self.part.cost.T @ matrix).min(axis=0).sum()
+            self.exponential = math.inf if loss is None else float(loss)
+        return self.exponential
+
     def _enough(self, upper: float) -> bool:
         return upper - self.best.lower <= _SAFE * self.limits.gap * upper
 
@@ -392,7 +446,9 @@ class _Run:
         listens = self.limits.offer
         if listens is None:
             return found
-        before, self.gap = self.gap, (self.upper - self.best.lower) / (self.upper or 1.0)
+        before = self.gap
+        if math.isfinite(self.upper):
+            self.gap = (self.upper - self.best.lower) / (self.upper or 1.0)
         slow = self.state.count >= max(_SLOW, _PATIENCE * self.offered)
         stalled = slow and self.gap > _LITTLE * before and not self.persistent
         self.offered = self.state.count

@@ -59,7 +59,8 @@ class Mixture:
     def learn(self, pool: ThreadPoolExecutor | None) -> None:
         """Mix in the last multipliers, and their mean, as far as the bound gains; then scale back."""
         self.mix(self.state.L, pool)
-        self.mix(self.state.mean(), pool)
+        if self.state.summands:
+            self.mix(self.state.mean(), pool)
         self._back(pool)
 
     def polish(self, steps: int, pool: ThreadPoolExecutor | None, late: Callable[[], bool]) -> None:
