@@ -144,8 +144,8 @@ class LargeRun:
             np.sum(each, axis=0) for each in zip(*(o["codes"] for o in routed), strict=True)
         ]
         for one in routed:
-            for part, here in one["groups"]:
-                rows[part] += here
+            for part, place in one["groups"]:
+                rows[part] += place.rows
         values = {name: _added([one["values"].get(name) for one in routed]) for name in demanded}
         unions, wholes = _unions(plan, rows, values)
         largest = max(int(rows[list(union)].sum()) for union in unions)
