@@ -451,23 +451,22 @@ def publish(space: Workspace, number: int) -> None:
 
     plan: LargePlan = space.plan()
     label_at, mark = _own_names(plan, 2)
-    frames, tables, classes = [], [], 0
+    frames, labels, tables, classes = [], [], [], 0
     for found in space.every("finish", len(plan.unions)):
         mine = [places for b, *places in found["groups"] if b == number]
         with (space.folder / found["file"]).open("rb") as file:
             for rows_at, cells_at in mine:
-                label = pl.col(label_at).cast(pl.Int64) + classes
-                frames.append(read_table(file, rows_at).with_columns(label))
+                frames.append(read_table(file, rows_at))
+                labels.append(frames[-1].drop_in_place(label_at).to_numpy() + classes)
                 tables.append(read_table(file, cells_at))
                 classes += cells_at.rows
-    table, cells = pl.concat(frames), pl.concat(tables)
-    order = shuffled(np.arange(table.height), SystemBits())
+    label, cells = np.concatenate(labels), pl.concat(tables)
+    order = shuffled(np.arange(len(label)), SystemBits())
     if plan.drop_marked and plan.keep_suppressed:
-        left_out = cells[mark].to_numpy()[table[label_at].to_numpy()]
-        order = order[~left_out[order]]
-    table = table[order]
-    told = [cells[name].gather(table[label_at]) for name in plan.quasi]
-    table = table.with_columns(told).drop(label_at)
+        order = order[~cells[mark].to_numpy()[label[order]]]
+    table = cells.select(plan.quasi)[label[order]]
+    if plan.other:
+        table = table.hstack(pl.concat(frames)[order])
     with space.file(f"publish-{number}", plan.suffix) as path:
         persons = None
         if plan.person:
