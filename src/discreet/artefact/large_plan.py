@@ -55,8 +55,9 @@ class LargePlan:
         The first splits; which parts are finished together; how often a demanded value is in the table.
     workers
         Steps that are done at a time.
-    places, most_keys, split_seconds
-        How rows are packed for the lower bound, how many different ones are held, and what splitting took.
+    places, most_keys, split_seconds, mean_loss
+        How rows are packed for the lower bound, how many different ones are held, what splitting took, and the mean
+        share of all weights that the rows lose.
     drop_marked
         Whether suppressed rows that were kept are left out after all, as there are fewer than k.
     stored
@@ -89,6 +90,7 @@ class LargePlan:
     places: AtomPlaces = field(default_factory=lambda: AtomPlaces((), 1.0))
     most_keys: int = 0
     split_seconds: float = 0.0
+    mean_loss: float = 0.0
     drop_marked: bool = False
     stored: Mapping[str, Sequence[tuple[pl.Series, pl.Series, tuple[int, ...]]]] = field(
         default_factory=dict

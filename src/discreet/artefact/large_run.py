@@ -172,7 +172,13 @@ class LargeRun:
         split = sum(one["seconds"] for one in self.found) / workers
         self.seconds["splitting"] = split
         suppressed = sum(one["suppressed"] for one in self.found)
-        self.settle(drop_marked=0 < suppressed < plan.k, split_seconds=split)
+        cost = sum(column.attribute.weight for column in columns) * n
+        mean_loss = sum(one["loss"] for one in self.found) / cost if cost else 0.0
+        self.settle(
+            drop_marked=0 < suppressed < plan.k,
+            split_seconds=split,
+            mean_loss=min(1.0, mean_loss),
+        )
         if not places.covers:
             return
         self.phase("atoms", pieces, "Looking for a lower bound")
