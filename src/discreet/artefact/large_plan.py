@@ -53,6 +53,8 @@ class LargePlan:
         Number of the first row of each piece, and of all rows.
     top, unions, wholes
         The first splits; which parts are finished together; how often a demanded value is in the table.
+    quotas
+        Most rows that may be left out of each of these; together as many as of the whole table.
     workers
         Steps that are done at a time.
     places, most_keys, split_seconds, mean_loss
@@ -86,6 +88,7 @@ class LargePlan:
     top: Top = field(default_factory=Top.single)
     unions: tuple[tuple[int, ...], ...] = ()
     wholes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    quotas: tuple[int, ...] = ()
     workers: int = 1
     places: AtomPlaces = field(default_factory=lambda: AtomPlaces((), 1.0))
     most_keys: int = 0

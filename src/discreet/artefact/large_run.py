@@ -163,6 +163,7 @@ class LargeRun:
         workers = self.engine.workers()
         self.settle(
             unions=tuple(map(tuple, unions)),
+            quotas=_quotas(plan.suppress, [int(rows[list(union)].sum()) for union in unions]),
             wholes=wholes,
             places=places,
             most_keys=most_keys,
@@ -230,6 +231,12 @@ class LargeRun:
         )
         digests = [one["sha256"] for one in counted]
         return Certificate(tuple(checks)), found, digests
+
+
+def _quotas(share: float, rows: Sequence[int]) -> tuple[int, ...]:
+    """Divide what may be left out among parts by their rows, so that rounding down costs the whole less than a row."""
+    ends = [int(share * end) for end in np.cumsum(rows).tolist()]
+    return tuple(np.diff([0, *ends]).tolist())
 
 
 def _columns(

@@ -235,7 +235,7 @@ def finish(space: Workspace, number: int) -> None:
     plan: LargePlan = space.plan()
     union = plan.unions[number]
     own = _own_names(plan, plan.layout.words + len(plan.demands))
-    labels, cells, loss, seconds = _classes(space, plan, union, own)
+    labels, cells, loss, seconds = _classes(space, plan, number, own)
     suppressed, classes = int((labels < 0).sum()), int(labels.max(initial=-1)) + 1
     at, (label_at, mark) = 0, _own_names(plan, 2)
     if plan.keep_suppressed:
@@ -284,7 +284,7 @@ def _in_batches(
 
 
 def _classes(
-    space: Workspace, plan: LargePlan, union: Sequence[int], own: Sequence[str]
+    space: Workspace, plan: LargePlan, number: int, own: Sequence[str]
 ) -> tuple[NDArray[np.int32], pl.DataFrame, float, float]:
     """Split the rows of some parts; give their classes, what each publishes, what all lose, and the seconds it took.
 
@@ -293,7 +293,7 @@ def _classes(
     import polars as pl
 
     layout = plan.layout
-    read = [frame.to_numpy() for frame in _routed(space, plan, union, own)]
+    read = [frame.to_numpy() for frame in _routed(space, plan, plan.unions[number], own)]
     whole = np.concatenate(read).astype(np.int64, copy=False)
     del read
     words = np.ascontiguousarray(whole[:, : layout.words])
@@ -311,7 +311,7 @@ def _classes(
     if plan.suppress:
         codes = np.stack(_codes(plan, words[np.argsort(rows_of(words))]), axis=1)
         problem = Problem(plan.columns, codes.astype(np.int32))
-        labels = leave_out(problem, labels, plan.k, int(plan.suppress * len(words)))
+        labels = leave_out(problem, labels, plan.k, plan.quotas[number])
         loss, at_column = problem.loss_of(labels), enumerate(plan.quasi)
         cells = pl.DataFrame(
             {name: [*cells_of(problem, labels, j), "*"] for j, name in at_column},
