@@ -115,12 +115,12 @@ class Told(NamedTuple):
     """A column as the different values that it has, and which of them each row has; without these, a value a row."""
 
     values: pl.Series
-    index: NDArray[np.integer] | None
+    of_row: NDArray[np.integer] | None
 
     def codes(self, old: pl.Series, new: pl.Series) -> NDArray[np.integer]:
         """Give the code of each row, where `new` holds those of the values in `old`."""
         known = self.values.replace_strict(old, new, return_dtype=new.dtype).to_numpy()
-        return known if self.index is None else known[self.index]
+        return known if self.of_row is None else known[self.of_row]
 
 
 class Batch(NamedTuple):

@@ -1,7 +1,7 @@
 """Tables one after another in one private file, each read by itself: what one step leaves for another one.
 
 A file of row groups has one schema, costs milliseconds to open, and a group of it as much to read. Here a table is a
-run of bytes, a stream of Arrow's, and whoever knows where it stands reads it without looking at the others.
+run of bytes, a stream of Arrow's, read from where it stands without a look at the others.
 """
 
 from __future__ import annotations
