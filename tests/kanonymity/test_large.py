@@ -15,6 +15,7 @@ from cli.commands import say
 from discreet.artefact import large, large_steps, pieces
 from discreet.artefact.folders import RECORD, count_folder, load_folder
 from discreet.artefact.large import anonymize_files
+from discreet.artefact.large_run import _quotas
 from discreet.artefact.workspace import Workspace
 from discreet.core.errors import (
     CertificateError,
@@ -283,6 +284,14 @@ def test_rows_are_left_out_up_to_a_share(
     none = tmp_path / "none"
     assert "suppress" in refused(tmp_path, source, out=none, drop=["who"], **demands)
     assert "[0, 1)" in refused(tmp_path, source, out=none, suppress=1.0)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.999])
+def test_parts_divide_all_that_may_be_left_out(share: float) -> None:
+    rows = np.random.default_rng(1).integers(1, 90, 60).tolist()
+    quotas = _quotas(share, rows)
+    assert sum(quotas) == int(share * sum(rows))
+    assert all(0 <= quota <= size for quota, size in zip(quotas, rows, strict=True))
 
 
 @pytest.mark.parametrize("seconds", [1e-6, 60.0])

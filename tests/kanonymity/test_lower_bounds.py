@@ -14,8 +14,9 @@ from discreet.kanonymity.bounds import dual
 from discreet.kanonymity.bounds.covers import cover_of
 from discreet.kanonymity.bounds.dual import AllBoxes, Branching, DualBound
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
-from discreet.kanonymity.bounds.shared import Shared
+from discreet.kanonymity.bounds.shared import UNITS, Shared, ceilings_of
 from discreet.kanonymity.candidate import SearchLimits
+from discreet.kanonymity.kernels.shared import descend
 from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.search.search import search
 from kanonymity.tables import fars, mixed, numeric
@@ -189,6 +190,30 @@ def test_a_bound_that_is_cut_short_is_a_bound(
         assert before <= bound.value <= truth.optimum
         before = bound.value
     assert before > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_search_that_ends_early_is_below_the_cheapest_cells_of_each_row(seed: int) -> None:
+    """Wherever it is cut off; and what it came to by then counts, up to any ceiling."""
+    problem = mixed(300, seed)
+    whole = Shared.of(problem, 3, 16)
+    whole.refine(SearchLimits())
+    assert whole.done
+    found = []
+    for most in (0, 1_000, 3_000, 10_000, 30_000, 10**9):
+        cut = Shared(3, whole.pack, most, ceilings_of(0.4))
+        cut.refine(SearchLimits())
+        assert cut.lower <= whole.lower
+        packed = cut.packed
+        assert packed is not None
+        best = np.full(len(packed.keys), UNITS, dtype=np.int64)
+        given = (packed.lattice, packed.keys, np.minimum(packed.counts, 3).astype(np.int32), best)
+        complete = descend(*given, 0, 0, 3, 10**6, most, np.zeros(1, dtype=np.bool_))
+        assert (best <= whole.costs).all()
+        assert complete == (best == whole.costs).all()
+        found.append(float(best.sum()))
+    assert found[0] < found[-1]
+    assert cut.lower == pytest.approx(whole.lower)
 
 
 def test_columns_beyond_64_bits_are_left_out() -> None:

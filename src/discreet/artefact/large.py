@@ -95,12 +95,13 @@ def anonymize_files(
     models, person, sensitive, keep, drop, unassigned
         As of :func:`discreet.kanonymity.anonymize`.
     suppress
-        Largest share of rows that may be left out of all classes, of the whole table and of each part of the search.
+        Largest share of rows that may be left out of all classes. Parts of the search have as many of them as rows.
     keep_suppressed
         Whether they are published with ``*`` in all quasi-identifiers where there are k of them or more.
     time_limit
         Seconds for splitting and for the lower bound; reading, writing and counting come on top. Without one, splitting
-        ends by itself, and the bound by the number of rows that it looks at.
+        ends by itself, and of more than 100,000 different rows the bound counts no row for more than what all lose on
+        average.
     threads
         Parts and pieces that this process works on at a time; the classes do not depend on it.
     memory

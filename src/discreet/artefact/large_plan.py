@@ -53,10 +53,13 @@ class LargePlan:
         Number of the first row of each piece, and of all rows.
     top, unions, wholes
         The first splits; which parts are finished together; how often a demanded value is in the table.
+    quotas
+        Most rows that may be left out of each of these; together as many as of the whole table.
     workers
         Steps that are done at a time.
-    places, most_keys, split_seconds
-        How rows are packed for the lower bound, how many different ones are held, and what splitting took.
+    places, most_keys, split_seconds, mean_loss
+        How rows are packed for the lower bound, how many different ones are held, what splitting took, and the mean
+        share of all weights that the rows lose.
     drop_marked
         Whether suppressed rows that were kept are left out after all, as there are fewer than k.
     stored
@@ -85,10 +88,12 @@ class LargePlan:
     top: Top = field(default_factory=Top.single)
     unions: tuple[tuple[int, ...], ...] = ()
     wholes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    quotas: tuple[int, ...] = ()
     workers: int = 1
     places: AtomPlaces = field(default_factory=lambda: AtomPlaces((), 1.0))
     most_keys: int = 0
     split_seconds: float = 0.0
+    mean_loss: float = 0.0
     drop_marked: bool = False
     stored: Mapping[str, Sequence[tuple[pl.Series, pl.Series, tuple[int, ...]]]] = field(
         default_factory=dict

@@ -144,8 +144,8 @@ class LargeRun:
             np.sum(each, axis=0) for each in zip(*(o["codes"] for o in routed), strict=True)
         ]
         for one in routed:
-            for part, here in one["groups"]:
-                rows[part] += here
+            for part, place in one["groups"]:
+                rows[part] += place.rows
         values = {name: _added([one["values"].get(name) for one in routed]) for name in demanded}
         unions, wholes = _unions(plan, rows, values)
         largest = max(int(rows[list(union)].sum()) for union in unions)
@@ -163,6 +163,7 @@ class LargeRun:
         workers = self.engine.workers()
         self.settle(
             unions=tuple(map(tuple, unions)),
+            quotas=_quotas(plan.suppress, [int(rows[list(union)].sum()) for union in unions]),
             wholes=wholes,
             places=places,
             most_keys=most_keys,
@@ -172,7 +173,13 @@ class LargeRun:
         split = sum(one["seconds"] for one in self.found) / workers
         self.seconds["splitting"] = split
         suppressed = sum(one["suppressed"] for one in self.found)
-        self.settle(drop_marked=0 < suppressed < plan.k, split_seconds=split)
+        cost = sum(column.attribute.weight for column in columns) * n
+        mean_loss = sum(one["loss"] for one in self.found) / cost if cost else 0.0
+        self.settle(
+            drop_marked=0 < suppressed < plan.k,
+            split_seconds=split,
+            mean_loss=min(1.0, mean_loss),
+        )
         if not places.covers:
             return
         self.phase("atoms", pieces, "Looking for a lower bound")
@@ -224,6 +231,12 @@ class LargeRun:
         )
         digests = [one["sha256"] for one in counted]
         return Certificate(tuple(checks)), found, digests
+
+
+def _quotas(share: float, rows: Sequence[int]) -> tuple[int, ...]:
+    """Divide what may be left out among parts by their rows, so that rounding down costs the whole less than a row."""
+    ends = [int(share * end) for end in np.cumsum(rows).tolist()]
+    return tuple(np.diff([0, *ends]).tolist())
 
 
 def _columns(

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -22,13 +22,14 @@ from discreet.artefact.large_counts import count, tally, total
 from discreet.artefact.pieces import batches
 from discreet.artefact.record_steps import RECORD_STEPS
 from discreet.artefact.rooms import make_private
+from discreet.artefact.stacks import TableStack, read_table
 from discreet.artefact.workspace import Workspace
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.randomness import SystemBits
-from discreet.kanonymity.bounds.shared import MOST_ROWS, Packed, Shared, summed
+from discreet.kanonymity.bounds.shared import MOST_ROWS, Packed, Shared, ceilings_of, summed
 from discreet.kanonymity.candidate import SearchLimits
-from discreet.kanonymity.cells import cells_of
+from discreet.kanonymity.cells import cells_of, cells_of_runs, shuffled
 from discreet.kanonymity.demand import Demand, wanted_of
 from discreet.kanonymity.methods.top_down import classes_of_rows
 from discreet.kanonymity.packed import pack, rows_of
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.artefact.large_plan import LargePlan
+    from discreet.artefact.stacks import Place
 
 
 __all__ = ["STEPS", "look_around", "perform"]
@@ -56,8 +58,9 @@ HALF = 32
 SPLIT_SHARE = 0.6
 """Part of a time limit that is for splitting; the lower bound has the rest, and what splitting leaves."""
 
-FEW_KEYS, LOOKS, LEAST_LOOKS = 100_000, 100, 100_000_000
-"""Different rows in a first search for a lower bound; looks at each without a time limit, and at all at least."""
+FEW_KEYS, UNTIMED_CEILINGS = 100_000, 2
+"""Different rows beyond which so many searches for a lower bound are made without a time limit: 6 CPU s for a million,
+and 18 % of the loss is unproved (2026-11)."""
 
 
 def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
@@ -107,21 +110,12 @@ def survey(space: Workspace, number: int) -> None:
     plan: LargePlan = space.plan()
     names = list(dict.fromkeys((*plan.quasi, *(name for name, _ in plan.demands))))
     rows, values = 0, dict[str, pl.Series]()
-    for batch in batches(plan.pieces[number], names, plan.batch):
-        rows += batch.height
-        for name in names:
-            seen = [batch[name].unique()] if name not in values else [values[name], batch[name]]
-            values[name] = pl.concat(seen).unique()
+    for batch in batches(plan.pieces[number], names, (), plan.batch):
+        rows += batch.rows
+        for name, told in batch.told.items():
+            seen = [values[name]] if name in values else []
+            values[name] = pl.concat([*seen, told.values.unique()]).unique()
     space.put(f"survey-{number}", {"rows": rows, "values": values})
-
-
-def _coded(batch: pl.DataFrame, codes: Mapping[str, tuple[pl.Series, pl.Series]]) -> pl.DataFrame:
-    import polars as pl
-
-    return batch.select(
-        pl.col(name).replace_strict(old, new, return_dtype=new.dtype)
-        for name, (old, new) in codes.items()
-    )
 
 
 def sample(space: Workspace, number: int) -> None:
@@ -129,11 +123,11 @@ def sample(space: Workspace, number: int) -> None:
     plan: LargePlan = space.plan()
     codes, layout = plan.codes, plan.layout
     at, found = plan.firsts[number], [np.zeros((0, layout.words), np.int64)]
-    for batch in batches(plan.pieces[number], plan.quasi, plan.batch):
-        taken = sampled(plan.n, at, at + batch.height) - at
-        coded = _coded(batch[taken], codes)
-        found.append(pack([coded[name].to_numpy() for name in plan.quasi], layout))
-        at += batch.height
+    for batch in batches(plan.pieces[number], plan.quasi, (), plan.batch):
+        taken = sampled(plan.n, at, at + batch.rows) - at
+        coded = [batch.told[name].codes(*codes[name])[taken] for name in plan.quasi]
+        found.append(pack(coded, layout))
+        at += batch.rows
     space.put(f"sample-{number}", np.concatenate(found))
 
 
@@ -144,48 +138,30 @@ def _own_names(plan: LargePlan, count: int) -> list[str]:
 
 
 def route(space: Workspace, number: int) -> None:
-    """Write the rows of a piece by the part that they belong to, a row group for each, and count them exactly."""
+    """Write the rows of a piece by the part that they belong to, and count them exactly."""
     import polars as pl
 
-    from discreet.kanonymity.kernels.dealing import deal_rows
-
     plan: LargePlan = space.plan()
-    words_at, parts = _own_names(plan, plan.layout.words + len(plan.demands)), plan.top.parts
-    names = list(dict.fromkeys((*plan.quasi, *plan.other, *(name for name, _ in plan.demands))))
-    groups: list[tuple[int, int]] = []
-    pairs: dict[str, list[pl.DataFrame]] = {name: [] for name, _ in plan.demands}
+    names = list(dict.fromkeys((*plan.quasi, *(name for name, _ in plan.demands))))
     of_code = [np.zeros(len(column.domain), dtype=np.int64) for column in plan.columns]
-    with space.file(f"route-{number}", ".parquet") as path:
-        writer = None
-        for batch in batches(plan.pieces[number], names, plan.batch):
-            coded = _coded(batch, plan.codes)
-            words = pack([coded[name].to_numpy() for name in plan.quasi], plan.layout)
-            for at, name in enumerate(plan.quasi):
-                of_code[at] += np.bincount(coded[name].to_numpy(), minlength=len(of_code[at]))
-            part = plan.top.route(words, plan.layout)
-            counts = np.bincount(part, minlength=parts)
-            ends = np.concatenate([[0], np.cumsum(counts)])
-            dealt = np.empty_like(words)
-            deal_rows(words, part, ends[:-1].copy(), dealt)
-            order = rows_of(dealt)
-            dealt[:, 0] &= (1 << HALF) - 1
-            told = _coded(batch, plan.demanded)
-            for name in told.columns:
-                pair = pl.DataFrame({"part": part, "value": told[name]})
-                pairs[name].append(pair.group_by("part", "value").len("rows"))
-            own = [dealt[:, w] for w in range(plan.layout.words)]
-            own += [told[name].to_numpy()[order] for name, _ in plan.demands]
-            # A frame without columns has no rows, so that the others come first.
-            frame = pl.DataFrame([*map(pl.Series, words_at, own)])
-            if plan.other:
-                frame = batch.select(plan.other)[order].hstack(frame)
-            table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-            writer = writer or _writer(path, table.schema, plan.other)
-            for q in np.flatnonzero(counts).tolist():
-                writer.write_table(table.slice(int(ends[q]), int(counts[q])), row_group_size=2**30)
-                groups.append((q, int(counts[q])))
-        if writer:
-            writer.close()
+    pairs: dict[str, list[pl.DataFrame]] = {name: [] for name, _ in plan.demands}
+    groups: list[tuple[int, Place]] = []
+    with space.file(f"route-{number}", ".tables") as path:
+        with TableStack(path) as out:
+            waiting: list[_Waiting] = []
+            held = 0
+            for batch in batches(plan.pieces[number], names, plan.other, plan.batch):
+                if held + batch.rows > plan.batch:
+                    groups += _dealt_to_parts(plan, waiting, out, pairs)
+                    waiting, held = [], 0
+                codes = [batch.told[name].codes(*plan.codes[name]) for name in plan.quasi]
+                for at, code in enumerate(codes):
+                    of_code[at] += np.bincount(code, minlength=len(of_code[at]))
+                told = {name: batch.told[name].codes(*plan.demanded[name]) for name in pairs}
+                words = pack(codes, plan.layout, first=held)
+                waiting.append(_Waiting(words, told, batch.others))
+                held += batch.rows
+            groups += _dealt_to_parts(plan, waiting, out, pairs)
         found = {
             name: pl.concat(each).group_by("part", "value").agg(pl.col("rows").sum())
             for name, each in pairs.items()
@@ -194,24 +170,63 @@ def route(space: Workspace, number: int) -> None:
         space.keep(f"route-{number}", path, {"groups": groups, "values": found, "codes": of_code})
 
 
+class _Waiting(NamedTuple):
+    """Rows that wait to be dealt: packed and numbered, the codes of demanded columns, and other columns."""
+
+    words: NDArray[np.int64]
+    told: Mapping[str, NDArray[np.integer]]
+    others: pl.DataFrame
+
+
+def _dealt_to_parts(
+    plan: LargePlan,
+    waiting: Sequence[_Waiting],
+    out: TableStack,
+    pairs: Mapping[str, list[pl.DataFrame]],
+) -> list[tuple[int, Place]]:
+    """Write rows by the part that they belong to, and give where those of each part stand."""
+    import polars as pl
+
+    from discreet.kanonymity.kernels.dealing import deal_rows
+
+    if not waiting:
+        return []
+    words_at = _own_names(plan, plan.layout.words + len(plan.demands))
+    words = np.concatenate([one.words for one in waiting])
+    part = plan.top.route(words, plan.layout)
+    counts = np.bincount(part, minlength=plan.top.parts)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    dealt = np.empty_like(words)
+    deal_rows(words, part, ends[:-1].copy(), dealt)
+    order = rows_of(dealt)
+    dealt[:, 0] &= (1 << HALF) - 1
+    told = {name: np.concatenate([one.told[name] for one in waiting]) for name in pairs}
+    for name, codes in told.items():
+        pair = pl.DataFrame({"part": part, "value": codes})
+        pairs[name].append(pair.group_by("part", "value").len("rows"))
+    own = [dealt[:, w] for w in range(plan.layout.words)]
+    own += [told[name][order] for name, _ in plan.demands]
+    frame = pl.DataFrame([*map(pl.Series, words_at, own)])
+    if plan.other:
+        frame = frame.hstack(pl.concat([one.others for one in waiting])[order])
+    return [
+        (q, out.put(frame.slice(int(ends[q]), int(counts[q]))))
+        for q in np.flatnonzero(counts).tolist()
+    ]
+
+
 def _routed(
     space: Workspace, plan: LargePlan, union: Sequence[int], names: Sequence[str]
 ) -> Iterator[pl.DataFrame]:
     """Read columns of the rows of some parts, in the order of the parts, and in each in the order of the table."""
-    import polars as pl
-    import pyarrow.parquet as pq
-
     routed = space.every("route", len(plan.pieces))
-    for part in union:
-        for found in routed:
-            at = [place for place, (q, _) in enumerate(found["groups"]) if q == part]
-            if not at:
-                continue
-            with pq.ParquetFile(space.folder / found["file"]) as file:
-                for place in at:
-                    frame = pl.from_arrow(file.read_row_group(place, columns=list(names)))
-                    if isinstance(frame, pl.DataFrame):
-                        yield frame
+    with ExitStack() as opened:
+        files = [opened.enter_context((space.folder / one["file"]).open("rb")) for one in routed]
+        for part in union:
+            for found, file in zip(routed, files, strict=True):
+                for q, place in found["groups"]:
+                    if q == part:
+                        yield read_table(file, place, names)
 
 
 def finish(space: Workspace, number: int) -> None:
@@ -221,28 +236,24 @@ def finish(space: Workspace, number: int) -> None:
     plan: LargePlan = space.plan()
     union = plan.unions[number]
     own = _own_names(plan, plan.layout.words + len(plan.demands))
-    labels, cells, loss, seconds = _classes(space, plan, union, own)
+    labels, cells, loss, seconds = _classes(space, plan, number, own)
     suppressed, classes = int((labels < 0).sum()), int(labels.max(initial=-1)) + 1
-    *keys, mark = _own_names(plan, 4)
-    at = 0
-    groups: list[int] = []
-    with space.file(f"finish-{number}", ".parquet") as path, _Groups(path) as out:
-        waiting: list[pl.DataFrame] = []
-        held = 0
-        for frame in _routed(space, plan, union, [*plan.other, own[0]]):
-            label = labels[at : at + frame.height]
-            at += frame.height
-            held += frame.height
-            told = [cells[name].gather(label % len(cells[name])) for name in plan.quasi]
-            made = frame.select([*plan.other, *told])
-            if plan.keep_suppressed:
-                made = made.with_columns(pl.Series(mark, label < 0))
-            elif plan.suppress:
-                made = made.filter(label >= 0)
-            waiting.append(made)
-            if held >= plan.batch or at == len(labels):
-                groups += out.deal(pl.concat(waiting), keys, plan.buckets)
-                waiting, held = [], 0
+    at, (label_at, mark) = 0, _own_names(plan, 2)
+    if plan.keep_suppressed:
+        cells = cells.with_columns(pl.Series(mark, np.arange(cells.height) == cells.height - 1))
+    groups: list[tuple[int, Place, Place]] = []
+    with space.file(f"finish-{number}", ".tables") as path:
+        with _Groups(path) as out:
+            for frame in _in_batches(space, plan, union, len(labels)):
+                label = labels[at : at + frame.height] if plan.other else labels
+                at += len(label)
+                # A suppressed row has label -1: the last entry.
+                made = pl.DataFrame([pl.Series(label_at, label % cells.height, pl.Int32)])
+                if plan.other:
+                    made = made.hstack(frame)
+                if plan.suppress and not plan.keep_suppressed:
+                    made = made.filter(label >= 0)
+                groups += out.deal(made, label_at, cells, plan.buckets)
         found = {
             "groups": groups,
             "loss": loss,
@@ -251,18 +262,39 @@ def finish(space: Workspace, number: int) -> None:
             "suppressed": suppressed,
             "seconds": seconds,
         }
-        out.close()
         space.keep(f"finish-{number}", path, found)
 
 
+def _in_batches(
+    space: Workspace, plan: LargePlan, union: Sequence[int], rows: int
+) -> Iterator[pl.DataFrame]:
+    """Read the columns that are carried along, in batches; one frame of no column where there are none."""
+    import polars as pl
+
+    if not plan.other:
+        yield pl.DataFrame()
+        return
+    waiting: list[pl.DataFrame] = []
+    held, seen = 0, 0
+    for frame in _routed(space, plan, union, plan.other):
+        waiting.append(frame)
+        held, seen = held + frame.height, seen + frame.height
+        if held >= plan.batch or seen == rows:
+            yield pl.concat(waiting)
+            waiting, held = [], 0
+
+
 def _classes(
-    space: Workspace, plan: LargePlan, union: Sequence[int], own: Sequence[str]
-) -> tuple[NDArray[np.int32], dict[str, pl.Series], float, float]:
-    """Split the rows of some parts; give their classes, what each publishes, what all lose, and the seconds it took."""
+    space: Workspace, plan: LargePlan, number: int, own: Sequence[str]
+) -> tuple[NDArray[np.int32], pl.DataFrame, float, float]:
+    """Split the rows of some parts; give their classes, what each publishes, what all lose, and the seconds it took.
+
+    What is published in place of a suppressed row is the last entry, where there may be one.
+    """
     import polars as pl
 
     layout = plan.layout
-    read = [frame.to_numpy() for frame in _routed(space, plan, union, own)]
+    read = [frame.to_numpy() for frame in _routed(space, plan, plan.unions[number], own)]
     whole = np.concatenate(read).astype(np.int64, copy=False)
     del read
     words = np.ascontiguousarray(whole[:, : layout.words])
@@ -280,13 +312,12 @@ def _classes(
     if plan.suppress:
         codes = np.stack(_codes(plan, words[np.argsort(rows_of(words))]), axis=1)
         problem = Problem(plan.columns, codes.astype(np.int32))
-        labels = leave_out(problem, labels, plan.k, int(plan.suppress * len(words)))
+        labels = leave_out(problem, labels, plan.k, plan.quotas[number])
         loss, at_column = problem.loss_of(labels), enumerate(plan.quasi)
-        cells = {
-            # A suppressed row has label -1: the last entry.
-            name: pl.Series(name, [*cells_of(problem, labels, j), "*"], dtype=pl.String)
-            for j, name in at_column
-        }
+        cells = pl.DataFrame(
+            {name: [*cells_of(problem, labels, j), "*"] for j, name in at_column},
+            schema=dict.fromkeys(plan.quasi, pl.String),
+        )
         del codes, problem
     else:
         cells, loss = _published(plan, rows, labels)
@@ -315,18 +346,14 @@ def _codes(plan: LargePlan, words: NDArray[np.int64]) -> list[NDArray[np.int64]]
 
 def atoms(space: Workspace, number: int) -> None:
     """List the different rows of a piece, packed for the lower bound, and count each."""
-    import polars as pl
-    import pyarrow.parquet as pq
-
     plan: LargePlan = space.plan()
-    own = _own_names(plan, plan.layout.words + len(plan.demands))[: plan.layout.words]
-    found: list[NDArray[np.int64]] = []
-    with pq.ParquetFile(space.folder / space.get(f"route-{number}")["file"]) as file:
-        for batch in file.iter_batches(plan.batch, columns=own):
-            frame = pl.from_arrow(batch)
-            if isinstance(frame, pl.DataFrame):
-                words = frame.to_numpy().astype(np.int64, copy=False).reshape(-1, len(own))
-                found.append(plan.places.keys(_codes(plan, words)))
+    own = _own_names(plan, plan.layout.words)
+    routed = space.get(f"route-{number}")
+    found: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    with (space.folder / routed["file"]).open("rb") as file:
+        for _, place in routed["groups"]:
+            words = read_table(file, place, own).to_numpy().astype(np.int64, copy=False)
+            found.append(plan.places.keys(_codes(plan, words)))
     keys = np.sort(np.concatenate(found))
     space.put(f"atoms-{number}", summed(keys, np.ones(len(keys), dtype=np.int64)))
 
@@ -353,109 +380,95 @@ def bound(space: Workspace, number: int) -> None:
                 keys >> (places.bits(left_out + 1) - places.bits(left_out)), counts
             )
             left_out += 1
-    limits, lower = SearchLimits(), 0.0
+    packed = places.packed(keys, counts, most, left_out)
+    shared = Shared(plan.k, partial(_same, packed), ceilings=ceilings_of(plan.mean_loss))
+    limits = SearchLimits()
     if plan.time_limit is not None:
         limits = SearchLimits.within(max(0.0, plan.time_limit - plan.split_seconds))
-    for few in (min(FEW_KEYS, most), most):
-        packed = places.packed(keys, counts, few, left_out)
-        looks = max(LEAST_LOOKS, LOOKS * len(packed.keys))
-        shared = Shared(plan.k, partial(_same, packed), looks)
-        shared.refine(limits)
-        lower = max(lower, shared.lower)
-    space.put(f"bound-{number}", {"lower": lower})
-
-
-def _writer(path: Path, schema: Any, repeated: Sequence[str]) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Open a file of row groups; only some columns have values that repeat, and nobody looks at statistics."""
-    import pyarrow.parquet as pq
-
-    return pq.ParquetWriter(
-        path, schema, compression="lz4", use_dictionary=list(repeated), write_statistics=False
-    )
+    elif len(packed.keys) > FEW_KEYS:
+        # What rows lose on average proves most for its time; the rest is for a time limit.
+        shared.ceilings = shared.ceilings[:UNTIMED_CEILINGS]
+    shared.refine(limits)
+    space.put(f"bound-{number}", {"lower": shared.lower})
 
 
 @final
 class _Groups:
-    """A file of row groups, one for each bucket of a batch of rows."""
+    """A file of tables, two for each bucket of a batch of rows: the rows with their classes, and these classes' cells.
+
+    A class is told by its place among those of the bucket, so that what a bucket needs grows with its own rows alone,
+    however many classes there are.
+    """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.bits = path, SystemBits()
-        self.writer: Any = None
+        self.stack, self.bits = TableStack(path), SystemBits()
 
     def __enter__(self) -> _Groups:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, *error: object) -> None:
+        self.stack.__exit__(*error)
 
-    def close(self) -> None:
-        """See that all is written."""
-        if self.writer is not None and self.writer.is_open:
-            self.writer.close()
-
-    def deal(self, frame: pl.DataFrame, keys: Sequence[str], buckets: int) -> list[int]:
-        """Deal rows to buckets by random keys of 128 bits; give the bucket of each row group."""
+    def deal(
+        self, frame: pl.DataFrame, label_at: str, cells: pl.DataFrame, buckets: int
+    ) -> list[tuple[int, Place, Place]]:
+        """Deal rows to buckets at random; give each bucket, and where its rows and their cells stand."""
         import polars as pl
 
-        high, low = (self.bits.randranges(2**64, frame.height) for _ in range(2))
-        bucket = self.bits.randranges(buckets, frame.height)
-        dealt = frame.with_columns(map(pl.Series, keys, (bucket, high, low))).sort(keys[0])
-        table = dealt.to_arrow(compat_level=pl.CompatLevel.oldest())
-        if self.writer is None:
-            cells = [name for name in frame.columns if name not in keys]
-            self.writer = _writer(self.path, table.schema, cells)
-        counts = np.bincount(np.asarray(bucket, np.int64), minlength=buckets)
+        bucket = self.bits.randranges(buckets, frame.height).astype(np.uint32)
+        frame = frame[np.argsort(bucket, kind="stable")]
+        counts = np.bincount(bucket, minlength=buckets)
         ends = np.concatenate([[0], np.cumsum(counts)])
-        here = [int(b) for b in np.flatnonzero(counts)]
-        for b in here:
-            self.writer.write_table(table.slice(int(ends[b]), int(counts[b])), row_group_size=2**30)
-        return here
+        groups = []
+        for b in np.flatnonzero(counts).tolist():
+            mine, its = frame.slice(int(ends[b]), int(counts[b])), cells
+            if mine.height < cells.height:
+                used, place = np.unique(mine[label_at].to_numpy(), return_inverse=True)
+                its = cells[used]
+                mine = mine.with_columns(pl.Series(label_at, place, pl.Int32))
+            groups.append((b, self.stack.put(mine), self.stack.put(its)))
+        return groups
 
 
 def _published(
     plan: LargePlan, rows: Rows, labels: NDArray[np.int32]
-) -> tuple[dict[str, pl.Series], float]:
-    """Give what each class publishes in each column, and what it loses."""
+) -> tuple[pl.DataFrame, float]:
+    """Give what each class publishes in each column, and what all rows lose."""
     import polars as pl
 
-    words, layout = rows.words, rows.layout
-    order = rows_of(words)
-    runs = labels[order]
-    sizes = np.bincount(runs)
+    words = rows.words
+    sizes = np.bincount(labels[rows_of(words)])
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    cells, loss = {}, 0.0
-    for a, column in enumerate(plan.columns):
-        codes = (words[:, layout.word[a]] >> layout.shift[a]) & layout.mask[a]
-        one = Problem((column,), codes.astype(np.int32)[:, None])
-        name = column.name
-        cells[name] = pl.Series(name, cells_of(one, runs, 0), dtype=pl.String)
-        if column.is_set:
-            pairs = np.unique(runs.astype(np.int64) * len(column.domain) + codes)
-            costs = column.set_cost(np.bincount(pairs // len(column.domain)))
-        else:
-            lo, hi = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
-            costs = column.span_cost(lo, hi)
+    cells, loss = [], 0.0
+    for column, codes in zip(plan.columns, _codes(plan, words), strict=True):
+        texts, which, costs = cells_of_runs(column, codes, first)
+        cells.append(pl.Series(column.name, texts, dtype=pl.String).gather(which))
         loss += float(sizes @ costs)
-    return cells, loss
+    return pl.DataFrame(cells), loss
 
 
 def publish(space: Workspace, number: int) -> None:
-    """Write a published part: its rows from all parts of the search, in the order of their random keys."""
+    """Write a published part: its rows from all parts of the search, in the order of random keys of 128 bits."""
     import polars as pl
-    import pyarrow.parquet as pq
 
     plan: LargePlan = space.plan()
-    *keys, mark = _own_names(plan, 4)
-    frames = []
+    label_at, mark = _own_names(plan, 2)
+    frames, labels, tables, classes = [], [], [], 0
     for found in space.every("finish", len(plan.unions)):
-        with pq.ParquetFile(space.folder / found["file"]) as file:
-            at = [place for place, bucket in enumerate(found["groups"]) if bucket == number]
-            if at:
-                frames.append(pl.from_arrow(file.read_row_groups(at)))
-    table = pl.concat([frame for frame in frames if isinstance(frame, pl.DataFrame)])
-    table = table.sort(keys[1:])
+        mine = [places for b, *places in found["groups"] if b == number]
+        with (space.folder / found["file"]).open("rb") as file:
+            for rows_at, cells_at in mine:
+                frames.append(read_table(file, rows_at))
+                labels.append(frames[-1].drop_in_place(label_at).to_numpy() + classes)
+                tables.append(read_table(file, cells_at))
+                classes += cells_at.rows
+    label, cells = np.concatenate(labels), pl.concat(tables)
+    order = shuffled(np.arange(len(label)), SystemBits())
     if plan.drop_marked and plan.keep_suppressed:
-        table = table.filter(~pl.col(mark))
+        order = order[~cells[mark].to_numpy()[label[order]]]
+    table = cells.select(plan.quasi)[label[order]]
+    if plan.other:
+        table = table.hstack(pl.concat(frames)[order])
     with space.file(f"publish-{number}", plan.suffix) as path:
         persons = None
         if plan.person:

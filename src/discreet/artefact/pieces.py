@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
 
 from discreet.artefact.folders import parts_of
 from discreet.core.errors import InvalidProblemError
@@ -16,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import polars as pl
+    from numpy.typing import NDArray
 
-__all__ = ["Piece", "batches", "pieces_of", "scan_pieces"]
+__all__ = ["Batch", "Piece", "Told", "batches", "pieces_of", "scan_pieces"]
 
 PIECE = 1_000_000
 """Rows of a piece of a source, about."""
@@ -108,20 +111,87 @@ def scan_pieces(pieces: Sequence[Piece], argument: str) -> pl.LazyFrame:
     return pl.concat([scan(path, mark) for path, mark in files.items()])
 
 
-def batches(piece: Piece, names: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
-    """Read some columns of a piece, so many rows at once; dictionaries, which tell of other rows, as text."""
+class Told(NamedTuple):
+    """A column as the different values that it has, and which of them each row has; without these, a value a row."""
+
+    values: pl.Series
+    of_row: NDArray[np.integer] | None
+
+    def codes(self, old: pl.Series, new: pl.Series) -> NDArray[np.integer]:
+        """Give the code of each row, where `new` holds those of the values in `old`."""
+        known = self.values.replace_strict(old, new, return_dtype=new.dtype).to_numpy()
+        return known if self.of_row is None else known[self.of_row]
+
+
+class Batch(NamedTuple):
+    """Rows that pass by: how many, columns by their values, and others as they stand."""
+
+    rows: int
+    told: dict[str, Told]
+    others: pl.DataFrame
+
+
+def batches(piece: Piece, told: Sequence[str], others: Sequence[str], rows: int) -> Iterator[Batch]:
+    """Read columns of a piece, so many rows at once or fewer.
+
+    Parameters
+    ----------
+    piece
+        What is read.
+    told
+        Columns whose values matter and not their text. Where a Parquet file has a dictionary of a column, its text is
+        not read row by row; entries of the dictionary that no row has are left out.
+    others
+        Columns that are given as they stand; dictionaries, which tell of other rows, as text.
+    rows
+        Most rows at once.
+    """
     import polars as pl
 
+    names = list(dict.fromkeys((*told, *others)))
     if piece.mark:
         lazy = scan(piece.path, piece.mark).select(names)
-        yield from lazy.collect_batches(chunk_size=rows, maintain_order=True)
+        for frame in lazy.collect_batches(chunk_size=rows, maintain_order=True):
+            alone = {name: Told(frame[name], None) for name in told}
+            yield Batch(frame.height, alone, frame.select(others))
         return
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(piece.path) as file:
-        for found in file.iter_batches(rows, row_groups=range(*piece.groups), columns=list(names)):
-            frame = pl.from_arrow(found)
-            if isinstance(frame, pl.Series):
+    packed = [name for name in told if name not in others]
+    with pq.ParquetFile(piece.path, read_dictionary=packed) as file:
+        for found in file.iter_batches(rows, row_groups=range(*piece.groups), columns=names):
+            plain = pl.from_arrow(found.select([*others]))
+            if isinstance(plain, pl.Series):
                 raise TypeError
-            packed = [one for one, kind in frame.schema.items() if isinstance(kind, pl.Categorical)]
-            yield frame.select(names).with_columns(pl.col(one).cast(pl.String) for one in packed)
+            given = {name: _told(found.column(name)) for name in told}
+            yield Batch(found.num_rows, given, plain.with_columns(map(_as_text, plain)))
+
+
+def _as_text(column: pl.Series) -> pl.Series:
+    import polars as pl
+
+    return column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
+
+
+def _told(column: Any) -> Told:  # noqa: ANN401 - an array of Arrow
+    import polars as pl
+    import pyarrow as pa
+
+    text = pa.types.is_string, pa.types.is_large_string
+    if not pa.types.is_dictionary(column.type) or not any(
+        one(column.type.value_type) for one in text
+    ):
+        plain = pl.from_arrow(column)
+        if isinstance(plain, pl.DataFrame):
+            raise TypeError
+        return Told(_as_text(plain), None)
+    values = pl.Series(column.dictionary).cast(pl.String)
+    index = column.indices
+    if index.null_count:
+        index = index.fill_null(len(values))
+        values = values.append(pl.Series([None], dtype=pl.String))
+    at = index.to_numpy(zero_copy_only=False)
+    there = np.bincount(at, minlength=len(values)) > 0
+    if not there.all():
+        values, at = values.filter(there), (np.cumsum(there) - 1)[at]
+    return Told(values, at)

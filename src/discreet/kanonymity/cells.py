@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     from discreet.core.randomness import RandomBits
     from discreet.kanonymity.problem import Attribute, CodedColumn
 
-__all__ = ["publish", "read_problem", "values_of"]
+__all__ = ["cells_of_runs", "publish", "read_problem", "shuffled", "values_of"]
+
+MASKS = 63
+"""Values of a column below which a set of them is one number."""
 
 
 def read_problem(
@@ -186,18 +189,84 @@ def cells_of(problem: Problem, labels: NDArray[np.int32], j: int) -> list[str]:
     # Of one type, NumPy's unbuffered minimum takes a tenth of the time.
     label, code = labels[rows].astype(np.int64), problem.codes[rows, j].astype(np.int64)
     if column.is_set:
-        found: list[list[Hashable]] = [[] for _ in range(classes)]
         pairs = np.unique(label * size + code)
-        for at, value in zip((pairs // size).tolist(), (pairs % size).tolist(), strict=True):
-            found[at].append(column.domain[value])
-        return ["|".join(sorted(_escaped(text_of(value)) for value in values)) for values in found]
+        return _set_texts(column, classes, pairs // size, pairs % size)
     lo, hi = np.full(classes, size, dtype=np.int64), np.full(classes, -1, dtype=np.int64)
     np.minimum.at(lo, label, code)
     np.maximum.at(hi, label, code)
-    # There are far fewer different cells than classes.
-    spans, at_span = np.unique(lo * size + hi, return_inverse=True)
-    texts = [_span_text(column, span // size, span % size) for span in spans.tolist()]
+    texts, at_span = _span_texts(column, lo, hi)
     return [texts[at] for at in at_span.tolist()]
+
+
+def cells_of_runs(
+    column: CodedColumn, codes: NDArray[np.int64], first: NDArray[np.int64]
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.float64]]:
+    """Give what classes publish in a column, where the rows of each stand together.
+
+    Parameters
+    ----------
+    column
+        The column.
+    codes
+        ``(n,)`` its codes, one class after another.
+    first
+        ``(classes,)`` the first row of each.
+
+    Returns
+    -------
+    texts
+        Different cells, some of which may be equal.
+    which
+        ``(classes,)`` which of them each publishes.
+    costs
+        ``(classes,)`` what that costs each of its rows.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Categorical, Problem
+    >>> problem = Problem.from_columns({"sex": ["F", "M", "F"]}, [Categorical("sex")])
+    >>> column, codes = problem.columns[0], problem.codes[:, 0].astype(np.int64)
+    >>> texts, which, costs = cells_of_runs(column, codes, np.array([0, 2]))
+    >>> [texts[at] for at in which], costs.tolist()
+    (['F|M', 'F'], [1.0, 0.0])
+    """
+    if not column.is_set:
+        lo, hi = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
+        return *_span_texts(column, lo, hi), column.span_cost(lo, hi)
+    size = len(column.domain)
+    if size < MASKS:
+        # There are far fewer different sets than classes.
+        masks = np.bitwise_or.reduceat(np.left_shift(np.int64(1), codes), first)
+        sets, which = np.unique(masks, return_inverse=True)
+        at, values = np.nonzero((sets[:, None] >> np.arange(size)) & 1)
+    else:
+        runs = np.zeros(len(codes), dtype=np.int64)
+        runs[first[1:]] = 1
+        pairs = np.unique(np.cumsum(runs) * size + codes)
+        which, at, values = np.arange(len(first)), pairs // size, pairs % size
+    counts = np.bincount(at)
+    return _set_texts(column, len(counts), at, values), which, column.set_cost(counts)[which]
+
+
+def _set_texts(
+    column: CodedColumn, sets: int, at: NDArray[np.int64], values: NDArray[np.int64]
+) -> list[str]:
+    """Write sets, whose values are told one by one."""
+    known = [_escaped(text_of(value)) for value in column.domain]
+    found: list[list[str]] = [[] for _ in range(sets)]
+    for one, value in zip(at.tolist(), values.tolist(), strict=True):
+        found[one].append(known[value])
+    return ["|".join(sorted(texts)) for texts in found]
+
+
+def _span_texts(
+    column: CodedColumn, lo: NDArray[np.int64], hi: NDArray[np.int64]
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Write cells from `lo` to `hi`, different ones once, and say which is whose."""
+    size = len(column.domain)
+    # There are far fewer different cells than classes.
+    spans, which = np.unique(lo * size + hi, return_inverse=True)
+    return [_span_text(column, span // size, span % size) for span in spans.tolist()], which
 
 
 def _escaped(text: str) -> str:
@@ -222,4 +291,8 @@ def _span_text(column: CodedColumn, lo: int, hi: int) -> str:
 def shuffled(rows: NDArray[np.int64], bits: RandomBits) -> NDArray[np.int64]:
     """Order rows by keys of 128 bits."""
     high, low = bits.randranges(2**64, len(rows)), bits.randranges(2**64, len(rows))
-    return rows[np.lexsort([low, high])]
+    # One sort by 64 bits takes a seventh of the time of two stable ones, and is nearly always enough.
+    order = np.argsort(high)
+    if (np.diff(high[order]) == 0).any():
+        order = np.lexsort([low, high])
+    return rows[order]

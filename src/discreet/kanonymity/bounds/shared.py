@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from discreet.kanonymity.kernels.shared import Lattice
     from discreet.kanonymity.problem import CodedColumn, Problem
 
-__all__ = ["MOST_ROWS", "AtomPlaces", "Packed", "Shared", "summed"]
+__all__ = ["MOST_ROWS", "AtomPlaces", "Packed", "Shared", "ceilings_of", "summed"]
 
 UNITS = 2**26
 """Units of cost that all weights together have."""
 
-CEILINGS = (16, 8, 4, 2, 1)
-"""Parts of all weights up to which costs are looked for, one search after another: the first ones are short."""
+CEILINGS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
+"""Shares of all weights up to which costs are looked for, one search after another: the first ones are short."""
 
 MOST_ROWS = 20_000_000
 """Different packed rows, of 24 bytes each and thrice; beyond, columns are left out, those with most values first."""
@@ -148,6 +148,25 @@ def summed(
     return keys[first], np.add.reduceat(counts, first)
 
 
+def ceilings_of(mean_loss: float) -> tuple[float, ...]:
+    """Give ceilings for a table that loses so much on average: a third of it, itself, and by doubling all weights.
+
+    Hardly a row that pays more than the average in the end could pay less than a third of it, so that a search up to
+    there takes a part of the time; one up to the average proves most of what there is to prove.
+
+    Examples
+    --------
+    >>> ceilings_of(0.3)
+    (0.09999999999999999, 0.3, 0.6, 1.0)
+    """
+    found = [min(1.0, mean_loss / 3)]
+    share = mean_loss
+    while 0 < share < 1:
+        found.append(share)
+        share *= 2
+    return (*found, 1.0)
+
+
 def pack(problem: Problem, k: int, bins: int) -> Packed | None:
     """Pack rows by the cells of their columns, those with most values first; nothing where no cell costs anything."""
     codes = [problem.codes[:, j] for j in range(problem.m)]
@@ -219,13 +238,21 @@ class Shared:
         Gives the packed rows, or nothing where no cell costs anything; called once.
     most_rows
         Rows that one search looks at without a time limit.
+    ceilings
+        Shares of all weights up to which costs are looked for, one search after another.
     """
 
-    def __init__(self, k: int, pack: Callable[[], Packed | None], most_rows: int = UNTIMED) -> None:
+    def __init__(
+        self,
+        k: int,
+        pack: Callable[[], Packed | None],
+        most_rows: int = UNTIMED,
+        ceilings: Sequence[float] = CEILINGS,
+    ) -> None:
         self.k, self.pack, self.most_rows = k, pack, most_rows
         self.lower, self.done = 0.0, False
         self.packed: Packed | None = None
-        self.ceilings = list(CEILINGS)
+        self.ceilings = list(ceilings)
         self.costs, self.reached = np.empty(0, dtype=np.int64), 0
 
     @classmethod
@@ -234,7 +261,7 @@ class Shared:
         return cls(k, partial(pack, problem, k, bins))
 
     def refine(self, limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
-        """Search on, as long as there is time; a search that is cut short leaves the bound as it is."""
+        """Search on, as long as there is time; a search that is cut short counts for the rows that it came to."""
         if limits.left <= 0:
             return
         if self.packed is None:
@@ -245,16 +272,18 @@ class Shared:
             self.costs = np.zeros(len(self.packed.keys), dtype=np.int64)
         packed = self.packed
         while self.ceilings and limits.left > 0:
-            ceiling = UNITS // self.ceilings[0]
+            ceiling = int(UNITS * self.ceilings[0])
             # What is below the last ceiling is known.
             best = np.where(self.costs < self.reached, self.costs, ceiling)
-            if not self._searched(packed, best, limits):
+            whole = self._searched(packed, best, limits)
+            # Of a search that was cut short, rows keep what is known of them.
+            total = int(np.maximum(best, self.costs) @ packed.counts)
+            # The scale was rounded once, and so are quotient and product.
+            self.lower = max(self.lower, total / packed.scale * (1 - 2.0**-50))
+            if not whole:
                 return
             self.costs, self.reached = best, ceiling
             self.ceilings.pop(0)
-            total = int(best @ packed.counts)
-            # The scale was rounded once, and so are quotient and product.
-            self.lower = max(self.lower, total / packed.scale * (1 - 2.0**-50))
             if int(best.max()) < ceiling:
                 break
         self.done = not self.ceilings or int(self.costs.max()) < self.reached

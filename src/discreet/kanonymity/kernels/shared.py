@@ -70,7 +70,8 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
     Returns
     -------
     bool
-        Whether all was looked at; ``stop[0]`` ends it before, or `most_rows` looked at, and `best` means nothing then.
+        Whether all was looked at. ``stop[0]`` ends it before, or `most_rows` looked at; what was not looked at by then
+        counts as in the sentence above, so that ``best[i]`` is no more than it would be.
     """
     n, last = len(keys), len(L.bits) - 1
     K = np.empty(room, dtype=np.int64)
@@ -84,11 +85,12 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
     d = 0
     f[0, 0], f[0, 1], f[0, 2], f[0, 3], f[0, 4] = column, L.start[column], 0, n, paid
     f[0, 5] = L.child[L.start[column]]
-    looks, looked = 0, 0
+    looks, looked, cut = 0, 0, False
     while d >= 0:
         looks += 1
         if looks % 64 == 0 and (stop[0] or looked > most_rows):
-            return False
+            # Frames that are open are left from here on, without looking further down.
+            cut = True
         a, cell, begin, end, cost = f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4]
         inner = f[d, 5]
         looked += end - begin
@@ -104,7 +106,7 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
                     most = max(most, B[x])
             if total < k or most <= least:
                 continue
-            if end + (end - begin) > room:
+            if cut or end + (end - begin) > room:
                 for x in range(begin, end):
                     if L.inside[base + (K[x] & mask)]:
                         B[x] = min(B[x], least)
@@ -125,7 +127,7 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
                 most = max(most, B[x])
             if most <= cost:
                 continue
-            if a == last or end + (end - begin) > room:
+            if cut or a == last or end + (end - begin) > room:
                 for x in range(begin, end):
                     B[x] = min(B[x], cost)
                 continue
@@ -158,4 +160,4 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
                         at += 1
                     B[x] = min(B[x], B[at])
     best[:] = B[:n]
-    return True
+    return not cut

@@ -1,0 +1,68 @@
+"""Tables one after another in one private file, each read by itself: what one step leaves for another one.
+
+A file of row groups has one schema, costs milliseconds to open, and a group of it as much to read. Here a table is a
+run of bytes, a stream of Arrow's, read from where it stands without a look at the others.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, NamedTuple, final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import BinaryIO
+
+    import polars as pl
+
+__all__ = ["Place", "TableStack", "read_table"]
+
+
+class Place(NamedTuple):
+    """Where a table stands in its file: its first byte and its length, and how many rows it has."""
+
+    begin: int
+    size: int
+    rows: int
+
+
+@final
+class TableStack:
+    """A file to which tables are written one after another.
+
+    Parameters
+    ----------
+    path
+        A file that is there; what it holds is replaced.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file, self._end = path.open("wb"), 0
+
+    def __enter__(self) -> TableStack:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def put(self, table: pl.DataFrame) -> Place:
+        """Write a table, and give where it stands."""
+        import polars as pl
+
+        buffer = io.BytesIO()
+        # A text that is viewed would bring along all those that stand beside it in memory.
+        oldest = pl.CompatLevel.oldest()
+        table.write_ipc_stream(buffer, compression="lz4", compat_level=oldest)
+        place = Place(self._end, self._file.write(buffer.getbuffer()), table.height)
+        self._end += place.size
+        return place
+
+
+def read_table(file: BinaryIO, place: Place, names: Sequence[str] | None = None) -> pl.DataFrame:
+    """Read a table, or some of its columns."""
+    import polars as pl
+
+    file.seek(place.begin)
+    stream = io.BytesIO(file.read(place.size))
+    return pl.read_ipc_stream(stream, columns=None if names is None else list(names))
