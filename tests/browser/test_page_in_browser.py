@@ -366,11 +366,17 @@ def test_what_the_map_shows_is_the_row(opening: Any) -> None:
     assert float(page.text("#cost").removesuffix(" km")) == pytest.approx(cost, rel=0.01)
 
 
-def test_contrast_is_enough_for_all_text(opening: Any) -> None:
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast_is_enough_for_all_text(opening: Any, scheme: str) -> None:
     """WCAG AA: 4.5 to 1 against the nearest background that is painted."""
     page = opening(mechanism(), region())
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    page.browser.call("Emulation.setEmulatedMedia", features=features)
     page.show()
     page.click("#map")
+    paper = page.browser.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 28)")
+    page.picture(f"locate-contrast-{scheme}")
     found = page.browser.evaluate("""(() => {
       const part = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
       const light = (c) => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number);
@@ -382,6 +388,7 @@ def test_contrast_is_enough_for_all_text(opening: Any) -> None:
           return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.outerHTML.slice(0, 60)]; })
         .sort((a, b) => a[0] - b[0]);
     })()""")
+    page.browser.call("Emulation.setEmulatedMedia", features=[])
     assert len(found) > 30
     assert found[0][0] >= 4.5, found[0]
 

@@ -56,6 +56,8 @@ def test_the_page_says_what_the_program_finds(browser: Browser, tmp_path: Path) 
     page.write_bytes(source.read_bytes())
     browser.open(page.as_uri(), 390, 844)
     assert "A page can't vouch for itself" in browser.evaluate("document.body.innerText")
+    assert "What this page does not check" in browser.evaluate("document.body.innerText")
+    assert complaints(browser, 390) == []
     whole = (DATA / "channel-1.channel").read_bytes()
     status, said = drop(browser, whole)
     assert (status, "All of it holds." in said) == ("0", True)
@@ -68,6 +70,25 @@ def test_the_page_says_what_the_program_finds(browser: Browser, tmp_path: Path) 
     assert (status, "Not a whole file" in said) == ("2", True)
     status, said = drop(browser, (DATA / "frozen.mechanism").read_bytes())
     assert (status, "All of it holds." in said) == ("0", True)
+    assert complaints(browser, 390) == []
+    status, said = drop(browser, (DATA / "anonymous-1.csv").read_bytes())
+    assert (status, "NOT CHECKED" in said) == ("3", True)
+
+
+def test_the_page_can_be_read_in_the_dark(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "verify_standalone.html"
+    source = resources.files("discreet.report").joinpath("templates", page.name)
+    page.write_bytes(source.read_bytes())
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.call("Emulation.setEmulatedMedia", features=dark)
+    try:
+        browser.open(page.as_uri(), 1280, 900)
+        ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert ground == "rgb(20, 24, 28)"
+        drop(browser, (DATA / "channel-1.channel").read_bytes()[:-1])
+        assert complaints(browser, 1280) == []
+    finally:
+        browser.call("Emulation.setEmulatedMedia", features=[])
 
 
 def test_a_report_shows_that_a_file_was_altered_since(browser: Browser, tmp_path: Path) -> None:

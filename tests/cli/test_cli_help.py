@@ -168,6 +168,23 @@ def test_what_is_misspelt_is_answered_with_the_nearest(
     assert "nearest" not in say(capsys, "attack", "--zzzzzz").err
 
 
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        (("counts", "p.csv", "--neighbors"), "add-remove-person or replace-person"),
+        (("design", "--loss"), "--loss: expected a value (what a wrong report costs"),
+        (("counts", "p.csv", "--json=3"), "--json: expected no value, since it is a flag"),
+        (("counts", "--metod", "x"), "--metod: expected"),
+    ],
+)
+def test_an_option_without_its_value_is_told_what_it_takes(
+    capsys: pytest.CaptureFixture[str], typed: tuple[str, ...], wanted: str
+) -> None:
+    said = say(capsys, *typed)
+    assert (said.status, said.out) == (2, "")
+    assert wanted in said.err
+
+
 def test_the_help_of_judges_names_every_method() -> None:
     for name, unproven in (("attack", False), ("audit", True)):
         (option,) = [one for one in commands()[name].params if one.name == "method"]

@@ -42,7 +42,7 @@ def start(*arguments: object, code: list[str] = COMMAND) -> subprocess.Completed
 def test_a_command_s_output_is_the_next_command_s_input(tmp_path: Path) -> None:
     path = tmp_path / "c.channel"
     line = "--grid 7x7 --cell 1 --unit km --epsilon 2 --radius 2 --loss euclidean"
-    made = start("design", *line.split(), "-o", path, "--json")
+    made = start("design", *line.split(), "-o", path, "--json", "--quiet")
     assert (made.returncode, made.stderr) == (0, "")
     assert json.loads(made.stdout)["gap"] <= 0.01
     told = start("info", path, "--json")

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from discreet.lrgeo.mechanism import packed
-from forger.kinds import kind, standalone
+from forger.kinds import FORGED, kind, standalone
 from forging import forge
 from node import NODE, Verifier, page, program
 
@@ -112,6 +112,34 @@ def test_files_that_are_kept_are_accepted() -> None:
     with Verifier() as third:
         for path in sorted(DATA.glob("*.channel")):
             assert third.judge(path)["status"] == 0
+
+
+CHECKED = {"channel", "anchored", "mechanism", "point-mechanism"}
+"""Kinds that the page judges."""
+
+UNCHECKED = {
+    "anonymous-table": ("anonymous tables", ("anonymous-1.csv", "anonymous-1.csv.discreet.json")),
+    "choice": ("private choices", ("choice-1.choice",)),
+    "ledger": ("ledgers of privacy budgets", ("ledger-1.db",)),
+    "measurements": ("noisy measurements of counts", ("measurements-1.parquet.discreet.json",)),
+    "region-counts": ("counts by region", ("counts-1.csv", "counts-1.parquet.discreet.json")),
+    "region-tables": ("tables by region", ("tables-1.parquet", "tables-1.parquet.discreet.json")),
+    "state": ("what a client of a location service remembers", ()),
+    "table-measurements": ("noisy measurements of tables", ()),
+}
+"""Every other kind: the words by which the page says that it does not check it, and files of that kind."""
+
+
+def test_the_page_says_which_kinds_it_does_not_check() -> None:
+    assert {*UNCHECKED} == {*FORGED} - CHECKED
+    listed = page().partition("What this page does not check</h2>")[2].partition("<script>")[0]
+    with Verifier() as third:
+        for words, files in UNCHECKED.values():
+            assert words in " ".join(listed.split())
+            for name in files:
+                found = third.judge(DATA / name)
+                assert (found["status"], found["checks"]) == (3, [])
+                assert "use discreet verify" in found["reason"]
 
 
 def test_hashes_exponentials_and_numbers_are_those_of_the_other_program() -> None:

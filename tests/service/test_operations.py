@@ -184,6 +184,9 @@ def test_the_page_says_what_is_promised_and_that_its_digest_proves_nothing() -> 
     assert mechanism().digest in page
     assert "2 per km" in page
     assert "This digest is no proof of itself" in page
+    # The place in the example is one of this region: whoever types it gets a report.
+    first, second = re.search(r"echo '(\S+) (\S+)'", page).groups()  # type: ignore[union-attr] # found, or it fails
+    region().snap((float(first), float(second)))
     assert "being designed" in ask(create_app(Future(), region()), "GET", "/").text
 
 

@@ -134,7 +134,7 @@ def run(arguments: Sequence[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return stopped(as_json=as_json)
     except _USAGE as error:
-        return fail(_as_ours(error), as_json=as_json)
+        return fail(_as_ours(error, arguments), as_json=as_json)
     except SystemExit:
         raise
     except OSError as error:
@@ -187,12 +187,30 @@ def _wanted(parameter: Any) -> str:  # noqa: ANN401 - which class it is depends 
     return f"a value ({about[:1].lower()}{about[1:]})" if about else "a value"
 
 
-def _as_ours(error: BaseException) -> InvalidProblemError:
+def _misused(error: Any, arguments: Sequence[str]) -> InvalidProblemError:  # noqa: ANN401 - as above
+    """Say what an option takes that came without a value, or with one where it takes none."""
+    name = str(error.option_name)
+    below = getattr(_command(), "commands", {})
+    command = below.get(next((one for one in arguments if one in below), ""))
+    named = (
+        one for one in getattr(command, "params", []) if name in (*one.opts, *one.secondary_opts)
+    )
+    option = next(named, None)
+    if getattr(option, "is_flag", False):
+        return InvalidProblemError(name, "no value, since it is a flag", "one")
+    return InvalidProblemError(name, _wanted(option), "none")
+
+
+def _as_ours(error: BaseException, arguments: Sequence[str]) -> InvalidProblemError:
     """Say what Typer refused in the form of our own errors."""
     parameter = getattr(error, "param", None)
     names = getattr(parameter, "opts", None) or ["arguments"]
     if type(error).__name__ == "MissingParameter":
         return InvalidProblemError(names[-1], _wanted(parameter), "none")
+    if type(error).__name__ == "BadOptionUsage":
+        return _misused(error, arguments)
+    if type(error).__name__ == "NoSuchOption":
+        names = [str(getattr(error, "option_name", names[-1]))]
     message = getattr(error, "message", "") or str(getattr(error, "format_message", str)())
     nearest = getattr(error, "possibilities", None)
     if nearest:

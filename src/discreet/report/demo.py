@@ -59,6 +59,7 @@ _TABS = (
 )
 """What stands on the tabs; the first holds two chapters, the others one each."""
 
+_CITY = "A synthetic city"
 _RIDE = "A rider asks for a car. The phone reports a junction near by, drawn by chance; the extra drive is the loss."
 _DRIVE = "The car is sent to the junction that was reported and drives on to the rider, along one-way streets too."
 _CROW = (
@@ -211,7 +212,7 @@ def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
     return make_chapter(
         "metricdp",
         made,
-        title="A synthetic city",
+        title=_CITY,
         anchor="city",
         lead=(_RIDE,),
         below=(_DRIVE, _CROW),
@@ -247,6 +248,7 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
         made,
         title=f"A grid of {rows * columns} cells",
         anchor="grid",
+        above=_CITY,
         lead=(f"{rows} by {columns} {_CELLS}",),
         picks=[
             ("in the middle", middle),

@@ -77,6 +77,7 @@ def chapter(
     seconds: Mapping[str, float] | None = None,
     attacked: Attacked | None = None,
     audits: Sequence[Audit] = (),
+    above: str = "",
 ) -> Chapter:
     """Render a design.
 
@@ -116,6 +117,9 @@ def chapter(
     attacked, audits
         What was tried against it; tried here where nothing is given and the design is small, since its inputs are
         public.
+    above
+        Heading of a chapter on the same page that says the same at length: what both don't protect against, and how
+        one checks a file, is folded here. A design that leaves pairs unprotected says so unfolded.
 
     Returns
     -------
@@ -163,6 +167,7 @@ def chapter(
         trace=design.provenance.method_trace,
         seeded=design.provenance.seeded,
         versions=design.provenance.versions,
+        above=above,
     )
     promised = guarantee.radius is None or 0 < least <= guarantee.radius
     if attacked is None and not audits and promised and 1 < problem.n_secrets <= QUICK:

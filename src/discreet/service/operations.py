@@ -282,11 +282,22 @@ def _facts(
         "state": state,
         "subject": _subject(region, found),
         "promise": escape(promise[0].upper() + promise[1:]),
+        "example": _example(region, found),
         "digest": "not yet known" if found is None else found.digest,
         "epsilon": "2/km"
         if found is None
         else escape(f"{found.guarantee.epsilon}/{found.guarantee.unit}"),
     }
+
+
+def _example(region: Region | None, found: Mechanism | PointMechanism | None) -> str:
+    """Give a place that a client may type: latitude and longitude where the region is on the globe."""
+    known = (
+        found if isinstance(found, PointMechanism) else region if found is None else found.region
+    )
+    if known is None:
+        return "41.8986 12.4869"
+    return " ".join(f"{float(part):.4f}" for part in known.where(known.K // 2))
 
 
 def _subject(region: Region | None, found: Mechanism | PointMechanism | None) -> str:

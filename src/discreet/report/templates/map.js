@@ -86,6 +86,10 @@
     tab.setAttribute("aria-selected", String(i === chosen));
     tab.tabIndex = i === chosen ? 0 : -1;
     panels[i].hidden = i !== chosen;
+    // On a phone the tabs are a row that scrolls; the page itself stays where it is.
+    if (i === chosen && bar.scrollWidth > bar.clientWidth) {
+      bar.scrollLeft = tab.parentElement.offsetLeft - (bar.clientWidth - tab.parentElement.offsetWidth) / 2;
+    }
   });
   const follow = (jump) => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));

@@ -125,7 +125,7 @@ class City {
         : make("circle", { ...set, cx: x, cy: y, r: Math.max(6, 0.42 * this.size) }));
     });
     $("heat").replaceChildren(...shapes);
-    $("ramp").textContent = `the darker, the likelier to be reported; the darkest ${percent(most)}`;
+    $("ramp").textContent = `the stronger the color, the likelier to be reported; the strongest ${percent(most)}`;
   }
 
   mark(id, [x, y]) {
