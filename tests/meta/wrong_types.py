@@ -138,7 +138,7 @@ def _channels() -> dict[str, Call]:
 
 def _regions() -> dict[str, Call]:
     region, claim = lrgeo.Region.from_grid(1, 2, cell="0.5", unit="km"), MetricDP(2, "km")
-    made = lrgeo.design(region, claim)
+    made = lrgeo.design(region, claim, scope="places")
     published = lrgeo.Mechanism.from_design(made)
     walk = {
         "client": lrgeo.Client(published),
