@@ -215,8 +215,8 @@ def design(
 
     Complexity
     ----------
-    For every point, without a gap or a time limit, half a minute to a minute on one core where tables are large. For places
-    about ``20 K^3`` operations: some seconds for 900, half a minute for 1600; 10^5 cells take a minute of tails.
+    For every point, without a gap or a time limit, half a minute to a minute on one core where tables are large. For
+    places about ``20 K^3`` operations: some seconds for 900, half a minute for 1600; 10^5 cells take a minute of tails.
 
     Examples
     --------

@@ -64,8 +64,8 @@ _MENDS, _RARER, _AS_STEPS = 270, 3, 600
 """Steps before an iterate is mended for the first time, from one time to the next, and what mending takes, in steps."""
 
 _EFFORT = 4_000_000_000
-"""Steps, with those that mending takes, times pairs of a triangle and a report, at most, where neither a gap nor seconds
-were stated: 36 CPU s for 1,521 vertices and 400 reports; November 2026."""
+"""Steps, with those that mending takes, times pairs of a triangle and a report, at most, where neither a gap nor
+seconds were stated: 36 CPU s for 1,521 vertices and 400 reports; November 2026."""
 
 _COARSE_STEPS = 400
 """On each coarse mesh: a fine mesh with four times the vertices pays for them with a hundred steps."""
