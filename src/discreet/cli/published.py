@@ -61,7 +61,7 @@ class Plan:
 
     def announced(self, url: str) -> tuple[dict[str, object], str]:
         """Say where what is published, for programs and for people."""
-        about = "every point of a region, with reports at " if self.every_point else ""
+        about = "every point of a region of " if self.every_point else ""
         data: dict[str, object] = {
             "url": url,
             "places": self.places,

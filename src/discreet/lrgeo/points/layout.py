@@ -116,6 +116,8 @@ def lay_out(
     notes: list[str] = []
     if spacing is not None:
         wanted = to_fraction(spacing, "spacing") * per
+        if wanted <= 0:
+            raise InvalidProblemError("spacing", "a positive number", repr(spacing))
         mesh = _fitting(region, places, wanted, reach, max_weights)
     else:
         tried = []
