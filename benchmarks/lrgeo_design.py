@@ -26,7 +26,7 @@ def one(size: int, epsilon: str, gap: float | None) -> None:
     region = Region.from_grid(size, size, cell=1, unit="km", origin=(41.8, 12.4))
     guarantee = MetricDP(epsilon, "km")
     begun = time.process_time()
-    made = design(region, guarantee, gap=gap, throw=False)
+    made = design(region, guarantee, gap=gap, throw=False, scope="places")
     designed = time.process_time()
     assert made.upper is not None
     assert verify(made.channel, guarantee).passed
@@ -53,7 +53,7 @@ def city() -> None:
     """Tails for 10^5 cells: one set of scales for all pairs."""
     region = Region.from_grid(316, 317, cell=1, unit="km")
     begun = time.process_time()
-    made = design(region, MetricDP("0.5", "km"))
+    made = design(region, MetricDP("0.5", "km"), scope="places")
     designed = time.process_time()
     assert made.certificate.passed
     made.channel.report(50_000)

@@ -108,7 +108,7 @@ def main() -> int:
     if options.full:
         options.clients, options.seconds, options.places = 200, 600.0, 40
     region = Region.from_grid(options.places, options.places, cell="0.5", unit="km")
-    made = design(region, MetricDP(2, "km"), method="closed-form")
+    made = design(region, MetricDP(2, "km"), method="closed-form", scope="places")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "city.mechanism")
         save_mechanism(Mechanism.from_design(made, region), path)

@@ -218,7 +218,7 @@ def main() -> int:
     parser.add_argument("--places", type=int, default=20, help="rows and columns of the grid")
     options = parser.parse_args()
     region = Region.from_grid(options.places, options.places, cell="0.5", unit="km")
-    made = design(region, MetricDP(2, "km"), method="closed-form")
+    made = design(region, MetricDP(2, "km"), method="closed-form", scope="places")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "city.mechanism")
         save_mechanism(Mechanism.from_design(made, region), path)

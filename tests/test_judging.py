@@ -31,7 +31,9 @@ def designed() -> dc.Design[Any, Any]:
 
 
 def region() -> Any:
-    return dc.lrgeo.design(Region.from_grid(2, 2, cell=1, unit="km"), dc.MetricDP(1, "km"))
+    return dc.lrgeo.design(
+        Region.from_grid(2, 2, cell=1, unit="km"), dc.MetricDP(1, "km"), scope="places"
+    )
 
 
 def sizes() -> dc.hierarchy.GroupSizes:

@@ -99,7 +99,7 @@ def test_a_claim_that_is_not_kept_is_found(tmp_path: Path) -> None:
 
 def test_a_mechanism_of_another_region_is_refused() -> None:
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    made = design(region, MetricDP(4, "km"), method="closed-form")
+    made = design(region, MetricDP(4, "km"), method="closed-form", scope="places")
     assert Mechanism.from_design(made, region).region.K == 9
     with pytest.raises(InvalidProblemError, match="region"):
         Mechanism.from_design(made, Region.from_grid(3, 4, cell="0.5", unit="km"))
@@ -110,7 +110,9 @@ def test_what_is_told_of_places_far_apart_is_checked_before_it_is_shown(tmp_path
     from dataclasses import replace
 
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    mechanism = Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5))
+    mechanism = Mechanism.from_design(
+        design(region, MetricDP(2, "km", "0.5"), gap=0.5, scope="places")
+    )
     scope = mechanism.guarantee.scope
     assert isinstance(scope, Scope)
     for lie in (

@@ -133,7 +133,9 @@ def city() -> tuple[Mechanism, Region]:
     nodes = {"osmid": np.arange(60), "x": made.points[:, 0], "y": made.points[:, 1]}
     edges = {"u": made.edges[:, 0], "v": made.edges[:, 1]}
     found = Region.from_roads(nodes, edges, spacing="0.5", planar=True)
-    return Mechanism.from_design(design(found, MetricDP(2, "km"), gap=0.5), found), found
+    return Mechanism.from_design(
+        design(found, MetricDP(2, "km"), gap=0.5, scope="places"), found
+    ), found
 
 
 @pytest.fixture
@@ -156,7 +158,7 @@ def opening(browser: Browser, tmp_path: Path) -> Iterator[Any]:
             client = stack.enter_context(
                 Client(
                     Server(url, transport=recorder),
-                    state=tmp_path / keep, cache=tmp_path / f"{keep}c", epochs=epochs,
+                    state=tmp_path / keep, cache=tmp_path / f"{keep}c", epochs=epochs, scope="places",
                 )
             )  # fmt: skip
             client.prepared()
@@ -425,7 +427,7 @@ def test_two_real_processes_and_a_browser(browser: Browser, tmp_path: Path) -> N
     files = ["--state", str(tmp_path / "s"), "--cache", str(tmp_path / "c")]
     with (
         started("serve", "--mechanism", str(made), "--port", "0") as served,
-        started("locate", "--page", "--server", served["url"], *files) as shown,
+        started("locate", "--places-only", "--page", "--server", served["url"], *files) as shown,
     ):
         page = Open(browser, shown["page"], Heard(None), Heard(None))
         page.show()

@@ -53,7 +53,7 @@ def test_a_place_on_standard_input_is_located_and_not_repeated(
 ) -> None:
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c", "--max-epsilon", "2/km"]
     typed(monkeypatch, f"{HERE}\n")
-    said = say(capsys, "locate", "-", "--server", url, "--json", *files)
+    said = say(capsys, "locate", "-", "--places-only", "--server", url, "--json", *files)
     assert (said.status, said.err) == (0, "")
     assert tuple(said.data["report"]) in [region().where(k) for k in range(region().K)]
     assert said.data["spent_today"] == said.data["spent_in_all"] == 2.0
@@ -61,7 +61,7 @@ def test_a_place_on_standard_input_is_located_and_not_repeated(
     for wrong in (OUTSIDE, "817.263549 1", "817263549", "", "817263549 x", "1 2 3", "nan nan"):
         typed(monkeypatch, f"{wrong}\n")
         more = ["--epoch", 86_400, "--state", tmp_path / "t", "--cache", tmp_path / "c"]
-        refused = say(capsys, "locate", "-", "--server", url, *more)
+        refused = say(capsys, "locate", "-", "--places-only", "--server", url, *more)
         assert (refused.status, refused.out) == (2, "")
         assert refused.err.startswith("discreet: PLACE: expected")
         assert not any(part in refused.err for part in ("7263549", "817", "12.48"))
@@ -81,7 +81,14 @@ def test_bytes_that_are_no_place_are_refused_and_not_repeated(
 ) -> None:
     """By a process of its own, whose standard input is decoded as it really is."""
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c", "--max-epsilon", "2/km"]
-    command = [sys.executable, "-c", "from discreet.cli import main; main()", "locate", "-"]
+    command = [
+        sys.executable,
+        "-c",
+        "from discreet.cli import main; main()",
+        "locate",
+        "-",
+        "--places-only",
+    ]
     done = subprocess.run(
         [*command, "--server", url, *map(str, files)],
         input=given,
@@ -106,7 +113,7 @@ def test_without_standard_input_there_is_no_place(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c", "--max-epsilon", "2/km"]
-    said = say(capsys, "locate", "-", "--server", url, *files)
+    said = say(capsys, "locate", "-", "--places-only", "--server", url, *files)
     assert said.status == 2
     assert "PLACE: expected two numbers on a line" in said.err
 
@@ -121,7 +128,7 @@ def test_a_report_of_an_earlier_mechanism_is_told_with_what_that_promised(
         with in_thread(create_app(mechanism(epsilon), region())) as address:
             typed(monkeypatch, HERE)
             more = ["--server", address, "--refresh", 0, "--json", "--quiet"]
-            told.append(say(capsys, "locate", "-", *more, *files).data)
+            told.append(say(capsys, "locate", "-", "--places-only", *more, *files).data)
     assert told[0] == told[1]
     assert told[1]["guarantee"]["epsilon"] == "2"
     assert told[1]["mechanism"] == mechanism(2).digest
@@ -131,12 +138,22 @@ def test_a_place_as_arguments_is_located_with_a_warning(
     url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c"]
-    said = say(capsys, "locate", *HERE.split(), "--server", url, *files)
+    said = say(capsys, "locate", *HERE.split(), "--places-only", "--server", url, *files)
     assert said.status == 0
     assert "list of processes" in said.err
     assert "guarantee" in said.out
     assert "metric differential privacy at 2 per km" in said.out
-    pinned = say(capsys, "locate", *HERE.split(), "--server", url, "--pin", "--quiet", *files)
+    pinned = say(
+        capsys,
+        "locate",
+        *HERE.split(),
+        "--places-only",
+        "--server",
+        url,
+        "--pin",
+        "--quiet",
+        *files,
+    )
     assert (pinned.status, pinned.err) == (0, "")
     assert "4 per km" in pinned.out
 
@@ -145,7 +162,9 @@ def test_places_in_the_south_and_west_begin_with_a_minus(
     url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c"]
-    said = say(capsys, "locate", "-33.9", "-70.6", "--server", url, "--quiet", *files)
+    said = say(
+        capsys, "locate", "-33.9", "-70.6", "--places-only", "--server", url, "--quiet", *files
+    )
     assert said.status == 2
     assert "PLACE: expected a point in the region" in said.err
 
@@ -202,7 +221,7 @@ def test_a_budget_that_is_gone_before_anything_was_reported_ends_with_its_status
 ) -> None:
     typed(monkeypatch, HERE)
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c"]
-    said = say(capsys, "locate", "-", "--server", url, "--for-life", 1, *files)
+    said = say(capsys, "locate", "-", "--places-only", "--server", url, "--for-life", 1, *files)
     assert (said.status, said.out) == (5, "")
 
 
@@ -293,7 +312,10 @@ def test_without_the_extra_one_line_says_what_to_install(
 ) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(serve, "find_spec", lambda name: None if name == "fastapi" else found(name))
-    for command in (["serve", *GRID], ["locate", "-", "--server", "http://127.0.0.1:1"]):
+    for command in (
+        ["serve", *GRID],
+        ["locate", "-", "--places-only", "--server", "http://127.0.0.1:1"],
+    ):
         said = say(capsys, *command)
         assert (said.status, said.out) == (2, "")
         assert 'pip install "discreet[service]", got no fastapi' in said.err
@@ -333,6 +355,7 @@ def test_a_design_is_announced_kept_and_ended(
         path,
         "--port",
         0,
+        "--places-only",
         "--published",
         "--accept-no-guarantee",
     )

@@ -46,7 +46,7 @@ said["bound"] = dc.verify(FOLDER + "/made.channel", optimality=True).passed
 said["reports"] = [load(FOLDER + "/made.channel").channel.report(3) for _ in range(20)]
 
 region = lrgeo.Region.from_grid(4, 4, cell="0.5", unit="km")
-service = lrgeo.design(region, dc.MetricDP(2, "km"), gap=0.5)
+service = lrgeo.design(region, dc.MetricDP(2, "km"), gap=0.5, scope="places")
 client = lrgeo.Client(lrgeo.Mechanism.from_design(service, region))
 said["service"] = service.certificate.passed
 

@@ -327,7 +327,9 @@ def _lines(path: Path) -> list[Any]:
 
 def state(_: Path) -> Format:
     region = Region.from_grid(2, 2, cell="0.5", unit="km")
-    client = Client(Mechanism.from_design(design(region, MetricDP(2, "km"), gap=0.5)))
+    client = Client(
+        Mechanism.from_design(design(region, MetricDP(2, "km"), gap=0.5, scope="places"))
+    )
     limits = {"per_day": Fraction(6), "for_life": Fraction(14)}
     epochs = Epochs(3600, per_day=6, for_life=14)
     walk = [

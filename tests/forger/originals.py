@@ -166,7 +166,9 @@ def mechanisms(folder: Path) -> tuple[Any, ...]:
     made = []
     for region in (grid, places):
         save_mechanism(
-            Mechanism.from_design(design_region(region, MetricDP(2, "km"), gap=0.5)),
+            Mechanism.from_design(
+                design_region(region, MetricDP(2, "km"), gap=0.5, scope="places")
+            ),
             folder / "original",
         )
         made.append(json.loads((folder / "original").read_text(encoding="utf-8")))

@@ -146,7 +146,9 @@ def test_a_place_that_is_pinned_again_keeps_its_report_and_costs_nothing() -> No
 def other_client(epsilon: int = 1, cell: str = "1") -> Client:
     """Make a client of another mechanism, for the same places or for others."""
     region = Region.from_grid(2, 3, cell=cell, unit="km")
-    return Client(Mechanism.from_design(design(region, MetricDP(epsilon, "km"), gap=0.5)))
+    return Client(
+        Mechanism.from_design(design(region, MetricDP(epsilon, "km"), gap=0.5, scope="places"))
+    )
 
 
 def test_a_repeated_report_is_of_the_mechanism_that_drew_it() -> None:
@@ -203,7 +205,9 @@ def test_places_that_were_pinned_in_another_region_are_no_places_here() -> None:
 def test_a_radius_costs_what_it_gives_away_between_places_far_apart() -> None:
     """Between neighbors it claims 2 per km; a diagonal of a grid is protected by longer chains."""
     region = Region.from_grid(4, 4, cell="0.5", unit="km")
-    near = Client(Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5)))
+    near = Client(
+        Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5, scope="places"))
+    )
     held = held_everywhere(near.mechanism)
     assert held is not None
     assert near.cost == held.epsilon > Fraction("2.8")

@@ -107,7 +107,7 @@ def test_projection_saves_most_of_what_mending_adds() -> None:
     for table in (with_it, without):
         assert slack(FINE, table, EPSILON)[1].min() > -1e-9
         assert table.sum(axis=1) == pytest.approx(1)
-    again = mended(FINE, raw, EPSILON, threads=3)
+    again = mended(FINE, raw, EPSILON, sweeps=120, threads=3)
     assert (again == with_it).all()
 
 

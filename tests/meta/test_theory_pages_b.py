@@ -77,4 +77,4 @@ def test_methods_of_places_are_found_and_refused_by_name() -> None:
     assert published() == runs | {"AnchorInterpolation", "RemappedLaplace"}
     region = lrgeo.Region.from_grid(2, 2, cell=1, unit="km")
     with pytest.raises(InvalidProblemError, match=", ".join(sorted(DESIGNS))):
-        lrgeo.design(region, MetricDP(1, "km"), method="another")
+        lrgeo.design(region, MetricDP(1, "km"), method="another", scope="places")

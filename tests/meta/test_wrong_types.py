@@ -93,4 +93,4 @@ def test_a_gap_that_is_text_is_refused() -> None:
     region = lrgeo.Region.from_grid(2, 2, cell="0.5", unit="km")
     text: float = "0.5"  # type: ignore[assignment] # that is what is tried
     with pytest.raises(InvalidProblemError, match="gap: expected a relative gap in .* got str"):
-        lrgeo.design(region, MetricDP(2, "km"), gap=text)
+        lrgeo.design(region, MetricDP(2, "km"), gap=text, scope="places")

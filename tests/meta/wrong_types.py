@@ -138,8 +138,9 @@ def _channels() -> dict[str, Call]:
 
 def _regions() -> dict[str, Call]:
     region, claim = lrgeo.Region.from_grid(1, 2, cell="0.5", unit="km"), MetricDP(2, "km")
-    made = lrgeo.design(region, claim)
+    made = lrgeo.design(region, claim, scope="places")
     published = lrgeo.Mechanism.from_design(made)
+    square = lrgeo.Region.from_grid(2, 2, cell="0.5", unit="km")
     walk = {
         "client": lrgeo.Client(published),
         "state": lrgeo.State(),
@@ -148,7 +149,7 @@ def _regions() -> dict[str, Call]:
         "epochs": lrgeo.Epochs(3600, per_day=100),
     }
     return {
-        "lrgeo.design": Call(lrgeo.design, {"region": region, "guarantee": claim}),
+        "lrgeo.design": Call(lrgeo.design, {"region": square, "guarantee": claim}),
         "lrgeo.verify": Call(lrgeo.verify, {"channel": made.channel, "guarantee": claim}),
         "lrgeo.Client": Call(lrgeo.Client, {"mechanism": published}),
         "lrgeo.Epochs": Call(lrgeo.Epochs, {}),

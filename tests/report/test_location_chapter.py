@@ -13,7 +13,7 @@ from discreet.report import make_chapter
 @pytest.fixture(scope="module")
 def mechanism() -> Mechanism:
     region = Region.from_grid(4, 4, cell="0.5", unit="km")
-    return Mechanism.from_design(design(region, MetricDP(2, "km"), gap=0.5))
+    return Mechanism.from_design(design(region, MetricDP(2, "km"), gap=0.5, scope="places"))
 
 
 def test_it_says_what_is_promised_and_what_the_server_gets(mechanism: Mechanism) -> None:

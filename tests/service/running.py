@@ -48,7 +48,9 @@ def region() -> Region:
 @functools.cache
 def mechanism(epsilon: int = 2) -> Mechanism:
     """Make a mechanism for it."""
-    return Mechanism.from_design(design(region(), MetricDP(epsilon, "km"), gap=0.5), region())
+    return Mechanism.from_design(
+        design(region(), MetricDP(epsilon, "km"), gap=0.5, scope="places"), region()
+    )
 
 
 def sound_app(**options: Any) -> FastAPI:

@@ -49,6 +49,7 @@ def client(folder: Path, app: FastAPI, now: float = 0.0, **options: Any) -> Clie
         cache=folder / "cache",
         now=lambda: 1_750_000_000.0 + now,
         **options,
+        scope="places",
     )
 
 
@@ -72,7 +73,7 @@ def test_what_is_weaker_than_accepted_is_refused_verified_or_not(accepted: Metri
 def test_a_radius_counts_by_what_holds_for_all_pairs() -> None:
     """The epsilon of neighbors is smaller than that of places far apart, and a claim about these is not believed."""
     place = Region.from_grid(4, 4, cell="0.5", unit="km")
-    near = Mechanism.from_design(design(place, MetricDP(2, "km", "0.5"), gap=0.5))
+    near = Mechanism.from_design(design(place, MetricDP(2, "km", "0.5"), gap=0.5, scope="places"))
     held = held_everywhere(near)
     assert held is not None
     assert held.epsilon > 2
@@ -138,8 +139,8 @@ def test_over_plain_http_from_another_machine_a_limit_is_needed(tmp_path: Path) 
     assert not Server("http://127.0.0.1:1").is_exposed
     files: dict[str, Any] = {"state": tmp_path / "s", "cache": tmp_path / "c"}
     with pytest.raises(InvalidProblemError, match="accepts: expected the weakest guarantee"):
-        Client(exposed, **files)
-    Client(exposed, accepts=MetricDP(2, "km"), **files).close()
+        Client(exposed, **files, scope="places")
+    Client(exposed, accepts=MetricDP(2, "km"), **files, scope="places").close()
 
 
 @pytest.fixture
@@ -179,7 +180,14 @@ def test_a_server_process_whose_mechanism_was_swapped_is_refused_on_the_command_
         port = free.getsockname()[1]
     for epsilon in (2, 5):
         save_mechanism(mechanism(epsilon), tmp_path / f"{epsilon}.mechanism")
-    place = ["locate", "41.8934", "12.4851", "--server", f"http://127.0.0.1:{port}"]
+    place = [
+        "locate",
+        "--places-only",
+        "41.8934",
+        "12.4851",
+        "--server",
+        f"http://127.0.0.1:{port}",
+    ]
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c", "--refresh", "0", "--json"]
     serve(servers, tmp_path / "2.mechanism", port)
     said = say(capsys, *place, *files)

@@ -313,7 +313,7 @@ def test_the_published_protocol_is_loaded_only_where_it_is_switched_on(tmp_path:
     code = (
         "import sys\nfrom discreet.lrgeo import Region, Mechanism, design\nfrom discreet import MetricDP\n"
         "from discreet.service import Client, create_app\nregion = Region.from_grid(3, 3, cell=1, unit='km')\n"
-        "made = Mechanism.from_design(design(region, MetricDP(1, unit='km')), region)\n"
+        "made = Mechanism.from_design(design(region, MetricDP(1, unit='km'), scope='places'), region)\n"
         "create_app(made, region)\n"
         "paper = [name for name in sys.modules if name in "
         "('discreet.service.published', 'discreet.service.jobs') or 'as_published' in name]\n"

@@ -42,13 +42,15 @@ def region() -> Region:
 
 @functools.cache
 def honest(epsilon: str = "1") -> Mechanism:
-    return Mechanism.from_design(design(region(), MetricDP(epsilon, "km")), region())
+    return Mechanism.from_design(
+        design(region(), MetricDP(epsilon, "km"), scope="places"), region()
+    )
 
 
 @functools.cache
 def overstated() -> Mechanism:
     """Claim half of the epsilon that the integers have, with a certificate that nobody checked."""
-    made = Mechanism.from_design(design(region(), MetricDP(2, "km")), region())
+    made = Mechanism.from_design(design(region(), MetricDP(2, "km"), scope="places"), region())
     believed = Certificate((Check("believed", 0, 0, exact=True),))
     claim = replace(made.guarantee, epsilon=Fraction(1))
     return replace(made, guarantee=claim, certificate=believed)
@@ -86,7 +88,12 @@ def trusting(folder: Path, mechanism: Mechanism) -> Batch:
     def reports(user: Visited, size: int, bits: RandomBits) -> list[tuple[float, float]]:
         MechanismCache(folder, user.server.url).write(mechanism, NOW)
         client = Client(
-            user.server, state=folder / "state", cache=folder, refresh=0, now=lambda: NOW
+            user.server,
+            state=folder / "state",
+            cache=folder,
+            refresh=0,
+            now=lambda: NOW,
+            scope="places",
         )
         prepared, clock = client.prepared(), Epochs()
         return [

@@ -55,6 +55,7 @@ def made(folder: Path, clock: Clock, app: Any = None, **options: Any) -> Client:
         cache=folder / "cache",
         now=clock,
         **options,
+        scope="places",
     )
 
 
@@ -266,7 +267,12 @@ def test_a_link_and_what_it_leads_to_are_one_ledger(tmp_path: Path) -> None:
     names = [true, tmp_path / "link.json", tmp_path / "folder" / "state.json"]
     for state in (*names, *reversed(names)):
         with Client(
-            quick(sound_app()), state=state, cache=tmp_path / "cache", now=clock, epochs=epochs
+            quick(sound_app()),
+            state=state,
+            cache=tmp_path / "cache",
+            now=clock,
+            epochs=epochs,
+            scope="places",
         ) as client:
             found = client.locate(HERE)
         drawn.add(found.epoch)
@@ -358,7 +364,7 @@ def test_an_altered_mechanism_is_refused_and_not_kept(
     tmp_path: Path, change: Callable[[dict[str, Any]], None], complaint: str
 ) -> None:
     server = Server("http://127.0.0.1:1", patience=0, transport=altered(change))
-    client = Client(server, state=tmp_path / "s", cache=tmp_path / "cache")
+    client = Client(server, state=tmp_path / "s", cache=tmp_path / "cache", scope="places")
     with pytest.raises(InvalidProblemError, match=complaint):
         client.locate(HERE)
     assert list(tmp_path.iterdir()) == []
@@ -381,7 +387,7 @@ def test_a_mechanism_that_breaks_its_promise_is_refused_though_its_digest_fits(
         said["mechanism"] = {**plain, "digest": digest}
 
     server = Server("http://127.0.0.1:1", patience=0, transport=altered(lie))
-    client = Client(server, state=tmp_path / "s", cache=tmp_path / "cache")
+    client = Client(server, state=tmp_path / "s", cache=tmp_path / "cache", scope="places")
     with pytest.raises(CertificateError):
         client.locate(HERE)
     assert list(tmp_path.iterdir()) == []
@@ -466,7 +472,7 @@ def test_a_server_that_knows_what_nobody_has_is_refused(tmp_path: Path) -> None:
     transport = httpx.MockTransport(lambda _: httpx.Response(304))
     server = Server("http://127.0.0.1:1", transport=transport)
     with pytest.raises(InvalidProblemError, match="though none is known"):
-        Client(server, state=tmp_path / "s", cache=tmp_path / "c").prepared()
+        Client(server, state=tmp_path / "s", cache=tmp_path / "c", scope="places").prepared()
 
 
 def test_the_published_protocol_gives_a_place_and_no_guarantee() -> None:
@@ -492,7 +498,7 @@ def test_what_the_published_protocol_uploads_depends_on_the_place() -> None:
 def test_a_mechanism_of_another_server_is_kept_apart(tmp_path: Path) -> None:
     for url in ("http://127.0.0.1:1", "http://127.0.0.1:2"):
         server = Server(url, transport=altered(lambda _: None))
-        Client(server, state=tmp_path / "s", cache=tmp_path / "cache").prepared()
+        Client(server, state=tmp_path / "s", cache=tmp_path / "cache", scope="places").prepared()
     assert len(list((tmp_path / "cache").iterdir())) == 2
 
 

@@ -40,9 +40,7 @@ YEAR = Epochs(365 * 86_400)
 @pytest.fixture(scope="module")
 def made() -> PointMechanism:
     """Make a mechanism for every point of the region of the other tests, on a coarse mesh."""
-    return PointMechanism.from_design(
-        design(region(), MetricDP(2, "km"), scope="points", spacing="0.5")
-    )
+    return PointMechanism.from_design(design(region(), MetricDP(2, "km"), spacing="0.5"))
 
 
 def forged(made: PointMechanism) -> PointMechanism:
@@ -68,7 +66,7 @@ def test_a_process_designs_publishes_and_keeps_it_and_another_one_serves_the_fil
     typed: Callable[[tuple[str, str]], None],
 ) -> None:
     kept = tmp_path / "city.mechanism"
-    line = "serve --every-point --grid 3x3 --cell 0.5 --origin 41.89,12.48 --epsilon 2/km --json"
+    line = "serve --grid 3x3 --cell 0.5 --origin 41.89,12.48 --epsilon 2/km --json"
     server = start(processes, *line.split(), "--port", 0, "-o", kept)
     url = url_of(server)
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c", "--epoch", YEAR.seconds]
@@ -150,7 +148,9 @@ def test_what_snaps_is_refused(
         assert outside.err.startswith("discreet: PLACE: expected")
         assert "7263549" not in outside.err
     # Places that were pinned with a mechanism for places are not silently left unused.
-    with Client(quick(create_app(mechanism(), region())), **folders(tmp_path, "a")) as client:
+    with Client(
+        quick(create_app(mechanism(), region())), scope="places", **folders(tmp_path, "a")
+    ) as client:
         client.pin((41.8934, 12.4851))
     with (
         Client(quick(create_app(made, region())), **folders(tmp_path, "b", state="a")) as client,
@@ -166,12 +166,12 @@ def folders(folder: Path, name: str, state: str | None = None) -> dict[str, Any]
 def test_after_every_point_places_are_weaker_unless_they_are_accepted(
     made: PointMechanism, tmp_path: Path
 ) -> None:
-    options = folders(tmp_path, "a") | {"refresh": 0}
+    options = folders(tmp_path, "a") | {"refresh": 0, "scope": "places"}
     for publishes in (mechanism(), made):
         with Client(quick(create_app(publishes, region())), **options) as client:
             assert client.mechanism.digest == publishes.digest
     weaker = PointMechanism.from_design(
-        design(region(), MetricDP(3, "km"), scope="points", spacing="0.5", time_limit=0.01)
+        design(region(), MetricDP(3, "km"), spacing="0.5", time_limit=0.01)
     )
     with (
         Client(quick(create_app(weaker, region())), **options) as client,
@@ -188,34 +188,35 @@ def test_after_every_point_places_are_weaker_unless_they_are_accepted(
         assert client.mechanism.digest == mechanism().digest
 
 
-def test_who_demands_every_point_gets_no_places_from_the_server_nor_from_the_cache(
+def test_who_accepts_no_places_gets_none_from_the_server_nor_from_the_cache(
     made: PointMechanism, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = folders(tmp_path, "a")
-    with Client(quick(create_app(mechanism(), region())), **options) as client:
+    with Client(quick(create_app(mechanism(), region())), scope="places", **options) as client:
         client.prepared()
     # From the cache, and where the server says that it is still the one.
     for refresh in (0, 86_400):
         with (
             Client(
-                quick(create_app(mechanism(), region())),
-                scope="points",
-                **options | {"refresh": refresh},
+                quick(create_app(mechanism(), region())), **options | {"refresh": refresh}
             ) as client,
             pytest.raises(InvalidProblemError, match="one for places alone"),
         ):
             client.prepared()
-    with Client(
-        quick(create_app(made, region())), scope="points", **options | {"refresh": 0}
-    ) as client:
+    with Client(quick(create_app(made, region())), **options | {"refresh": 0}) as client:
         assert client.mechanism.digest == made.digest
     wrong: Any = "point"
     with pytest.raises(InvalidProblemError, match='"points"|points'):
         Client(quick(create_app(made, region())), scope=wrong, **options)
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c"]
-    for publishes, status in ((mechanism(), 2), (made, 0)):
+    for publishes, more, status in (
+        (mechanism(), [], 2),
+        (mechanism(), ["--places-only"], 0),
+        (made, [], 0),
+        (made, ["--places-only"], 0),
+    ):
         with in_thread(create_app(publishes, region())) as url:
-            line = ["-", "--every-point", "--max-epsilon", "2/km", "--server", url, *files]
+            line = ["-", *more, "--max-epsilon", "2/km", "--server", url, "--refresh", 0, *files]
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(sys, "stdin", io.StringIO(" ".join(HERE) + "\n"))
                 said = say(capsys, "locate", *line)
@@ -266,10 +267,8 @@ def ask_page(page: Page, name: str) -> Any:
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        (
-            ["--every-point", "--published", "--accept-no-guarantee"],
-            "--published: expected --places-only",
-        ),
+        (["--published", "--accept-no-guarantee"], "--published: expected --places-only"),
+        (["--grid", "80x80", "--epsilon", "2/km"], "--grid: expected at most 5120 places"),
         (["--every-point", "--mechanism", "x"], "--every-point: expected none beside --mechanism"),
         (["--places-only", "--mechanism", "x"], "--places-only: expected none beside --mechanism"),
     ],

@@ -41,7 +41,7 @@ def made(tmp_path: Path, clock: list[float]) -> Callable[..., Page]:
     def make(**options: Any) -> Page:
         client = Client(
             quick(sound_app()), state=tmp_path / "s", cache=tmp_path / "c",
-            epochs=Epochs(3600, **options), now=lambda: clock[0],
+            epochs=Epochs(3600, **options), now=lambda: clock[0], scope="places",
         )  # fmt: skip
         return Page(client, HOST, region=region(), token=TOKEN)
 
@@ -203,12 +203,12 @@ def test_the_command_serves_the_page_on_loopback_after_all_was_fetched(
     monkeypatch.setattr(discreet.web, "serve", serve, raising=False)
     with in_thread(sound_app()) as url:
         files = ["--server", url, "--state", tmp_path / "s", "--cache", tmp_path / "c"]
-        said = say(capsys, "locate", "--page", *files, "--json", "--quiet")
+        said = say(capsys, "locate", "--places-only", "--page", *files, "--json", "--quiet")
         assert say(capsys, "locate", "1", "2", "--page", *files).status == 2
-        assert say(capsys, "locate", *files).status == 2
+        assert say(capsys, "locate", "--places-only", *files).status == 2
     if away:
         seen.clear()
-        said = say(capsys, "locate", "--page", *files, "--json", "--wait", 0)
+        said = say(capsys, "locate", "--places-only", "--page", *files, "--json", "--wait", 0)
         assert "places alone" in said.err
     assert said.status == 0
     (page, host, port), data = seen
@@ -248,7 +248,13 @@ def test_a_charge_for_a_draw_elsewhere_follows_the_rule_of_locate() -> None:
 
 
 def test_a_client_keeps_only_what_its_mechanism_names(tmp_path: Path) -> None:
-    client = Client(quick(sound_app()), state=tmp_path / "s", cache=tmp_path / "c", epochs=HOURLY)
+    client = Client(
+        quick(sound_app()),
+        state=tmp_path / "s",
+        cache=tmp_path / "c",
+        epochs=HOURLY,
+        scope="places",
+    )
     reserved = client.reserve()
     assert reserved is not None
     assert "pinned" not in repr(reserved)
@@ -290,7 +296,9 @@ def test_the_command_wants_the_risk_of_the_paper_accepted(
         ["--published", "--page"],
         ["--published", "--accept-no-guarantee"],
     ):
-        said = say(capsys, "locate", "--server", "http://127.0.0.1:9", "-", *options)
+        said = say(
+            capsys, "locate", "--places-only", "--server", "http://127.0.0.1:9", "-", *options
+        )
         assert said.status == 2
         assert "--accept-no-guarantee" in said.err
 

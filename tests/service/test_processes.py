@@ -81,15 +81,13 @@ def files(folder: Path) -> tuple[Path, Path]:
 def test_a_server_is_killed_and_restarted_and_the_client_recovers_with_its_ledger(
     tmp_path: Path, processes: list[subprocess.Popen[str]]
 ) -> None:
-    line = (
-        "serve --grid 4x4 --cell 0.5 --unit km --origin 41.89,12.48 --epsilon 2/km --json --quiet"
-    )
+    line = "serve --places-only --grid 4x4 --cell 0.5 --unit km --origin 41.89,12.48 --epsilon 2/km --json --quiet"
     kept = tmp_path / "city.mechanism"
     first = start(processes, *line.split(), "--port", 0, "-o", kept)
     url = url_of(first)
     state, cache = files(tmp_path)
     options = ["--state", str(state), "--cache", str(cache)]
-    command = [*COMMAND, "locate", "-", "--server", url, "--json", "--wait", "300"]
+    command = [*COMMAND, "locate", "-", "--places-only", "--server", url, "--json", "--wait", "300"]
     done = subprocess.run(
         [*command, "--epoch", str(YEAR.seconds), *options],
         input="41.8986 12.4869\n",
@@ -108,11 +106,20 @@ def test_a_server_is_killed_and_restarted_and_the_client_recovers_with_its_ledge
     first.wait(60)
     ledger = (tmp_path / "state.json").read_bytes()
     # The mechanism is kept: without a server the client still reports, and repeats within the epoch.
-    with Client(Server(url, patience=0), epochs=YEAR, state=state, cache=cache) as client:
+    with Client(
+        Server(url, patience=0), epochs=YEAR, state=state, cache=cache, scope="places"
+    ) as client:
         assert list(client.locate((41.8926, 12.4909)).report) == told["report"]
     # Asked to look whether it still is the one, it says that nobody answers, and reports nothing.
     with (
-        Client(Server(url, patience=0), epochs=YEAR, refresh=0, state=state, cache=cache) as client,
+        Client(
+            Server(url, patience=0),
+            epochs=YEAR,
+            refresh=0,
+            state=state,
+            cache=cache,
+            scope="places",
+        ) as client,
         pytest.raises(LimitReachedError, match="can't be reached"),
     ):
         client.locate((41.8926, 12.4909))
@@ -121,7 +128,12 @@ def test_a_server_is_killed_and_restarted_and_the_client_recovers_with_its_ledge
         processes, "serve", "--mechanism", kept, "--port", url.rpartition(":")[2], "--json"
     )
     with Client(
-        Server(url, patience=300), epochs=YEAR, refresh=0, state=state, cache=cache
+        Server(url, patience=300),
+        epochs=YEAR,
+        refresh=0,
+        state=state,
+        cache=cache,
+        scope="places",
     ) as client:
         assert list(client.locate((41.8926, 12.4909)).report) == told["report"]
     assert (tmp_path / "state.json").read_bytes() == ledger
@@ -223,6 +235,7 @@ def test_on_the_wire_no_byte_to_the_server_depends_on_the_place(tmp_path: Path) 
                     cache=tmp_path / name / "cache",
                     refresh=1.0,
                     now=lambda clock=clock: 1e9 + next(clock),  # type: ignore[misc]
+                    scope="places",
                 ) as client:
                     client.locate(place)
             sent.append(b"".join(recorder.seen))

@@ -51,7 +51,8 @@ def save_mechanism(mechanism: Mechanism | PointMechanism, path: str | os.PathLik
     >>> import tempfile
     >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region, design
-    >>> made = Mechanism.from_design(design(Region.from_grid(4, 4, cell="0.5", unit="km"), MetricDP(2, "km")))
+    >>> region = Region.from_grid(4, 4, cell="0.5", unit="km")
+    >>> made = Mechanism.from_design(design(region, MetricDP(2, "km"), scope="places"))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_mechanism(made, f"{folder}/a.mechanism")
     ...     load_mechanism(f"{folder}/a.mechanism").digest == made.digest

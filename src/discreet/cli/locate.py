@@ -74,8 +74,8 @@ def locate(
         str | None,
         typer.Option(
             metavar="E/km",
-            help="The most that you accept, such as 2/km, for any two places, or any two points where the server "
-            "publishes a mechanism for every point: what is weaker is refused before a place is read. Without it, "
+            help="The most that you accept, such as 2/km, for any two points, or any two places with --places-only: "
+            "what is weaker is refused before a place is read. Without it, "
             "whatever the server publishes first, and later nothing weaker than that. Needed with --plain-http.",
             rich_help_panel=_WIRE,
         ),
@@ -83,12 +83,13 @@ def locate(
     every_point: Annotated[
         bool,
         typer.Option(
-            "--every-point",
-            help="Refuse a server whose promise is about places alone. --max-epsilon then bounds any two points of "
-            "the region, however near a border between places they are.",
+            "--every-point/--places-only",
+            help="What the promise has to be about. --every-point, the default: any two points of the region; a server "
+            "whose promise is about places alone is refused. --places-only accepts that, too: then a point is snapped "
+            "to its nearest place first, and two points on two sides of a border may be told apart.",
             rich_help_panel=_WIRE,
         ),
-    ] = False,
+    ] = True,
     wait: Annotated[
         float,
         typer.Option(help="Seconds to wait for a server that is away.", rich_help_panel=_WIRE),
@@ -178,8 +179,8 @@ def locate(
     """Say where one is, privately: by the mechanism that a server publishes, drawn on this machine.
 
     The mechanism is fetched whole, verified once, and kept. Nothing that is sent depends on the place. There is one
-    fresh report in each epoch; it is repeated until the next one, wherever one is by then. What the guarantee is about,
-    places to which a point is snapped first, or any two points, is as the server publishes it, and told.
+    fresh report in each epoch; it is repeated until the next one, wherever one is by then. The guarantee is about any
+    two points of the region, and with --places-only as the server publishes it; what was kept is told.
     """
     need_service("locate")
     from discreet.lrgeo import Epochs
@@ -210,7 +211,7 @@ def locate(
         cache=None if cache is None else Path(cache).absolute(),
         epochs=epochs,
         accepts=accepts,
-        scope="points" if every_point else None,
+        scope="points" if every_point else "places",
         refresh=refresh,
     ) as client:
         # First all that is fetched, then the place.

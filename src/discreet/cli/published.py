@@ -61,7 +61,7 @@ class Plan:
 
     def announced(self, url: str) -> tuple[dict[str, object], str]:
         """Say where what is published, for programs and for people."""
-        about = "every point of a region, with reports at " if self.every_point else ""
+        about = "every point of a region of " if self.every_point else ""
         data: dict[str, object] = {
             "url": url,
             "places": self.places,
@@ -79,7 +79,13 @@ def plan_of(
     """Read what is published, or what is to be designed."""
     if mechanism is None:
         region, guarantee = _stated(options)
-        return Plan(region, guarantee, bool(every_point), None)
+        for_points = every_point is not False
+        if for_points and not region.space.has_matrix:
+            expected = "at most 5120 places for every point; --places-only takes more"
+            raise InvalidProblemError(
+                "--grid" if options.roads is None else "--roads", expected, region.K
+            )
+        return Plan(region, guarantee, for_points, None)
     if every_point is not None:
         option = "--every-point" if every_point else "--places-only"
         raise InvalidProblemError(option, "none beside --mechanism, which says it", option)
@@ -190,7 +196,13 @@ class Work:
 
         region = self._region()
         limit = self.time_limit
-        made = design(region, self.plan.guarantee, time_limit=limit, on_progress=self.report)
+        made = design(
+            region,
+            self.plan.guarantee,
+            scope="places",
+            time_limit=limit,
+            on_progress=self.report,
+        )
         found = Mechanism.from_design(made, region)
         if self.output is not None:
             save_mechanism(found, self.output)
@@ -204,7 +216,6 @@ class Work:
         made = design(
             self._region(),
             self.plan.guarantee,
-            scope="points",
             time_limit=self.time_limit,
             on_progress=self.report,
         )

@@ -60,11 +60,11 @@ _SETTINGS = frozenset(
 _EXAMPLES = """Examples:
 
 ```
-discreet serve --roads edges.csv --nodes nodes.csv --epsilon 5/km --spacing 0.2 --port 8080
-
 discreet serve --grid 40x40 --cell 0.5 --unit km --epsilon 2/km --port 8080
 
-discreet serve --grid 12x12 --cell 0.5 --origin 41.87,12.45 --epsilon 2/km --every-point --port 8080
+discreet serve --grid 12x12 --cell 0.5 --origin 41.87,12.45 --epsilon 2/km --port 8080
+
+discreet serve --roads edges.csv --nodes nodes.csv --epsilon 5/km --spacing 0.2 --places-only --port 8081
 ```
 """
 
@@ -166,10 +166,11 @@ def serve(
         bool | None,
         typer.Option(
             "--every-point/--places-only",
-            help="What the promise is about. --every-point: any two points of the region's convex outline, near or "
-            "far; none is snapped to a place. It takes longer to design, loses more, and takes at most 5120 places. "
-            "--places-only, the default: any two places; a point is snapped to the nearest one first, so two points "
-            "close to each other across a border between places are protected as these places are, not as the points.",
+            help="What the promise is about. --every-point, the default: any two points of the region's convex "
+            "outline, near or far; none is snapped to a place. It takes at most 5120 places. "
+            "--places-only: any two places; a point is snapped to the nearest one first, so two points "
+            "close to each other across a border between places are protected as these places are, not as the points. "
+            "It loses less.",
             rich_help_panel=_HOW,
             envvar="DISCREET_EVERY_POINT",
         ),
@@ -241,7 +242,7 @@ def serve(
         typer.Option(
             "--published",
             help="Switch on the protocol of the paper as well: clients upload what identifies their places. Needs "
-            "--accept-no-guarantee.",
+            "--places-only and --accept-no-guarantee.",
             rich_help_panel=_WIRE,
         ),
     ] = False,
@@ -257,8 +258,8 @@ def serve(
     if published and not accept_no_guarantee:
         expected = "--accept-no-guarantee beside it, for what users upload identifies their places"
         raise InvalidProblemError("--published", expected, "none")
-    if published and every_point:
-        expected = "--places-only, for the paper's protocol is about places"
+    if published and mechanism is None and every_point is not False:
+        expected = "--places-only beside it, for the paper's protocol is about places"
         raise InvalidProblemError("--published", expected, "--every-point")
     need_service("serve")
     from discreet.service import create_app

@@ -1,7 +1,8 @@
 """LR-Geo: places are reported such that near ones can't be told apart, by a mechanism that is published whole.
 
-Make a :class:`Region`, :func:`design` a mechanism for it, publish the :class:`Mechanism`; a :class:`Client` rebuilds
-its own row and draws. Nothing is uploaded. Loaded on first use.
+Make a :class:`Region`, :func:`design` a mechanism for every point of it, publish the :class:`PointMechanism`; a
+:class:`PointClient` draws from it. For places alone these are a :class:`Mechanism` and a :class:`Client`. Nothing is
+uploaded. Loaded on first use.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from discreet.lrgeo.methods.frozen_scales import FrozenScales
     from discreet.lrgeo.places.region import Region
     from discreet.lrgeo.places.roads import Roads
+    from discreet.lrgeo.points.client import PointClient
+    from discreet.lrgeo.points.design import PointDesign
+    from discreet.lrgeo.points.mechanism import PointMechanism
     from discreet.lrgeo.problem import travel_loss
     from discreet.lrgeo.state import State
 
@@ -37,6 +41,9 @@ __all__ = [
     "Instance",
     "LRGeo",
     "Mechanism",
+    "PointClient",
+    "PointDesign",
+    "PointMechanism",
     "Region",
     "RegionDesign",
     "Roads",
@@ -58,6 +65,9 @@ _WHERE = {
     "Instance": "local.instance",
     "LRGeo": "as_published.lr_geo",
     "Mechanism": "mechanism",
+    "PointClient": "points.client",
+    "PointDesign": "points.design",
+    "PointMechanism": "points.mechanism",
     "Region": "places.region",
     "RegionDesign": "design",
     "Roads": "places.roads",

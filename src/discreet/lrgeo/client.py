@@ -59,7 +59,7 @@ class Client:
     >>> from discreet.core.randomness import SeededBits
     >>> from discreet.lrgeo import Region, design
     >>> region = Region.from_grid(4, 4, cell="0.5", unit="km")
-    >>> client = Client(design(region, MetricDP(2, "km"), gap=0.5))
+    >>> client = Client(design(region, MetricDP(2, "km"), gap=0.5, scope="places"))
     >>> client.report((0.3, 0.2), bits=SeededBits(1)) in [region.where(k) for k in range(16)]
     True
     """
@@ -150,7 +150,7 @@ def _published(stated: Any) -> Mechanism:  # noqa: ANN401 - anything that a call
     if isinstance(stated, Mechanism):
         return stated
     if not isinstance(stated, CertifiedChannel):
-        expected = "a Mechanism, or a design of discreet.lrgeo.design"
+        expected = "a Mechanism, or a design for places; PointClient takes those for every point"
         raise InvalidProblemError("mechanism", expected, type(stated).__name__)
     return Mechanism.from_design(stated)
 
@@ -165,7 +165,7 @@ def held_everywhere(mechanism: Mechanism) -> MetricDP | None:
     --------
     >>> from discreet.lrgeo import Mechanism, Region, design
     >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    >>> near = Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5))
+    >>> near = Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5, scope="places"))
     >>> held = held_everywhere(near)
     >>> held is not None and round(float(held.epsilon), 3)
     2.828
@@ -186,7 +186,7 @@ def scope_check(mechanism: Mechanism) -> Check:
     --------
     >>> from discreet.lrgeo import Mechanism, Region, design
     >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    >>> scope_check(Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5))).passed
+    >>> scope_check(Mechanism.from_design(design(region, MetricDP(2, "km", "0.5"), gap=0.5, scope="places"))).passed
     True
     """
     scope, space = mechanism.guarantee.space_scope, mechanism.region.space

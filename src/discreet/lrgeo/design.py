@@ -73,7 +73,8 @@ class RegionDesign(CertifiedChannel):
     --------
     >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region
-    >>> made = design(Region.from_grid(4, 4, cell="0.5", unit="km"), MetricDP(2, "km"), gap=0.1)
+    >>> region = Region.from_grid(4, 4, cell="0.5", unit="km")
+    >>> made = design(region, MetricDP(2, "km"), gap=0.1, scope="places")
     >>> made.status, made.gap < 0.1
     ('gap reached', True)
     """
@@ -106,24 +107,7 @@ def design(
     region: Region,
     guarantee: MetricDP,
     *,
-    scope: Literal["places"] = "places",
-    targets: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    prior: ArrayLike | None = None,
-    method: Method | str | None = None,
-    spacing: Exact | None = None,
-    gap: float | None = None,
-    time_limit: float | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
-    threads: int = 1,
-    throw: bool = True,
-) -> RegionDesign: ...
-@overload
-def design(
-    region: Region,
-    guarantee: MetricDP,
-    *,
-    scope: Literal["points"],
+    scope: Literal["points"] = "points",
     targets: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     prior: ArrayLike | None = None,
@@ -135,12 +119,29 @@ def design(
     threads: int = 1,
     throw: bool = True,
 ) -> PointDesign: ...
+@overload
+def design(
+    region: Region,
+    guarantee: MetricDP,
+    *,
+    scope: Literal["places"],
+    targets: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    method: Method | str | None = None,
+    spacing: Exact | None = None,
+    gap: float | None = None,
+    time_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    threads: int = 1,
+    throw: bool = True,
+) -> RegionDesign: ...
 @explained("design(region, dc.MetricDP(1, unit='km'))")
 def design(
     region: Region,
     guarantee: MetricDP,
     *,
-    scope: Literal["places", "points"] = "places",
+    scope: Literal["points", "places"] = "points",
     targets: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     prior: ArrayLike | None = None,
@@ -156,19 +157,20 @@ def design(
 
     .. math:: \min \sum_i p_i \sum_k \beta_{ik} z_{ik}, \qquad \beta_{ik} = \sum_l q_l |T_{il} - T_{kl}|
 
-    over the mechanisms with :math:`z_{ik} \le e^{\epsilon d_{ij}} z_{jk}` for all pairs of places; or, with
-    ``scope="points"``, over those on a mesh for which it holds between any two points of the region.
+    over the mechanisms on a mesh for which :math:`z_k(x) \le e^{\epsilon |x - y|} z_k(y)` holds between any two points
+    of the region; or, with ``scope="places"``, over those for which it holds between any two places.
 
     Parameters
     ----------
     region
         The places, and how one travels.
     guarantee
-        Epsilon per unit. Without a radius all pairs of places are bound.
+        Epsilon per unit. A radius is for places alone; without one all pairs of them are bound.
     scope
-        ``"places"``: a point is snapped to its nearest place, and the promise is about places. ``"points"``: it is
-        about any two points of the region, near or far, with no borders between places; see
-        :mod:`discreet.lrgeo.points`.
+        ``"points"``: the promise is about any two points of the region, near or far, with no borders between places;
+        see :mod:`discreet.lrgeo.points`. ``"places"``: a point is snapped to its nearest place, and the promise is
+        about places, so that two points on two sides of a border may be told apart. It loses less, and takes more
+        places.
     targets, weights
         Places that people travel to, and how likely each is; without them the loss is the distance between the true
         place and the reported one.
@@ -176,7 +178,7 @@ def design(
         ``(K,)`` how likely people are at each place; uniform by default. All of this is public.
     method
         One method: an instance such as ``Balls(2.0)``, or a name of :data:`discreet.lrgeo.methods.METHODS`. ``None``
-        tries several. None for every point.
+        tries several. For places alone.
     spacing
         For every point: the side of the mesh's cells where places are, in the unit; by default a quarter over epsilon.
     gap
@@ -208,20 +210,24 @@ def design(
 
     Guarantee
     ---------
-    That of the design, by :func:`discreet.lrgeo.verify`, for the integers that are sampled, between *places*: a point
-    is snapped to its place first.
+    That of the design, for the integers that are sampled: between any two points of the region, by
+    :func:`discreet.lrgeo.points.verify.verify`, or between *places*, by :func:`discreet.lrgeo.verify`.
 
     Complexity
     ----------
-    About ``20 K^3`` operations: some seconds for 900 places, half a minute for 1600. 10^5 cells take a minute of tails.
+    For every point, without a gap or a time limit, half a minute to a minute on one core where tables are large. For
+    places about ``20 K^3`` operations: some seconds for 900, half a minute for 1600; 10^5 cells take a minute of tails.
 
     Examples
     --------
     >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region
-    >>> made = design(Region.from_grid(5, 5, cell="0.5", unit="km"), MetricDP(2, "km"), targets=[0, 12])
-    >>> made
+    >>> region = Region.from_grid(5, 5, cell="0.5", unit="km")
+    >>> design(region, MetricDP(2, "km"), targets=[0, 12], scope="places")
     RegionDesign(25 places, loss 0.3132 km, certified)
+    >>> made = design(region, MetricDP(2, "km"), targets=[0, 12])
+    >>> made.upper < 0.36, "any two points of the region" in str(made.guarantee)
+    (True, True)
     """
     _check(region, guarantee, gap, time_limit, threads)
     if scope == "points":
@@ -238,9 +244,9 @@ def design(
             throw=throw,
         )
     if scope != "places":
-        raise unknown_name("scope", scope, ("places", "points"))
+        raise unknown_name("scope", scope, ("points", "places"))
     if spacing is not None:
-        raise InvalidProblemError("spacing", 'none without scope="points"', spacing)
+        raise InvalidProblemError("spacing", 'none with scope="places"', spacing)
     chosen: Method | None = METHODS.resolve(method, optional=True)
     problem = _problem(region, targets, weights, prior)
     search = _Search(
@@ -272,11 +278,15 @@ def _for_every_point(
     from discreet.lrgeo.points.design import design_points
 
     if guarantee.radius is not None:
-        raise InvalidProblemError("radius", "none for every point", guarantee.radius)
+        expected = 'none for every point; scope="places" takes one'
+        raise InvalidProblemError("radius", expected, guarantee.radius)
     if method is not None:
-        raise InvalidProblemError("method", "none for every point", repr(method))
+        raise InvalidProblemError(
+            "method", 'none for every point; scope="places" has methods', repr(method)
+        )
     if problem is None:
-        raise InvalidProblemError("region", "at most 5120 places for every point", region.K)
+        expected = 'at most 5120 places for every point; scope="places" takes more'
+        raise InvalidProblemError("region", expected, region.K)
     return design_points(region, guarantee, problem, **options)
 
 

@@ -165,7 +165,7 @@ def locate(
     >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Client, Mechanism, Region, design
     >>> region = Region.from_grid(4, 4, cell="0.5", unit="km")
-    >>> client = Client(Mechanism.from_design(design(region, MetricDP(2, "km"))))
+    >>> client = Client(Mechanism.from_design(design(region, MetricDP(2, "km"), scope="places")))
     >>> first, state = locate(client, State(), (0.3, 0.2), 7200, epochs=Epochs(3600))
     >>> again, state = locate(client, state, (1.7, 1.9), 7300, epochs=Epochs(3600))
     >>> first == again, state.spent_in_all

@@ -113,7 +113,7 @@ class Mechanism(CertifiedChannel):
     >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region, design
     >>> region = Region.from_grid(4, 4, cell="0.5", unit="km")
-    >>> mechanism = Mechanism.from_design(design(region, MetricDP(2, "km"), gap=0.5), region)
+    >>> mechanism = Mechanism.from_design(design(region, MetricDP(2, "km"), gap=0.5, scope="places"), region)
     >>> mechanism
     Mechanism(16 places, 2 per km, all pairs)
     >>> Mechanism.from_dict(mechanism.to_dict()).digest == mechanism.digest

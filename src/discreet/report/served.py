@@ -53,7 +53,7 @@ def service_demo(
         With the attacks on both modes.
     """
     region = Region.from_roads(*city.tables(), spacing="0.5", planar=True)
-    made = design(region, MetricDP(2, "km"), gap=0.1, time_limit=10, throw=False)
+    made = design(region, MetricDP(2, "km"), gap=0.1, time_limit=10, throw=False, scope="places")
     mechanism = Mechanism.from_design(made)
     save_mechanism(mechanism, file)
     attacked = [] if attack_mode is None else _attacked_modes(attack_mode)

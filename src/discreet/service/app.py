@@ -114,7 +114,7 @@ def create_app(
     --------
     >>> import discreet as dc
     >>> region = dc.lrgeo.Region.from_grid(3, 3, cell=1, unit="km")
-    >>> made = dc.lrgeo.design(region, dc.MetricDP(1, unit="km"))
+    >>> made = dc.lrgeo.design(region, dc.MetricDP(1, unit="km"), scope="places")
     >>> app = create_app(dc.lrgeo.Mechanism.from_design(made, region), region)
     >>> sorted(app.openapi()["paths"])
     ['/v1/healthz', '/v1/mechanism', '/v1/region']

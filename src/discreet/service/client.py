@@ -98,14 +98,14 @@ class Client:
     epochs
         The public clock, and the budgets.
     accepts
-        The weakest guarantee that its user accepts, for any two places, or any two points where the server publishes a
-        mechanism for every point; one for places is accepted, too. Who chooses the mechanism chooses its
+        The weakest guarantee that its user accepts, for any two points; with `scope` ``"places"`` for any two places,
+        where the server publishes for these alone. Who chooses the mechanism chooses its
         epsilon, and a mechanism that gives the place away keeps what it claims. By default the first that a server
         publishes is taken, and none that is weaker than the last one, nor one for places after one for every point;
         over plain HTTP from another machine, where anybody on the way could choose, this must be given.
     scope
         ``"points"``: only a mechanism whose promise is between any two points of the region is taken, so that `accepts`
-        bounds these; one for places alone is refused. By default both kinds are taken.
+        bounds these; one for places alone is refused. ``"places"`` takes both kinds.
     refresh
         Seconds for which a mechanism is used before the server is asked whether it still is the one. Asking says
         that a client is here, and when.
@@ -133,7 +133,7 @@ class Client:
         cache: Path | None = None,
         epochs: Epochs | None = None,
         accepts: MetricDP | None = None,
-        scope: Literal["points"] | None = None,
+        scope: Literal["points", "places"] = "points",
         refresh: float = _DAY,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -141,8 +141,8 @@ class Client:
         if accepts is None and self._server.is_exposed:
             expected = "the weakest guarantee that you accept, since anybody on the way could offer another"
             raise InvalidProblemError("accepts", expected, "none, over plain HTTP")
-        if scope not in {None, "points"}:
-            raise unknown_name("scope", scope, ("points",))
+        if scope not in {"points", "places"}:
+            raise unknown_name("scope", scope, ("points", "places"))
         self._accepts, self._scope = accepts, scope
         self._unknown = False
         self._cache = MechanismCache(cache or default_folder("cache"), self._server.url)
@@ -340,7 +340,10 @@ class Client:
         if isinstance(mechanism, PointMechanism):
             return PointClient(mechanism, verified_digest=verified_digest, accepts=accepts)
         if self._scope == "points":
-            expected = "a mechanism for every point, since only the promise between any two points is accepted"
+            expected = (
+                "a mechanism for every point, whose promise is about where you are; --places-only, or "
+                'scope="places", accepts one about places'
+            )
             raise InvalidProblemError("server", expected, "one for places alone")
         return lrgeo.Client(mechanism, verified_digest=verified_digest, accepts=accepts)
 

@@ -287,6 +287,7 @@ def _facts(
         "epsilon": "2/km"
         if found is None
         else escape(f"{found.guarantee.epsilon}/{found.guarantee.unit}"),
+        "accepts": "" if found is None or isinstance(found, PointMechanism) else " --places-only",
     }
 
 

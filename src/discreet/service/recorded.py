@@ -149,14 +149,18 @@ class Visited:
         with tempfile.TemporaryDirectory() as folder:
             files = Path(folder)
             # The connections are the server's, which others use too: it is not closed here.
-            client = Client(self.server, state=files / "state", cache=files, now=lambda: _NOW)
+            client = Client(
+                self.server, state=files / "state", cache=files, scope="places", now=lambda: _NOW
+            )
             return client.locate(self.point, bits=bits).report
 
     def report_many(self, size: int, bits: RandomBits) -> list[tuple[float, float]]:
         """Report as many users would who are at one place: a client fetches and verifies once, each ledger is empty."""
         with tempfile.TemporaryDirectory() as folder:
             files = Path(folder)
-            client = Client(self.server, state=files / "state", cache=files, now=lambda: _NOW)
+            client = Client(
+                self.server, state=files / "state", cache=files, scope="places", now=lambda: _NOW
+            )
             prepared, clock = client.prepared(), Epochs()
             return [
                 locate(prepared, State(), self.point, _NOW, epochs=clock, bits=bits)[0]
@@ -192,7 +196,9 @@ class RecordedApplication:
         """Be a new client that fetches the mechanism and verifies it: give what its reports are drawn from."""
         with tempfile.TemporaryDirectory() as folder:
             files = Path(folder)
-            client = Client(self._server, state=files / "state", cache=files, now=lambda: _NOW)
+            client = Client(
+                self._server, state=files / "state", cache=files, scope="places", now=lambda: _NOW
+            )
             return client.mechanism
 
     def locate(self, place: int, times: int, now: float, bits: RandomBits) -> Session:
@@ -204,6 +210,7 @@ class RecordedApplication:
                 recorder.server(),
                 state=files / "state.json",
                 cache=files / "cache",
+                scope="places",
                 now=lambda: now,
             ) as client:
                 for _ in range(times):

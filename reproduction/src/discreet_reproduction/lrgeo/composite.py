@@ -69,7 +69,9 @@ def composite(run: Run) -> Experiment:
             ]
         region = Region.from_grid(side, side, cell=1, unit="km")
         targets = made.targets.tolist()
-        ours = design(region, MetricDP(epsilon, "km"), targets=targets, gap=0.1, throw=False)
+        ours = design(
+            region, MetricDP(epsilon, "km"), targets=targets, gap=0.1, throw=False, scope="places"
+        )
         weights = np.array([ours.channel.row(place) for place in range(region.K)], dtype=float)
         table = weights / weights.sum(axis=1, keepdims=True)
         check = composite_check(table, made.instance.distances, float(epsilon))

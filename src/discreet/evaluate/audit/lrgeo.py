@@ -96,7 +96,7 @@ def audit_places(request: AuditRequest) -> Audit:
         claim = MetricDP(epsilon, unit="km")
         strength = request.choose("certified", "exact", "sampled")
         region = Region.from_grid(_SIDE, _SIDE, cell=1, unit="km")
-        made = design(region, claim)
+        made = design(region, claim, scope="places")
         if strength == "certified":
             checks = verify(made.channel, made.guarantee, totals_share=made.totals_share)
             return certified(checks, made.guarantee)

@@ -57,7 +57,7 @@ _APART = Fraction(16, 1000)
 def snapped_law(region: Region, claim: MetricDP) -> Law:
     """Design for the places of a region; a point reports what its nearest place reports."""
     # A gap is beside the point: two places far apart lose next to nothing.
-    client = Client(design(region, claim, gap=0.5, throw=False))
+    client = Client(design(region, claim, gap=0.5, throw=False, scope="places"))
 
     def law(point: tuple[str, str]) -> Sequence[Fraction]:
         row = client.row(client.snap((float(point[0]), float(point[1])))).tolist()
@@ -183,7 +183,7 @@ def audit_points(request: AuditRequest) -> Audit:
     """
     region, claim, count = _audited(request)
     if request.method == "places-only":
-        client = Client(design(region, claim, gap=0.5, throw=False))
+        client = Client(design(region, claim, gap=0.5, throw=False, scope="places"))
         return audit_snapped_points(region, lambda place: client.row(place).tolist(), claim, count)
     made = PointMechanism.from_design(design(region, claim, scope="points", throw=False))
     return audit_laws_of_points(laws_of(made), made.guarantee, count, on_stage=request.on_stage)

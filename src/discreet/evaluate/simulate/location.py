@@ -161,7 +161,7 @@ class _Bench:
         self._world = World(instance, graph, _REACH, _R_OBF)
         trials = request.trials or _TRIALS
         self._victims = draw_secrets(instance.prior, trials, self._bits).tolist()
-        made = design(region, claim, targets=list(_TARGETS), gap=0.5)
+        made = design(region, claim, targets=list(_TARGETS), gap=0.5, scope="places")
         self._mechanism = Mechanism.from_design(made, region)
 
     def sound(self) -> tuple[list[Finding], dict[str, object]]:
@@ -312,7 +312,7 @@ def audit_service(request: AuditRequest, record: Record) -> Audit:
         raise InvalidProblemError("epsilon", "the claimed epsilon per km", "none")
     request.choose("sampled")
     region = Region.from_grid(_AUDITED_SIDE, _AUDITED_SIDE, cell=1, unit="km")
-    made = design(region, MetricDP(request.epsilon, unit="km"))
+    made = design(region, MetricDP(request.epsilon, unit="km"), scope="places")
     mechanism = Mechanism.from_design(made, region)
     claim = mechanism.guarantee
     rows = ShownRows(mechanism.channel)

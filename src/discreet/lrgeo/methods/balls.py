@@ -41,7 +41,8 @@ class Balls:
     --------
     >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region, design
-    >>> made = design(Region.from_grid(4, 4, cell="0.5", unit="km"), MetricDP(2, "km"), method=Balls(1.5))
+    >>> region = Region.from_grid(4, 4, cell="0.5", unit="km")
+    >>> made = design(region, MetricDP(2, "km"), method=Balls(1.5), scope="places")
     >>> made.provenance.parameters["radius"]
     1.5
     """

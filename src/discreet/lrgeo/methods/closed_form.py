@@ -43,7 +43,8 @@ class ClosedForm:
     --------
     >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region, design
-    >>> made = design(Region.from_grid(4, 4, cell="0.5", unit="km"), MetricDP(4, "km"), method=ClosedForm())
+    >>> region = Region.from_grid(4, 4, cell="0.5", unit="km")
+    >>> made = design(region, MetricDP(4, "km"), method=ClosedForm(), scope="places")
     >>> made.provenance.method
     'closed-form'
     """

@@ -30,7 +30,8 @@ class Tails:
     --------
     >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region, design
-    >>> made = design(Region.from_grid(4, 4, cell="0.5", unit="km"), MetricDP(1, "km"), method=Tails())
+    >>> region = Region.from_grid(4, 4, cell="0.5", unit="km")
+    >>> made = design(region, MetricDP(1, "km"), method=Tails(), scope="places")
     >>> made.provenance.method
     'tails'
     """
