@@ -79,9 +79,9 @@ class RecordPlan:
 def rows_of_piece(plan: RecordPlan, number: int, first: int = 0) -> Iterator[Any]:
     """Yield the rows of a piece, a batch at a time, with region, size and what is wrong; rows count from `first`."""
     at, wanted = first, plan.named.columns(plan.public)
-    for batch in batches(plan.pieces[number], wanted, plan.batch):
-        table = nw.from_native(batch.with_row_index(ROW, at), eager_only=True)
-        at += batch.height
+    for batch in batches(plan.pieces[number], (), wanted, plan.batch):
+        table = nw.from_native(batch.others.with_row_index(ROW, at), eager_only=True)
+        at += batch.rows
         yield read_rows(table, plan.public, plan.named, plan.frame)
 
 

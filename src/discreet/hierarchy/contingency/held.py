@@ -222,12 +222,12 @@ class HeldFit:
         """
         domain, layout = self.measured.frame.domain, self.layout
         spread = self.cells_of(question[None])[0]
-        question = {
+        centered = {
             subset: centered_along(summed_to(spread, domain, self.regular, subset), domain, subset)
             for subset in self.steps
         }
         found = []
-        for q, stratum, many, tables in self._coefficients(question, regions):
+        for q, stratum, many, tables in self._coefficients(centered, regions):
             outside = layout.parts(q)[1]
             shared = tuple(at for at in outside if at in self.regular)
             made: NDArray[Any] = np.zeros((1, 1), dtype=object)
