@@ -53,7 +53,7 @@ def test_a_mesh_over_roads_takes_every_point_of_every_road() -> None:
     ends = region.roads.vertices[region.roads.segments]
     along = np.linspace(0, 1, 5)[:, None, None]
     points = (ends[:, 0] + along * (ends[:, 1] - ends[:, 0])).reshape(-1, 2)
-    sphere = region._where(points)
+    sphere = region._where(points.astype(np.float64))
     for latitude, longitude in sphere.tolist():
         assert sum(made.find((latitude, longitude)).weights) > 0
     # Roads do not lie where none is: a point two kilometers away is refused.
