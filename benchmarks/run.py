@@ -37,6 +37,7 @@ LONG = [
     ["hierarchy_tables.py"],
     ["hierarchy_blocks.py"],
     ["lrgeo_design.py"],
+    ["lrgeo_design.py", "--points", "--full"],
     ["lrgeo_published.py"],
     ["service_soak.py", "--seconds", "600"],
     ["submodular_oracles.py", "--full"],
