@@ -38,6 +38,7 @@ LONG = [
     ["hierarchy_blocks.py"],
     ["hierarchy_records.py"],
     ["lrgeo_design.py"],
+    ["lrgeo_design.py", "--points", "--full"],
     ["lrgeo_published.py"],
     ["service_soak.py", "--seconds", "600"],
     ["submodular_oracles.py", "--full"],
