@@ -100,7 +100,7 @@ def test_a_table_goes_all_the_way(
 
 
 def costs_are_refined(told: list[list[dict[str, Any]]]) -> None:
-    """Fast splits from the largest k down, each drawn by itself; then the search for each k, never with a larger loss."""
+    """Fast splits from the largest k down, each drawn by itself; then the search, which makes no loss larger."""
     most = max(len(rows) for rows in told)
     first, refined = told[:most], told[most - 1 :]
     assert [[row["k"] for row in rows] for rows in first] == [

@@ -81,7 +81,8 @@ class LossBySize:
         table = _read(self.folder)
         names = [attribute.name for attribute in self.attributes]
         problem = read_problem(table, names, self.attributes, "ncp")
-        limits, rows = SearchLimits.within(self.seconds), []
+        limits = SearchLimits.within(self.seconds)
+        rows: list[dict[str, Any]] = []
         sizes = [k for k in KS if k <= problem.n]
         with compiling(lambda: tell({"text": "Compiling, first run on this machine only."})):
             for at, k in enumerate(reversed(sizes)):
