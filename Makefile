@@ -110,4 +110,4 @@ bench: $(VENV)/.made
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) .wheel-venv build dist demo papers docs/_build
+	rm -rf $(VENV) .wheel-venv build dist demo papers docs/_build docs/jupyter_execute

@@ -30,7 +30,8 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinxcontrib.bibtex",
 ]
-exclude_patterns = ["_build"]
+# Beside its output MyST-NB leaves the notebooks that it ran: a second build would take them for pages.
+exclude_patterns = ["_build", "jupyter_execute"]
 
 # The tutorials are notebooks. Each build runs them, and an error in one fails it.
 nb_execution_mode = "force"

@@ -93,7 +93,8 @@ def promise(watched: Watched) -> None:
     page, keys = watched.page, watched.page.keyboard
     watched.tab_to("#compare")
     keys.press("Enter")
-    page.wait_for_selector(".choice")
+    # The largest k is there first, the least one last.
+    page.wait_for_selector("#choice-2")
     page.wait_for_selector("#compare:enabled")
     page.focus("#risk-title")
     watched.tab_to(".choice")

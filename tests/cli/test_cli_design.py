@@ -382,6 +382,18 @@ BAD: dict[str, tuple[list[Any], str]] = {
     ),
     "labels twice": (["PLACES", *PLACES, "--label", "note"], "--label: expected 5 different names"),
     "latitude out of range": (["PLACES", *PLACES, "--y", "big"], "--y: expected a column"),
+    "degrees in the plane": (
+        ["PLACES", "--x", "lon", "--y", "lat", *EPSILON, "--unit", "km"],
+        "--metric: expected haversine for longitude and latitude; type --metric haversine, or name",
+    ),
+    "degrees as columns": (
+        ["PLACES", "--columns", "lon,lat", "--metric", "manhattan", *EPSILON, "--unit", "m"],
+        "--metric: expected haversine for longitude and latitude; type --metric haversine, or name",
+    ),
+    "degrees without a metric": (
+        ["PLACES", *EPSILON, "--unit", "km"],
+        "for longitude and latitude type --x lon --y lat --metric haversine",
+    ),
     "haversine in miles": (["PLACES", *PLACES, "--unit", "mi"], "--unit: expected"),
 }
 

@@ -26,7 +26,7 @@ from discreet.kanonymity.risk import risk
 from discreet.studio import OpenWorkspaces
 from discreet.studio.forms import read_roles
 from discreet.studio.reading import describe
-from discreet.studio.tasks import attack
+from discreet.studio.tasks import KS, attack
 from discreet.studio.workspaces import MOST, SILENT
 from discreet.web import Limits
 from studio.asking import HOST, Browser
@@ -100,13 +100,19 @@ def test_a_table_goes_all_the_way(
 
 
 def costs_are_refined(told: list[list[dict[str, Any]]]) -> None:
-    """Quick cuts first; then the search for each k in turn, which never makes a loss larger."""
-    assert 1 < len(told) <= 1 + len(told[0])
-    assert [sum(row["searched"] for row in rows) for rows in told] == [*range(len(told))]
-    for before, after in pairwise(told):
+    """Fast splits from the largest k down, each drawn by itself; then the search, which makes no loss larger."""
+    most = max(len(rows) for rows in told)
+    first, refined = told[:most], told[most - 1 :]
+    assert [[row["k"] for row in rows] for rows in first] == [
+        [*KS[:most]][-at:] for at in range(1, most + 1)
+    ]
+    assert not any(row["searched"] for rows in first for row in rows)
+    assert len(refined) > 1
+    assert [sum(row["searched"] for row in rows) for rows in refined] == [*range(len(refined))]
+    for before, after in pairwise(refined):
         assert [row["k"] for row in before] == [row["k"] for row in after]
         assert all(b["loss"] <= a["loss"] for a, b in zip(before, after, strict=True))
-    assert sum(row["loss"] for row in told[-1]) < sum(row["loss"] for row in told[0])
+    assert sum(row["loss"] for row in refined[-1]) < sum(row["loss"] for row in first[-1])
 
 
 def test_a_page_that_is_left_leaves_nothing(browser: Browser) -> None:

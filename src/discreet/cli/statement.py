@@ -37,6 +37,9 @@ _UNITS = {"haversine": "km", "angular": "rad", "hyperbolic": "unit"}
 _NAMED = {False: ("x", "y"), True: ("lon", "lat")}
 """Columns of coordinates where both have these names, in the plane and on the globe."""
 
+_GLOBE = ({"lon", "lng", "long", "longitude"}, {"lat", "latitude"})
+"""What columns in degrees are called; distances between degrees are no lengths."""
+
 _EMBEDDED = ("euclidean", "angular", "hyperbolic", "manhattan")
 """Metrics between words; the first is what is meant where nobody says otherwise."""
 
@@ -197,6 +200,8 @@ def _space(places: PlaceOptions, unit: str) -> tuple[MetricSpace, pl.DataFrame |
         expected = f"at most {DENSE_LIMIT:,} secrets"
         raise InvalidProblemError("PLACES", expected, f"{table.height:,}, a row each")
     metric = places.metric or "euclidean"
+    places = _coordinates(places, table, metric)
+    _refuse_degrees(places, unit)
     return MetricSpace.from_points(_points(places, table, metric), metric=metric, unit=unit), table
 
 
@@ -222,17 +227,45 @@ def _grid(places: PlaceOptions, unit: str) -> MetricSpace:
     return MetricSpace.grid(rows, columns, cell=places.cell or "1", unit=unit)
 
 
-def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[np.float64]:
+def _coordinates(places: PlaceOptions, table: pl.DataFrame, metric: str) -> PlaceOptions:
+    """Name the columns of coordinates, where the usual names stand in the table and no others were given."""
     if places.columns is not None and metric != "haversine":
         if places.x is not None or places.y is not None:
             raise InvalidProblemError("--columns", "either this or --x and --y", "both")
-        return columns_of(table, [name.strip() for name in places.columns.split(",")], "--columns")
+        return places
     known = _NAMED[metric == "haversine"]
     if places.x is None and places.y is None and set(known) <= set(table.columns):
         places = replace(places, x=known[0], y=known[1])
     if places.x is None or places.y is None:
         missing = "--x" if places.x is None else "--y"
-        raise InvalidProblemError(missing, "the name of a column of the table", "none")
+        globe = [[name for name in table.columns if name.lower() in names] for names in _GLOBE]
+        if all(globe):
+            likely = f"--x {globe[0][0]} --y {globe[1][0]} --metric haversine"
+            expected = (
+                f"the name of a column of the table; for longitude and latitude type {likely}"
+            )
+        elif metric == "haversine":
+            expected = "columns of longitude and latitude in degrees: --x LON --y LAT; without --metric, in the plane"
+        else:
+            expected = "the name of a column of the table: --x NAME --y NAME"
+        raise InvalidProblemError(missing, expected, "none")
+    return places
+
+
+def _refuse_degrees(places: PlaceOptions, unit: str) -> None:
+    """Refuse degrees as if they were coordinates in the plane: what is promised per kilometer would be of degrees."""
+    named = {name.strip().lower() for name in (places.columns or "").split(",")}
+    named |= {(places.x or "").lower(), (places.y or "").lower()}
+    flat = places.metric in {None, "euclidean", "manhattan"} and not unit.startswith("deg")
+    if flat and all(named & names for names in _GLOBE):
+        expected = "haversine for longitude and latitude; type --metric haversine, or name columns in meters"
+        raise InvalidProblemError("--metric", expected, places.metric or "none")
+
+
+def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[np.float64]:
+    if places.x is None or places.y is None:
+        names = (places.columns or "").split(",")
+        return columns_of(table, [name.strip() for name in names], "--columns")
     x = columns_of(table, [places.x], "--x")
     y = columns_of(table, [places.y], "--y")
     # A point on the globe is written latitude first; x is the longitude.

@@ -106,17 +106,21 @@ async function draw(path) {
   if (focused?.startsWith("choice-")) $(focused)?.focus();
 }
 
-/** The quick numbers are waited for; those of the search come while one looks. */
+/** The first drawing is waited for; what refines it comes while one looks. */
 async function compare() {
   await post("frontier", entries());
   const quietly = (error) => { if (!(error instanceof Refused)) throw error; };
   await new Promise((ready, failed) => {
+    // One drawing after the other, so that no older one comes last; each shows all that is known when it is asked for.
+    let [last, asked, drawn] = [Promise.resolve(), false, false];
     const told = ({ rows, text }) => {
-      if (rows) draw("frontier").then(ready).catch(quietly);
-      else $("frontier").textContent = text;
+      if (!rows && !drawn) $("frontier").textContent = text;
+      if (!rows || asked) return;
+      [asked, drawn] = [true, true];
+      last = last.then(() => { asked = false; return draw("frontier"); }).then(ready).catch(quietly);
     };
     // A search that another job takes the place of has nothing more to say.
-    follow(told).then(() => draw("result")).then(ready, failed);
+    follow(told).then(() => last).then(() => draw("result")).then(ready, failed);
   });
 }
 
