@@ -47,6 +47,9 @@ MOST_ROWS = 20_000_000
 UNTIMED = 2_000_000_000
 """Rows looked at in one search without a time limit: some ten seconds."""
 
+AHEAD = 2
+"""Times its share of what is left of an untimed search that a cell of the first column may take."""
+
 BITS = 63
 """Bits of a packed row; columns beyond are left out, which makes the bound weaker and no less valid."""
 
@@ -332,12 +335,14 @@ class Shared:
         timed = limits.left < float("inf")
         counts = np.minimum(packed.counts, self.k).astype(np.int32)
         turns, sizes = _first_cells(packed)
-        share = max(0, self.most_rows) / max(1, int(sizes.sum()))
         whole = True
         with ThreadPoolExecutor(limits.threads) as pool:
             for turn in range(int(turns.max()) + 1):
-                open_ones = lattice.cost[: len(turns)] < best.max()
-                cells = np.flatnonzero((turns == turn) & (sizes >= self.k) & open_ones)
+                waiting = (sizes >= self.k) & (lattice.cost[: len(turns)] < best.max())
+                cells = np.flatnonzero(waiting & (turns == turn))
+                # The widest cells need little, and what earlier turns leave is for the later ones.
+                later = int(sizes[waiting & (turns >= turn)].sum())
+                share = AHEAD * max(0, self.most_rows) / max(1, later)
                 searching = [
                     pool.submit(
                         descend_below,

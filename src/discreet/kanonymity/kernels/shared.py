@@ -164,7 +164,7 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
 
 
 @kernel
-def descend_below(
+def descend_below(  # noqa: PLR0917 - as above
     L: Lattice,
     keys: NDArray[np.int64],
     counts: NDArray[np.int32],
