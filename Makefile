@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # One worker a core; a single worker on one core.
 WORKERS ?= auto
 
-.PHONY: help announce demo test lint types unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-mutants test-browser docs bench clean
+.PHONY: help announce demo test lint types unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-mutants test-browser lint-deploy docs bench clean
 help:
 	@echo "make demo          design a mechanism for an embedded city and write demo/index.html"
 	@echo "make test          lint, types, tests, examples, coverage of the trusted base, the wheel"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-canary   twenty thousand runs of all commands on broken files: does a private value come out?"
 	@echo "make test-mutants  break copies of the library on purpose: a test must notice each time"
 	@echo "make test-browser  look at the documentation, the reports and the studio in headless Chromium"
+	@echo "make lint-deploy   the manifest by the schemas of Kubernetes, the workflows, the unit"
 	@echo "make docs          build the documentation into docs/_build"
 	@echo "make wheel-twice   build the wheels twice and compare their digests"
 	@echo "make bench         the benchmarks, printed with the machine"
@@ -85,6 +86,17 @@ $(VENV)/.browser: $(VENV)/.made
 
 test-browser: $(VENV)/.browser docs
 	DISCREET_DOCS="$(CURDIR)/docs/_build" PYTEST="$(BIN)/pytest" sh tests/browser/run.sh
+
+$(VENV)/.linters: $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group linters
+	@touch $@
+
+# Names and types by the schemas of the oldest and the newest Kubernetes that the package holds; nothing is asked of a network.
+lint-deploy: $(VENV)/.linters
+	$(BIN)/kubernetes-validate --strict -k 1.25 deploy/kubernetes.yaml
+	$(BIN)/kubernetes-validate --strict -k 1.37 deploy/kubernetes.yaml
+	$(BIN)/zizmor --offline .github/workflows
+	@if command -v systemd-analyze; then systemd-analyze verify deploy/discreet.service; else echo "no systemd here: the unit was not read"; fi
 
 $(VENV)/.docs: $(VENV)/.made
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group docs

@@ -36,6 +36,7 @@ LONG = [
     ["hierarchy_release.py", "--scaling", "--units", "2000000"],
     ["hierarchy_tables.py"],
     ["hierarchy_blocks.py"],
+    ["hierarchy_records.py"],
     ["lrgeo_design.py"],
     ["lrgeo_published.py"],
     ["service_soak.py", "--seconds", "600"],
@@ -59,6 +60,9 @@ PEERS = {
 
 ADULT = ["kanonymity_large.py"]
 """What takes a folder of Adult with ARX's hierarchies, which the project does not hold."""
+
+BOTH = ["peers_mondrian.py"]
+"""What takes Adult and the interpreter that has the peers."""
 
 APART = ["beside_peers.py"]
 """What writes the picture of the README."""
@@ -87,6 +91,8 @@ def main() -> int:
         todo += [[script, option, options.peers] for script, option in PEERS.items()]
     if options.adult:
         todo += [[script, options.adult] for script in ADULT]
+    if options.adult and options.peers:
+        todo += [[script, options.adult, "--peers", options.peers] for script in BOTH]
     failed = 0
     for script, *arguments in todo:
         print(f"\n## {script} {' '.join(arguments)}", flush=True)

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from discreet.artefact import RecordFiles, pieces, record_files
+from discreet.artefact import RecordFiles, large_steps, pieces, record_files, record_steps
 from discreet.cli.app import app
 from discreet.core.budget import MemoryBudget
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import PureDP
 from discreet.hierarchy import GroupSizes, from_records, from_units, plan
 
@@ -178,6 +178,31 @@ def test_bad_rows_are_charged_once_named_and_not_quoted(
         assert f"rows {inside}" in text
         assert "of file 3" in text
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize("kind", record_steps.RECORD_STEPS)
+def test_errors_of_steps_are_charged_once_and_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A full disk, and an error that quotes a row, in each phase."""
+    source = RecordFiles(write(people(14), tmp_path / "in", 2), tmp_path)
+    planned = plan(LISTED, PERSON, columns=REGIONS, unit="home", max_size=4)
+    budget = MemoryBudget({"d": PureDP(5, neighbors="add-remove-person")})
+
+    def full(space: Any, number: int) -> None:
+        (space.folder / "half").write_text("secret")
+        raise OSError(28, "No space left on device")
+
+    def loud(space: Any, number: int) -> None:
+        raise RuntimeError("the row of Mrs Smith")
+
+    for step, said, left in ((full, "No space", 4), (loud, kind, 3)):
+        monkeypatch.setitem(large_steps.STEPS, kind, step)
+        with pytest.raises((InvalidProblemError, SolverError), match=said) as caught:
+            planned.release(source, budget=budget, dataset="d")
+        assert "Smith" not in str(caught.value)
+        assert budget.account("d").left[0] == left
+        assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
 def test_what_can_be_seen_without_a_value_is_refused_before_the_charge(tmp_path: Path) -> None:

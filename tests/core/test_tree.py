@@ -152,3 +152,31 @@ def test_what_is_no_node_is_refused() -> None:
         tree.meet(-1, 3)
     with pytest.raises(InvalidProblemError, match="5 rows"):
         tree.totals([1, 2])
+
+
+def test_nodes_are_selected_by_level_or_path() -> None:
+    tree = Tree.from_paths([("a", "b"), ("a", "c", "e"), ("d",)])
+    for level in range(1, tree.depth + 2):
+        found = tree.select(level=level).tolist()
+        assert found == sorted(found)
+        # Each leaf is below one of them, or is one.
+        above = [sorted({*tree.ancestors(leaf).tolist()} & {*found}) for leaf in tree.leaves]
+        assert all(len(one) == 1 for one in above)
+    paths = [("a", "c"), (), ("d",)]
+    assert [tree.path(node) for node in tree.select(paths=paths).tolist()] == paths
+    assert tree.select(level=4).tolist() == tree.leaves[np.argsort(tree.leaves)].tolist()
+
+
+def test_what_selects_no_node_is_refused() -> None:
+    tree = Tree.from_paths([("a", "b"), ("d",)])
+    with pytest.raises(InvalidProblemError, match="one of the two"):
+        tree.select()
+    with pytest.raises(InvalidProblemError, match="one of the two"):
+        tree.select(level=1, paths=[("a",)])
+    for level in (0, 4, True, 2.0):
+        with pytest.raises(InvalidProblemError, match="a level from 1 to 3"):
+            tree.select(level=level)  # type: ignore[arg-type]
+    with pytest.raises(InvalidProblemError, match="path"):
+        tree.select(paths=[("e",)])
+    with pytest.raises(InvalidProblemError, match="regions"):
+        tree.select(paths=3)  # type: ignore[arg-type]

@@ -96,5 +96,5 @@ def test_the_wheel_of_the_papers_is_judged_by_what_it_needs() -> None:
 def test_make_bench_runs_every_benchmark() -> None:
     said = runpy.run_path(str(ROOT / "benchmarks" / "run.py"))
     named = {line[0] for line in [*said["QUICK"], *said["LONG"]]}
-    named |= {*said["PEERS"], *said["ADULT"], *said["APART"], "run.py"}
+    named |= {*said["PEERS"], *said["ADULT"], *said["BOTH"], *said["APART"], "run.py"}
     assert named == {path.name for path in (ROOT / "benchmarks").glob("*.py")}

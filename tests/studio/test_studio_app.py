@@ -262,7 +262,8 @@ def test_a_drawn_and_a_loaded_taxonomy_are_what_is_published(
     table = pl.read_csv(file, infer_schema=False)
     groups = {line.strip() for line in f"{decades}\n{loaded}".splitlines()} | {"*"}
     assert set(table["age"]) <= groups
-    assert set(table["sex"]) <= {"F", "M", "all"}
+    # A search that a busy machine cuts short may leave single cells suppressed.
+    assert set(table["sex"]) <= {"F", "M", "all", "*"}
     assert any(cell.startswith("[") for cell in table["age"])
     assert run(["verify", str(file)]) == 0
 
