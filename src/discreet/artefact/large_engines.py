@@ -46,6 +46,10 @@ class Engine(Protocol):
         """Give how many steps are done at a time."""
         ...
 
+    def threads_alone(self) -> int:
+        """Give the threads that a step has which is the only one."""
+        ...
+
     def close(self, space: Workspace) -> None:
         """Leave nothing running that uses the workspace."""
         ...
@@ -87,6 +91,10 @@ class LocalEngine:
 
     def workers(self) -> int:
         """Give how many steps are done at a time."""
+        return self.threads
+
+    def threads_alone(self) -> int:
+        """Give the threads that a step has which is the only one: all."""
         return self.threads
 
     def close(self, space: Workspace) -> None:
@@ -145,6 +153,11 @@ class DaskEngine:
         """Give the threads of all workers that are there now."""
         threads: dict[str, int] = self.client.nthreads()
         return max(1, sum(threads.values()))
+
+    def threads_alone(self) -> int:
+        """Give the threads of the least worker, since any may get the step."""
+        threads: dict[str, int] = self.client.nthreads()
+        return max(1, min(threads.values(), default=1))
 
     def close(self, space: Workspace) -> None:
         """Cancel what still waits, and give what runs some time to end."""

@@ -57,6 +57,8 @@ class LargePlan:
         Most rows that may be left out of each of these; together as many as of the whole table.
     workers
         Steps that are done at a time.
+    threads_alone
+        Threads of a step that is the only one.
     places, most_keys, split_seconds, mean_loss
         How rows are packed for the lower bound, how many different ones are held, what splitting took, and the mean
         share of all weights that the rows lose.
@@ -90,6 +92,7 @@ class LargePlan:
     wholes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     quotas: tuple[int, ...] = ()
     workers: int = 1
+    threads_alone: int = 1
     places: AtomPlaces = field(default_factory=lambda: AtomPlaces((), 1.0))
     most_keys: int = 0
     split_seconds: float = 0.0

@@ -20,7 +20,6 @@ from discreet.core.progress import Progress
 from discreet.core.randomness import is_private
 from discreet.core.randomness.bits import as_bits
 from discreet.kanonymity.candidate import SearchInterrupted, audit
-from discreet.kanonymity.losses import mean_loss
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import KMap, demand_text
 from discreet.kanonymity.search.mapped import Population, kinds_for, search_mapped
@@ -430,9 +429,10 @@ def _diagnose(
     problem: Problem, found: Found, seconds: float, alone: Mapping[str, int]
 ) -> AnonymizationDiagnostics:
     sizes = np.bincount(found.labels[found.labels >= 0])
+    cost = problem.n * problem.suppressed_cost
     return AnonymizationDiagnostics(
         information_loss=found.loss,
-        mean_loss=mean_loss(problem, found.labels),
+        mean_loss=found.loss / cost if cost > 0 else 0.0,
         lower=found.lower,
         gap=found.gap,
         optimal=found.optimal,

@@ -81,7 +81,7 @@ def read_problem(
         if name not in frame.columns:
             raise InvalidProblemError("quasi_identifiers", "columns of the table", repr(name))
     chosen = [stated.get(name) or _kind_of(frame[name], name) for name in names]
-    columns = {attribute.name: values_of(frame[attribute.name], attribute) for attribute in chosen}
+    columns = {attribute.name: _whole(frame[attribute.name], attribute) for attribute in chosen}
     return Problem.from_columns(columns, chosen, loss=loss)
 
 
@@ -95,6 +95,16 @@ def _kind_of(series: nw.Series[Any], name: str) -> Attribute:
         if moments or look_of_column(series, name).kind == "dates"
         else Categorical(name)
     )
+
+
+def _whole(series: nw.Series[Any], attribute: Attribute) -> list[Any] | NDArray[Any]:
+    """Take a column of plain numbers as it is stored, and another value by value."""
+    plain = series.dtype.is_integer() or series.dtype.is_float()
+    if isinstance(attribute, Numeric) and plain and not series.is_null().any():
+        found: NDArray[Any] = series.to_numpy()
+        if found.dtype.kind in "iuf":
+            return found
+    return values_of(series, attribute)
 
 
 def values_of(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
@@ -174,12 +184,13 @@ def publish(
     if keep is not None and int((~kept).sum()) >= keep:
         kept = np.ones(len(labels), dtype=bool)
     rows = shuffled(np.flatnonzero(kept), SystemBits() if bits is None else bits)
-    texts = {}
-    for place, column in enumerate(problem.columns):
-        # A suppressed row has label -1: the last entry.
-        cells = [*cells_of(problem, labels, place), "*"]
-        texts[column.name] = [cells[label] for label in labels[rows].tolist()]
-    return rebuilt(table, texts, rows)
+    # A suppressed row has the last cell.
+    texts = {
+        column.name: [*cells_of(problem, labels, place), "*"]
+        for place, column in enumerate(problem.columns)
+    }
+    label, classes = labels[rows], int(labels.max(initial=-1)) + 1
+    return rebuilt(table, texts, rows, np.where(label < 0, classes, label))
 
 
 def cells_of(problem: Problem, labels: NDArray[np.int32], j: int) -> list[str]:

@@ -326,6 +326,7 @@ def rebuilt(
     table: Any,  # noqa: ANN401 - a dataframe of any library
     texts: Mapping[str, Sequence[str]],
     rows: NDArray[np.int64],
+    which: NDArray[np.signedinteger],
 ) -> Any:  # noqa: ANN401 - the same kind
     """Build a frame of the same library and with the same columns anew from some of its rows.
 
@@ -336,16 +337,18 @@ def rebuilt(
     table
         The original.
     texts
-        Name -> ``len(rows)`` cells of text, for columns that are replaced.
+        Name -> cells of text, for columns that are replaced.
     rows
         Rows that the other columns are taken from, in order.
+    which
+        ``(len(rows),)`` which of the cells of text each row has.
 
     Examples
     --------
     >>> import numpy as np
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": [30, 40, 50], "ill": [True, False, True]})
-    >>> rebuilt(table, {"age": ["[30, 50]"] * 2}, np.array([2, 0])).rows()
+    >>> rebuilt(table, {"age": ["[30, 50]"]}, np.array([2, 0]), np.array([0, 0])).rows()
     [('[30, 50]', True), ('[30, 50]', True)]
     """
     frame = nw.from_native(table, eager_only=True)
@@ -354,7 +357,9 @@ def rebuilt(
     packed = []
     for name in frame.columns:
         if name in texts:
-            made[name] = nw.new_series(name, texts[name], nw.String, backend=backend)
+            # Text is made once for each class, and not for each row.
+            cells = nw.new_series(name, texts[name], nw.String, backend=backend)
+            made[name] = nw.maybe_reset_index(cells[which])
             continue
         column = frame[name]
         if column.dtype == nw.Categorical:

@@ -47,6 +47,9 @@ MOST_ROWS = 20_000_000
 UNTIMED = 2_000_000_000
 """Rows looked at in one search without a time limit: some ten seconds."""
 
+AHEAD = 2
+"""Times its share of what is left of an untimed search that a cell of the first column may take."""
+
 BITS = 63
 """Bits of a packed row; columns beyond are left out, which makes the bound weaker and no less valid."""
 
@@ -185,6 +188,38 @@ def _bits(cover: Cover) -> int:
     return max(1, int(cover.members.shape[1] - 1).bit_length())
 
 
+def _first_cells(packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the turn of each cell of the first column, and how many rows it has.
+
+    A cell's turn is after that of all cells inside it, and no two of one turn share an atom.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric, Problem
+    >>> people = Problem.from_columns({"age": [20, 21, 22, 22]}, [Numeric("age")])
+    >>> [each.tolist() for each in _first_cells(pack(people, 2, 16))]
+    [[2, 0, 1, 0], [4, 2, 3, 2]]
+    """
+    lattice, atoms = packed.lattice, 1 << int(packed.lattice.bits[0])
+    found = np.bincount(packed.keys & (atoms - 1), weights=packed.counts, minlength=atoms)
+    cells = int(lattice.start[1])
+    # The first cell has all atoms.
+    width = int(lattice.member[1]) if cells > 1 else atoms
+    members = np.ones((1, width), dtype=np.bool_)
+    if cells > 1:
+        members = lattice.inside[: cells * width].reshape(cells, width)
+    common = members.astype(np.int64) @ members.T.astype(np.int64)
+    sizes, turns = common.diagonal(), np.full(cells, -1)
+    for cell in range(cells - 1, -1, -1):
+        before = turns[(common[cell] > 0) & (turns >= 0)]
+        inside = turns[(common[cell] == sizes) & (turns >= 0)]
+        turn = int(inside.max(initial=-1)) + 1
+        while turn in before:
+            turn += 1
+        turns[cell] = turn
+    return turns, (members @ found[:width]).astype(np.int64)
+
+
 def _lattice(covers: list[Cover], scale: float) -> Lattice:
     from discreet.kanonymity.kernels.shared import Lattice
 
@@ -237,7 +272,7 @@ class Shared:
     pack
         Gives the packed rows, or nothing where no cell costs anything; called once.
     most_rows
-        Rows that one search looks at without a time limit.
+        Rows that all searches together look at without a time limit, about.
     ceilings
         Shares of all weights up to which costs are looked for, one search after another.
     """
@@ -289,21 +324,47 @@ class Shared:
         self.done = not self.ceilings or int(self.costs.max()) < self.reached
 
     def _searched(self, packed: Packed, best: NDArray[np.int64], limits: SearchLimits) -> bool:
-        """Search in a thread of its own, which is told when the time is over or Ctrl-C was pressed."""
-        from discreet.kanonymity.kernels.shared import descend
+        """Search in threads, which are told when the time is over or Ctrl-C was pressed.
 
-        stop = np.zeros(1, dtype=np.bool_)
+        Cells of the first column are searched after those inside them, and such as share no row at the same time: so
+        that what is found, and where an untimed search ends, is the same in any number of threads.
+        """
+        from discreet.kanonymity.kernels.shared import descend_below
+
+        lattice, stop = packed.lattice, np.zeros(1, dtype=np.bool_)
         timed = limits.left < float("inf")
         counts = np.minimum(packed.counts, self.k).astype(np.int32)
-        room = 3 * len(best) + 100_000
-        most = 2**62 if timed else self.most_rows
-        with ThreadPoolExecutor(1) as pool:
-            given = (packed.lattice, packed.keys, counts, best, 0, 0, self.k, room, most, stop)
-            searching = pool.submit(descend, *given)
-            try:
-                while not searching.done():
-                    wait([searching], timeout=min(1.0, limits.left + 0.01))
-                    stop[0] = limits.left <= 0
-            finally:
-                stop[0] = True
-        return bool(searching.result())
+        turns, sizes = _first_cells(packed)
+        whole = True
+        with ThreadPoolExecutor(limits.threads) as pool:
+            for turn in range(int(turns.max()) + 1):
+                waiting = (sizes >= self.k) & (lattice.cost[: len(turns)] < best.max())
+                cells = np.flatnonzero(waiting & (turns == turn))
+                # The widest cells need little, and what earlier turns leave is for the later ones.
+                later = int(sizes[waiting & (turns >= turn)].sum())
+                share = AHEAD * max(0, self.most_rows) / max(1, later)
+                searching = [
+                    pool.submit(
+                        descend_below,
+                        lattice,
+                        packed.keys,
+                        counts,
+                        best,
+                        cell,
+                        self.k,
+                        2**62 if timed else int(share * sizes[cell]),
+                        stop,
+                    )
+                    # The longest first, so that all threads end together.
+                    for cell in sorted(cells.tolist(), key=lambda cell: -int(sizes[cell]))
+                ]
+                try:
+                    while wait(searching, timeout=min(1.0, max(limits.left, 0.0) + 0.01)).not_done:
+                        stop[0] = limits.left <= 0
+                except BaseException:
+                    stop[0] = True
+                    raise
+                looked = [found.result() for found in searching]
+                whole = whole and all(rows >= 0 for rows in looked)
+                self.most_rows -= sum(rows if rows >= 0 else -rows - 1 for rows in looked)
+        return whole

@@ -17,7 +17,7 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Lattice", "descend", "packed"]
+__all__ = ["Lattice", "descend", "descend_below", "packed"]
 
 FRAMES = 4096
 """Frames that are open at a time, at most: the depths of all columns together."""
@@ -61,7 +61,7 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
     room: int,
     most_rows: int,
     stop: NDArray[np.bool_],
-) -> bool:
+) -> int:
     """Lower ``best[i]`` to what the cheapest cells cost that hold row i and k rows, where that is less.
 
     Columns before `column` are fixed, at a cost of `paid`. What does not fit into `room` rows counts as if it cost no
@@ -69,9 +69,9 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
 
     Returns
     -------
-    bool
-        Whether all was looked at. ``stop[0]`` ends it before, or `most_rows` looked at; what was not looked at by then
-        counts as in the sentence above, so that ``best[i]`` is no more than it would be.
+    int
+        How many rows were looked at, below 0 where not all was. ``stop[0]`` ends it before, or `most_rows` looked at;
+        what was not looked at by then counts as in the sentence above, so that ``best[i]`` is no more than it would be.
     """
     n, last = len(keys), len(L.bits) - 1
     K = np.empty(room, dtype=np.int64)
@@ -160,4 +160,59 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
                         at += 1
                     B[x] = min(B[x], B[at])
     best[:] = B[:n]
-    return not cut
+    return -looked - 1 if cut else looked
+
+
+@kernel
+def descend_below(  # noqa: PLR0917 - as above
+    L: Lattice,
+    keys: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    best: NDArray[np.int64],
+    cell: int,
+    k: int,
+    most_rows: int,
+    stop: NDArray[np.bool_],
+) -> int:
+    """Do what :func:`descend` does, for one cell of the first column alone, and write to the rows in it alone.
+
+    Cells that share no row can be searched at the same time.
+    """
+    bits, base, cost = L.bits[0], L.member[cell], L.cost[cell]
+    mask = (1 << bits) - 1
+    size, total, most, last = 0, 0, 0, np.int64(-1)
+    for x in range(len(keys)):
+        if L.inside[base + (keys[x] & mask)]:
+            size += int(keys[x] >> bits != last)
+            last = keys[x] >> bits
+            total += counts[x]
+            most = max(most, best[x])
+    if total < k or most <= cost:
+        return len(keys)
+    # Rows that agree in all later columns become one.
+    K, N = np.empty(size, dtype=np.int64), np.zeros(size, dtype=np.int32)
+    B, at = np.zeros(size, dtype=np.int64), -1
+    last = np.int64(-1)
+    for x in range(len(keys)):
+        if L.inside[base + (keys[x] & mask)]:
+            if keys[x] >> bits != last:
+                at += 1
+                last = keys[x] >> bits
+                K[at] = last
+            N[at] = min(k, N[at] + counts[x])
+            B[at] = max(B[at], best[x])
+    looked = 0
+    if len(L.bits) == 1 or stop[0]:
+        for at in range(size):
+            B[at] = min(B[at], cost)
+        looked = -1 if len(L.bits) > 1 else 0
+    else:
+        room = 3 * size + 100_000
+        looked = descend(L, K, N, B, 1, cost, k, room, most_rows, stop)
+    at = 0
+    for x in range(len(keys)):
+        if L.inside[base + (keys[x] & mask)]:
+            if keys[x] >> bits != K[at]:
+                at += 1
+            best[x] = min(best[x], B[at])
+    return looked - len(keys) if looked < 0 else looked + len(keys)

@@ -18,6 +18,7 @@ from discreet.kanonymity.problem.attributes import (
     depth_first,
 )
 from discreet.kanonymity.problem.levels import Dates, Levels, Prefixes, Rounded, leveled
+from discreet.kanonymity.problem.native import different
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -251,7 +252,11 @@ def _code_numbers(
         raise InvalidProblemError(
             attribute.name, "values within its declared bounds", f"another in row {row}"
         )
-    found, inverse = np.unique(given[~missing], return_inverse=True)
+    there = given[~missing]
+    whole = there.astype(np.int64)
+    found, inverse = (
+        different(whole) if (whole == there).all() else np.unique(there, return_inverse=True)
+    )
     codes = np.full(len(given), len(found), dtype=np.int32)
     codes[~missing] = inverse
     domain: list[Hashable] = [int(v) if v == int(v) else v for v in found.tolist()]

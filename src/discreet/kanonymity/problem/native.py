@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Beyond", "Rank", "Values", "rank_of", "values_of_column"]
+__all__ = ["Beyond", "Rank", "Values", "different", "rank_of", "values_of_column"]
 
 Rank = tuple[int, Any, str]
 """A place in the order of values: numbers, then missing ones, NaN, and other values by their text."""
@@ -157,11 +157,31 @@ def _refused(name: str, kind: object) -> InvalidProblemError:
     return InvalidProblemError(name, f"{_EXPECTED}; convert or drop the column", str(kind))
 
 
+def different(keys: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Give the different integers, rising, and the place of each; without sorting where they lie close together.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in different(np.array([7, -2, 7]))]
+    [[-2, 7], [1, 0, 1]]
+    """
+    integers = keys.dtype.kind in "iu" and len(keys) > 0
+    if not integers or int(keys.max()) - int(keys.min()) >= len(keys):
+        known, place = np.unique(keys, return_inverse=True)
+        return known, place
+    # Differences of signed integers may wrap, and are right as unsigned ones.
+    above = (keys - keys.min()).view(f"u{keys.dtype.itemsize}")
+    seen = np.zeros(int(above.max()) + 1, dtype=np.bool_)
+    seen[above] = True
+    where = np.flatnonzero(seen)
+    return where.astype(keys.dtype) + keys.min(), (np.cumsum(seen) - 1)[above]
+
+
 def _numbered(
     keys: NDArray[Any], missing: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Number integers as they are first seen, missing ones as one more value; give the first row of each too."""
-    known, inverse = np.unique(keys, return_inverse=True)
+    known, inverse = different(keys)
     given = np.where(missing, len(known), inverse)
     first = np.full(len(known) + 1, -1, dtype=np.int64)
     # The last that is written is the first row.

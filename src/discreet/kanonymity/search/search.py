@@ -292,7 +292,7 @@ class _Run:
         self.effort = effort
         self.demands = demands
         self.on_step = on_step
-        self.began = clock()
+        self.began, self.learning = clock(), 0.0
         self.best: CandidateClasses | None = None
         self.loss, self.lower = np.inf, 0.0
         self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0)
@@ -341,10 +341,16 @@ class _Run:
         """Run a method and learn what it found; where several are run, the first one has a part of the time."""
         start = None if self.best is None else self.best.labels
         limits = replace(self.limits, start=start)
+        if limits.left < np.inf:
+            # What is found is measured within the limit too.
+            limits = replace(limits, deadline=limits.deadline - self.learning)
         if several and self.best is None and limits.left < np.inf:
             # Trees of splits may take all the time, where every column can be split at many values.
             limits = replace(limits, deadline=clock() + START_PART * limits.left)
-        self.learn(method.solve(self.problem, self.k, limits))
+        candidate = method.solve(self.problem, self.k, limits)
+        began = clock()
+        self.learn(candidate)
+        self.learning = clock() - began
 
     def hold(self, method: Method | None) -> None:
         """Split top-down so that all classes hold the demands, or mend what a method finds; go on from there."""
