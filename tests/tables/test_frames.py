@@ -27,7 +27,7 @@ def test_a_frame_goes_back_as_it_came(kind: str) -> None:
         table: Any = pandas.DataFrame(TABLE.to_dict(as_series=False), index=[7, 8, 9])
     else:
         table = TABLE if kind == "polars" else TABLE.to_arrow()
-    made = rebuilt(table, {"age": ["[30, 50]"] * 2}, np.array([2, 0]))
+    made = rebuilt(table, {"age": ["*", "[30, 50]"]}, np.array([2, 0]), np.array([1, 1]))
     assert type(made) is type(table)
     found = (
         made
@@ -41,7 +41,7 @@ def test_a_frame_goes_back_as_it_came(kind: str) -> None:
 
 def test_a_dictionary_is_made_anew() -> None:
     table = pa.table({"ill": pa.array(["yes", "no", "rare"]).dictionary_encode()})
-    made = rebuilt(table, {}, np.array([0, 1]))
+    made = rebuilt(table, {}, np.array([0, 1]), np.array([0, 0]))
     assert sorted(made["ill"].combine_chunks().dictionary.to_pylist()) == ["no", "yes"]
 
 
