@@ -198,7 +198,7 @@ def _first_cells(packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     >>> from discreet.kanonymity.problem import Numeric, Problem
     >>> people = Problem.from_columns({"age": [20, 21, 22, 22]}, [Numeric("age")])
     >>> [each.tolist() for each in _first_cells(pack(people, 2, 16))]
-    [[2, 0, 1, 0], [4, 2, 3, 2]]
+    [[3, 2, 1, 0, 0], [4, 2, 3, 1, 2]]
     """
     lattice, atoms = packed.lattice, 1 << int(packed.lattice.bits[0])
     found = np.bincount(packed.keys & (atoms - 1), weights=packed.counts, minlength=atoms)
