@@ -34,7 +34,7 @@ from discreet.lrgeo.places.space import per_unit, space_of
 from discreet.lrgeo.points.coarse import coarser_meshes, lift
 from discreet.lrgeo.points.layout import MOST_WEIGHTS, lay_out
 from discreet.lrgeo.points.mechanism import PointRows
-from discreet.lrgeo.points.mend import BITS, mended, rounded
+from discreet.lrgeo.points.mend import BITS, exponential, mended, rounded
 from discreet.lrgeo.points.mesh import region_digest
 from discreet.lrgeo.points.steps import ConeIterate
 from discreet.lrgeo.points.verify import Claimed, verify
@@ -67,8 +67,17 @@ _EFFORT = 4_000_000_000
 """Steps, with those that mending takes, times pairs of a triangle and a report, at most, where neither a gap nor
 seconds were stated: 36 CPU s for 1,521 vertices and 400 reports; November 2026."""
 
+_FAR = 0.1
+"""Gap from which on the exponential mechanism is looked at, too: steps that were few may have done worse."""
+
 _COARSE_STEPS = 400
 """On each coarse mesh: a fine mesh with four times the vertices pays for them with a hundred steps."""
+
+_COARSE_PART = 0.3
+"""Part of the time for all coarse meshes, at most."""
+
+_FEW_SWEEPS = 60
+"""Sweeps of projection, one about as long as a step, below which the exponential mechanism is better."""
 
 _COARSEST = 1.01
 """Epsilon times the side of a coarse mesh, at most: what is found on a coarser one is no start, and takes longer."""
@@ -243,20 +252,30 @@ class _Search:
         with state.pool() as pool:
             while True:
                 state.advance(pool)
-                # What is mended last has to be done in time.
-                reserved = _AS_STEPS * (clock() - began) / (state.count + used)
-                last = clock() + reserved > self.stop
+                # What is mended last has to be done in time, in as many sweeps as there is time for steps.
+                taken = max(clock() - began, 1e-9)
+                left = (self.stop - clock()) * (state.count + used) / taken
+                last = left < _AS_STEPS
                 last |= state.count + used >= most or state.count == _MOST_STEPS
                 if state.count < look and not last:
                     continue
                 look = int(_GROWTH * state.count)
-                mends = last or state.count >= mend
-                self._look(state, epsilon, mends=mends)
+                mends = (last or state.count >= mend) and left >= _FEW_SWEEPS
+                self._look(state, epsilon, sweeps=int(min(left, _AS_STEPS)) if mends else 0)
                 if mends:
                     mend, used = _RARER * state.count, used + _AS_STEPS
                 if last or (1 - gap) * self.upper <= self.mesh_lower:
                     break
         self.steps = state.count
+        if (1 - _FAR) * self.upper > self.mesh_lower:
+            away = _away(self.laid.mesh, self.reports)
+            known = self.upper
+            plain = exponential(self.laid.mesh, away, self.cost, epsilon * float(1 - _DELTA))
+            self._hand_in(plain, epsilon)
+            if self.upper < known:
+                self.trace.append(
+                    "the exponential mechanism on the mesh, its reports renamed, loses least of what was found."
+                )
         if self.best is None:
             self._hand_in(np.full(self.cost.shape, 1 / self.cost.shape[1]), epsilon)
         if self.best is None:
@@ -266,11 +285,10 @@ class _Search:
     def _start(self, epsilon: float) -> ConeIterate:
         """Take some steps on coarse meshes first, each starting where the one before it stands."""
         state: ConeIterate | None = None
-        held = 0
+        held, stop = 0, clock() + _COARSE_PART * (self.stop - clock())
         coarse = [one for one in coarser_meshes(self.laid.mesh) if epsilon * one[1] <= _COARSEST]
         for mesh, side in (*coarse, (self.laid.mesh, 0)):
-            away = np.hypot(*(mesh.vertices[:, None] - self.reports).transpose(2, 0, 1))
-            cost = self.cost
+            away, cost = _away(mesh, self.reports), self.cost
             if side:
                 weighed = self.problem.prior[:, None] * self.loss
                 cost = _on_vertices(mesh, self.laid.places, weighed)
@@ -280,21 +298,22 @@ class _Search:
             state, held = following, side
             if side:
                 with state.pool() as pool:
-                    while state.count < _COARSE_STEPS and clock() < self.stop:
+                    while state.count < _COARSE_STEPS and clock() < stop:
                         state.advance(pool)
                 self.tell("coarse steps", done=state.count)
         if state is None:  # pragma: no cover - there is always the mesh itself
             raise SolverError("a design", "no mesh")
         return state
 
-    def _look(self, state: ConeIterate, epsilon: float, *, mends: bool) -> None:
+    def _look(self, state: ConeIterate, epsilon: float, *, sweeps: int) -> None:
+        """Look at the bound, and with some sweeps of projection hand in the iterate."""
         # The bound is for all of epsilon: a little less of the decay is all that the multipliers lose.
         for multipliers in (state.L, state.mean()):
             self.mesh_lower = max(self.mesh_lower, state.bound(multipliers, epsilon))
         matrix, within = state.matrix(), epsilon * float(1 - _DELTA)
-        if mends and matrix.sum(axis=1).min() > 0:
+        if sweeps and matrix.sum(axis=1).min() > 0:
             mesh, threads = self.laid.mesh, self.threads
-            self._hand_in(mended(mesh, matrix, within, threads=threads), epsilon)
+            self._hand_in(mended(mesh, matrix, within, sweeps=sweeps, threads=threads), epsilon)
         self.tell("steps", done=state.count, lower=self.mesh_lower, upper=self.upper)
 
     def _hand_in(self, table: NDArray[np.float64], epsilon: float) -> None:
@@ -386,6 +405,13 @@ class _Search:
         }
         public = (places, *self.problem.assumed_public())
         return Provenance("cone-primal-dual", facts, public, tuple(self.trace))
+
+
+def _away(mesh: Mesh, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Measure from vertices to reports, in decimeters."""
+    across = (mesh.vertices[:, None] - reports).transpose(2, 0, 1)
+    away: NDArray[np.float64] = np.hypot(*across)
+    return away
 
 
 def _on_vertices(

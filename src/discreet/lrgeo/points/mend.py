@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from discreet.lrgeo.points.mesh import Mesh
 
-__all__ = ["BITS", "mended", "rounded", "slack"]
+__all__ = ["BITS", "exponential", "mended", "rounded", "slack"]
 
 BITS = 48
 """Of what a row sums to: six bytes a weight, and exact doubles in JavaScript."""
@@ -50,6 +50,10 @@ BITS = 48
 _ROUNDS = 20
 _FALL = 0.4
 """Part of epsilon at which what is added falls off."""
+
+_DECAYS = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)
+"""Parts of epsilon at which the exponential mechanism falls off. At a half it keeps epsilon wherever reports lie, but
+for what the corners of a mesh add; where row sums hardly change, it may fall off faster."""
 
 _SWEEPS, _LENGTH = 600, 1.6
 """Sweeps over all triangles, at most, and how far a violated one is moved, in units of what its constraint needs."""
@@ -141,6 +145,51 @@ def mended(
         table += needed
         table /= table.sum(axis=1, keepdims=True)
     return _mixed(mesh, table, epsilon)
+
+
+def exponential(
+    mesh: Mesh, away: NDArray[np.float64], cost: NDArray[np.float64], epsilon: float
+) -> NDArray[np.float64]:
+    """Give the exponential mechanism on a mesh, each report renamed as the one that costs least given it.
+
+    A column that is added to another one keeps (*) with it, since gradients add up to no more and least values to no
+    less. Where (*) does not hold, the reports' mean probabilities are mixed in.
+
+    Parameters
+    ----------
+    mesh
+        The triangles.
+    away
+        ``(V, K)`` distances of vertices from reports, in decimeters.
+    cost
+        ``(V, K)`` what a report costs at a vertex, times the probability to be there.
+    epsilon
+        Nats per decimeter.
+
+    Returns
+    -------
+    ndarray
+        ``(V, K)``, rows summing to 1: the one that costs least among several decays.
+
+    Complexity
+    ----------
+    ``V K^2`` for each decay.
+    """
+    best, least = np.zeros_like(cost), math.inf
+    for part in _DECAYS:
+        table = np.exp(-part * epsilon * (away - away.min(axis=1, keepdims=True)))
+        table = np.maximum(table / table.sum(axis=1, keepdims=True), _FLOOR)
+        table = _mixed(mesh, table / table.sum(axis=1, keepdims=True), epsilon)
+        costs = table.T @ cost
+        name = costs.argmin(axis=1)
+        found = float(costs[np.arange(len(name)), name].sum())
+        if found < least:
+            least, best = found, np.zeros_like(table)
+            np.add.at(best.T, name, table.T)
+    # A constant has no gradient, and a column of nothing no slack.
+    best += _FLOOR
+    best /= 1 + _FLOOR * best.shape[1]
+    return best
 
 
 def _project(
