@@ -42,10 +42,10 @@ class Duck:
     """DuckDB."""
 
     def __init__(self) -> None:
-        self.library = pytest.importorskip("duckdb")
+        self.frames = pytest.importorskip("duckdb")
 
     def __call__(self, table: pl.DataFrame) -> Any:
-        return self.library.connect().from_arrow(table.to_arrow())
+        return self.frames.connect().from_arrow(table.to_arrow())
 
 
 class Dask:
@@ -53,10 +53,10 @@ class Dask:
 
     def __init__(self) -> None:
         pytest.importorskip("pandas")
-        self.library = pytest.importorskip("dask.dataframe")
+        self.frames = pytest.importorskip("dask.dataframe")
 
     def __call__(self, table: pl.DataFrame) -> Any:
-        return self.library.from_pandas(table.to_pandas(), npartitions=3)
+        return self.frames.from_pandas(table.to_pandas(), npartitions=3)
 
 
 class Spark:
@@ -64,10 +64,10 @@ class Spark:
 
     def __init__(self) -> None:
         pytest.importorskip("pandas")
-        self.library = pytest.importorskip("pyspark.sql")
+        self.frames = pytest.importorskip("pyspark.sql")
 
     def __call__(self, table: pl.DataFrame) -> Any:
-        session = self.library.SparkSession.builder.master("local[1]")
+        session = self.frames.SparkSession.builder.master("local[1]")
         session = session.config("spark.ui.enabled", "false").getOrCreate()
         rows = [tuple(row) for row in table.rows()]
         return session.createDataFrame(rows, schema=table.columns)

@@ -41,7 +41,7 @@ _MOST_BEYOND = 4.0
 """Most times what one round of raising adds to the loss that mending is thought to add: 225 random points, one nat,
 gap .1 %: 1.3 times."""
 
-_SOON = 1 / 3
+_FIRST_PART = 1 / 3
 """Part of the time after which the first checkpoint is at the latest."""
 
 _PATIENCE = 3.0
@@ -60,7 +60,7 @@ _SAFE = 0.97
 _NEAR = 0.85
 """Part of the gap, by an iterate that was not mended, from which on mending it may be worth the time."""
 
-_AGAIN, _IN_HOPE = 1.1, 1.3
+_AGAIN, _AGAIN_FOR_LESS = 1.1, 1.3
 """How many times the steps of the last time before an iterate is mended again: where mending as much as it added then
 is expected to be enough, and where it has to add less."""
 
@@ -93,7 +93,7 @@ _RESERVED = 0.6
 """Most of the time that is left to be kept for it at first: with limits that are shorter than it takes, what is handed
 in is late anyway, and without steps it is worth nothing."""
 
-_HOPELESS = 3.0
+_MOST_OVERRUN = 3.0
 """How many times the time that is left it may be thought to take at most: 1,000 words by their cosines, 18.2 million
 multipliers, with a limit of 2 s were handed in after one step and 4.8 CPU seconds, November 2026."""
 
@@ -183,7 +183,7 @@ class PrimalDual:
         left = math.inf
         if limits.seconds is not None and not self.persistent:
             left = limits.seconds - (clock() - begun)
-        if expected > _HOPELESS * left:
+        if expected > _MOST_OVERRUN * left:
             note = "To hand anything in would take several times what is left; it was not started."
             return Candidate("primal-dual", None, None, note)
         run = _Run(part, limits, edges, dilation, begun, persistent=self.persistent)
@@ -261,7 +261,7 @@ class _Run:
     ) -> None:
         self.limits, self.persistent, self.dilation = limits, persistent, dilation
         seconds = math.inf if limits.seconds is None else limits.seconds
-        self.stop, self.soon = begun + seconds, begun + _SOON * seconds
+        self.stop, self.first_due = begun + seconds, begun + _FIRST_PART * seconds
         home = part.cost.argmin(axis=0) if part.home is None else part.home
         self.near = near = Ordered.of(part.cost, edges, part.paths, home)
         self.nats = part.nats(near.edges.lengths)
@@ -299,7 +299,7 @@ class _Run:
                 last = now + self.reserve > self.stop or state.count == iterations
                 if last and self.offered > 0 and state.count < _WORTH * self.offered:
                     return self._bound_until(checkpoint, iterations)
-                first = now > self.soon and not self.offered
+                first = now > self.first_due and not self.offered
                 if balancing <= state.count < checkpoint and not self.offered:
                     balancing = int(_BALANCE_GROWTH * state.count) + 1
                     self.best.learn(self.pool)
@@ -352,7 +352,7 @@ class _Run:
         since = state.count / max(self.mended, 1)
         close = self._enough(guess * self.excess) and since >= _AGAIN
         near = guess - self.best.lower <= _NEAR * self.limits.gap * guess
-        close |= near and since >= _IN_HOPE
+        close |= near and since >= _AGAIN_FOR_LESS
         if not (last or first or waited or close):
             return None
         # Mended it loses more than raised: early on, more than what takes no steps.
