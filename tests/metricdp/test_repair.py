@@ -305,6 +305,8 @@ def test_most_pairs_and_products_give_what_sweeps_over_edges_give(
     assert 0.5 * 102 * 101 / 2 < len(binding) < 102 * 101 / 2
     cost = rng.random((102, 20))
     matrix = rng.random((102, 20)) ** 4
+    # A random matrix is far from private: what closing alone makes of it is compared.
+    monkeypatch.setattr(module, "_FAILED", Fraction(1))
     monkeypatch.setattr(module, "_MOST_PAIRS", part)
     repaired = repair(matrix, binding, Fraction(1, 2), cost=cost)
     assert verify_channel(repaired.channel, space, MetricDP("0.5", "km")).passed

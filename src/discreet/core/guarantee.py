@@ -25,6 +25,7 @@ __all__ = [
     "Neighbors",
     "PointScope",
     "PureDP",
+    "RoadScope",
     "Scope",
     "ZeroConcentratedDP",
     "guarantee_from_dict",
@@ -256,6 +257,41 @@ another at d km; for any two points of the region, not only for its places
         return cls(data["region"])
 
 
+@dataclass(frozen=True)
+class RoadScope:
+    """What a metric guarantee says between any two points of a road network, at their distance along the roads.
+
+    Parameters
+    ----------
+    roads
+        SHA-256 of the roads: their unit, how they join, and their lengths. It names no cuts: two mechanisms for one
+        network compose, whatever parts they cut it into.
+
+    Examples
+    --------
+    >>> print(MetricDP(2, "km", scope=RoadScope("0" * 64)))
+    metric differential privacy at 2 per km: no report is more than e^(2 d) times likelier from one point than from \
+another at d km; for any two points on the roads, d being the way along them, which may be much longer than the distance
+    """
+
+    roads: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch("[0-9a-f]{64}", self.roads):
+            raise InvalidProblemError("roads", "a SHA-256 in hexadecimal", "another text")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return _plain(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RoadScope:
+        """Read what :meth:`to_dict` wrote."""
+        if data.keys() != {"roads"} or not isinstance(data["roads"], str):
+            raise InvalidProblemError("scope", "the digest of roads", "something else")
+        return cls(data["roads"])
+
+
 @explained_record("dc.MetricDP(1, unit='km')")
 @dataclass(frozen=True, init=False)
 class MetricDP:
@@ -272,8 +308,8 @@ class MetricDP:
         all pairs, the strong statement. Pairs farther apart are then protected by chains of neighbors: the
         epsilon that this implies for all pairs stands in `scope`.
     scope
-        Filled in by ``design``: the space, and what holds there beyond the radius; or the region whose points are
-        bound, all pairs of them.
+        Filled in by ``design``: the space, and what holds there beyond the radius; or the region, or the roads, whose
+        points are bound, all pairs of them.
 
     Raises
     ------
@@ -293,7 +329,7 @@ e^(1.5 d) times likelier from one secret than from another at d km
     epsilon: Fraction
     unit: str
     radius: Fraction | None
-    scope: Scope | PointScope | None
+    scope: Scope | PointScope | RoadScope | None
 
     def __init__(
         self,
@@ -301,24 +337,30 @@ e^(1.5 d) times likelier from one secret than from another at d km
         unit: str,
         radius: Exact | None = None,
         *,
-        scope: Scope | PointScope | None = None,
+        scope: Scope | PointScope | RoadScope | None = None,
     ) -> None:
         named: object = unit
         if not isinstance(named, str) or not named.strip():
             raise InvalidProblemError("unit", "the name of a unit of distance", repr(named))
         near = None if radius is None else to_measure(radius, "radius")
-        if near is not None and isinstance(scope, PointScope):
-            raise InvalidProblemError("radius", "none: all points of a region are bound", radius)
+        if near is not None and isinstance(scope, PointScope | RoadScope):
+            raise InvalidProblemError("radius", "none: all points are bound", radius)
         _set(self, epsilon=to_measure(epsilon, "epsilon"), unit=unit, radius=near, scope=scope)
 
     def __str__(self) -> str:
         e = decimal_up(self.epsilon)
         near = None if self.radius is None else decimal(self.radius)
         where = "" if near is None else f" between secrets at most {near} {self.unit} apart"
-        scope, secret = self.scope, "secret"
+        scope = self.scope
+        secret = "point" if isinstance(scope, PointScope | RoadScope) else "secret"
         beyond = "" if not isinstance(scope, Scope) else f"; {self._beyond(scope)}"
         if isinstance(scope, PointScope):
-            secret, beyond = "point", "; for any two points of the region, not only for its places"
+            beyond = "; for any two points of the region, not only for its places"
+        if isinstance(scope, RoadScope):
+            beyond = (
+                "; for any two points on the roads, d being the way along them, "
+                "which may be much longer than the distance"
+            )
         return (
             f"metric differential privacy at {e} per {self.unit}{where}: no report is more than e^({e} d) times "
             f"likelier from one {secret} than from another at d {self.unit}{beyond}"
@@ -430,18 +472,20 @@ def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
             raise InvalidProblemError("guarantee", "a known kind of guarantee", repr(other))
 
 
-def _scope(data: dict[str, Any]) -> Scope | PointScope:
+def _scope(data: dict[str, Any]) -> Scope | PointScope | RoadScope:
+    if "roads" in data:
+        return RoadScope.from_dict(data)
     return PointScope.from_dict(data) if "region" in data else Scope.from_dict(data)
 
 
-def _plain(record: Guarantee | Scope | PointScope) -> dict[str, Any]:
+def _plain(record: Guarantee | Scope | PointScope | RoadScope) -> dict[str, Any]:
     """Fields of a record as JSON knows them: fractions as text, records as mappings."""
     return {field.name: _json(getattr(record, field.name)) for field in fields(record)}
 
 
 def _json(value: object) -> object:
     match value:
-        case Scope() | PointScope():
+        case Scope() | PointScope() | RoadScope():
             return value.to_dict()
         case Fraction():
             return str(value)

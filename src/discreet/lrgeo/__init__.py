@@ -16,6 +16,8 @@ from discreet.lrgeo.design import design
 from discreet.lrgeo.verify import verify
 
 if TYPE_CHECKING:
+    from discreet.lrgeo.along.design import RoadDesign
+    from discreet.lrgeo.along.mechanism import RoadMechanism
     from discreet.lrgeo.as_published.lr_geo import LRGeo
     from discreet.lrgeo.as_published.protocol import reproduce
     from discreet.lrgeo.client import Client
@@ -46,6 +48,8 @@ __all__ = [
     "PointMechanism",
     "Region",
     "RegionDesign",
+    "RoadDesign",
+    "RoadMechanism",
     "Roads",
     "State",
     "audited_design",
@@ -70,6 +74,8 @@ _WHERE = {
     "PointMechanism": "points.mechanism",
     "Region": "places.region",
     "RegionDesign": "design",
+    "RoadDesign": "along.design",
+    "RoadMechanism": "along.mechanism",
     "Roads": "places.roads",
     "State": "state",
     "audited_design": "methods.audited",

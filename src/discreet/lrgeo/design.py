@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
     from discreet.core.exact import Exact
     from discreet.core.progress import Progress
+    from discreet.lrgeo.along.design import RoadDesign
     from discreet.lrgeo.candidates import Made, Method
     from discreet.lrgeo.points.design import PointDesign
 
@@ -141,7 +142,7 @@ def design(
     region: Region,
     guarantee: MetricDP,
     *,
-    scope: Literal["points", "places"] = "points",
+    scope: Literal["points", "places", "roads"] = "points",
     targets: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     prior: ArrayLike | None = None,
@@ -152,7 +153,7 @@ def design(
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
     throw: bool = True,
-) -> RegionDesign | PointDesign:
+) -> RegionDesign | PointDesign | RoadDesign:
     r"""Design the mechanism that a server publishes for a region.
 
     .. math:: \min \sum_i p_i \sum_k \beta_{ik} z_{ik}, \qquad \beta_{ik} = \sum_l q_l |T_{il} - T_{kl}|
@@ -170,7 +171,9 @@ def design(
         ``"points"``: the promise is about any two points of the region, near or far, with no borders between places;
         see :mod:`discreet.lrgeo.points`. ``"places"``: a point is snapped to its nearest place, and the promise is
         about places, so that two points on two sides of a border may be told apart. It loses less, and takes more
-        places.
+        places. ``"roads"``: for points that are *on* roads, and at the distance *along* the roads, which is another
+        promise and a weaker one: not for GPS points that are moved to the nearest road, since that takes near points
+        far apart; see :mod:`discreet.lrgeo.along`.
     targets, weights
         Places that people travel to, and how likely each is; without them the loss is the distance between the true
         place and the reported one.
@@ -196,8 +199,8 @@ def design(
 
     Returns
     -------
-    RegionDesign or PointDesign
-        A verified mechanism, the latter for every point.
+    RegionDesign, PointDesign or RoadDesign
+        A verified mechanism: for places, for every point, or for every point of the roads.
 
     Raises
     ------
@@ -243,8 +246,21 @@ def design(
             threads=threads,
             throw=throw,
         )
+    if scope == "roads":
+        return _along_roads(
+            region,
+            guarantee,
+            _problem(region, targets, weights, prior),
+            method=method,
+            spacing=spacing,
+            gap=gap,
+            time_limit=time_limit,
+            on_progress=on_progress,
+            threads=threads,
+            throw=throw,
+        )
     if scope != "places":
-        raise unknown_name("scope", scope, ("points", "places"))
+        raise unknown_name("scope", scope, ("points", "places", "roads"))
     if spacing is not None:
         raise InvalidProblemError("spacing", 'none with scope="places"', spacing)
     chosen: Method | None = METHODS.resolve(method, optional=True)
@@ -288,6 +304,27 @@ def _for_every_point(
         expected = 'at most 5120 places for every point; scope="places" takes more'
         raise InvalidProblemError("region", expected, region.K)
     return design_points(region, guarantee, problem, **options)
+
+
+def _along_roads(
+    region: Region,
+    guarantee: MetricDP,
+    problem: Problem | None,
+    *,
+    method: Method | str | None,
+    spacing: Exact | None,
+    **options: Any,  # noqa: ANN401 - those of design_roads, which names them
+) -> RoadDesign:
+    from discreet.lrgeo.along.design import design_roads
+
+    if guarantee.radius is not None:
+        raise InvalidProblemError("radius", "none along roads", guarantee.radius)
+    for name, value in (("method", method), ("spacing", spacing)):
+        if value is not None:
+            raise InvalidProblemError(name, "none along roads", repr(value))
+    if problem is None:
+        raise InvalidProblemError("region", "at most 5120 places along roads", region.K)
+    return design_roads(region, guarantee, problem, **options)
 
 
 class _Search:

@@ -1,0 +1,199 @@
+r"""The verifier of mechanisms for every point of a road network: one condition for each part of a road, in integers.
+
+A point at t of the way from node a to node b draws b with probability t and a else, and then from its row:
+:math:`z_k(t) = ((1 - t) W_{ak} + t W_{bk}) / 2^B`. **Theorem.** If for each part, of length h, and each report k
+
+.. math:: |W_{ak} - W_{bk}| \le \epsilon h \min(W_{ak}, W_{bk})
+
+then :math:`z_k(x) \le e^{\epsilon d(x, y)} z_k(y)` for all points x, y of the roads, d being the length of a shortest
+way along them in either direction. *Proof.* Along a way :math:`z_k` is continuous, and linear on each part, with a
+slope of at most :math:`\epsilon` times its least value there. So :math:`\ln z_k` changes by at most :math:`\epsilon`
+times the length of the way; where the least value is 0, so is the slope, and :math:`z_k` is 0 on all roads that are
+joined. ∎ Points of roads that no way joins are infinitely far apart, and nothing is promised between them.
+
+Nothing is known here of how roads are cut or points found: only arrays are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.certificate import Certificate, Check
+from discreet.core.guarantee import MetricDP, RoadScope
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+__all__ = ["Claimed", "verify"]
+
+_DECIMETERS = {"km": 10_000, "m": 10}
+_MOST_BITS = 62
+_FARTHEST = 1 << 30
+
+
+@dataclass(frozen=True, eq=False)
+class Claimed:
+    """What is verified: arrays of integers, and what is claimed of them.
+
+    Parameters
+    ----------
+    unit
+        Of distances.
+    n_vertices
+        How many vertices the roads have; cuts are numbered after them, segment by segment.
+    segments
+        ``(m, 2)`` vertices.
+    lengths
+        ``(m,)`` decimeters.
+    parts
+        ``(m,)`` into how many parts each segment is cut.
+    weights
+        ``(nodes, K)``.
+    bits
+        Of what a row sums to.
+    guarantee
+        The claim.
+    """
+
+    unit: str
+    n_vertices: int
+    segments: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    parts: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    bits: int
+    guarantee: MetricDP
+
+
+def verify(claimed: Claimed) -> Certificate:
+    """Verify a mechanism for every point of a road network, in exact integers.
+
+    Parameters
+    ----------
+    claimed
+        The arrays and the claim: ``claimed()`` of a mechanism or a design.
+
+    Returns
+    -------
+    Certificate
+        Passed only if the claim holds between any two points of the roads.
+
+    Guarantee
+    ---------
+    Exact.
+
+    Complexity
+    ----------
+    Parts times reports.
+    """
+    checks = _rows(claimed)
+    if all(check.passed for check in checks):
+        checks += [_condition(claimed), *_claims(claimed)]
+    return Certificate(tuple(checks))
+
+
+def _none(name: str, found: int | bool, detail: str = "") -> Check:  # noqa: FBT001 - a count
+    return Check(name, int(found), 0, exact=True, detail=detail)
+
+
+def _rows(claimed: Claimed) -> list[Check]:
+    """Check shapes and sizes first, so that everything else fits its types, and then the sums."""
+    segments, lengths, parts, weights = (
+        claimed.segments,
+        claimed.lengths,
+        claimed.parts,
+        claimed.weights,
+    )
+    m = len(segments)
+    shaped = (
+        (segments.ndim, lengths.ndim, parts.ndim, weights.ndim) == (2, 1, 1, 2)
+        and segments.shape[1] == 2
+        and len(lengths) == len(parts) == m > 0
+        and weights.shape[1] > 0
+        and {array.dtype.kind for array in (segments, lengths, parts, weights)} == {"i"}
+        and 0 < claimed.bits <= _MOST_BITS
+        and claimed.n_vertices > 0
+    )
+    if not shaped:
+        return [_none("arrays of other shapes", 1)]
+    strange = int(((segments < 0) | (segments >= claimed.n_vertices)).sum())
+    strange += int(((lengths < 1) | (lengths >= _FARTHEST)).sum())
+    strange += int(((parts < 1) | (parts > lengths)).sum())
+    if not strange:
+        strange = len(weights) != claimed.n_vertices + sum(parts.tolist()) - m
+    negative = int((weights < 0).sum())
+    # Entries that may not be there could make a sum overflow.
+    too_large = int((weights > 1 << claimed.bits).sum())
+    off = len(weights)
+    if not negative + too_large:
+        off = sum(sum(row) != 1 << claimed.bits for row in weights.tolist())
+    return [
+        _none("numbers out of range", strange),
+        _none("negative weights", negative),
+        _none("row sums off", off, f"{len(weights)} rows"),
+    ]
+
+
+def _condition(claimed: Claimed) -> Check:
+    """Count the parts and reports for which the condition does not hold."""
+    rate = claimed.guarantee.epsilon / _DECIMETERS.get(claimed.guarantee.unit, 1)
+    wrong = looked = 0
+    cut = claimed.n_vertices
+    pieces = zip(
+        claimed.segments.tolist(), claimed.lengths.tolist(), claimed.parts.tolist(), strict=True
+    )
+    for (start, stop), length, parts in pieces:
+        nodes = [start, *range(cut, cut + parts - 1), stop]
+        cut += parts - 1
+        for i in range(parts):
+            size = (i + 1) * length // parts - i * length // parts
+            wrong += _violations(
+                claimed.weights[nodes[i]], claimed.weights[nodes[i + 1]], rate * size
+            )
+            looked += claimed.weights.shape[1]
+    detail = f"{looked} pairs of a part of a road and a report"
+    return Check("inequalities violated", wrong, 0, exact=True, detail=detail)
+
+
+def _violations(a: NDArray[np.int64], b: NDArray[np.int64], rise: Fraction) -> int:
+    """Count reports whose weights rise by more than a part of the lesser: in floats where these are sure."""
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    p, q = rise.numerator, rise.denominator
+    most = float(rise)
+    left, right = (high - low).astype(np.float64), low.astype(np.float64) * most
+    # Both sides err by less than parts in 2^51; what is nearer than parts in 2^30 is decided in integers.
+    sure = np.abs(left - right) > 2.0**-30 * right
+    count = int((sure & (left > right)).sum())
+    for k in np.flatnonzero(~sure & (high > low)).tolist():
+        count += (int(high[k]) - int(low[k])) * q > int(low[k]) * p
+    return count
+
+
+def _claims(claimed: Claimed) -> list[Check]:
+    """Check the unit, and the roads that the claim names."""
+    guarantee = claimed.guarantee
+    wrong = guarantee.radius is not None or guarantee.unit != claimed.unit
+    wrong |= claimed.unit not in _DECIMETERS
+    scope = guarantee.scope
+    other = not isinstance(scope, RoadScope) or scope.roads != _digest(claimed)
+    return [
+        _none("facts misstated in the claim", wrong),
+        _none("other roads than stated", other),
+    ]
+
+
+def _digest(claimed: Claimed) -> str:
+    named = {
+        "unit": claimed.unit,
+        "segments": claimed.segments.tolist(),
+        "lengths": claimed.lengths.tolist(),
+    }
+    text = json.dumps(named, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(b"discreet.roads/1 " + text.encode()).hexdigest()
