@@ -457,9 +457,9 @@ def _mixed(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
     """Mix where closing and dividing did not end for a small delta."""
     part = float(_MIXING)
     kept = (1 - part) * frame.nats - np.minimum(part * frame.scale, frame.nats / 4)
-    matrix = _floored(table, frame)
+    floored = _floored(table, frame)
     matrix = mixed(
-        matrix / matrix.sum(axis=1, keepdims=True),
+        floored / floored.sum(axis=1, keepdims=True),
         kept,
         frame.start,
         frame.ends,
