@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from discreet.core.guarantee import PointScope, RoadScope, guarantee_from_dict
 from discreet.core.randomness import SeededBits
 from discreet.datasets.city import made_city
 from discreet.lrgeo import Region, RoadDesign, RoadMechanism, design
-from discreet.lrgeo.along.network import RoadNetwork
+from discreet.lrgeo.along.network import CutRoads
 from discreet.lrgeo.along.verify import verify
 
 
@@ -43,7 +44,7 @@ def law(made: RoadDesign, segment: int, along: Fraction) -> list[Fraction]:
     ]
 
 
-def ways(network: RoadNetwork) -> np.ndarray:
+def ways(network: CutRoads) -> np.ndarray:
     """Give the shortest way between any two vertices in decimeters, by Floyd and Warshall."""
     n = len(network.vertices)
     way = np.full((n, n), np.inf)
@@ -120,7 +121,8 @@ def test_one_weight_that_is_too_large_is_refused(made: RoadDesign, change: int) 
     ],
 )
 def test_other_claims_are_refused(made: RoadDesign, field: str, value: object) -> None:
-    assert not verify(replace(made.claimed(), **{field: value})).passed
+    changed: dict[str, Any] = {field: value}
+    assert not verify(replace(made.claimed(), **changed)).passed
 
 
 def test_longer_roads_and_a_smaller_epsilon_are_refused(made: RoadDesign) -> None:
@@ -138,7 +140,7 @@ def test_a_point_lies_between_its_nodes_where_it_should(
     length: int, parts: int, share: Fraction
 ) -> None:
     parts = min(parts, length)
-    road = RoadNetwork(
+    road = CutRoads(
         "m",
         np.array([[0, 0], [length, 0]]),
         np.array([[0, 1]]),
@@ -201,7 +203,8 @@ def test_what_makes_no_sense_along_roads_is_refused(region: Region) -> None:
     grid = Region.from_grid(3, 3, cell="0.5", unit="km")
     with pytest.raises(InvalidProblemError, match="roads"):
         design(grid, MetricDP(2, "km"), scope="roads")
-    for options in ({"spacing": "0.1"}, {"method": "tails"}):
+    wrong: tuple[dict[str, Any], ...] = ({"spacing": "0.1"}, {"method": "tails"})
+    for options in wrong:
         with pytest.raises(InvalidProblemError, match="along roads"):
             design(region, MetricDP(2, "km"), scope="roads", **options)
     with pytest.raises(InvalidProblemError, match="radius"):
@@ -211,7 +214,8 @@ def test_what_makes_no_sense_along_roads_is_refused(region: Region) -> None:
 def test_a_gap_that_is_not_reached_is_said_with_the_design(region: Region) -> None:
     with pytest.raises(LimitReachedError) as caught:
         design(region, MetricDP(2, "km"), scope="roads", gap=1e-12, time_limit=0.5)
-    assert verify(caught.value.best.claimed()).passed
+    best: Any = caught.value.best
+    assert verify(best.claimed()).passed
 
 
 def test_a_certificate_that_failed_is_no_mechanism(made: RoadDesign) -> None:

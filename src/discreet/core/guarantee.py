@@ -344,7 +344,9 @@ e^(1.5 d) times likelier from one secret than from another at d km
             raise InvalidProblemError("unit", "the name of a unit of distance", repr(named))
         near = None if radius is None else to_measure(radius, "radius")
         if near is not None and isinstance(scope, PointScope | RoadScope):
-            raise InvalidProblemError("radius", "none: all points are bound", radius)
+            raise InvalidProblemError(
+                "radius", "none: all points of a region, or of roads, are bound", radius
+            )
         _set(self, epsilon=to_measure(epsilon, "epsilon"), unit=unit, radius=near, scope=scope)
 
     def __str__(self) -> str:

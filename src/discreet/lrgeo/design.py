@@ -137,6 +137,23 @@ def design(
     threads: int = 1,
     throw: bool = True,
 ) -> RegionDesign: ...
+@overload
+def design(
+    region: Region,
+    guarantee: MetricDP,
+    *,
+    scope: Literal["roads"],
+    targets: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    method: Method | str | None = None,
+    spacing: Exact | None = None,
+    gap: float | None = None,
+    time_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    threads: int = 1,
+    throw: bool = True,
+) -> RoadDesign: ...
 @explained("design(region, dc.MetricDP(1, unit='km'))")
 def design(
     region: Region,

@@ -22,8 +22,8 @@ from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.views import view
 from discreet.lrgeo.along.mechanism import RoadRows
-from discreet.lrgeo.along.network import RoadNetwork
-from discreet.lrgeo.along.verify import Claimed, verify
+from discreet.lrgeo.along.network import CutRoads
+from discreet.lrgeo.along.verify import ClaimedRoads, verify
 from discreet.lrgeo.places.space import per_unit
 from discreet.metricdp import Problem
 from discreet.metricdp import design as design_channel
@@ -139,7 +139,7 @@ def design_roads(
     weights, bits = _rows(made.channel.weights)
     claim = MetricDP(guarantee.epsilon, guarantee.unit, scope=RoadScope(network.digest))
     certificate = verify(
-        Claimed(
+        ClaimedRoads(
             network.unit,
             len(network.vertices),
             network.segments,
@@ -184,11 +184,11 @@ def design_roads(
     return done
 
 
-def _cut(region: Region, epsilon: Fraction) -> RoadNetwork:
+def _cut(region: Region, epsilon: Fraction) -> CutRoads:
     """Cut roads into parts as short as leave few enough nodes."""
     roads: Any = region.roads
     for fine in _FINE:
-        network = RoadNetwork.of(roads, region.unit, fine / epsilon * per_unit(region.unit))
+        network = CutRoads.of(roads, region.unit, fine / epsilon * per_unit(region.unit))
         if network.n_nodes <= _MOST_NODES:
             return network
     expected = f"at most {_MOST_NODES} nodes with parts of {_FINE[-1]} over epsilon"
@@ -196,7 +196,7 @@ def _cut(region: Region, epsilon: Fraction) -> RoadNetwork:
 
 
 def _spread(
-    network: RoadNetwork, stops: NDArray[np.int64]
+    network: CutRoads, stops: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Give for each node the place that is nearest along the roads, and its share of the road length there."""
     from scipy.sparse import coo_array
@@ -220,7 +220,7 @@ def _spread(
     return nearest, share
 
 
-def _space(network: RoadNetwork, epsilon: Fraction) -> MetricSpace:
+def _space(network: CutRoads, epsilon: Fraction) -> MetricSpace:
     """Make the graph in which a part is as long as its ratio allows, rounded down."""
     rate = float(epsilon) / per_unit(network.unit)
     # A few units of the last place, far less than what distances are rounded to.
@@ -231,7 +231,7 @@ def _space(network: RoadNetwork, epsilon: Fraction) -> MetricSpace:
     )
 
 
-def _nodes(network: RoadNetwork) -> NDArray[np.float64]:
+def _nodes(network: CutRoads) -> NDArray[np.float64]:
     """Lay nodes out, for plots."""
     points = np.zeros((network.n_nodes, 2))
     points[: len(network.vertices)] = network.vertices

@@ -14,8 +14,8 @@ from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP, RoadScope, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.randomness.bits import SystemBits
-from discreet.lrgeo.along.network import RoadNetwork
-from discreet.lrgeo.along.verify import Claimed
+from discreet.lrgeo.along.network import CutRoads
+from discreet.lrgeo.along.verify import ClaimedRoads
 from discreet.lrgeo.mechanism import MALFORMED, check_whole, packed, text_digest, unpacked
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class RoadRows:
         How it was made.
     """
 
-    network: RoadNetwork
+    network: CutRoads
     reports: NDArray[np.int64]
     shown: tuple[tuple[str, str], ...]
     weights: NDArray[np.int64]
@@ -89,10 +89,10 @@ class RoadRows:
             return None
         return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
 
-    def claimed(self) -> Claimed:
+    def claimed(self) -> ClaimedRoads:
         """Give what is verified: the arrays and the claim, and nothing that made them."""
         roads = self.network
-        return Claimed(
+        return ClaimedRoads(
             roads.unit,
             len(roads.vertices),
             roads.segments,
@@ -234,7 +234,7 @@ class RoadMechanism(RoadRows):
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> RoadMechanism:
         check_whole(data, ROADS_FORM, _VERSION)
-        network = RoadNetwork(
+        network = CutRoads(
             data["unit"],
             unpacked(data["vertices"]).reshape(-1, 2),
             unpacked(data["segments"]).reshape(-1, 2),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.lrgeo.places.roads import Roads
 
-__all__ = ["RoadNetwork", "RoadSpot"]
+__all__ = ["CutRoads", "RoadSpot"]
 
 _FARTHEST = 1 << 30
 
@@ -50,7 +50,7 @@ class RoadSpot:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class RoadNetwork:
+class CutRoads:
     """Roads in whole decimeters, each piece cut into parts that are as long as can be told apart by little.
 
     Parameters
@@ -73,7 +73,7 @@ class RoadNetwork:
 
     Examples
     --------
-    >>> road = RoadNetwork("km", np.array([[0, 0], [9, 0]]), np.array([[0, 1]]), np.array([10]), np.array([3]))
+    >>> road = CutRoads("km", np.array([[0, 0], [9, 0]]), np.array([[0, 1]]), np.array([10]), np.array([3]))
     >>> road.pieces.tolist(), road.piece_lengths.tolist()
     ([[0, 2], [2, 3], [3, 1]], [3, 3, 4])
     >>> road.find(0, "0.0005")
@@ -108,7 +108,7 @@ class RoadNetwork:
             raise InvalidProblemError("parts", "a decimeter or more each", "shorter ones")
 
     @classmethod
-    def of(cls, roads: Roads, unit: str, longest: Fraction) -> RoadNetwork:
+    def of(cls, roads: Roads, unit: str, longest: Fraction) -> CutRoads:
         """Take the roads of a region, cut so that no part is longer than told.
 
         Parameters
@@ -186,7 +186,7 @@ class RoadNetwork:
         if way < 0:
             raise InvalidProblemError("along", "a distance, 0 or more", "a negative one")
         length, parts = int(self.lengths[segment]), int(self.parts[segment])
-        way = min(way, Fraction(length))
+        way = way if way < length else Fraction(length, 1)
         # The last cut that is not beyond it; a few steps, as cuts are rounded down.
         index = min(parts - 1, int(way * parts / length) + 1)
         while index > 0 and index * length // parts > way:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Claimed", "verify"]
+__all__ = ["ClaimedRoads", "verify"]
 
 _DECIMETERS = {"km": 10_000, "m": 10}
 _MOST_BITS = 62
@@ -39,7 +39,7 @@ _FARTHEST = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
-class Claimed:
+class ClaimedRoads:
     """What is verified: arrays of integers, and what is claimed of them.
 
     Parameters
@@ -72,7 +72,7 @@ class Claimed:
     guarantee: MetricDP
 
 
-def verify(claimed: Claimed) -> Certificate:
+def verify(claimed: ClaimedRoads) -> Certificate:
     """Verify a mechanism for every point of a road network, in exact integers.
 
     Parameters
@@ -103,7 +103,7 @@ def _none(name: str, found: int | bool, detail: str = "") -> Check:  # noqa: FBT
     return Check(name, int(found), 0, exact=True, detail=detail)
 
 
-def _rows(claimed: Claimed) -> list[Check]:
+def _rows(claimed: ClaimedRoads) -> list[Check]:
     """Check shapes and sizes first, so that everything else fits its types, and then the sums."""
     segments, lengths, parts, weights = (
         claimed.segments,
@@ -141,7 +141,7 @@ def _rows(claimed: Claimed) -> list[Check]:
     ]
 
 
-def _condition(claimed: Claimed) -> Check:
+def _condition(claimed: ClaimedRoads) -> Check:
     """Count the parts and reports for which the condition does not hold."""
     rate = claimed.guarantee.epsilon / _DECIMETERS.get(claimed.guarantee.unit, 1)
     wrong = looked = 0
@@ -176,7 +176,7 @@ def _violations(a: NDArray[np.int64], b: NDArray[np.int64], rise: Fraction) -> i
     return count
 
 
-def _claims(claimed: Claimed) -> list[Check]:
+def _claims(claimed: ClaimedRoads) -> list[Check]:
     """Check the unit, and the roads that the claim names."""
     guarantee = claimed.guarantee
     wrong = guarantee.radius is not None or guarantee.unit != claimed.unit
@@ -189,7 +189,7 @@ def _claims(claimed: Claimed) -> list[Check]:
     ]
 
 
-def _digest(claimed: Claimed) -> str:
+def _digest(claimed: ClaimedRoads) -> str:
     named = {
         "unit": claimed.unit,
         "segments": claimed.segments.tolist(),
