@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
+from discreet.artefact.cell_steps import CELL_STEPS
 from discreet.artefact.large_counts import count, tally, total
 from discreet.artefact.pieces import batches
 from discreet.artefact.record_steps import RECORD_STEPS
+from discreet.artefact.risk_steps import RISK_STEPS
 from discreet.artefact.rooms import make_private
 from discreet.artefact.stacks import TableStack, read_table
 from discreet.artefact.workspace import Workspace
@@ -507,5 +509,7 @@ STEPS = {
     "count": count,
     "total": total,
     **RECORD_STEPS,
+    **CELL_STEPS,
+    **RISK_STEPS,
 }
 """Kinds of steps, in their order."""
