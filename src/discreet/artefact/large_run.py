@@ -186,10 +186,18 @@ class LargeRun:
         self.phase("atoms", pieces, "Looking for a lower bound")
         bound = self.phase("bound", 1, "")[0]
         self.lower = bound["lower"]
-        if bound["left_out"]:
+        weaker = [
+            f"{what} {bound[kind]} of {len(places.covers)} columns{where}"
+            for kind, what, where in (
+                ("merged", "takes values of", " together"),
+                ("left_out", "leaves", " out"),
+            )
+            if bound[kind]
+        ]
+        if weaker:
             self.told(
-                f"The lower bound leaves {bound['left_out']} of {len(places.covers)} columns out, since the table has "
-                "more different rows than it holds: much of the gap is the bound's, and not the table's"
+                f"The lower bound {' and '.join(weaker)}, since the table has more different rows than it holds: "
+                "part of the gap is the bound's, and not the table's"
             )
 
     def publish(self) -> tuple[Certificate, FileDiagnostics, list[str]]:

@@ -30,6 +30,7 @@ from discreet.artefact.workspace import Workspace
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.randomness import SystemBits
+from discreet.kanonymity.bounds.merged import Merging
 from discreet.kanonymity.bounds.shared import MOST_ROWS, Packed, Shared, ceilings_of, summed
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.cells import cells_of, cells_of_runs, shuffled
@@ -369,22 +370,16 @@ def _same(packed: Packed) -> Packed:
 def bound(space: Workspace, number: int) -> None:
     """Add up what each row costs at least, over the different rows of all pieces."""
     plan: LargePlan = space.plan()
-    places, most = plan.places, min(MOST_ROWS, plan.most_keys)
-    keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    left_out = 0
+    merging = Merging(plan.places, min(MOST_ROWS, plan.most_keys))
     for piece in range(len(plan.pieces)):
-        more, rows = space.get(f"atoms-{piece}")
-        keys = np.concatenate([keys, more >> places.bits(left_out)])
-        counts = np.concatenate([counts, rows])
-        order = np.argsort(keys, kind="stable")
-        keys, counts = summed(keys[order], counts[order])
-        while len(keys) > most and left_out + 1 < len(places.covers):
-            # The first column has the lowest bits, so that the order stays.
-            keys, counts = summed(
-                keys >> (places.bits(left_out + 1) - places.bits(left_out)), counts
-            )
-            left_out += 1
-    packed = places.packed(keys, counts, most, left_out)
+        merging.add(*space.get(f"atoms-{piece}"))
+    packed = merging.packed()
+    told = {"merged": merging.columns, "left_out": len(plan.places.covers)}
+    if packed is None:
+        space.put(f"bound-{number}", {"lower": 0.0, **told})
+        return
+    told["left_out"] -= len(packed.lattice.bits)
+    del merging
     shared = Shared(plan.k, partial(_same, packed), ceilings=ceilings_of(plan.mean_loss))
     limits = SearchLimits()
     if plan.time_limit is not None:
@@ -394,8 +389,7 @@ def bound(space: Workspace, number: int) -> None:
         shared.ceilings = [plan.mean_loss]
         shared.most_rows = max(shared.most_rows, LOOKS * plan.n * len(plan.columns))
     shared.refine(replace(limits, threads=plan.threads_alone))
-    left_out = len(places.covers) - len(packed.lattice.bits)
-    space.put(f"bound-{number}", {"lower": shared.lower, "left_out": left_out})
+    space.put(f"bound-{number}", {"lower": shared.lower, **told})
 
 
 @final
