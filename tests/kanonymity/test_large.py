@@ -16,7 +16,6 @@ from discreet.artefact import large, large_steps, pieces
 from discreet.artefact.folders import RECORD, count_folder, load_folder
 from discreet.artefact.large import anonymize_files
 from discreet.artefact.large_run import _quotas
-from discreet.artefact.record_steps import RECORD_STEPS
 from discreet.artefact.workspace import Workspace
 from discreet.core.errors import (
     CertificateError,
@@ -492,7 +491,7 @@ def test_a_broken_step_is_found_before_anything_is_published(
     assert names_in(tmp_path) == ["in"]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in large_steps.STEPS if kind not in RECORD_STEPS])
+@pytest.mark.parametrize("kind", large_steps.ANONYMIZE_STEPS)
 def test_errors_of_steps_leave_nothing_and_hold_no_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from discreet.artefact.stacks import Place
 
 
-__all__ = ["STEPS", "look_around", "perform"]
+__all__ = ["ANONYMIZE_STEPS", "STEPS", "look_around", "perform"]
 
 HALF = 32
 """Bits of the first word that hold codes."""
@@ -491,7 +491,7 @@ def publish(space: Workspace, number: int) -> None:
         space.keep(f"publish-{number}", path, found)
 
 
-STEPS = {
+ANONYMIZE_STEPS = {
     "survey": survey,
     "sample": sample,
     "route": route,
@@ -502,8 +502,8 @@ STEPS = {
     "tally": tally,
     "count": count,
     "total": total,
-    **RECORD_STEPS,
-    **CELL_STEPS,
-    **RISK_STEPS,
 }
-"""Kinds of steps, in their order."""
+"""Kinds of steps by which a table is anonymized, in their order."""
+
+STEPS = {**ANONYMIZE_STEPS, **RECORD_STEPS, **CELL_STEPS, **RISK_STEPS}
+"""All kinds of steps."""
