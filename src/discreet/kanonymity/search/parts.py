@@ -41,9 +41,9 @@ GRACE = 0.5
 def rules_for(effort: str, k: int, n: int) -> Rules:
     """Choose how much is tried, by the size of the table.
 
-    Measured on Adult of 30,162 rows, k = 5, and enlarged to 5 million, k = 50. All trees below nodes of 6 k rows in place
-    of 4 k lose 1 % less on 100,000 rows of eight numeric columns at k = 10, and .1 % less on taxonomies, for 20 to
-    50 % more time of splitting (2026-11, three seeds).
+    Measured on Adult of 30,162 rows, k = 5, and enlarged to 5 million, k = 50. All trees below nodes of 6 k rows in
+    place of 4 k lose 1 % less on 100,000 rows of eight numeric columns at k = 10, and .1 % less on taxonomies, for 20
+    to 50 % more time of splitting (2026-11, three seeds).
     """
     from discreet.kanonymity.kernels.splitting import Rules
 
