@@ -403,6 +403,31 @@ def test_the_command_as_it_is_typed(
     assert left_behind(tmp_path) == []
 
 
+def test_columns_may_be_called_what_ours_could_be(tmp_path: Path) -> None:
+    """Counts of groups stand beside the columns of the table, whose names are anybody's."""
+    names = ("rows", "part", "value")
+    table = people().select(
+        *(pl.col(old).alias(new) for old, new in zip(NAMES, names, strict=True)),
+        pl.col("ill").alias("hash of class"),
+    )
+    guarantee = KAnonymity(K, names)
+    kinds = [Numeric("rows"), Categorical("part"), Numeric("value")]
+    models = {"hash of class": [DistinctDiversity(2), Closeness("0.7")]}
+    out = tmp_path / "out"
+    made = anonymize_files(
+        folder_of(table, tmp_path / "in"),
+        out,
+        guarantee,
+        attributes=kinds,
+        models=models,
+        sensitive=["hash of class"],
+    )
+    assert made.certificate.passed
+    counted, found = count_folder(out, guarantee, models)
+    assert counted.passed
+    assert found["rows"] == N
+
+
 def refused(tmp_path: Path, source: Path, **more: Any) -> str:
     """Try what must be refused in a sentence; nothing is left."""
     out = more.pop("out", tmp_path / "out")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.artefact.folders import codings
-from discreet.artefact.large_counts import HASHES
+from discreet.artefact.folders import ROWS, codings
+from discreet.artefact.large_counts import buckets_for
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.kanonymity.bounds.lower import BINS
@@ -208,7 +208,7 @@ class LargeRun:
             tallies = self.phase("tally", buckets, "Counting the classes of what was written")
             self.settle(stored={name: _stored(tallies, name) for name, _ in plan.demands})
         counted = self.phase("count", buckets, "Counting the classes of what was written")
-        totals = self.phase("total", HASHES, "")
+        totals = self.phase("total", buckets_for(plan.n), "")
         rows = sum(one["rows"] for one in totals)
         sizes = [one["least"] for one in totals if one["least"] is not None]
         least, classes = int(min(sizes)), sum(one["classes"] for one in totals)
@@ -346,12 +346,12 @@ def _stored(
     """Number the published values of a column, as they are stored and by their text, and count each."""
     import polars as pl
 
-    whole = pl.concat([one[name] for one in tallies]).group_by(name).agg(pl.col("rows").sum())
-    values = values_of_column(whole[name], name)
+    whole = pl.concat([one[name] for one in tallies]).group_by("value").agg(pl.col(ROWS).sum())
+    values = values_of_column(whole["value"], name)
     found = []
     for each in codings(values):
         codes = each[values.codes]
         rows = np.zeros(int(codes.max()) + 1, dtype=np.int64)
-        np.add.at(rows, codes, whole["rows"].to_numpy().astype(np.int64))
-        found.append((whole[name], pl.Series(codes, dtype=pl.Int64), tuple(rows.tolist())))
+        np.add.at(rows, codes, whole[ROWS].to_numpy().astype(np.int64))
+        found.append((whole["value"], pl.Series(codes, dtype=pl.Int64), tuple(rows.tolist())))
     return found

@@ -64,8 +64,8 @@ SPLIT_SHARE = 0.6
 
 FEW_KEYS, LOOKS = 100_000, 120
 """Different rows beyond which there is one search for a lower bound without a time limit, and how often it looks at
-each cell of the table, about: up to .4 CPU microseconds a cell; 16.5 CPU s for 5 million rows of nine columns, and 20 %
-of the loss is unproved then (2026-11, a busy machine)."""
+each cell of the table, or of as many rows as different ones are held, about: up to .4 CPU microseconds a cell; 16.5
+CPU s for 5 million rows of nine columns, and 20 % of the loss is unproved then (2026-11, a busy machine)."""
 
 
 def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
@@ -379,6 +379,7 @@ def bound(space: Workspace, number: int) -> None:
         space.put(f"bound-{number}", {"lower": 0.0, **told})
         return
     told["left_out"] -= len(packed.lattice.bits)
+    looked_at = min(plan.n, merging.most)
     del merging
     shared = Shared(plan.k, partial(_same, packed), ceilings=ceilings_of(plan.mean_loss))
     limits = SearchLimits()
@@ -387,7 +388,7 @@ def bound(space: Workspace, number: int) -> None:
     elif len(packed.keys) > FEW_KEYS:
         # What rows lose on average proves most for its time; the rest is for a time limit.
         shared.ceilings = [plan.mean_loss]
-        shared.most_rows = max(shared.most_rows, LOOKS * plan.n * len(plan.columns))
+        shared.most_rows = max(shared.most_rows, LOOKS * looked_at * len(plan.columns))
     shared.refine(replace(limits, threads=plan.threads_alone))
     space.put(f"bound-{number}", {"lower": shared.lower, **told})
 

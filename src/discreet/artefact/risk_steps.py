@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.artefact.dealt import Dealt, read_bucket
-from discreet.artefact.folders import codings
+from discreet.artefact.folders import ROWS, codings
 from discreet.artefact.pieces import batches
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem.native import values_of_column
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from discreet.artefact.workspace import Workspace
 
 __all__ = ["RISK_STEPS", "RiskPlan", "classes", "count_in_steps", "groups"]
-
-ROWS = "discreet rows"
-"""Column of our own: how many rows a group has."""
 
 
 @final
