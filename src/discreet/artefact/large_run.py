@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.artefact.workspace import Workspace
     from discreet.kanonymity.problem import Attribute, CodedColumn
 
-__all__ = ["BASE", "FileDiagnostics", "LargeRun", "in_words"]
+__all__ = ["BASE", "FileDiagnostics", "LargeRun", "in_words", "part_memory"]
 
 BASE = 400 * 2**20
 """Bytes of a process before it holds a row."""
@@ -77,6 +77,26 @@ class FileDiagnostics:
         """``(information_loss - lower) / information_loss``, 0 when both are 0."""
         over = self.information_loss - self.lower
         return 0.0 if over <= 0 else over / self.information_loss
+
+
+def part_memory(rows: int, words: int, demands: int = 0, columns: int = 0) -> int:
+    """Give the bytes that a process needs for a part of so many rows, about.
+
+    Parameters
+    ----------
+    rows, words
+        Rows of the part, and the words of 64 bits that each is packed in.
+    demands
+        How many there are on columns besides.
+    columns
+        Quasi-identifiers, where rows are left out: these are chosen by all their codes.
+
+    Examples
+    --------
+    >>> in_words(part_memory(10**9 // 64, 2))
+    '1.5GB'
+    """
+    return BASE + rows * (16 * words + 40 + 24 * demands + 12 * columns)
 
 
 def in_words(size: int) -> str:
@@ -149,10 +169,9 @@ class LargeRun:
         values = {name: _added([one["values"].get(name) for one in routed]) for name in demanded}
         unions, wholes = _unions(plan, rows, values)
         largest = max(int(rows[list(union)].sum()) for union in unions)
-        each = 16 * layout.words + 40 + 24 * len(plan.demands)
-        # Rows that are left out are chosen by all their codes.
-        each += 12 * len(columns) if plan.suppress else 0
-        need = BASE + largest * each
+        need = part_memory(
+            largest, layout.words, len(plan.demands), len(columns) if plan.suppress else 0
+        )
         if need > memory:
             expected = f"{in_words(need)} or more for the largest part of this table"
             raise InvalidProblemError("memory", expected, in_words(memory))
