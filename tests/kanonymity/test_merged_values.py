@@ -12,7 +12,7 @@ import pytest
 from discreet.artefact import anonymize_files, large_steps
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.bounds.covers import Cover
-from discreet.kanonymity.bounds.merged import Merging, groups_of, taken_together
+from discreet.kanonymity.bounds.merged import ValueMerging, groups_of, taken_together
 from discreet.kanonymity.bounds.shared import AtomPlaces, Packed, Shared
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
@@ -66,7 +66,7 @@ def test_what_is_taken_together_only_weakens_the_bound(seed: int) -> None:
     problem = table(400, seed) if seed % 2 else mixed(300, seed)
     places, keys = places_of(problem, k)
     ones = np.ones(len(keys), dtype=np.int64)
-    whole = Merging(places, len(keys))
+    whole = ValueMerging(places, len(keys))
     whole.add(np.sort(keys), ones)
     # Nothing is merged where all fits: keys of equal rows are added up, and that is all.
     assert whole.columns == whole.left_out == 0
@@ -74,7 +74,7 @@ def test_what_is_taken_together_only_weakens_the_bound(seed: int) -> None:
     assert best > 0
     last = best
     for most in (200, 100, 50, 20, 4):
-        merging = Merging(places, most)
+        merging = ValueMerging(places, most)
         for part in np.array_split(keys, 5):
             merging.add(np.sort(part), ones[: len(part)])
         packed = merging.packed()
@@ -94,7 +94,7 @@ def test_it_proves_more_than_without_the_columns_that_do_not_fit() -> None:
         rows = np.sort(keys)
         first = np.flatnonzero(np.append(True, rows[1:] != rows[:-1]))
         counts = np.diff(np.append(first, len(rows)))
-        merging = Merging(places, 1_000)
+        merging = ValueMerging(places, 1_000)
         merging.add(rows[first], counts)
         merged.append(bound_of(merging.packed(), 4))
         dropped.append(bound_of(places.packed(rows[first], counts, 1_000), 4))
@@ -132,7 +132,7 @@ def test_a_column_without_a_free_cell_is_left_as_it_is() -> None:
         np.array([-1, 0, 0]),
     )
     places = AtomPlaces(((0, other, 0), (1, cover, 1)), 1.0)
-    merging = Merging(places, 3)
+    merging = ValueMerging(places, 3)
     merging.add(np.arange(6), np.ones(6, dtype=np.int64))
     assert (merging.left_out, merging.columns) == (1, 0)
     packed = merging.packed()

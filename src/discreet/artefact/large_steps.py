@@ -30,7 +30,7 @@ from discreet.artefact.workspace import Workspace
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.randomness import SystemBits
-from discreet.kanonymity.bounds.merged import Merging
+from discreet.kanonymity.bounds.merged import ValueMerging
 from discreet.kanonymity.bounds.shared import MOST_ROWS, Packed, Shared, ceilings_of, summed
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.cells import cells_of, cells_of_runs, shuffled
@@ -370,7 +370,7 @@ def _same(packed: Packed) -> Packed:
 def bound(space: Workspace, number: int) -> None:
     """Add up what each row costs at least, over the different rows of all pieces."""
     plan: LargePlan = space.plan()
-    merging = Merging(plan.places, min(MOST_ROWS, plan.most_keys))
+    merging = ValueMerging(plan.places, min(MOST_ROWS, plan.most_keys))
     for piece in range(len(plan.pieces)):
         merging.add(*space.get(f"atoms-{piece}"))
     packed = merging.packed()

@@ -20,10 +20,12 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from discreet.artefact.cell_steps import CellPlan, cells_of_piece
+from discreet.artefact.folders import ROWS as GROUPED
+from discreet.artefact.folders import codings
 from discreet.artefact.large_engines import engine_of
 from discreet.artefact.pieces import pieces_of, scan_pieces
 from discreet.artefact.record_steps import RecordPlan, rows_of_piece
-from discreet.artefact.risk_steps import RiskPlan, count_in_steps
+from discreet.artefact.risk_steps import RiskPlan, SensitiveValues, added
 from discreet.artefact.rooms import private_room
 from discreet.artefact.workspace import Workspace
 from discreet.core.errors import InvalidProblemError
@@ -36,6 +38,8 @@ from discreet.hierarchy.contingency.records import (
 )
 from discreet.hierarchy.records import explain_rows, grouped, with_keys
 from discreet.hierarchy.refusals import BAD, UNIT, check_once
+from discreet.kanonymity.problem.native import values_of_column
+from discreet.kanonymity.risk import CountedClasses
 from discreet.tables.frames import collect, name_rows, text_of
 from discreet.tables.parsing import free_memory
 
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from discreet.artefact.large_engines import Engine
@@ -51,7 +56,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.records import RecordColumns
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.regions import Named, Public
-    from discreet.kanonymity.risk import CountedClasses
 
 __all__ = ["RecordFiles"]
 
@@ -220,7 +224,7 @@ class RecordFiles:
         batch, buckets = self._sizes(pieces)
         plan = RiskPlan(pieces, batch, buckets, tuple(names), tuple(sensitive))
         with self._workspace(plan) as (space, engine):
-            return count_in_steps(space, engine, plan)
+            return _classes_counted(space, engine, plan)
 
     def _sizes(self, pieces: Sequence[Piece]) -> tuple[int, int]:
         """Give how many rows are read at once, and into how many buckets groups are dealt."""
@@ -262,6 +266,43 @@ def _counted(space: Workspace, engine: Engine, plan: RecordPlan) -> NDArray[np.i
             places, rows = found["counts"]
             counts.ravel()[places] += rows
     return counts
+
+
+def _classes_counted(space: Workspace, engine: Engine, plan: RiskPlan) -> CountedClasses:
+    """Do both kinds of steps, and put together what the buckets found."""
+    import polars as pl
+
+    engine.run(space, "groups", len(plan.pieces))
+    grouped = space.every("groups", len(plan.pieces))
+    if not any(one["rounds"] for one in grouped):
+        raise InvalidProblemError("table", "a table with rows", "none")
+    listed = {}
+    for name in plan.sensitive:
+        there = [one["values"][name] for one in grouped if name in one["values"]]
+        listed[name] = _listed(added(pl.concat(there), ["value"]), name)
+    space.put("plan-1", replace(plan, listed=listed))
+    engine.run(space, "classes", plan.buckets)
+    found: list[CountedClasses] = [one for one in space.every("classes", plan.buckets) if one]
+    sizes, place = np.unique(np.concatenate([one.sizes for one in found]), return_inverse=True)
+    many = np.zeros(len(sizes), dtype=np.int64)
+    np.add.at(many, place, np.concatenate([one.classes for one in found]))
+    return CountedClasses(
+        sizes,
+        many,
+        {name: min(one.diversity[name] for one in found) for name in plan.sensitive},
+        {name: max(one.closeness[name] for one in found) for name in plan.sensitive},
+    )
+
+
+def _listed(values: pl.DataFrame, name: str) -> SensitiveValues:
+    """Number the values of a sensitive column."""
+    import polars as pl
+
+    found = values_of_column(values["value"], name)
+    stored, texts = (each[found.codes] for each in codings(found))
+    whole = np.zeros(int(stored.max()) + 1, dtype=np.int64)
+    np.add.at(whole, stored, values[GROUPED].to_numpy().astype(np.int64))
+    return SensitiveValues(values["value"], pl.Series(stored), pl.Series(texts), whole)
 
 
 def _cells_counted(space: Workspace, engine: Engine, plan: CellPlan) -> NDArray[np.int64]:

@@ -9,18 +9,16 @@ for their owner alone.
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from discreet.artefact.dealt import Dealt, read_bucket
-from discreet.artefact.folders import ROWS, codings
+from discreet.artefact.folders import ROWS
 from discreet.artefact.pieces import batches
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity.problem.native import values_of_column
 from discreet.kanonymity.risk import CountedClasses, judge_pairs
 from discreet.kanonymity.verify import classes_of
 
@@ -30,16 +28,15 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from discreet.artefact.large_engines import Engine
     from discreet.artefact.pieces import Piece
     from discreet.artefact.workspace import Workspace
 
-__all__ = ["RISK_STEPS", "RiskPlan", "classes", "count_in_steps", "groups"]
+__all__ = ["RISK_STEPS", "RiskPlan", "SensitiveValues", "added", "classes", "groups"]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Listed:
+class SensitiveValues:
     """The different values of a column: their numbers as they are stored and by their text, and the rows with each.
 
     Parameters
@@ -80,7 +77,7 @@ class RiskPlan:
     buckets: int
     names: tuple[str, ...]
     sensitive: tuple[str, ...]
-    listed: Mapping[str, Listed] = field(default_factory=dict)
+    listed: Mapping[str, SensitiveValues] = field(default_factory=dict)
 
     def keys(self, name: str) -> list[str]:
         """Give the columns of groups by class and by a sensitive column, or by class alone."""
@@ -113,7 +110,7 @@ def groups(space: Workspace, number: int) -> None:
                     if name:
                         seen = batch.others.group_by(pl.col(name).alias("value")).len(ROWS)
                         known = [values[name]] if name in values else []
-                        values[name] = _added(pl.concat([*known, seen]), ["value"])
+                        values[name] = added(pl.concat([*known, seen]), ["value"])
                 rounds += 1
         found = {name: path.name for name, path in zip(kinds, paths, strict=True)}
         told = {"files": found, "rounds": rounds, "values": values}
@@ -122,7 +119,8 @@ def groups(space: Workspace, number: int) -> None:
                 path.unlink()
 
 
-def _added(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def added(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Add up the rows of equal groups."""
     import polars as pl
 
     return table.group_by(keys).agg(pl.col(ROWS).sum())
@@ -138,7 +136,7 @@ def classes(space: Workspace, number: int) -> None:
     if table is None or not table.height:
         space.put(f"classes-{number}", None)
         return
-    table = _added(table, plan.keys(""))
+    table = added(table, plan.keys(""))
     labels = classes_of(table, plan.names).labels
     sizes = np.bincount(labels, table[ROWS].to_numpy()).astype(np.int64)
     del table, labels
@@ -147,7 +145,7 @@ def classes(space: Workspace, number: int) -> None:
         pairs = read_bucket(space, found, name, plan.buckets, number)
         if pairs is None:
             raise TypeError
-        pairs = _added(pairs, plan.keys(name))
+        pairs = added(pairs, plan.keys(name))
         known = plan.listed[name]
         texts, codes = (
             pairs[name].replace_strict(known.values, new).to_numpy()
@@ -158,52 +156,6 @@ def classes(space: Workspace, number: int) -> None:
         diverse[name], close[name] = judge_pairs(labels, texts, codes, rows, known.whole)
     counted = np.unique(sizes, return_counts=True)
     space.put(f"classes-{number}", CountedClasses(*counted, diverse, close))
-
-
-def count_in_steps(space: Workspace, engine: Engine, plan: RiskPlan) -> CountedClasses:
-    """Do both kinds of steps, and put together what the buckets found.
-
-    Raises
-    ------
-    InvalidProblemError
-        For files without rows, or values that cannot be told apart.
-    """
-    import polars as pl
-
-    engine.run(space, "groups", len(plan.pieces))
-    grouped = space.every("groups", len(plan.pieces))
-    if not any(one["rounds"] for one in grouped):
-        raise InvalidProblemError("table", "a table with rows", "none")
-    listed = {}
-    for name in plan.sensitive:
-        there = [one["values"][name] for one in grouped if name in one["values"]]
-        listed[name] = _listed(_added(pl.concat(there), ["value"]), name)
-    space.put("plan-1", replace(plan, listed=listed))
-    engine.run(space, "classes", plan.buckets)
-    found: list[CountedClasses] = [one for one in space.every("classes", plan.buckets) if one]
-    sizes, place = np.unique(np.concatenate([one.sizes for one in found]), return_inverse=True)
-    many = np.zeros(len(sizes), dtype=np.int64)
-    np.add.at(many, place, np.concatenate([one.classes for one in found]))
-    return CountedClasses(
-        sizes,
-        many,
-        {name: min(one.diversity[name] for one in found) for name in plan.sensitive},
-        {
-            name: max((one.closeness[name] for one in found), default=Fraction(0))
-            for name in plan.sensitive
-        },
-    )
-
-
-def _listed(values: pl.DataFrame, name: str) -> Listed:
-    """Number the values of a sensitive column."""
-    import polars as pl
-
-    found = values_of_column(values["value"], name)
-    stored, texts = (each[found.codes] for each in codings(found))
-    whole = np.zeros(int(stored.max()) + 1, dtype=np.int64)
-    np.add.at(whole, stored, values[ROWS].to_numpy().astype(np.int64))
-    return Listed(values["value"], pl.Series(stored), pl.Series(texts), whole)
 
 
 RISK_STEPS = {"groups": groups, "classes": classes}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.bounds.shared import Packed
 
-__all__ = ["Merging", "groups_of", "taken_together"]
+__all__ = ["ValueMerging", "groups_of", "taken_together"]
 
 
 def _can_merge(cover: Cover) -> bool:
@@ -99,7 +99,7 @@ def taken_together(cover: Cover, group: NDArray[np.int64]) -> Cover:
 
 @final
 @dataclass(eq=False)
-class Merging:
+class ValueMerging:
     """Packed rows of which more and more values are taken together, while rows are still added.
 
     Parameters
@@ -117,7 +117,7 @@ class Merging:
     >>> people = Problem.from_columns({"age": range(8), "size": [0, 1] * 4}, [Numeric("age"), Numeric("size")])
     >>> codes = [people.codes[:, j] for j in range(2)]
     >>> places = AtomPlaces.of(people.columns, [np.bincount(code) for code in codes], 2, 16)
-    >>> merging = Merging(places, 4)
+    >>> merging = ValueMerging(places, 4)
     >>> keys = np.sort(places.keys(codes))
     >>> merging.add(keys, np.ones(len(keys), dtype=np.int64))
     >>> len(merging.packed().keys), merging.columns, merging.left_out
