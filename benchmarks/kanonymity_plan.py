@@ -1,14 +1,14 @@
 """What a table of any size costs on any number of workers: measured on a small table, and computed by the plan's rules.
 
 Adult enlarged, as in ``kanonymity_large.py``, is anonymized in one thread, and processor seconds and bytes written are
-taken down for each step of each phase. A larger table has more steps of the same kinds: pieces and published parts of a
-million rows, parts of the search of a sixty-fourth of the rows, buckets of classes. Steps of a phase are then dealt to
-workers, the longest first, each as long as its processor seconds and what it reads and writes at the bandwidth that
-is stated; a phase begins when the one before it has ended. In each phase one worker is lost at the end of its longest
-step, which another one does again. ``--check`` compares a second table that is run with what was computed for it.
+taken down for each step of each phase. A larger table has more steps of the same kinds: pieces of a million rows,
+published parts of a batch, parts of the search of a sixty-fourth of the rows, buckets of classes. Steps of a phase are
+then dealt to workers, each as long as its processor seconds and what it reads and writes at the bandwidth that is
+stated; a phase begins when the one before it has ended. In each phase one worker is lost at the end of a step, which is
+done again. ``--check`` compares a second table that is run with what was computed for it.
 
     python benchmarks/kanonymity_plan.py ADULT [--measure 1000000] [--rows 25000000,1000000000] [--workers 2,16,64]
-        [--megabytes 200] [--check 2000000]
+        [--megabytes 200] [--memory 1.5] [--check 2000000]
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Measured:
     """What a table took."""
 
     rows: int
-    columns: int
+    batch: int
     words: int
     phases: dict[str, Phase]
     driver: float
@@ -72,7 +72,7 @@ class Taking:
 
     def __init__(self) -> None:
         self.phases: dict[str, Phase] = {}
-        self.words = 0
+        self.words = self.batch = 0
 
     def run(self, space: Workspace, kind: str, count: int) -> None:
         """Do the steps."""
@@ -82,7 +82,7 @@ class Taking:
             assert perform(str(space.folder), kind, number), kind
             seconds.append(time.process_time() - began)
         self.phases[kind] = Phase(seconds, size_of(space.folder) - before)
-        self.words = space.plan().layout.words
+        self.words, self.batch = space.plan().layout.words, space.plan().batch
 
     def workers(self) -> int:
         """There is one."""
@@ -106,7 +106,7 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
 
 
-def measure(adult: Path, rows: int, folder: Path) -> Measured:
+def measure(adult: Path, rows: int, folder: Path, memory: int) -> Measured:
     """Anonymize a table after a small one, which compiles."""
     names = write(adult, folder / f"in-{rows}", rows)
     table = pl.scan_parquet(folder / f"in-{rows}" / "*.parquet").collect()
@@ -125,13 +125,13 @@ def measure(adult: Path, rows: int, folder: Path) -> Measured:
                 folder / f"{source.name}-out",
                 KAnonymity(K, tuple(names)),
                 attributes=attributes,
-                memory=4_000_000_000,
+                memory=memory,
             )
         finally:
             large.engine_of = plain
         whole = time.process_time() - began
     driver = whole - sum(sum(one.seconds) for one in taken.phases.values())
-    return Measured(rows, len(names), taken.words, taken.phases, driver)
+    return Measured(rows, taken.batch, taken.words, taken.phases, driver)
 
 
 @dataclass
@@ -167,9 +167,9 @@ def work(taken: Measured, rows: int, memory: int) -> dict[str, Work]:
         "finish": parts,
         "atoms": pieces,
         "bound": 1,
-        "publish": pieces,
-        "count": pieces,
-        "total": buckets_for(rows),
+        "publish": math.ceil(rows / taken.batch),
+        "count": math.ceil(rows / taken.batch),
+        "total": buckets_for(rows, taken.batch),
     }
     keys = min(MOST_ROWS, (memory - BASE) // KEY)
     looks = min(rows, keys) / min(taken.rows, keys)
@@ -229,11 +229,11 @@ def main() -> None:
     print(machine(), flush=True)
     many, memory = list(map(int, options.workers.split(","))), int(options.memory * 1e9)
     with tempfile.TemporaryDirectory() as folder:
-        taken = measure(options.adult, options.measure, Path(folder))
+        taken = measure(options.adult, options.measure, Path(folder), memory)
         print(f"{taken.rows:,} rows took {taken.total:.1f} processor seconds, in one thread")
         if options.check:
-            seen = measure(options.adult, options.check, Path(folder))
-            planned = work(taken, options.check, 4_000_000_000)
+            seen = measure(options.adult, options.check, Path(folder), memory)
+            planned = work(taken, options.check, memory)
             thought = sum(one.steps * one.seconds for one in planned.values())
             thought += taken.driver * options.check / taken.rows
             print(f"{seen.rows:,} rows: {thought:.1f} computed, {seen.total:.1f} taken")

@@ -19,19 +19,25 @@ if TYPE_CHECKING:
 
 __all__ = ["buckets_for", "count", "tally", "total"]
 
-BUCKET, LEAST = 3_000_000, 8
-"""Published rows for each bucket of classes, which are as many groups at worst; and how many buckets at least."""
+BATCHES, LEAST = 2, 8
+"""Batches of published rows for each bucket of classes, which are as many groups at worst, and fewest buckets: with 25
+million rows in 9 buckets a worker took 1.7 GB where it had 1.5 (2026-11)."""
 
 
-def buckets_for(rows: int) -> int:
+def buckets_for(rows: int, batch: int) -> int:
     """Give how many buckets the classes of a table are counted in, each by itself.
+
+    Parameters
+    ----------
+    rows, batch
+        Of the table, and those that pass by at once, which follow from the memory of a process.
 
     Examples
     --------
-    >>> buckets_for(10_000), buckets_for(10**9)
-    (8, 334)
+    >>> buckets_for(10_000, 1_000_000), buckets_for(10**9, 1_000_000)
+    (8, 500)
     """
-    return max(LEAST, -(-rows // BUCKET))
+    return max(LEAST, -(-rows // (BATCHES * batch)))
 
 
 def _read_part(space: Workspace, plan: LargePlan, number: int) -> pl.DataFrame:
@@ -75,7 +81,7 @@ def count(space: Workspace, number: int) -> None:
         for at, name in enumerate(_counted(plan)):
             path = opened.enter_context(space.file(f"count-{number}-{at}", ".groups"))
             keys = list(dict.fromkeys([*quasi, *([name] if name else [])]))
-            with closing(Dealt(path, buckets_for(plan.n), quasi)) as dealt:
+            with closing(Dealt(path, buckets_for(plan.n, plan.batch), quasi)) as dealt:
                 dealt.add(table.group_by(keys).len(ROWS))
             files[name] = path.name
         found = {"sha256": digest, "rows": table.height, "files": files, "rounds": 1}
@@ -94,7 +100,7 @@ def total(space: Workspace, number: int) -> None:
     import polars as pl
 
     plan: LargePlan = space.plan()
-    buckets, quasi = buckets_for(plan.n), list(plan.quasi)
+    buckets, quasi = buckets_for(plan.n, plan.batch), list(plan.quasi)
     parts = [{"rounds": 1, **one["files"]} for one in space.every("count", plan.buckets)]
 
     def added(name: str) -> pl.DataFrame:

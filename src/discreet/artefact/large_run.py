@@ -227,7 +227,7 @@ class LargeRun:
             tallies = self.phase("tally", buckets, "Counting the classes of what was written")
             self.settle(stored={name: _stored(tallies, name) for name, _ in plan.demands})
         counted = self.phase("count", buckets, "Counting the classes of what was written")
-        totals = self.phase("total", buckets_for(plan.n), "")
+        totals = self.phase("total", buckets_for(plan.n, plan.batch), "")
         rows = sum(one["rows"] for one in totals)
         sizes = [one["least"] for one in totals if one["least"] is not None]
         least, classes = int(min(sizes)), sum(one["classes"] for one in totals)

@@ -210,5 +210,6 @@ class ValueMerging:
         shift, mask = self._bits(at)
         mapped = np.zeros(mask + 1, dtype=np.int64)
         mapped[: len(group)] = group
-        found: NDArray[np.int64] = keys & ~(mask << shift)
-        return found | (mapped[(keys >> shift) & mask] << shift)
+        found: NDArray[np.int64] = mapped[(keys >> shift) & mask] << shift
+        found |= keys & ~(mask << shift)
+        return found
