@@ -2,7 +2,7 @@
 
 Adult enlarged, as in ``kanonymity_large.py``, is anonymized in one thread, and processor seconds and bytes written are
 taken down for each step of each phase. A larger table has more steps of the same kinds: pieces of a million rows,
-published parts of a batch, parts of the search of a sixty-fourth of the rows, buckets of classes. Steps of a phase are
+published parts of a batch, as many parts of the search as the small table has, buckets of classes. Steps of a phase are
 then dealt to workers, each as long as its processor seconds and what it reads and writes at the bandwidth that is
 stated; a phase begins when the one before it has ended. In each phase one worker is lost at the end of a step, which is
 done again. ``--check`` compares a second table that is run with what was computed for it.
@@ -157,9 +157,8 @@ def work(taken: Measured, rows: int, memory: int) -> dict[str, Work]:
         Bytes of a worker, which hold the different rows of the lower bound.
     """
     by, pieces = rows / taken.rows, math.ceil(rows / PIECE)
-    parts = min(pieces, 2) if rows <= 200_000 else PARTS
-    depth = math.log2(max(2.0, rows / parts / (CLASS * K)))
-    depth_then = math.log2(max(2.0, taken.rows / PARTS / (CLASS * K)))
+    parts = len(taken.phases["finish"].seconds)
+    depth, depth_then = (math.log2(max(2.0, n / parts / (CLASS * K))) for n in (rows, taken.rows))
     steps = {
         "survey": pieces,
         "sample": pieces,
