@@ -21,6 +21,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 from kanonymity_large import write
 from run import machine
@@ -33,7 +34,8 @@ from discreet.artefact.pieces import PIECE
 from discreet.artefact.workspace import Workspace
 from discreet.cli.microdata import Kinds, attributes_of
 from discreet.core.guarantee import KAnonymity
-from discreet.kanonymity.bounds.shared import MOST_ROWS
+from discreet.kanonymity.bounds.merged import ValueMerging
+from discreet.kanonymity.bounds.shared import MOST_ROWS, AtomPlaces
 from discreet.kanonymity.search.top import PARTS
 
 K = 50
@@ -181,8 +183,23 @@ def work(taken: Measured, rows: int, memory: int) -> dict[str, Work]:
         if kind == "atoms":
             taken_in = taken.phases["route"].written
         written, moved = one.written * by, (one.written + taken_in) * by
-        found[kind] = Work(count, sum(one.seconds) * grown / count, moved / count, written)
+        seconds = sum(one.seconds) * grown
+        if kind == "bound":
+            # Each piece of different rows is joined with those that are held.
+            seconds += pieces * joining(min(rows, keys))
+        found[kind] = Work(count, seconds / count, moved / count, written)
     return found
+
+
+def joining(keys: int) -> float:
+    """Give the processor seconds in which different rows of a piece are joined with so many others."""
+    rng = np.random.default_rng(1)
+    merging = ValueMerging(AtomPlaces((), 1.0), keys + PIECE)
+    for n in (keys, PIECE):
+        rows, counts = np.unique(rng.integers(0, 2**40, n), return_counts=True)
+        began = time.process_time()
+        merging.add(rows, counts)
+    return time.process_time() - began
 
 
 def simulated(work: Work, workers: int, bandwidth: float) -> float:

@@ -65,18 +65,23 @@ def test_what_is_taken_together_only_weakens_the_bound(seed: int) -> None:
     k = 3 + seed % 3
     problem = table(400, seed) if seed % 2 else mixed(300, seed)
     places, keys = places_of(problem, k)
-    ones = np.ones(len(keys), dtype=np.int64)
     whole = ValueMerging(places, len(keys))
-    whole.add(np.sort(keys), ones)
+    whole.add(*np.unique(keys, return_counts=True))
     # Nothing is merged where all fits: keys of equal rows are added up, and that is all.
     assert whole.columns == whole.left_out == 0
+    in_parts = ValueMerging(places, len(keys))
+    for part in np.array_split(keys, 7):
+        in_parts.add(*np.unique(part, return_counts=True))
+    assert (in_parts.keys == whole.keys).all()
+    assert (in_parts.counts == whole.counts).all()
     best = bound_of(whole.packed(), k)
     assert best > 0
     last = best
     for most in (200, 100, 50, 20, 4):
         merging = ValueMerging(places, most)
         for part in np.array_split(keys, 5):
-            merging.add(np.sort(part), ones[: len(part)])
+            rows, counts = np.unique(part, return_counts=True)
+            merging.add(rows, counts)
         packed = merging.packed()
         assert packed is None or len(packed.keys) <= most
         assert packed is None or packed.counts.sum() == problem.n

@@ -31,6 +31,14 @@ def _can_merge(cover: Cover) -> bool:
     return cover.members.shape[1] > 1 and float(cover.costs.min()) == 0
 
 
+def _in_order(
+    keys: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort packed rows, and add up equal ones."""
+    order = np.argsort(keys, kind="stable")
+    return summed(keys[order], counts[order])
+
+
 def groups_of(cover: Cover) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Say which atoms of a column are taken together next, and what each atom's group would have to cost.
 
@@ -150,8 +158,14 @@ class ValueMerging:
         """Add different packed rows, rising, and take values together until what is held fits."""
         for at, group in enumerate(self.groups):
             if self.covers[at].members.shape[1] < len(group):
-                keys = self._mapped(keys, at, group)
-        self._hold(np.concatenate([self.keys, keys]), np.concatenate([self.counts, counts]))
+                keys, counts = _in_order(self._mapped(keys, at, group), counts)
+        # A few rows are put between many: to sort all of them anew takes several times as long.
+        place = np.searchsorted(self.keys, keys)
+        known = place < len(self.keys)
+        known[known] = self.keys[place[known]] == keys[known]
+        self.counts[place[known]] += counts[known]
+        self.keys = np.insert(self.keys, place[~known], keys[~known])
+        self.counts = np.insert(self.counts, place[~known], counts[~known])
         while len(self.keys) > self.most and any(map(_can_merge, self.covers)):
             self._take_together()
 
@@ -168,8 +182,7 @@ class ValueMerging:
             keys |= self._field(at) << shift
             kept.append((self.places.covers[at][0], self.covers[at], shift))
             shift += max(1, int(self.covers[at].members.shape[1] - 1).bit_length())
-        order = np.argsort(keys, kind="stable")
-        found = summed(keys[order], self.counts[order])
+        found = _in_order(keys, self.counts)
         return AtomPlaces(tuple(kept), self.places.scale).packed(*found, self.most)
 
     def _take_together(self) -> None:
@@ -188,11 +201,7 @@ class ValueMerging:
         at = best[1]
         self.covers[at] = taken_together(self.covers[at], found[at])
         self.groups[at] = found[at][self.groups[at]]
-        self._hold(self._mapped(self.keys, at, found[at]), self.counts)
-
-    def _hold(self, keys: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        order = np.argsort(keys, kind="stable")
-        self.keys, self.counts = summed(keys[order], counts[order])
+        self.keys, self.counts = _in_order(self._mapped(self.keys, at, found[at]), self.counts)
 
     def _bits(self, at: int) -> tuple[int, int]:
         """Give the lowest bit of a column in a packed row, and the mask of its bits."""
