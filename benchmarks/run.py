@@ -31,6 +31,7 @@ LONG = [
     ["lrgeo_service.py", "--full"],
     ["kanonymity_exact.py"],
     ["kanonymity_search.py"],
+    ["kanonymity_numbers.py"],
     ["time_limits.py"],
     ["hierarchy_engine.py", "--scaling", "--losses", "--tables", "--taxi"],
     ["hierarchy_release.py", "--scaling", "--units", "2000000"],
@@ -59,7 +60,7 @@ PEERS = {
 }
 """The option by which each takes the interpreter that has the peers."""
 
-ADULT = ["kanonymity_large.py"]
+ADULT = ["kanonymity_large.py", "kanonymity_workers.py", "kanonymity_plan.py"]
 """What takes a folder of Adult with ARX's hierarchies, which the project does not hold."""
 
 BOTH = ["peers_mondrian.py"]

@@ -16,7 +16,6 @@ from discreet.artefact import large, large_steps, pieces
 from discreet.artefact.folders import RECORD, count_folder, load_folder
 from discreet.artefact.large import anonymize_files
 from discreet.artefact.large_run import _quotas
-from discreet.artefact.record_steps import RECORD_STEPS
 from discreet.artefact.workspace import Workspace
 from discreet.core.errors import (
     CertificateError,
@@ -404,6 +403,31 @@ def test_the_command_as_it_is_typed(
     assert left_behind(tmp_path) == []
 
 
+def test_columns_may_be_called_what_ours_could_be(tmp_path: Path) -> None:
+    """Counts of groups stand beside the columns of the table, whose names are anybody's."""
+    names = ("rows", "part", "value")
+    table = people().select(
+        *(pl.col(old).alias(new) for old, new in zip(NAMES, names, strict=True)),
+        pl.col("ill").alias("hash of class"),
+    )
+    guarantee = KAnonymity(K, names)
+    kinds = [Numeric("rows"), Categorical("part"), Numeric("value")]
+    models = {"hash of class": [DistinctDiversity(2), Closeness("0.7")]}
+    out = tmp_path / "out"
+    made = anonymize_files(
+        folder_of(table, tmp_path / "in"),
+        out,
+        guarantee,
+        attributes=kinds,
+        models=models,
+        sensitive=["hash of class"],
+    )
+    assert made.certificate.passed
+    counted, found = count_folder(out, guarantee, models)
+    assert counted.passed
+    assert found["rows"] == N
+
+
 def refused(tmp_path: Path, source: Path, **more: Any) -> str:
     """Try what must be refused in a sentence; nothing is left."""
     out = more.pop("out", tmp_path / "out")
@@ -492,7 +516,7 @@ def test_a_broken_step_is_found_before_anything_is_published(
     assert names_in(tmp_path) == ["in"]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in large_steps.STEPS if kind not in RECORD_STEPS])
+@pytest.mark.parametrize("kind", large_steps.ANONYMIZE_STEPS)
 def test_errors_of_steps_leave_nothing_and_hold_no_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:

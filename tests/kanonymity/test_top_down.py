@@ -308,7 +308,7 @@ def test_what_a_limit_cuts_short_is_what_loses_least(
     monkeypatch.setattr(search_parts, "clock", look)
     monkeypatch.setattr(candidate, "clock", look)
     monkeypatch.setattr(first, "FEW_ROWS", 100)
-    problem = stated(600, 1)
+    problem = stated(600, 2)
     whole = problem.loss_of(TopDown().solve(problem, 4, SearchLimits()).labels)
     losses = []
     for limit in (1, 30, 100, 300, 1000, 10_000):

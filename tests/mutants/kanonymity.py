@@ -337,8 +337,8 @@ MUTANTS = (
     Mutant(
         "the best risk for the worst",
         "kanonymity/risk.py",
-        find='"prosecutor_highest": Fraction(1, int(ordered[0])),',
-        replace='"prosecutor_highest": Fraction(1, int(ordered[-1])),',
+        find='"prosecutor_highest": Fraction(1, int(sizes[0])),',
+        replace='"prosecutor_highest": Fraction(1, int(sizes[-1])),',
         breaks="inequality reversed: the risk of the safest row",
         tests=(
             "tests/kanonymity/test_kanonymity_tables.py::test_risks_are_those_of_the_definitions",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RECORD",
+    "ROWS",
     "codings",
     "count_folder",
     "failing_of",
@@ -48,6 +49,9 @@ __all__ = [
 
 RECORD = "discreet.json"
 """Name of the record."""
+
+ROWS = "discreet rows"
+"""Column of our own: how many rows a group has."""
 
 _VERSION = 1
 
@@ -164,7 +168,7 @@ def count_folder(
         for name in [*names, *models]:
             if name not in there:
                 raise InvalidProblemError(argument, "a table with the columns named", repr(name))
-        sizes = table.group_by(names).len("rows").select("rows").collect(engine="streaming")["rows"]
+        sizes = table.group_by(names).len(ROWS).select(ROWS).collect(engine="streaming")[ROWS]
         least = int(sizes.to_numpy().min()) if len(sizes) else 0
         told = f"{len(sizes)} classes, the smallest of {least} rows"
         small = int((sizes < guarantee.k).sum())
@@ -185,9 +189,9 @@ def _judged(table: pl.LazyFrame, quasi: list[str], name: str, model: PrivacyMode
     """Judge one model on the counts of values in each class."""
     import polars as pl
 
-    pairs = table.group_by([*quasi, name]).len("rows").collect(engine="streaming")
+    pairs = table.group_by([*quasi, name]).len(ROWS).collect(engine="streaming")
     labels = pairs.select(pl.struct(quasi).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
-    rows, failing = pairs["rows"].to_numpy().astype(np.int64), 0
+    rows, failing = pairs[ROWS].to_numpy().astype(np.int64), 0
     values = values_of_column(pairs[name], name)
     for each in codings(values):
         codes = each[values.codes]

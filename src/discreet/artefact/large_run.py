@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.artefact.folders import codings
-from discreet.artefact.large_counts import HASHES
+from discreet.artefact.folders import ROWS, codings
+from discreet.artefact.large_counts import buckets_for
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.kanonymity.bounds.lower import BINS
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.artefact.workspace import Workspace
     from discreet.kanonymity.problem import Attribute, CodedColumn
 
-__all__ = ["BASE", "FileDiagnostics", "LargeRun", "in_words"]
+__all__ = ["BASE", "FileDiagnostics", "LargeRun", "in_words", "part_memory"]
 
 BASE = 400 * 2**20
 """Bytes of a process before it holds a row."""
@@ -77,6 +77,26 @@ class FileDiagnostics:
         """``(information_loss - lower) / information_loss``, 0 when both are 0."""
         over = self.information_loss - self.lower
         return 0.0 if over <= 0 else over / self.information_loss
+
+
+def part_memory(rows: int, words: int, demands: int = 0, columns: int = 0) -> int:
+    """Give the bytes that a process needs for a part of so many rows, about.
+
+    Parameters
+    ----------
+    rows, words
+        Rows of the part, and the words of 64 bits that each is packed in.
+    demands
+        How many there are on columns besides.
+    columns
+        Quasi-identifiers, where rows are left out: these are chosen by all their codes.
+
+    Examples
+    --------
+    >>> in_words(part_memory(10**9 // 64, 2))
+    '1.5GB'
+    """
+    return BASE + rows * (16 * words + 40 + 24 * demands + 12 * columns)
 
 
 def in_words(size: int) -> str:
@@ -149,10 +169,9 @@ class LargeRun:
         values = {name: _added([one["values"].get(name) for one in routed]) for name in demanded}
         unions, wholes = _unions(plan, rows, values)
         largest = max(int(rows[list(union)].sum()) for union in unions)
-        each = 16 * layout.words + 40 + 24 * len(plan.demands)
-        # Rows that are left out are chosen by all their codes.
-        each += 12 * len(columns) if plan.suppress else 0
-        need = BASE + largest * each
+        need = part_memory(
+            largest, layout.words, len(plan.demands), len(columns) if plan.suppress else 0
+        )
         if need > memory:
             expected = f"{in_words(need)} or more for the largest part of this table"
             raise InvalidProblemError("memory", expected, in_words(memory))
@@ -186,10 +205,18 @@ class LargeRun:
         self.phase("atoms", pieces, "Looking for a lower bound")
         bound = self.phase("bound", 1, "")[0]
         self.lower = bound["lower"]
-        if bound["left_out"]:
+        weaker = [
+            f"{what} {bound[kind]} of {len(places.covers)} columns{where}"
+            for kind, what, where in (
+                ("merged", "takes values of", " together"),
+                ("left_out", "leaves", " out"),
+            )
+            if bound[kind]
+        ]
+        if weaker:
             self.told(
-                f"The lower bound leaves {bound['left_out']} of {len(places.covers)} columns out, since the table has "
-                "more different rows than it holds: much of the gap is the bound's, and not the table's"
+                f"The lower bound {' and '.join(weaker)}, since the table has more different rows than it holds: "
+                "part of the gap is the bound's, and not the table's"
             )
 
     def publish(self) -> tuple[Certificate, FileDiagnostics, list[str]]:
@@ -200,7 +227,7 @@ class LargeRun:
             tallies = self.phase("tally", buckets, "Counting the classes of what was written")
             self.settle(stored={name: _stored(tallies, name) for name, _ in plan.demands})
         counted = self.phase("count", buckets, "Counting the classes of what was written")
-        totals = self.phase("total", HASHES, "")
+        totals = self.phase("total", buckets_for(plan.n, plan.batch), "")
         rows = sum(one["rows"] for one in totals)
         sizes = [one["least"] for one in totals if one["least"] is not None]
         least, classes = int(min(sizes)), sum(one["classes"] for one in totals)
@@ -338,12 +365,12 @@ def _stored(
     """Number the published values of a column, as they are stored and by their text, and count each."""
     import polars as pl
 
-    whole = pl.concat([one[name] for one in tallies]).group_by(name).agg(pl.col("rows").sum())
-    values = values_of_column(whole[name], name)
+    whole = pl.concat([one[name] for one in tallies]).group_by("value").agg(pl.col(ROWS).sum())
+    values = values_of_column(whole["value"], name)
     found = []
     for each in codings(values):
         codes = each[values.codes]
         rows = np.zeros(int(codes.max()) + 1, dtype=np.int64)
-        np.add.at(rows, codes, whole["rows"].to_numpy().astype(np.int64))
-        found.append((whole[name], pl.Series(codes, dtype=pl.Int64), tuple(rows.tolist())))
+        np.add.at(rows, codes, whole[ROWS].to_numpy().astype(np.int64))
+        found.append((whole["value"], pl.Series(codes, dtype=pl.Int64), tuple(rows.tolist())))
     return found

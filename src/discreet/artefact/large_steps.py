@@ -19,15 +19,18 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
+from discreet.artefact.cell_steps import CELL_STEPS
 from discreet.artefact.large_counts import count, tally, total
 from discreet.artefact.pieces import batches
 from discreet.artefact.record_steps import RECORD_STEPS
+from discreet.artefact.risk_steps import RISK_STEPS
 from discreet.artefact.rooms import make_private
 from discreet.artefact.stacks import TableStack, read_table
 from discreet.artefact.workspace import Workspace
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.randomness import SystemBits
+from discreet.kanonymity.bounds.merged import ValueMerging
 from discreet.kanonymity.bounds.shared import MOST_ROWS, Packed, Shared, ceilings_of, summed
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.cells import cells_of, cells_of_runs, shuffled
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
     from discreet.artefact.stacks import Place
 
 
-__all__ = ["STEPS", "look_around", "perform"]
+__all__ = ["ANONYMIZE_STEPS", "STEPS", "look_around", "perform"]
 
 HALF = 32
 """Bits of the first word that hold codes."""
@@ -61,8 +64,8 @@ SPLIT_SHARE = 0.6
 
 FEW_KEYS, LOOKS = 100_000, 120
 """Different rows beyond which there is one search for a lower bound without a time limit, and how often it looks at
-each cell of the table, about: up to .4 CPU microseconds a cell; 16.5 CPU s for 5 million rows of nine columns, and 20 %
-of the loss is unproved then (2026-11, a busy machine)."""
+each cell of the table, or of as many rows as different ones are held, about: up to .4 CPU microseconds a cell; 16.5
+CPU s for 5 million rows of nine columns, and 20 % of the loss is unproved then (2026-11, a busy machine)."""
 
 
 def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
@@ -367,22 +370,17 @@ def _same(packed: Packed) -> Packed:
 def bound(space: Workspace, number: int) -> None:
     """Add up what each row costs at least, over the different rows of all pieces."""
     plan: LargePlan = space.plan()
-    places, most = plan.places, min(MOST_ROWS, plan.most_keys)
-    keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    left_out = 0
+    merging = ValueMerging(plan.places, min(MOST_ROWS, plan.most_keys))
     for piece in range(len(plan.pieces)):
-        more, rows = space.get(f"atoms-{piece}")
-        keys = np.concatenate([keys, more >> places.bits(left_out)])
-        counts = np.concatenate([counts, rows])
-        order = np.argsort(keys, kind="stable")
-        keys, counts = summed(keys[order], counts[order])
-        while len(keys) > most and left_out + 1 < len(places.covers):
-            # The first column has the lowest bits, so that the order stays.
-            keys, counts = summed(
-                keys >> (places.bits(left_out + 1) - places.bits(left_out)), counts
-            )
-            left_out += 1
-    packed = places.packed(keys, counts, most, left_out)
+        merging.add(*space.get(f"atoms-{piece}"))
+    packed = merging.packed()
+    told = {"merged": merging.columns, "left_out": len(plan.places.covers)}
+    if packed is None:
+        space.put(f"bound-{number}", {"lower": 0.0, **told})
+        return
+    told["left_out"] -= len(packed.lattice.bits)
+    looked_at = min(plan.n, merging.most)
+    del merging
     shared = Shared(plan.k, partial(_same, packed), ceilings=ceilings_of(plan.mean_loss))
     limits = SearchLimits()
     if plan.time_limit is not None:
@@ -390,10 +388,9 @@ def bound(space: Workspace, number: int) -> None:
     elif len(packed.keys) > FEW_KEYS:
         # What rows lose on average proves most for its time; the rest is for a time limit.
         shared.ceilings = [plan.mean_loss]
-        shared.most_rows = max(shared.most_rows, LOOKS * plan.n * len(plan.columns))
+        shared.most_rows = max(shared.most_rows, LOOKS * looked_at * len(plan.columns))
     shared.refine(replace(limits, threads=plan.threads_alone))
-    left_out = len(places.covers) - len(packed.lattice.bits)
-    space.put(f"bound-{number}", {"lower": shared.lower, "left_out": left_out})
+    space.put(f"bound-{number}", {"lower": shared.lower, **told})
 
 
 @final
@@ -495,7 +492,7 @@ def publish(space: Workspace, number: int) -> None:
         space.keep(f"publish-{number}", path, found)
 
 
-STEPS = {
+ANONYMIZE_STEPS = {
     "survey": survey,
     "sample": sample,
     "route": route,
@@ -506,6 +503,8 @@ STEPS = {
     "tally": tally,
     "count": count,
     "total": total,
-    **RECORD_STEPS,
 }
-"""Kinds of steps, in their order."""
+"""Kinds of steps by which a table is anonymized, in their order."""
+
+STEPS = {**ANONYMIZE_STEPS, **RECORD_STEPS, **CELL_STEPS, **RISK_STEPS}
+"""All kinds of steps."""

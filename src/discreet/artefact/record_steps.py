@@ -8,7 +8,6 @@ owner alone. No step draws noise: what they find are true counts, and one that i
 
 from __future__ import annotations
 
-import itertools
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast, final
 import narwhals as nw
 import numpy as np
 
+from discreet.artefact.dealt import Dealt, read_bucket
 from discreet.artefact.pieces import batches
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.records import FIRST, count_groups, grouped, read_rows, with_keys
@@ -26,7 +26,6 @@ from discreet.tables.frames import ROW, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from discreet.artefact.pieces import Piece
@@ -38,9 +37,6 @@ __all__ = ["RECORD_STEPS", "RecordPlan", "gather", "rows_of_piece", "scatter"]
 
 LOOKED_AT, MOST_DIFFERENT = 10_000, 0.8
 """Rows by which it is seen whether units come again nearby, and the share of different ones above which they do not."""
-
-_PLACE = "discreet bucket"
-"""Column of our own: the bucket of a unit."""
 
 
 @final
@@ -92,8 +88,8 @@ def scatter(space: Workspace, number: int) -> None:
     bad, rounds = False, 0
     with space.file(f"scatter-{number}", ".units") as units, space.file("once", ".names") as once:
         with (
-            closing(_Dealt(units, plan.buckets)) as dealt,
-            closing(_Dealt(once, plan.buckets)) as names,
+            closing(Dealt(units, plan.buckets, [UNIT])) as dealt,
+            closing(Dealt(once, plan.buckets, [UNIT])) as names,
         ):
             for table in _rows_seen(plan, number):
                 rounds += 1
@@ -133,7 +129,10 @@ def gather(space: Workspace, number: int) -> None:
     found = space.every("scatter", len(plan.pieces))
     counts = np.zeros((len(plan.frame.tree.leaves), plan.frame.max_size + 1), np.int64)
     bad: tuple[str | None, str] | None = None
-    if plan.by_unit and (table := _bucket(space, found, "file", plan.buckets, number)) is not None:
+    if (
+        plan.by_unit
+        and (table := read_bucket(space, found, "file", plan.buckets, number)) is not None
+    ):
         groups = grouped(nw.from_native(table, eager_only=True))
         counted = count_groups(groups, plan.public, plan.frame, plan.named.argument)
         if counted is not None:
@@ -143,7 +142,7 @@ def gather(space: Workspace, number: int) -> None:
         else:
             bad = plan.named.unit, "units that are public, in the region in which they are"
     if plan.once is not None:
-        names = _bucket(space, found, "once", plan.buckets, number)
+        names = read_bucket(space, found, "once", plan.buckets, number)
         if names is not None and names[UNIT].is_duplicated().any():
             bad = plan.once, "every name once"
     space.put(f"gather-{number}", {"bad": bad, "counts": sparse(counts)})
@@ -153,60 +152,6 @@ def sparse(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     """Give the places of a table of counts that are not zero, and what stands there."""
     places = np.flatnonzero(counts)
     return places, counts.ravel()[places]
-
-
-class _Dealt:
-    """A file of groups in buckets: batches of Arrow, one for each bucket, as often as rows were added."""
-
-    def __init__(self, path: Path, buckets: int) -> None:
-        self.path, self.buckets = path, buckets
-        self.writer: Any = None
-
-    def add(self, table: pl.DataFrame) -> None:
-        """Deal rows by the hash of their unit."""
-        import polars as pl
-        import pyarrow as pa
-
-        hashed = (pl.col(UNIT).hash(seed=1) % self.buckets).cast(pl.UInt32)
-        dealt = table.with_columns(hashed.alias(_PLACE)).sort(_PLACE)
-        ends = np.searchsorted(dealt[_PLACE].to_numpy(), np.arange(self.buckets), side="right")
-        whole = dealt.drop(_PLACE).to_arrow().combine_chunks()
-        if self.writer is None:
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            self.writer = pa.ipc.new_file(self.path, whole.schema, options=options)
-        empty = pa.RecordBatch.from_pylist([], schema=whole.schema)
-        for first, end in itertools.pairwise([0, *ends.tolist()]):
-            made = whole.slice(first, end - first).to_batches()
-            self.writer.write_batch(made[0] if made else empty)
-
-    def close(self) -> None:
-        """Write the end of the file."""
-        if self.writer is not None:
-            self.writer.close()
-
-
-def _bucket(
-    space: Workspace, found: list[dict[str, Any]], file: str, buckets: int, number: int
-) -> pl.DataFrame | None:
-    """Read a bucket of all pieces."""
-    import polars as pl
-    import pyarrow as pa
-
-    taken = []
-    for one in found:
-        if not one["rounds"]:
-            continue
-        with (
-            pa.OSFile(str(space.folder / one[file])) as raw,
-            pa.ipc.open_file(raw) as reader,
-        ):
-            taken += [reader.get_batch(at * buckets + number) for at in range(one["rounds"])]
-    if not taken:
-        return None
-    made = pl.from_arrow(pa.Table.from_batches(taken))
-    if isinstance(made, pl.Series):
-        raise TypeError
-    return made
 
 
 RECORD_STEPS = {"scatter": scatter, "gather": gather}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.files import check_outputs, check_table_names, write_page
-from discreet.cli.large import size_of
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
@@ -18,10 +17,10 @@ from discreet.tables.parsing import free_memory
 from discreet.tables.reading import refuse_unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from discreet import ledger as ledgers
-    from discreet.artefact import RecordFiles
+    from discreet.cli.row_files import RowEngine
     from discreet.core.outcome import Release, Unproven
     from discreet.hierarchy import Plan, RegionCounts
     from discreet.hierarchy.methods import Method
@@ -34,9 +33,11 @@ __all__ = [
     "PrivateRows",
     "PublicFacts",
     "as_options",
+    "folder_of",
     "guarantee_of",
     "open_ledger",
     "publish_counts",
+    "refuse_inside",
 ]
 
 _BYTES = 24
@@ -66,9 +67,7 @@ class PrivateRows:
     size: str | None
     quantity: str | None
     person: str | None
-    memory: str | None
-    threads: int
-    scheduler: str | None
+    engine: RowEngine
 
     @property
     def file(self) -> str:
@@ -78,32 +77,7 @@ class PrivateRows:
     @property
     def is_large(self) -> bool:
         """Whether rows are read piece by piece."""
-        given = (self.memory, self.scheduler)
-        return any(one is not None for one in given) or Path(self.file).is_dir()
-
-    @contextmanager
-    def source(self, output: str | None) -> Iterator[str | RecordFiles]:
-        """Give what a plan reads: the file, or its pieces, which workers may count."""
-        if not self.is_large:
-            if self.threads != 1:
-                raise InvalidProblemError(
-                    "--threads", "1 for one file without --memory", self.threads
-                )
-            yield self.file
-            return
-        from discreet.artefact import RecordFiles
-        from discreet.artefact.large_engines import connected
-
-        memory = None if self.memory is None else size_of(self.memory, "--memory")
-        client: Any = None
-        if self.scheduler is not None:
-            client = connected(self.scheduler, "--scheduler")
-        try:
-            folder = None if output is None else Path(output).absolute().parent
-            yield RecordFiles(self.file, folder, self.threads, memory, client)
-        finally:
-            if client is not None:
-                client.close()
+        return self.engine.is_large(self.file)
 
     def columns(self) -> dict[str, Any]:
         """Columns by the names of the library's arguments."""
@@ -196,9 +170,7 @@ def publish_counts(
         claim.ledger,
     )
     check_table_names(tables)
-    for option, path in tables.items():
-        if path is not None and Path(path).absolute().parent == Path(rows.file).absolute():
-            raise InvalidProblemError(option, "a file outside the folder that is read", path)
+    refuse_inside(rows.file, tables)
     if claim.accept_no_guarantee and (wanted.measurements or wanted.report):
         expected = "none for what has no guarantee"
         raise InvalidProblemError("--measurements, --report", expected, "one")
@@ -219,7 +191,7 @@ def publish_counts(
         if planned.method.kind == "sorted" and wanted.measurements is not None:
             named = METHODS.name_of(planned.method)
             raise InvalidProblemError("--measurements", "a method that measures counts", named)
-    with rows.source(wanted.output) as source:
+    with rows.engine.source(rows.file, folder_of(wanted.output)) as source:
         if planned is None:
             given = {**public.arguments(), **rows.columns(), "regions": public.region_list}
             read = hierarchy.from_records if rows.people else hierarchy.from_units
@@ -249,6 +221,18 @@ def publish_counts(
         verbose=wanted.verbose,
     )
     return Status.DONE
+
+
+def refuse_inside(folder: str, outputs: Mapping[str, str | None]) -> None:
+    """Refuse outputs in the folder that is read."""
+    for option, path in outputs.items():
+        if path is not None and Path(path).absolute().parent == Path(folder).absolute():
+            raise InvalidProblemError(option, "a file outside the folder that is read", path)
+
+
+def folder_of(output: str | None) -> Path | None:
+    """Give the folder of an output, where private counts of pieces are kept until it is written."""
+    return None if output is None else Path(output).absolute().parent
 
 
 def guarantee_of(claim: CountsClaim) -> PureDP | ZeroConcentratedDP:

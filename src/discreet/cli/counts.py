@@ -29,6 +29,7 @@ from discreet.cli.options import (
     Verbose,
     read_method,
 )
+from discreet.cli.row_files import Memory, RowEngine, RowThreads, Scheduler
 from discreet.cli.tables import (
     By,
     DomainFile,
@@ -190,29 +191,9 @@ def counts(
             rich_help_panel=_HOW,
         ),
     ] = False,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="For rows larger than memory: what each process may use, such as 2GB.",
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
-    threads: Annotated[
-        int,
-        typer.Option(
-            help="Pieces of a folder, or with --memory, that are read at a time.",
-            rich_help_panel=_HOW,
-        ),
-    ] = 1,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Use the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls:// beyond this machine.",
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
+    memory: Memory = None,
+    threads: RowThreads = 1,
+    scheduler: Scheduler = None,
     measurements: Annotated[
         str | None,
         typer.Option(
@@ -241,7 +222,8 @@ def counts(
 
     The table has the columns level, region, size and count; level 1 is the root. FILE.discreet.json beside it says what
     is guaranteed. With --by it publishes how many people of each category every region has instead, for several
-    marginals at once, and columns are level, region, marginal, the attributes and count. Errors about rows of PEOPLE or
+    marginals at once, and columns are level, region, marginal, the attributes and count. With --memory or --scheduler
+    rows are counted piece by piece, and the noise is drawn here, once. Errors about rows of PEOPLE or
     --units name columns and positions, and are for the curator's eyes.
     """
     if by is not None:
@@ -257,9 +239,6 @@ def counts(
                 "--diagnostics": diagnostics or None,
                 "--accept-no-guarantee": accept_no_guarantee or None,
                 "--no-leaves-inherit": None if leaves_inherit else "given",
-                "--memory": memory,
-                "--scheduler": scheduler,
-                "--threads": None if threads == 1 else threads,
             }
         )
         request = TablesRequest(
@@ -276,6 +255,7 @@ def counts(
             exact_total,
             root,
             ledger,
+            RowEngine(memory, threads, scheduler),
         )
         claim = CountsClaim(
             epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee=False
@@ -301,7 +281,9 @@ def counts(
         raise InvalidProblemError(
             "--max-size", "the largest size that has a count of its own", "none"
         )
-    rows = PrivateRows(people, units, unit, size, quantity, person, memory, threads, scheduler)
+    rows = PrivateRows(
+        people, units, unit, size, quantity, person, RowEngine(memory, threads, scheduler)
+    )
     public = PublicFacts(
         regions.split(","), region_list, public_units, max_size, max_quantity, root
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,12 @@ from discreet.cli.files import check_outputs, write_page
 from discreet.cli.microdata import Kinds, attributes_of, names_of, prose_among
 from discreet.cli.options import Json, Quiet, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, warn
+from discreet.cli.row_files import (
+    Memory,
+    RowEngine,
+    RowThreads,
+    Scheduler,
+)
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import one_line
 from discreet.tables.columns import no_column
@@ -26,7 +33,7 @@ from discreet.tables.reading import read_rows
 from discreet.tables.validate import refuse_nested
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from fractions import Fraction
 
     import polars as pl
@@ -42,6 +49,8 @@ _EXAMPLES = """Examples:
 discreet risk out.csv --quasi age,sex,zip --sensitive disease --against patients.csv
 
 discreet risk out/ --quasi age,sex,zip --json
+
+discreet risk people/ --quasi age,sex,zip --sensitive disease --scheduler tcp://127.0.0.1:8786
 ```
 """
 
@@ -71,6 +80,9 @@ def risk(
     numeric: Numerics = None,
     categorical: Categoricals = None,
     show_columns: ShowColumns = False,
+    memory: Memory = None,
+    threads: RowThreads = 1,
+    scheduler: Scheduler = None,
     report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -79,7 +91,8 @@ def risk(
 
     The prosecutor knows that a person is in the table, the journalist does not, the marketer looks for as many as
     possible. l is the least number of different sensitive values in a class, t the greatest distance of the values of a
-    class from those of the table.
+    class from those of the table. With --memory or --scheduler the rows are grouped piece by piece, and only counts are
+    collected; groups are kept until the end in the folder of TABLE, which all workers see, for their owner alone.
     """
     kinds = Kinds(numeric or (), categorical or (), taxonomy or (), show_columns=show_columns)
     from discreet.kanonymity.risk import risk as risk_of
@@ -90,14 +103,16 @@ def risk(
     if not names:
         raise InvalidProblemError("--quasi", "columns of the table", "none")
     people, found = None, {}
+    engine = RowEngine(memory, threads, scheduler)
     if population is not None:
-        if Path(table).is_dir():
-            expected = "none with a folder, whose people are compared with all classes in memory"
+        if engine.is_large(table):
+            expected = "none with a folder, --memory or --scheduler: the people are compared with all classes in memory"
             raise InvalidProblemError("--population", expected, "one")
         people = _population(table, population, names, kinds)
     tables = [("before", original), ("after", table)] if original is not None else [("risk", table)]
     for when, file in tables:
-        rows, looked = _opened(file or table, kinds)
+        path = file or table
+        rows, looked = _opened(path, kinds, engine)
         for name in (*names, *secret):
             if name not in looked.columns:
                 option = "--quasi" if name in names else "--sensitive"
@@ -105,7 +120,13 @@ def risk(
         for name in prose_among(looked, names, kinds):
             told = f"{name} holds free text, by which nearly every row differs; leave it out of --quasi"
             warn(told, quiet=quiet)
-        found[when] = risk_of(rows, names, sensitive=secret, population=people)
+        if engine.is_piecewise or threads != 1:
+            # Workers see the folder in which the rows are.
+            folder = Path(path).absolute().parent if engine.scheduler else None
+            with engine.source(path, folder) as source, _named():
+                found[when] = risk_of(source, names, sensitive=secret)
+        else:
+            found[when] = risk_of(rows, names, sensitive=secret, population=people)
     one = {when: shown.to_dict() for when, shown in found.items()}
     data = {
         **(one["risk"] if original is None else one),
@@ -125,10 +146,25 @@ def risk(
 _SEEN = 20_000
 """Rows of a folder by which free text is recognized."""
 
+_FIELDS = {"table": "TABLE", "source": "TABLE", "scheduler": "--scheduler", "threads": "--threads"}
+"""What the library calls an argument, and what the command does."""
 
-def _opened(path: str, kinds: Kinds) -> tuple[pl.DataFrame | pl.LazyFrame, pl.DataFrame]:
-    """Read a file, or scan a folder of parts, which is grouped in a stream; and rows to look at."""
-    if not Path(path).is_dir():
+
+@contextmanager
+def _named() -> Iterator[None]:
+    """Name arguments as the command does."""
+    try:
+        yield
+    except InvalidProblemError as error:
+        field = _FIELDS.get(error.field, error.field)
+        raise InvalidProblemError(field, error.expected, error.got) from None
+
+
+def _opened(
+    path: str, kinds: Kinds, engine: RowEngine
+) -> tuple[pl.DataFrame | pl.LazyFrame, pl.DataFrame]:
+    """Read a file, or scan what is grouped in a stream or piece by piece; and rows to look at."""
+    if not engine.is_large(path):
         rows = read_rows(path, "TABLE", show_columns=kinds.show_columns)
         return rows, rows
     from discreet.artefact.pieces import pieces_of, scan_pieces

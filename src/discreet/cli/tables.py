@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
+from discreet.cli.counting import folder_of, refuse_inside
 from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core.errors import InvalidProblemError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet import ledger as ledgers
+    from discreet.cli.row_files import RowEngine
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency import RegionTables, TablesPlan
@@ -113,6 +115,7 @@ class TablesRequest:
     total: int | None
     root: str
     ledger: str | None
+    engine: RowEngine
 
 
 @final
@@ -155,14 +158,20 @@ def publish_tables(
 
     people = _check_files(request)
     tables = {"--output": written.output, "--measurements": written.measurements}
-    read = (request.people, request.region_list, request.domain, request.ledger)
-    check_outputs({**tables, "--report": written.report}, *read)
+    read = (request.region_list, request.domain, request.ledger)
+    file = None if Path(people).is_dir() else people
+    check_outputs({**tables, "--report": written.report}, file, *read)
     check_table_names(tables)
+    refuse_inside(people, tables)
     planned = plan_tables(request, guarantee)
     check_room(planned.frame, free_memory())
-    outcome = planned.release(
-        people, budget=ledger, dataset=dataset, keep_measurements=written.measurements is not None
-    )
+    with request.engine.source(people, folder_of(written.output)) as source:
+        outcome = planned.release(
+            source,
+            budget=ledger,
+            dataset=dataset,
+            keep_measurements=written.measurements is not None,
+        )
     if written.output is None and written.report is None:
         warn("nothing was written: no --output", quiet=written.quiet)
     if written.output is not None:
@@ -256,7 +265,8 @@ def _check_files(request: TablesRequest) -> str:
     """Refuse files that cannot be read before anything is charged; give the private table."""
     if request.people is None:
         raise InvalidProblemError("PEOPLE", "a file with one row for each record", "none")
-    for path, option in ((request.people, "PEOPLE"), (request.region_list, "--region-list")):
+    alone = None if request.engine.is_large(request.people) else request.people
+    for path, option in ((alone, "PEOPLE"), (request.region_list, "--region-list")):
         if path is not None:
             mark = look(path, option, (".csv", ".tsv", ".txt", ".parquet"))
             refuse_unreadable(path, mark, option)

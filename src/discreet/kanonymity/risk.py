@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["Risk", "risk"]
+__all__ = ["CountedClasses", "Risk", "RowGroups", "judge_pairs", "risk"]
 
 
 @final
@@ -88,6 +88,34 @@ class Risk:
         }
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class CountedClasses:
+    """What risk follows from, where classes were counted group by group.
+
+    Parameters
+    ----------
+    sizes, classes
+        ``(n_sizes,)`` sizes of classes, rising, and how many classes have each.
+    diversity, closeness
+        As of :class:`Risk`.
+    """
+
+    sizes: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    diversity: Mapping[str, int] = field(default_factory=dict)
+    closeness: Mapping[str, Fraction] = field(default_factory=dict)
+
+
+@runtime_checkable
+class RowGroups(Protocol):
+    """Rows whose classes are counted where the rows are, such as files that are read piece by piece."""
+
+    def count_classes(self, names: Sequence[str], sensitive: Sequence[str]) -> CountedClasses:
+        """Count the classes of rows that agree in some columns, and the values in each."""
+        ...
+
+
 def risk(
     table: Any,  # noqa: ANN401 - a dataframe or a mapping of columns
     quasi_identifiers: Sequence[str],
@@ -101,7 +129,8 @@ def risk(
     ----------
     table
         Columns by name. Sizes of classes are facts about persons while the table is not published. A lazy or
-        distributed frame is grouped where it is, as its library tells values apart, and only sizes are collected.
+        distributed frame is grouped where it is, as its library tells values apart, and only sizes are collected; so
+        are the rows of :class:`discreet.artefact.RecordFiles`.
     quasi_identifiers
         Columns that an attacker may know.
     sensitive
@@ -130,10 +159,14 @@ def risk(
     >>> found.k, found.prosecutor_highest, found.marketer, found.diversity
     (1, Fraction(1, 1), Fraction(2, 3), {'ill': 1})
     """
-    if is_lazy(table):
+    in_parts = isinstance(table, RowGroups)
+    if in_parts or is_lazy(table):
         if population is not None:
-            raise InvalidProblemError("population", "none beside a lazy table", "one")
-        return _risk_of_groups(table, list(quasi_identifiers), sensitive)
+            raise InvalidProblemError("population", "none beside a lazy table or files", "one")
+        names = list(quasi_identifiers)
+        if in_parts:
+            return _of_counted(table.count_classes(names, sensitive))
+        return _of_counted(_counted_lazily(table, names, sensitive))
     classes = classes_of(table, quasi_identifiers)
     sizes, n = classes.sizes, len(classes.labels)
     inside = sizes if population is None else _inside(table, classes.labels, population)
@@ -143,7 +176,7 @@ def risk(
     values = {name: cells(table, name) for name in sensitive}
     stored = {name: values_in(table, name).codes for name in sensitive}
     return Risk(
-        **_by_sizes(sizes, n),
+        **_by_sizes(*np.unique(sizes, return_counts=True)),
         journalist_highest=Fraction(1, int(inside.min())),
         journalist_average=max(Fraction(len(sizes), int(inside.sum())), found),
         marketer=found,
@@ -152,60 +185,85 @@ def risk(
     )
 
 
-def _by_sizes(sizes: NDArray[np.int64], n: int) -> dict[str, Any]:
-    """Give what follows from the sizes of classes alone."""
-    ordered = np.sort(sizes)
-    middle = ordered[np.searchsorted(np.cumsum(ordered), n // 2, side="right")]
+def _by_sizes(sizes: NDArray[np.int64], classes: NDArray[np.int64]) -> dict[str, Any]:
+    """Give what follows from the sizes of classes alone: rising, with how many classes have each."""
+    n, many = int(sizes @ classes), int(classes.sum())
+    middle = sizes[np.searchsorted(np.cumsum(sizes * classes), n // 2, side="right")]
     return {
         "rows": n,
-        "classes": len(sizes),
-        "k": int(ordered[0]),
-        "largest": int(ordered[-1]),
+        "classes": many,
+        "k": int(sizes[0]),
+        "largest": int(sizes[-1]),
         "median": int(middle),
-        "unique": Fraction(int((sizes == 1).sum()), n),
-        "prosecutor_highest": Fraction(1, int(ordered[0])),
-        "prosecutor_average": Fraction(len(sizes), n),
+        "unique": Fraction(int(classes[0]) if sizes[0] == 1 else 0, n),
+        "prosecutor_highest": Fraction(1, int(sizes[0])),
+        "prosecutor_average": Fraction(many, n),
     }
 
 
-def _risk_of_groups(table: Any, names: list[str], sensitive: Sequence[str]) -> Risk:  # noqa: ANN401 - a lazy frame
-    """Measure the risk of a table whose library groups it where it is; only sizes of groups are collected."""
-    groups, rows = group_sizes(table, names, "table")
-    classes = classes_of(groups, names)
-    sizes = np.bincount(classes.labels, rows).astype(np.int64)
-    n = int(sizes.sum())
-    share = Fraction(len(sizes), n)
-    diverse, close = {}, {}
-    for name in sensitive:
-        pairs, rows = group_sizes(table, [*names, name], "table")
-        labels = classes_of(pairs, names).labels
-        texts = classes_of({name: cells(pairs, name)}, [name]).labels
-        diverse[name] = int(np.bincount(np.unique(np.stack([labels, texts]), axis=1)[0]).min())
-        close[name] = _farthest(labels, values_in(pairs, name).codes, rows)
+def _of_counted(found: CountedClasses) -> Risk:
+    """Give the risk of classes that were counted group by group, the table being the population."""
+    told = _by_sizes(found.sizes, found.classes)
     return Risk(
-        **_by_sizes(sizes, n),
-        journalist_highest=Fraction(1, int(sizes.min())),
-        journalist_average=share,
-        marketer=share,
-        diversity=diverse,
-        closeness=close,
+        **told,
+        journalist_highest=told["prosecutor_highest"],
+        journalist_average=told["prosecutor_average"],
+        marketer=told["prosecutor_average"],
+        diversity=found.diversity,
+        closeness=found.closeness,
     )
 
 
-def _farthest(
-    labels: NDArray[np.int64], codes: NDArray[np.int64], rows: NDArray[np.int64]
-) -> Fraction:
-    """Give the greatest distance of a class from the table, from pairs of class and value and their numbers."""
-    n, whole = int(rows.sum()), np.bincount(codes, rows).astype(np.int64)
-    sizes = np.bincount(labels, rows).astype(np.int64)
+def _counted_lazily(table: Any, names: list[str], sensitive: Sequence[str]) -> CountedClasses:  # noqa: ANN401 - a lazy frame
+    """Count the classes of a table whose library groups it where it is; only sizes of groups are collected."""
+    groups, rows = group_sizes(table, names, "table")
+    sizes = np.bincount(classes_of(groups, names).labels, rows).astype(np.int64)
+    diverse, close = {}, {}
+    for name in sensitive:
+        pairs, rows = group_sizes(table, list(dict.fromkeys([*names, name])), "table")
+        labels = classes_of(pairs, names).labels
+        texts = classes_of({name: cells(pairs, name)}, [name]).labels
+        codes = values_in(pairs, name).codes
+        whole = np.bincount(codes, rows).astype(np.int64)
+        diverse[name], close[name] = judge_pairs(labels, texts, codes, rows, whole)
+    return CountedClasses(*np.unique(sizes, return_counts=True), diverse, close)
+
+
+def judge_pairs(
+    labels: NDArray[np.int64],
+    texts: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    whole: NDArray[np.int64],
+) -> tuple[int, Fraction]:
+    """Give the least diversity of some classes, and the greatest distance of one from the table.
+
+    Parameters
+    ----------
+    labels
+        ``(pairs,)`` the class of each pair of a class and a value: 0, 1, ...
+    texts, codes
+        ``(pairs,)`` its value, by its text and as it is stored.
+    rows
+        ``(pairs,)`` rows with both.
+    whole
+        Rows of the table with each value as it is stored.
+
+    Examples
+    --------
+    >>> one = np.array([0, 1, 0])
+    >>> judge_pairs(np.array([0, 0, 1]), one, one, np.array([1, 1, 2]), np.array([3, 1]))
+    (1, Fraction(1, 4))
+    """
+    least = int(np.bincount(np.unique(np.stack([labels, texts]), axis=1)[0]).min())
+    n, sizes = int(whole.sum()), np.bincount(labels, rows).astype(np.int64)
     # In whole numbers of any length: products of three counts pass 64 bits.
     total = [n * size for size in sizes.tolist()]
     for label, code, many in zip(labels.tolist(), codes.tolist(), rows.tolist(), strict=True):
         there = int(whole[code]) * int(sizes[label])
         total[label] += abs(many * n - there) - there
-    return max(
-        Fraction(part, 2 * n * size) for part, size in zip(total, sizes.tolist(), strict=True)
-    )
+    far = (Fraction(part, 2 * n * size) for part, size in zip(total, sizes.tolist(), strict=True))
+    return least, max(far)
 
 
 def _inside(

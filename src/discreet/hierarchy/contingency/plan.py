@@ -20,7 +20,7 @@ from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure
 from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
-from discreet.hierarchy.contingency.records import RecordColumns, count_cells
+from discreet.hierarchy.contingency.records import PEOPLE, CellSource, RecordColumns, count_cells
 from discreet.hierarchy.contingency.verify import verify
 from discreet.hierarchy.contingency.whole import Descent, method_name
 from discreet.hierarchy.plan import charged_after
@@ -169,7 +169,11 @@ class TablesPlan:
         if source is None or self.columns is None:
             expected = "CellCounts, or a plan that names the columns of the table"
             raise InvalidProblemError("source", expected, type(source).__name__)
-        check_shape(source, "people", self.columns.of(self.frame.domain))
+        wanted = self.columns.of(self.frame.domain)
+        if isinstance(source, CellSource):
+            source.check(PEOPLE, wanted)
+        else:
+            check_shape(source, PEOPLE, wanted)
 
     def release(
         self,
@@ -187,7 +191,8 @@ class TablesPlan:
         Parameters
         ----------
         source
-            The private data: a path, a frame of any library that Narwhals knows, or :class:`CellCounts`.
+            The private data: a path, a frame of any library that Narwhals knows, also a lazy one,
+            :class:`discreet.artefact.RecordFiles`, or :class:`CellCounts`.
         budget, dataset
             A ledger, and the name under which the data stand in it.
         bits

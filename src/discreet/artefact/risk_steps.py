@@ -1,0 +1,162 @@
+"""The steps by which the classes of rows in files are counted, each of a piece of them, on whichever machine.
+
+Rows of a piece are grouped by what an attacker may know, and the groups dealt into buckets by a hash, so that a class
+whose rows lie in several pieces comes together in one bucket. Each bucket is then counted by itself, and what leaves it
+is how many classes have each size, the least diversity and the greatest distance. Groups are files of the workspace,
+for their owner alone.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.artefact.dealt import Dealt, read_bucket
+from discreet.artefact.folders import ROWS
+from discreet.artefact.pieces import batches
+from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.risk import CountedClasses, judge_pairs
+from discreet.kanonymity.verify import classes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from discreet.artefact.pieces import Piece
+    from discreet.artefact.workspace import Workspace
+
+__all__ = ["RISK_STEPS", "RiskPlan", "SensitiveValues", "added", "classes", "groups"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SensitiveValues:
+    """The different values of a column: their numbers as they are stored and by their text, and the rows with each.
+
+    Parameters
+    ----------
+    values
+        The values.
+    stored, texts
+        ``(n_values,)`` the numbers of each.
+    whole
+        Rows of the table with each value as it is stored.
+    """
+
+    values: pl.Series
+    stored: pl.Series
+    texts: pl.Series
+    whole: NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RiskPlan:
+    """What the steps have to know.
+
+    Parameters
+    ----------
+    pieces
+        What is read.
+    batch, buckets
+        Rows that are read at once, and buckets of classes.
+    names, sensitive
+        Columns in which the rows of a class agree, and those whose values are counted in each.
+    listed
+        The values of the latter, once the pieces were read.
+    """
+
+    pieces: tuple[Piece, ...]
+    batch: int
+    buckets: int
+    names: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    listed: Mapping[str, SensitiveValues] = field(default_factory=dict)
+
+    def keys(self, name: str) -> list[str]:
+        """Give the columns of groups by class and by a sensitive column, or by class alone."""
+        return list(dict.fromkeys([*self.names, *([name] if name else [])]))
+
+
+def groups(space: Workspace, number: int) -> None:
+    """Group the rows of a piece, and deal the groups into buckets; count the values of sensitive columns."""
+    import polars as pl
+
+    plan: RiskPlan = space.plan()
+    if not Path(plan.pieces[number].path).exists():
+        raise InvalidProblemError("source", "files that all workers see", "one that is not there")
+    values: dict[str, pl.DataFrame] = {}
+    kinds, rounds = ("", *plan.sensitive), 0
+    wanted = list(dict.fromkeys([*plan.names, *plan.sensitive]))
+    with ExitStack() as files:
+        paths = [
+            files.enter_context(space.file(f"groups-{number}-{at}", ".groups"))
+            for at in range(len(kinds))
+        ]
+        with ExitStack() as opened:
+            dealt = [
+                opened.enter_context(closing(Dealt(path, plan.buckets, plan.names)))
+                for path in paths
+            ]
+            for batch in batches(plan.pieces[number], (), wanted, plan.batch):
+                for name, out in zip(kinds, dealt, strict=True):
+                    out.add(batch.others.group_by(plan.keys(name)).len(ROWS))
+                    if name:
+                        seen = batch.others.group_by(pl.col(name).alias("value")).len(ROWS)
+                        known = [values[name]] if name in values else []
+                        values[name] = added(pl.concat([*known, seen]), ["value"])
+                rounds += 1
+        found = {name: path.name for name, path in zip(kinds, paths, strict=True)}
+        told = {"files": found, "rounds": rounds, "values": values}
+        if not space.put(f"groups-{number}", told):
+            for path in paths:
+                path.unlink()
+
+
+def added(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Add up the rows of equal groups."""
+    import polars as pl
+
+    return table.group_by(keys).agg(pl.col(ROWS).sum())
+
+
+def classes(space: Workspace, number: int) -> None:
+    """Count the classes of a bucket over all pieces."""
+    plan: RiskPlan = space.plan()
+    found = [
+        {"rounds": one["rounds"], **one["files"]} for one in space.every("groups", len(plan.pieces))
+    ]
+    table = read_bucket(space, found, "", plan.buckets, number)
+    if table is None or not table.height:
+        space.put(f"classes-{number}", None)
+        return
+    table = added(table, plan.keys(""))
+    labels = classes_of(table, plan.names).labels
+    sizes = np.bincount(labels, table[ROWS].to_numpy()).astype(np.int64)
+    del table, labels
+    diverse, close = {}, {}
+    for name in plan.sensitive:
+        pairs = read_bucket(space, found, name, plan.buckets, number)
+        if pairs is None:
+            raise TypeError
+        pairs = added(pairs, plan.keys(name))
+        known = plan.listed[name]
+        texts, codes = (
+            pairs[name].replace_strict(known.values, new).to_numpy()
+            for new in (known.texts, known.stored)
+        )
+        labels = classes_of(pairs, plan.names).labels
+        rows = pairs[ROWS].to_numpy().astype(np.int64)
+        diverse[name], close[name] = judge_pairs(labels, texts, codes, rows, known.whole)
+    counted = np.unique(sizes, return_counts=True)
+    space.put(f"classes-{number}", CountedClasses(*counted, diverse, close))
+
+
+RISK_STEPS = {"groups": groups, "classes": classes}
+"""Kinds of steps, in their order."""

@@ -1,0 +1,224 @@
+"""Values taken together, so that a table with more different rows than are held still has a bound for all columns.
+
+Where a group of values is one, each listed cell becomes the cell of all groups that it touches, at the least cost of
+those that become the same. What k rows share lies in it as before, at a cost that is no higher, so that the bound of
+:mod:`~discreet.kanonymity.bounds.shared` stays valid and becomes weaker by what the groups cost. The values that are
+taken together are those of the cheapest cells that have several, column by column. A column none of whose listed cells
+is free is left as it is: its values are told apart by other things than listed cells, or by nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.kanonymity.bounds.covers import Cover
+from discreet.kanonymity.bounds.shared import AtomPlaces, summed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.bounds.shared import Packed
+
+__all__ = ["ValueMerging", "groups_of", "taken_together"]
+
+
+def _can_merge(cover: Cover) -> bool:
+    return cover.members.shape[1] > 1 and float(cover.costs.min()) == 0
+
+
+def _in_order(
+    keys: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort packed rows, and add up equal ones."""
+    order = np.argsort(keys, kind="stable")
+    return summed(keys[order], counts[order])
+
+
+def groups_of(cover: Cover) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Say which atoms of a column are taken together next, and what each atom's group would have to cost.
+
+    Parameters
+    ----------
+    cover
+        Two atoms or more.
+
+    Returns
+    -------
+    group
+        ``(n_atoms,)`` the group of each.
+    free
+        ``(n_atoms,)`` the cost of the cell that becomes free for it; 0 where it stays alone.
+
+    Examples
+    --------
+    >>> inside = np.array([[1, 1, 1, 1], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]], dtype=bool)
+    >>> cover = Cover(np.arange(4), inside, np.array([1.0, 0.2, 0.3, 0.0]), np.array([-1, 0, 0, 0]))
+    >>> [each.tolist() for each in groups_of(cover)]
+    [[0, 0, 1, 2], [0.2, 0.2, 0.0, 0.0]]
+    """
+    atoms = cover.members.shape[1]
+    sizes = cover.members.sum(axis=1)
+    group, free = np.full(atoms, -1), np.zeros(atoms)
+    order = np.lexsort((np.argmax(cover.members, axis=1), sizes, cover.costs))
+    found = 0
+    for cell in order[(sizes[order] > 1) & (sizes[order] < atoms)].tolist():
+        mine = cover.members[cell]
+        if (group[mine] < 0).all():
+            group[mine], free[mine] = found, cover.costs[cell]
+            found += 1
+    if not found:
+        # No listed cell has several values but the one of all.
+        group, free = np.arange(atoms) // 2, np.full(atoms, cover.costs[0])
+    alone = group < 0
+    group[alone] = found + np.arange(int(alone.sum()))
+    return np.unique(group, return_inverse=True)[1], free
+
+
+def taken_together(cover: Cover, group: NDArray[np.int64]) -> Cover:
+    """Make each group of atoms one, and each cell that of the groups which it touches.
+
+    Examples
+    --------
+    >>> inside = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 1]], dtype=bool)
+    >>> cover = Cover(np.arange(3), inside, np.array([1.0, 0.4, 0.0, 0.0]), np.array([-1, 0, 1, 0]))
+    >>> merged = taken_together(cover, np.array([0, 0, 1]))
+    >>> merged.members.tolist(), merged.costs.tolist()
+    ([[True, True], [True, False], [False, True]], [1.0, 0.0, 0.0])
+    """
+    touched = np.zeros((len(cover.costs), int(group.max()) + 1), dtype=bool)
+    np.logical_or.at(touched.T, group, cover.members.T)
+    members, cell = np.unique(touched, axis=0, return_inverse=True)
+    costs = np.full(len(members), np.inf)
+    np.minimum.at(costs, cell.ravel(), cover.costs)
+    order = np.lexsort((np.argmax(members, axis=1), -members.sum(axis=1)))
+    members, costs = members[order], costs[order]
+    parent = np.full(len(costs), -1, dtype=np.int64)
+    for at in range(1, len(costs)):
+        # The smallest cell around it.
+        parent[at] = np.flatnonzero((members[:at] >= members[at]).all(axis=1))[-1]
+    atoms = np.where(cover.atoms < 0, -1, group[cover.atoms])
+    return Cover(atoms, members, costs, parent)
+
+
+@final
+@dataclass(eq=False)
+class ValueMerging:
+    """Packed rows of which more and more values are taken together, while rows are still added.
+
+    Parameters
+    ----------
+    places
+        Where each column's atom stands in a packed row.
+    most
+        Different rows that are held.
+    keys, counts
+        ``(n_keys,)`` those that are held, rising, and how many rows each has.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric, Problem
+    >>> people = Problem.from_columns({"age": range(8), "size": [0, 1] * 4}, [Numeric("age"), Numeric("size")])
+    >>> codes = [people.codes[:, j] for j in range(2)]
+    >>> places = AtomPlaces.of(people.columns, [np.bincount(code) for code in codes], 2, 16)
+    >>> merging = ValueMerging(places, 4)
+    >>> keys = np.sort(places.keys(codes))
+    >>> merging.add(keys, np.ones(len(keys), dtype=np.int64))
+    >>> len(merging.packed().keys), merging.columns, merging.left_out
+    (4, 1, 0)
+    """
+
+    places: AtomPlaces
+    most: int
+    keys: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __post_init__(self) -> None:
+        self.covers = [cover for _, cover, _ in self.places.covers]
+        self.groups = [np.arange(cover.members.shape[1]) for cover in self.covers]
+
+    @property
+    def columns(self) -> int:
+        """Columns of which values are taken together, but not all of them."""
+        return sum(
+            1 < cover.members.shape[1] < len(group)
+            for cover, group in zip(self.covers, self.groups, strict=True)
+        )
+
+    @property
+    def left_out(self) -> int:
+        """Columns of which all values are one."""
+        return sum(cover.members.shape[1] < 2 for cover in self.covers)
+
+    def add(self, keys: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """Add different packed rows, rising, and take values together until what is held fits."""
+        for at, group in enumerate(self.groups):
+            if self.covers[at].members.shape[1] < len(group):
+                keys, counts = _in_order(self._mapped(keys, at, group), counts)
+        # A few rows are put between many: to sort all of them anew takes several times as long.
+        place = np.searchsorted(self.keys, keys)
+        known = place < len(self.keys)
+        known[known] = self.keys[place[known]] == keys[known]
+        self.counts[place[known]] += counts[known]
+        self.keys = np.insert(self.keys, place[~known], keys[~known])
+        self.counts = np.insert(self.counts, place[~known], counts[~known])
+        while len(self.keys) > self.most and any(map(_can_merge, self.covers)):
+            self._take_together()
+
+    def packed(self) -> Packed | None:
+        """Give what is held, the columns with most values first; the first are left out while it does not fit."""
+        there = [at for at, cover in enumerate(self.covers) if cover.members.shape[1] > 1]
+        if not there:
+            return None
+        there.sort(
+            key=lambda at: (self.covers[at].costs.min() > 0, -self.covers[at].members.shape[1])
+        )
+        shift, kept, keys = 0, [], np.zeros(len(self.keys), dtype=np.int64)
+        for at in there:
+            keys |= self._field(at) << shift
+            kept.append((self.places.covers[at][0], self.covers[at], shift))
+            shift += max(1, int(self.covers[at].members.shape[1] - 1).bit_length())
+        found = _in_order(keys, self.counts)
+        return AtomPlaces(tuple(kept), self.places.scale).packed(*found, self.most)
+
+    def _take_together(self) -> None:
+        """Take values of the column together in which that costs least for what it saves."""
+        n, best = int(self.counts.sum()), (np.inf, -1)
+        found = {}
+        for at, cover in enumerate(self.covers):
+            if not _can_merge(cover):
+                continue
+            atoms = cover.members.shape[1]
+            group, free = groups_of(cover)
+            rows = np.bincount(self._field(at), weights=self.counts, minlength=atoms)
+            price = float(rows @ free) / n / np.log2(atoms / (int(group.max()) + 1))
+            found[at] = group
+            best = min(best, (price, at))
+        at = best[1]
+        self.covers[at] = taken_together(self.covers[at], found[at])
+        self.groups[at] = found[at][self.groups[at]]
+        self.keys, self.counts = _in_order(self._mapped(self.keys, at, found[at]), self.counts)
+
+    def _bits(self, at: int) -> tuple[int, int]:
+        """Give the lowest bit of a column in a packed row, and the mask of its bits."""
+        _, cover, shift = self.places.covers[at]
+        return shift, (1 << max(1, int(cover.members.shape[1] - 1).bit_length())) - 1
+
+    def _field(self, at: int) -> NDArray[np.int64]:
+        shift, mask = self._bits(at)
+        found: NDArray[np.int64] = (self.keys >> shift) & mask
+        return found
+
+    def _mapped(
+        self, keys: NDArray[np.int64], at: int, group: Sequence[int] | NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        shift, mask = self._bits(at)
+        mapped = np.zeros(mask + 1, dtype=np.int64)
+        mapped[: len(group)] = group
+        found: NDArray[np.int64] = mapped[(keys >> shift) & mask] << shift
+        found |= keys & ~(mask << shift)
+        return found
