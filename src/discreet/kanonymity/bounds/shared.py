@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.kanonymity.bounds.covers import cover_of
+from discreet.kanonymity.bounds.covers import SUBSETS, VALUES, cover_of, whole_of
+from discreet.kanonymity.problem import Numeric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,15 +99,18 @@ class AtomPlaces:
         cls, columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]], k: int, bins: int
     ) -> AtomPlaces:
         """Find the cells of each column by how many rows have each code, and keep the columns that fit."""
+        last = _last_of(columns, counts)
+        free = BITS
         found = []
         for j, (column, rows) in enumerate(zip(columns, counts, strict=True)):
-            cover = cover_of(column, rows, k, bins)
-            if cover.costs.max() > 0:
+            cover = whole_of(column, rows) if j in last else cover_of(column, rows, k, bins)
+            if cover is not None and cover.costs.max() > 0:
                 found.append((j, cover))
-        found.sort(key=lambda one: -one[1].members.shape[1])
+                free -= _bits(cover) if j in last else 0
+        found.sort(key=lambda one: (one[0] in last, -one[1].width))
         kept, shift = [], 0
         for j, cover in found:
-            if shift + _bits(cover) <= BITS:
+            if j in last or shift + _bits(cover) <= free:
                 kept.append((j, cover, shift))
                 shift += _bits(cover)
         return cls(tuple(kept), UNITS / sum(column.attribute.weight for column in columns))
@@ -133,6 +137,22 @@ class AtomPlaces:
             # The first column has the lowest bits, so that the order stays.
             keys, counts = summed(keys >> _bits(kept.pop(0)), counts)
         return Packed(_lattice(kept, self.scale), keys, counts, self.scale)
+
+
+def _last_of(
+    columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]]
+) -> tuple[int, ...]:
+    """Choose columns whose cells are not listed: two sets of more values than have all subsets listed, or one, or the interval that weighs most."""
+    import os
+    if "LAST" in os.environ:
+        return tuple(map(int,os.environ["LAST"].split(',')))
+    present = [int(np.count_nonzero(rows)) for rows in counts]
+    sets = [j for j, column in enumerate(columns) if column.is_set and SUBSETS < present[j] <= VALUES and column.attribute.weight]
+    sets.sort(key=lambda j: -columns[j].set_cost(2))
+    if sets:
+        return tuple(sets[:2])
+    numbers = [j for j, column in enumerate(columns) if isinstance(column.attribute, Numeric) and column.attribute.weight]
+    return tuple(sorted(numbers, key=lambda j: (-columns[j].attribute.weight, -present[j]))[:1])
 
 
 def summed(
@@ -249,6 +269,7 @@ def _lattice(covers: list[Cover], scale: float) -> Lattice:
         inside.append(cover.members.ravel())
         cost.append(paid)
         least.append(cheapest)
+    kind, low, high, sizes = _last(covers[-2:], scale)
     return Lattice(
         start,
         np.array([_bits(cover) for cover in covers]),
@@ -258,7 +279,32 @@ def _lattice(covers: list[Cover], scale: float) -> Lattice:
         np.array(following),
         np.concatenate(cost),
         np.concatenate(least),
+        kind,
+        low,
+        high,
+        sizes,
     )
+
+
+def _last(
+    covers: list[Cover], scale: float
+) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Round the ends of intervals inwards, and costs down, by a unit more than a product's rounding can be."""
+    from discreet.kanonymity.kernels.shared import INTERVALS, LISTED, PAIRS, SETS
+
+    none = np.zeros(0, dtype=np.int64)
+    cover = covers[-1]
+    if cover.sizes is None:
+        return LISTED, none, none, none
+    sizes = np.maximum(np.floor(cover.sizes * scale) - 1, 0).astype(np.int64)
+    if cover.ends is not None:
+        low = np.floor(cover.ends[0] * scale).astype(np.int64) - 1
+        high = np.floor(cover.ends[1] * scale).astype(np.int64) + 2
+        return INTERVALS, low, high, sizes
+    if len(covers) > 1 and covers[0].sizes is not None:
+        first = np.maximum(np.floor(covers[0].sizes * scale) - 1, 0).astype(np.int64)
+        return PAIRS, first, sizes, none
+    return SETS, none, none, sizes
 
 
 @final

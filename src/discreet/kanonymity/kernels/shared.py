@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import expanded, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +38,156 @@ class Lattice(NamedTuple):
     next: NDArray[np.int64]
     cost: NDArray[np.int64]
     least: NDArray[np.int64]
+    kind: int
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+
+LISTED, INTERVALS, SETS, PAIRS = 0, 1, 2, 3
+
+
+@expanded
+def _nested(
+    T: NDArray[np.int64],
+    n: int,
+    m: int,
+    step: int,
+    skip: int,
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    P: NDArray[np.int64],
+    q: NDArray[np.int64],
+    order: NDArray[np.int64],
+    k: int,
+    found: NDArray[np.int64],
+) -> None:
+    for v in range(n):
+        found[v] = one[n - 1] + other[m - 1]
+        for w in range(m):
+            rows = T[v * step + w * skip]
+            at = w
+            while at > 0 and P[v * m + at - 1] < rows:
+                P[v * m + at] = P[v * m + at - 1]
+                at -= 1
+            P[v * m + at] = rows
+        for w in range(1, m):
+            P[v * m + w] += P[v * m + w - 1]
+    for v in range(n):
+        order[v] = v
+    for w in range(m):
+        for v in range(1, n):
+            here, at = order[v], v
+            while at > 0 and P[order[at - 1] * m + w] < P[here * m + w]:
+                order[at] = order[at - 1]
+                at -= 1
+            order[at] = here
+        total = 0
+        for at in range(n):
+            total += P[order[at] * m + w]
+            q[at] = total
+        if total < k:
+            continue
+        for rank in range(n):
+            v = order[rank]
+            mine = P[v * m + w]
+            if mine == 0:
+                break
+            if mine >= k:
+                found[v] = min(found[v], other[w])
+                continue
+            for s in range(1, n):
+                if other[w] + one[s] >= found[v]:
+                    break
+                if (q[s] if rank <= s else q[s - 1] + mine) >= k:
+                    found[v] = other[w] + one[s]
+                    break
+
+
+@expanded
+def _intervals(
+    L: Lattice,
+    K: NDArray[np.int64],
+    N: NDArray[np.int32],
+    B: NDArray[np.int64],
+    into: NDArray[np.int32],
+    begin: int,
+    end: int,
+    cost: int,
+    k: int,
+) -> None:
+    shift, whole = end - begin, L.sizes[-1]
+    stop, total = begin, int(N[begin])
+    windows = begin
+    for i in range(begin, end):
+        while total < k and stop + 1 < end:
+            stop += 1
+            total += N[stop]
+        if total < k:
+            break
+        K[i + shift] = stop
+        B[i + shift] = min(whole, max(0, L.low[K[stop]] - L.high[K[i]])) if stop > i else 0
+        windows = i + 1
+        total -= N[i]
+        if stop == i and stop + 1 < end:
+            stop += 1
+            total += N[stop]
+    first, head, tail, added = begin, end, end, begin
+    for a in range(begin, end):
+        while added < min(a + 1, windows):
+            while tail > head and B[into[tail - 1] + shift] >= B[added + shift]:
+                tail -= 1
+            into[tail] = added
+            tail += 1
+            added += 1
+        while first < windows and K[first + shift] < a:
+            first += 1
+        while head < tail and into[head] < first:
+            head += 1
+        found = whole
+        if head < tail:
+            found = min(found, B[into[head] + shift])
+        if first > begin:
+            found = min(found, max(0, L.low[K[a]] - L.high[K[first - 1]]))
+        B[a] = min(B[a], cost + found)
+
+
+@expanded
+def _sets(
+    L: Lattice,
+    K: NDArray[np.int64],
+    N: NDArray[np.int32],
+    B: NDArray[np.int64],
+    into: NDArray[np.int32],
+    begin: int,
+    end: int,
+    cost: int,
+    k: int,
+) -> None:
+    m = end - begin
+    for x in range(begin, end):
+        at = x + m
+        while at > end and N[into[at - 1]] < N[x]:
+            into[at] = into[at - 1]
+            at -= 1
+        into[at] = x
+    # K: most rows that so many values have.
+    total = 0
+    for x in range(end, end + m):
+        total += N[into[x]]
+        B[x] = total
+    for rank in range(m):
+        x = into[end + rank]
+        if N[x] >= k:
+            B[x] = min(B[x], cost)
+            continue
+        size = m
+        for s in range(2, m + 1):
+            have = B[end + s - 1] if rank < s else B[end + s - 2] + N[x]
+            if have >= k:
+                size = s
+                break
+        B[x] = min(B[x], cost + L.sizes[size - 1])
 
 
 @kernel
@@ -81,10 +231,16 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
     K[:n] = keys
     N[:n] = counts
     B[:n] = best
+    n1, m = len(L.low), len(L.high)
+    pairs = n1 * m if L.kind == PAIRS else 0
+    T, P = np.zeros(pairs, dtype=np.int64), np.zeros(pairs, dtype=np.int64)
+    q, order = np.zeros(n1 + m, dtype=np.int64), np.zeros(n1 + m, dtype=np.int64)
+    g1, g2 = np.zeros(n1, dtype=np.int64), np.zeros(m, dtype=np.int64)
+    leaf = last - 1 if L.kind == PAIRS else last
     f = np.empty((FRAMES, 6), dtype=np.int64)
     d = 0
     f[0, 0], f[0, 1], f[0, 2], f[0, 3], f[0, 4] = column, L.start[column], 0, n, paid
-    f[0, 5] = L.child[L.start[column]]
+    f[0, 5] = -3 if L.kind and column == leaf else L.child[L.start[column]]
     looks, looked, cut = 0, 0, False
     while d >= 0:
         looks += 1
@@ -94,7 +250,26 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
         a, cell, begin, end, cost = f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4]
         inner = f[d, 5]
         looked += end - begin
-        if inner >= 0:
+        if inner == -3:
+            f[d, 5] = -2
+            if cut or end + (end - begin) > room:
+                for x in range(begin, end):
+                    B[x] = min(B[x], cost)
+            elif L.kind == INTERVALS:
+                _intervals(L, K, N, B, into, begin, end, cost, k)
+            elif L.kind == PAIRS:
+                mask = (1 << L.bits[last - 1]) - 1
+                for x in range(begin, end):
+                    T[(K[x] & mask) * m + (K[x] >> L.bits[last - 1])] = N[x]
+                _nested(T, n1, m, m, 1, L.low, L.high, P, q, order, k, g1)
+                _nested(T, m, n1, 1, m, L.high, L.low, P, q, order, k, g2)
+                for x in range(begin, end):
+                    v, w = K[x] & mask, K[x] >> L.bits[last - 1]
+                    T[v * m + w] = 0
+                    B[x] = min(B[x], cost + max(g1[v], g2[w]))
+            else:
+                _sets(L, K, N, B, into, begin, end, cost, k)
+        elif inner >= 0:
             f[d, 5] = L.next[inner]
             least = cost + L.least[inner]
             mask = (1 << L.bits[a]) - 1
@@ -144,7 +319,7 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
             d += 1
             root = L.start[a + 1]
             f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4] = a + 1, root, end, at + 1, cost
-            f[d, 5] = L.child[root]
+            f[d, 5] = -3 if L.kind and a + 1 == leaf else L.child[root]
         else:
             d -= 1
             if d < 0:
@@ -207,7 +382,11 @@ def descend_below(  # noqa: PLR0917 - as above
             B[at] = min(B[at], cost)
         looked = -1 if len(L.bits) > 1 else 0
     else:
-        room = 3 * size + 100_000
+        room, cells = 100_000, 1
+        for a in range(len(L.bits) - 1, 0, -1):
+            # Rows that differ in the columns from here on are no more than their cells.
+            cells = min(size, cells * (1 << L.bits[a]))
+            room += 3 * cells
         looked = descend(L, K, N, B, 1, cost, k, room, most_rows, stop)
     at = 0
     for x in range(len(keys)):
