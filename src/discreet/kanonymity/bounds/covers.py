@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["Cover", "cover_of"]
+__all__ = ["SUBSETS", "VALUES", "Cover", "cover_of", "whole_of"]
 
 WIDE = 48
 """Children of a node of a taxonomy that are listed one by one; more are listed in so many groups."""
@@ -43,6 +43,11 @@ class Cover:
         ``(n_cells,)`` costs; 0 for the least.
     parent
         ``(n_cells,)`` a listed cell around each, -1 for cell 0.
+    ends
+        Lowest and highest position of each atom, where all intervals are looked at and cell 0 alone is listed.
+    sizes
+        ``(n_atoms,)`` costs of sets by how many values they have, where all are looked at; ``(1,)`` the most that an
+        interval costs.
     """
 
     atoms: NDArray[np.int64]
@@ -96,11 +101,21 @@ def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) 
     return Cover(atoms, members, costs, parent)
 
 
-PIECES, VALUES = 1024, 64
+PIECES = 1024
+"""Pieces of a numeric column of which all intervals are looked at."""
+
+VALUES = 64
+"""Values of a set of which all subsets are looked at, by how many they are."""
 
 
 def whole_of(column: CodedColumn, counts: NDArray[np.int64]) -> Cover | None:
-    """Take all cells of a column, not listed: every interval between pieces, or sets by their sizes."""
+    """Take all cells of a column, not listed: every interval between pieces, or sets by how many values they have.
+
+    Returns
+    -------
+    Cover or None
+        Nothing for taxonomies, and for sets of more than :data:`VALUES` values.
+    """
     codes = np.flatnonzero(counts)
     atoms = np.full(len(counts), -1, dtype=np.int64)
     weight = column.attribute.weight

@@ -4,6 +4,9 @@ Rows are packed: the atoms of the columns that are still open, the next one in t
 of one cell in the present column and of fixed cells in those before it, sorted, equal ones as one. It goes on to the
 cells inside its own, and then fixes its own: the column's bits are dropped, and rows that are now equal become one.
 Costs are whole numbers, so that sums are exact.
+
+The cells of the last column need not be listed: the narrowest interval, or the least set of values, that holds a row
+and k rows follows from how many rows have each value. The last two may be sets, of which a table of counts tells.
 """
 
 from __future__ import annotations
@@ -23,11 +26,20 @@ FRAMES = 4096
 """Frames that are open at a time, at most: the depths of all columns together."""
 
 
+LISTED, INTERVALS, SETS, PAIRS = range(4)
+"""What the cells of the last column are: listed, all intervals, all sets, or all sets of the last two."""
+
+
 class Lattice(NamedTuple):
     """The cells of all columns, those of column j from ``start[j]`` on, its widest first.
 
     ``inside[member[cell] + atom]`` says whether an atom is in a cell, `child` and `next` are the first cell inside one
     and the next inside the same, -1 for none; `cost` what it costs, and `least` what the cheapest inside it does.
+
+    By `kind` the last column is listed like the others, or has all intervals, which cost no less than
+    ``low[b] - high[a]`` from atom a to a later one b and ``sizes[0]`` at most, or all sets of values, of which s cost
+    ``sizes[s - 1]``. Where the last two are such sets, s values cost ``low[s - 1]`` in the first, and
+    ``high[s - 1]`` in the other.
     """
 
     start: NDArray[np.int64]
@@ -44,53 +56,56 @@ class Lattice(NamedTuple):
     sizes: NDArray[np.int64]
 
 
-LISTED, INTERVALS, SETS, PAIRS = 0, 1, 2, 3
-
-
 @expanded
-def _nested(
-    T: NDArray[np.int64],
+def _nested(  # noqa: PLR0917 - the arrays of one search
+    table: NDArray[np.int64],
     n: int,
     m: int,
     step: int,
     skip: int,
     one: NDArray[np.int64],
     other: NDArray[np.int64],
-    P: NDArray[np.int64],
-    q: NDArray[np.int64],
+    tops: NDArray[np.int64],
+    sums: NDArray[np.int64],
     order: NDArray[np.int64],
     k: int,
     found: NDArray[np.int64],
 ) -> None:
+    """Bound what two sets cost together, for each value v of the first that is among its values.
+
+    At most so many rows lie in s values of the first and t of the other: those in the t most frequent values of the
+    other, chosen anew for each of the s, added up for v and the others that have most. The sets that k rows share cost
+    no less than the cheapest s and t for which these are k.
+    """
     for v in range(n):
         found[v] = one[n - 1] + other[m - 1]
         for w in range(m):
-            rows = T[v * step + w * skip]
+            rows = table[v * step + w * skip]
             at = w
-            while at > 0 and P[v * m + at - 1] < rows:
-                P[v * m + at] = P[v * m + at - 1]
+            while at > 0 and tops[v * m + at - 1] < rows:
+                tops[v * m + at] = tops[v * m + at - 1]
                 at -= 1
-            P[v * m + at] = rows
+            tops[v * m + at] = rows
         for w in range(1, m):
-            P[v * m + w] += P[v * m + w - 1]
+            tops[v * m + w] += tops[v * m + w - 1]
     for v in range(n):
         order[v] = v
     for w in range(m):
         for v in range(1, n):
             here, at = order[v], v
-            while at > 0 and P[order[at - 1] * m + w] < P[here * m + w]:
+            while at > 0 and tops[order[at - 1] * m + w] < tops[here * m + w]:
                 order[at] = order[at - 1]
                 at -= 1
             order[at] = here
         total = 0
         for at in range(n):
-            total += P[order[at] * m + w]
-            q[at] = total
+            total += tops[order[at] * m + w]
+            sums[at] = total
         if total < k:
             continue
         for rank in range(n):
             v = order[rank]
-            mine = P[v * m + w]
+            mine = tops[v * m + w]
             if mine == 0:
                 break
             if mine >= k:
@@ -99,13 +114,13 @@ def _nested(
             for s in range(1, n):
                 if other[w] + one[s] >= found[v]:
                     break
-                if (q[s] if rank <= s else q[s - 1] + mine) >= k:
+                if (sums[s] if rank <= s else sums[s - 1] + mine) >= k:
                     found[v] = other[w] + one[s]
                     break
 
 
 @expanded
-def _intervals(
+def _intervals(  # noqa: PLR0917 - the arrays of one search
     L: Lattice,
     K: NDArray[np.int64],
     N: NDArray[np.int32],
@@ -116,6 +131,11 @@ def _intervals(
     cost: int,
     k: int,
 ) -> None:
+    """Find the narrowest interval around each row that k rows share.
+
+    Of the shortest runs of k rows, whose ends rise together, those around a row are neighbors, and a queue keeps the
+    narrowest of them; else an interval ends at the row, and begins where the last run before it does.
+    """
     shift, whole = end - begin, L.sizes[-1]
     stop, total = begin, int(N[begin])
     windows = begin
@@ -153,9 +173,8 @@ def _intervals(
 
 
 @expanded
-def _sets(
+def _sets(  # noqa: PLR0917 - the arrays of one search
     L: Lattice,
-    K: NDArray[np.int64],
     N: NDArray[np.int32],
     B: NDArray[np.int64],
     into: NDArray[np.int32],
@@ -164,6 +183,7 @@ def _sets(
     cost: int,
     k: int,
 ) -> None:
+    """Find the least number of values, that of a row among them, which k rows have: the most frequent ones."""
     m = end - begin
     for x in range(begin, end):
         at = x + m
@@ -171,7 +191,6 @@ def _sets(
             into[at] = into[at - 1]
             at -= 1
         into[at] = x
-    # K: most rows that so many values have.
     total = 0
     for x in range(end, end + m):
         total += N[into[x]]
@@ -233,9 +252,9 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
     B[:n] = best
     n1, m = len(L.low), len(L.high)
     pairs = n1 * m if L.kind == PAIRS else 0
-    T, P = np.zeros(pairs, dtype=np.int64), np.zeros(pairs, dtype=np.int64)
-    q, order = np.zeros(n1 + m, dtype=np.int64), np.zeros(n1 + m, dtype=np.int64)
-    g1, g2 = np.zeros(n1, dtype=np.int64), np.zeros(m, dtype=np.int64)
+    table, tops = np.zeros(pairs, dtype=np.int64), np.zeros(pairs, dtype=np.int64)
+    sums, order = np.zeros(n1 + m, dtype=np.int64), np.zeros(n1 + m, dtype=np.int64)
+    first, second = np.zeros(n1, dtype=np.int64), np.zeros(m, dtype=np.int64)
     leaf = last - 1 if L.kind == PAIRS else last
     f = np.empty((FRAMES, 6), dtype=np.int64)
     d = 0
@@ -258,17 +277,17 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
             elif L.kind == INTERVALS:
                 _intervals(L, K, N, B, into, begin, end, cost, k)
             elif L.kind == PAIRS:
-                mask = (1 << L.bits[last - 1]) - 1
+                bits = L.bits[last - 1]
                 for x in range(begin, end):
-                    T[(K[x] & mask) * m + (K[x] >> L.bits[last - 1])] = N[x]
-                _nested(T, n1, m, m, 1, L.low, L.high, P, q, order, k, g1)
-                _nested(T, m, n1, 1, m, L.high, L.low, P, q, order, k, g2)
+                    table[(K[x] & ((1 << bits) - 1)) * m + (K[x] >> bits)] = N[x]
+                _nested(table, n1, m, m, 1, L.low, L.high, tops, sums, order, k, first)
+                _nested(table, m, n1, 1, m, L.high, L.low, tops, sums, order, k, second)
                 for x in range(begin, end):
-                    v, w = K[x] & mask, K[x] >> L.bits[last - 1]
-                    T[v * m + w] = 0
-                    B[x] = min(B[x], cost + max(g1[v], g2[w]))
+                    v, w = K[x] & ((1 << bits) - 1), K[x] >> bits
+                    table[v * m + w] = 0
+                    B[x] = min(B[x], cost + max(first[v], second[w]))
             else:
-                _sets(L, K, N, B, into, begin, end, cost, k)
+                _sets(L, N, B, into, begin, end, cost, k)
         elif inner >= 0:
             f[d, 5] = L.next[inner]
             least = cost + L.least[inner]
@@ -355,6 +374,8 @@ def descend_below(  # noqa: PLR0917 - as above
     """
     bits, base, cost = L.bits[0], L.member[cell], L.cost[cell]
     mask = (1 << bits) - 1
+    if len(L.bits) - (L.kind == PAIRS) == 1 and L.kind != LISTED:
+        return descend(L, keys, counts, best, 0, 0, k, 2 * len(keys), most_rows, stop)
     size, total, most, last = 0, 0, 0, np.int64(-1)
     for x in range(len(keys)):
         if L.inside[base + (keys[x] & mask)]:
@@ -382,6 +403,7 @@ def descend_below(  # noqa: PLR0917 - as above
             B[at] = min(B[at], cost)
         looked = -1 if len(L.bits) > 1 else 0
     else:
+        # What does not fit counts too little, in silence: each column has frames of its rows, one within the other.
         room, cells = 100_000, 1
         for a in range(len(L.bits) - 1, 0, -1):
             # Rows that differ in the columns from here on are no more than their cells.
