@@ -60,7 +60,7 @@ class Cover:
     @property
     def width(self) -> int:
         """Number of atoms."""
-        return self.members.shape[1]
+        return int(self.members.shape[1])
 
 
 def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) -> Cover:

@@ -10,6 +10,18 @@ least the sum of all :math:`u_i`; a suppressed row costs all weights, and no box
 The boxes of all rows are searched together, column after column. Those whose first cells are the same share one list
 of the rows in them; rows that agree in all later columns are one from there on. A list with fewer than k rows ends
 the search below it, and so does one in which every row has a cheaper box already.
+
+The cells of most columns are listed, and a list that grows with the square of the values, or faster, is cut down to
+larger cells at lower costs. The last column needs no list: where cells of all others are fixed, how many rows have each
+of its values gives the narrowest interval, or the least set, that holds row i and k rows, exactly. For two sets at the
+end, s values of the first and t of the other hold no more rows than
+
+.. math:: \sum_{v \in S} \; \max_{T_v : |T_v| = t} \; \sum_{w \in T_v} n_{vw},
+          \qquad S = \{v_i\} \cup \{\text{the } s - 1 \text{ others with most}\},
+
+T being chosen anew for each v, so that the cheapest s and t for which this is k or more cost no more than any two sets
+that k rows share. The same with the columns exchanged is a bound too, and the larger one counts. Columns that are left
+out cost nothing.
 """
 
 from __future__ import annotations
@@ -189,18 +201,24 @@ def summed(
     return keys[first], np.add.reduceat(counts, first)
 
 
-def ceilings_of(mean_loss: float) -> tuple[float, ...]:
+SHARES_OF_SETS = (1 / 8, 1 / 5, 1 / 3, 1 / 2)
+"""Shares of the mean loss up to which costs are looked for where cells are sets: each takes some times the one before,
+and few searches come to the mean."""
+
+
+def ceilings_of(mean_loss: float, *, sets: bool = False) -> tuple[float, ...]:
     """Give ceilings for a table that loses so much on average: a third of it, itself, and by doubling all weights.
 
     Hardly a row that pays more than the average in the end could pay less than a third of it, so that a search up to
-    there takes a part of the time; one up to the average proves most of what there is to prove.
+    there takes a part of the time; one up to the average proves most of what there is to prove. Where cells are sets,
+    more and lower ones come first (:data:`SHARES_OF_SETS`).
 
     Examples
     --------
     >>> ceilings_of(0.3)
     (0.09999999999999999, 0.3, 0.6, 1.0)
     """
-    found = [min(1.0, mean_loss / 3)]
+    found = [min(1.0, mean_loss * part) for part in (SHARES_OF_SETS if sets else (1 / 3,))]
     share = mean_loss
     while 0 < share < 1:
         found.append(share)
@@ -290,7 +308,7 @@ def _lattice(covers: list[Cover], scale: float) -> Lattice:
         inside.append(cover.members.ravel())
         cost.append(paid)
         least.append(cheapest)
-    kind, low, high, sizes = _last(covers[-2:], scale)
+    kind, low, high, set_costs = _last(covers[-2:], scale)
     return Lattice(
         start,
         np.array([_bits(cover) for cover in covers]),
@@ -303,7 +321,7 @@ def _lattice(covers: list[Cover], scale: float) -> Lattice:
         kind,
         low,
         high,
-        sizes,
+        set_costs,
     )
 
 
