@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Lattice", "descend", "descend_below", "packed"]
 
+MORE_ROOM = 10_000_000
+"""Rows of 24 bytes that a search has room for beyond three times its own, at most."""
+
 FRAMES = 4096
 """Frames that are open at a time, at most: the depths of all columns together."""
 
@@ -409,6 +412,7 @@ def descend_below(  # noqa: PLR0917 - as above
             # Rows that differ in the columns from here on are no more than their cells.
             cells = min(size, cells * (1 << L.bits[a]))
             room += 3 * cells
+        room = min(room, 3 * size + MORE_ROOM)
         looked = descend(L, K, N, B, 1, cost, k, room, most_rows, stop)
     at = 0
     for x in range(len(keys)):
