@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from discreet.kanonymity import Numeric, Problem
+from discreet.kanonymity import Categorical, Numeric, Problem
 from discreet.kanonymity.bounds import dual
 from discreet.kanonymity.bounds.covers import cover_of
 from discreet.kanonymity.bounds.dual import AllBoxes, Branching, DualBound
@@ -270,3 +270,72 @@ def test_equal_rows_and_columns_without_a_cost() -> None:
         kinds = [Numeric("a"), Numeric("b", weight=0)]
         assert lower_bound(Problem.from_columns(columns, kinds), 3) == 0.0
     assert lower_bound(numeric(np.arange(6.0)[:, None]), 1) == 0.0
+
+
+def counted(problem: Problem, k: int) -> float:
+    """Add up the cheapest box of each row, over all boxes of sets and intervals and none of the kernels."""
+    cells = []
+    for column in problem.columns:
+        d = len(column.domain)
+        if column.is_set:
+            chosen = [c for s in range(1, d + 1) for c in itertools.combinations(range(d), s)]
+            costs = [float(column.set_cost(len(c))) for c in chosen]
+        else:
+            chosen = [tuple(range(a, b + 1)) for a in range(d) for b in range(a, d)]
+            costs = [float(column.span_cost(c[0], c[-1])) for c in chosen]
+        cells.append(list(zip(chosen, costs, strict=True)))
+    best = np.full(problem.n, np.inf)
+    for box in itertools.product(*cells):
+        inside = np.ones(problem.n, dtype=bool)
+        for j, (chosen, _) in enumerate(box):
+            inside &= np.isin(problem.codes[:, j], chosen)
+        if inside.sum() >= k:
+            best[inside] = np.minimum(best[inside], sum(cost for _, cost in box))
+    return float(best.sum())
+
+
+@pytest.mark.parametrize("values", [(0, 7), (8, 0), (8, 7)])
+def test_intervals_and_sets_that_are_not_listed_against_all_boxes(values: tuple[int, int]) -> None:
+    """One such column is exact; two sets are a bound, and the same where no count is chosen anew."""
+    tight = []
+    for seed in range(12):
+        rng = np.random.default_rng([seed, *values])
+        n, k = int(rng.integers(8, 40)), int(rng.integers(2, 8))
+        rows = {"sex": rng.integers(0, 2, n).astype(float), "a": rng.random(n).round(1)}
+        rows["a"] = rows["a"] ** 2 if seed % 2 else rows["a"]
+        kinds: list[Any] = [Numeric("sex"), Numeric("a", weight=3)]
+        for name, d in zip("bc", values, strict=True):
+            if d:
+                drawn: Any = (rng.random(n) ** 1.5 * d).astype(int).astype(str)
+                rows[name] = drawn
+                kinds.append(Categorical(name, weight=1 + seed % 3))
+        if all(values):
+            del rows["a"], kinds[1]
+        elif seed % 2:
+            # The interval comes last where there is one, else the set.
+            del rows["a"], kinds[1], rows["sex"], kinds[0]
+        problem = Problem.from_columns(rows, kinds)
+        bound = Shared.of(problem, k, 99)
+        bound.refine(SearchLimits())
+        truth = counted(problem, k)
+        assert bound.lower <= truth * (1 + 1e-12)
+        if truth > 0:
+            tight.append(bound.lower / truth)
+    assert np.mean(tight) > 0.85
+    if not all(values):
+        assert min(tight) > 0.7
+
+
+def test_sets_of_many_values_are_left_out_beside_others() -> None:
+    rng = np.random.default_rng(5)
+    names = {"a": 8, "b": 9, "wide": 40}
+    rows = {name: rng.integers(0, d, 400).astype(str).tolist() for name, d in names.items()}
+    problem = Problem.from_columns(rows, [Categorical(name) for name in names])
+    bound = Shared.of(problem, 10, 16)
+    bound.refine(SearchLimits())
+    narrow = {name: rows[name] for name in "ab"}
+    other = Shared.of(Problem.from_columns(narrow, [Categorical(name) for name in "ab"]), 10, 16)
+    other.refine(SearchLimits())
+    assert bound.lower == pytest.approx(other.lower, rel=1e-6)
+    loss = problem.loss_of(Segmentation(1).solve(problem, 10, SearchLimits()).labels)
+    assert 0 <= bound.lower < loss

@@ -381,13 +381,15 @@ def bound(space: Workspace, number: int) -> None:
     told["left_out"] -= len(packed.lattice.bits)
     looked_at = min(plan.n, merging.most)
     del merging
-    shared = Shared(plan.k, partial(_same, packed), ceilings=ceilings_of(plan.mean_loss))
+    sets = any(column.is_set for column in plan.columns)
+    ceilings = ceilings_of(plan.mean_loss, sets=sets)
+    shared = Shared(plan.k, partial(_same, packed), ceilings=ceilings)
     limits = SearchLimits()
     if plan.time_limit is not None:
         limits = SearchLimits.within(max(0.0, plan.time_limit - plan.split_seconds))
     elif len(packed.keys) > FEW_KEYS:
-        # What rows lose on average proves most for its time; the rest is for a time limit.
-        shared.ceilings = [plan.mean_loss]
+        # What rows lose on average proves most for its time; the rest is for a time limit, as most is for sets.
+        shared.ceilings = [plan.mean_loss] if not sets else list(ceilings)
         shared.most_rows = max(shared.most_rows, LOOKS * looked_at * len(plan.columns))
     shared.refine(replace(limits, threads=plan.threads_alone))
     space.put(f"bound-{number}", {"lower": shared.lower, **told})

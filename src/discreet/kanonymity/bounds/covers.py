@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["Cover", "cover_of"]
+__all__ = ["SUBSETS", "VALUES", "Cover", "cover_of", "whole_of"]
 
 WIDE = 48
 """Children of a node of a taxonomy that are listed one by one; more are listed in so many groups."""
@@ -43,12 +43,24 @@ class Cover:
         ``(n_cells,)`` costs; 0 for the least.
     parent
         ``(n_cells,)`` a listed cell around each, -1 for cell 0.
+    ends
+        Lowest and highest position of each atom, where all intervals are looked at and cell 0 alone is listed.
+    sizes
+        ``(n_atoms,)`` costs of sets by how many values they have, where all are looked at; ``(1,)`` the most that an
+        interval costs.
     """
 
     atoms: NDArray[np.int64]
     members: NDArray[np.bool_]
     costs: NDArray[np.float64]
     parent: NDArray[np.int64]
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    sizes: NDArray[np.float64] | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of atoms."""
+        return int(self.members.shape[1])
 
 
 def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) -> Cover:
@@ -89,19 +101,59 @@ def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) 
     return Cover(atoms, members, costs, parent)
 
 
+PIECES = 1024
+"""Pieces of a numeric column of which all intervals are looked at."""
+
+VALUES = 64
+"""Values of a set of which all subsets are looked at, by how many they are."""
+
+
+def whole_of(column: CodedColumn, counts: NDArray[np.int64]) -> Cover | None:
+    """Take all cells of a column, not listed: every interval between pieces, or sets by how many values they have.
+
+    Returns
+    -------
+    Cover or None
+        Nothing for taxonomies, and for sets of more than :data:`VALUES` values.
+    """
+    codes = np.flatnonzero(counts)
+    atoms = np.full(len(counts), -1, dtype=np.int64)
+    weight = column.attribute.weight
+    if isinstance(column.attribute, Numeric):
+        piece = _pieces(column, codes, PIECES)
+        atoms[codes] = piece
+        first = np.searchsorted(piece, np.arange(piece[-1] + 1))
+        last = np.append(first[1:], len(codes)) - 1
+        place = column.place[codes]
+        members = np.ones((1, len(first)), dtype=np.bool_)
+        ends, sizes = (place[first], place[last]), np.array([weight])
+    elif column.is_set and len(codes) <= VALUES:
+        atoms[codes] = np.arange(len(codes))
+        members = np.ones((1, len(codes)), dtype=np.bool_)
+        ends, sizes = None, np.asarray(column.set_cost(1 + np.arange(len(codes))))
+    else:
+        return None
+    return Cover(atoms, members, sizes[-1:].astype(float), np.array([-1]), ends, sizes)
+
+
+def _pieces(column: CodedColumn, codes: NDArray[np.int64], bins: int) -> NDArray[np.int64]:
+    """Number the pieces of a numeric column: one for each value, or so many of equal width."""
+    if len(codes) <= bins:
+        return np.arange(len(codes))
+    place = column.place[codes]
+    # Missing values stand two ranges away, and get a piece of their own.
+    inside = place <= column.attribute.weight
+    width = float(np.ptp(place[inside])) or 1.0
+    pieces = np.floor((place - place.min()) / width * (bins - 1)).astype(np.int64)
+    return np.unique(pieces, return_inverse=True)[1]
+
+
 _Listed = tuple["NDArray[np.int64]", "NDArray[np.bool_]", "NDArray[np.float64]"]
 
 
 def _intervals(column: CodedColumn, codes: NDArray[np.int64], bins: int) -> _Listed:
     """Intervals between any two pieces; a piece alone costs nothing."""
-    place = column.place[codes]
-    piece = np.arange(len(codes))
-    if len(codes) > bins:
-        # Missing values stand two ranges away, and get a piece of their own.
-        inside = place <= column.attribute.weight
-        width = float(np.ptp(place[inside])) or 1.0
-        pieces = np.floor((place - place.min()) / width * (bins - 1)).astype(np.int64)
-        piece = np.unique(pieces, return_inverse=True)[1]
+    piece = _pieces(column, codes, bins)
     first = np.searchsorted(piece, np.arange(piece[-1] + 1))
     last = np.append(first[1:], len(codes)) - 1
     low, high = np.triu_indices(len(first))

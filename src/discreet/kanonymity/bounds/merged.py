@@ -174,9 +174,8 @@ class ValueMerging:
         there = [at for at, cover in enumerate(self.covers) if cover.members.shape[1] > 1]
         if not there:
             return None
-        there.sort(
-            key=lambda at: (self.covers[at].costs.min() > 0, -self.covers[at].members.shape[1])
-        )
+        # What is looked at whole stays last: no cells of it are listed.
+        there.sort(key=lambda at: (self.covers[at].sizes is not None, -self.covers[at].width))
         shift, kept, keys = 0, [], np.zeros(len(self.keys), dtype=np.int64)
         for at in there:
             keys |= self._field(at) << shift
