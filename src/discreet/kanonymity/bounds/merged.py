@@ -3,8 +3,10 @@
 Where a group of values is one, each listed cell becomes the cell of all groups that it touches, at the least cost of
 those that become the same. What k rows share lies in it as before, at a cost that is no higher, so that the bound of
 :mod:`~discreet.kanonymity.bounds.shared` stays valid and becomes weaker by what the groups cost. The values that are
-taken together are those of the cheapest cells that have several, column by column. A column none of whose listed cells
-is free is left as it is: its values are told apart by other things than listed cells, or by nothing.
+taken together are those of the cheapest cells that have several, column by column. Where all intervals are looked at,
+none of them listed, two pieces side by side become one: the ends of what is left are nearer together. Any other column
+none of whose listed cells is free is left as it is: its values are told apart by other things than listed cells, or by
+nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ __all__ = ["ValueMerging", "groups_of", "taken_together"]
 
 
 def _can_merge(cover: Cover) -> bool:
-    return cover.members.shape[1] > 1 and float(cover.costs.min()) == 0
+    return cover.width > 1 and (cover.ends is not None or float(cover.costs.min()) == 0)
 
 
 def _in_order(
@@ -61,7 +63,11 @@ def groups_of(cover: Cover) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     >>> [each.tolist() for each in groups_of(cover)]
     [[0, 0, 1, 2], [0.2, 0.2, 0.0, 0.0]]
     """
-    atoms = cover.members.shape[1]
+    atoms = cover.width
+    if cover.ends is not None:
+        group = np.arange(atoms) // 2
+        low, high = _ends_together(cover.ends, group)
+        return group, (high - low)[group]
     sizes = cover.members.sum(axis=1)
     group, free = np.full(atoms, -1), np.zeros(atoms)
     order = np.lexsort((np.argmax(cover.members, axis=1), sizes, cover.costs))
@@ -79,6 +85,14 @@ def groups_of(cover: Cover) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return np.unique(group, return_inverse=True)[1], free
 
 
+def _ends_together(
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]], group: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the lowest and the highest position of each group of neighbors."""
+    first = np.searchsorted(group, np.arange(int(group[-1]) + 1))
+    return np.minimum.reduceat(ends[0], first), np.maximum.reduceat(ends[1], first)
+
+
 def taken_together(cover: Cover, group: NDArray[np.int64]) -> Cover:
     """Make each group of atoms one, and each cell that of the groups which it touches.
 
@@ -90,6 +104,11 @@ def taken_together(cover: Cover, group: NDArray[np.int64]) -> Cover:
     >>> merged.members.tolist(), merged.costs.tolist()
     ([[True, True], [True, False], [False, True]], [1.0, 0.0, 0.0])
     """
+    atoms = np.where(cover.atoms < 0, -1, group[cover.atoms])
+    if cover.ends is not None:
+        ends = _ends_together(cover.ends, group)
+        members = np.ones((1, len(ends[0])), dtype=bool)
+        return Cover(atoms, members, cover.costs, cover.parent, ends, cover.sizes)
     touched = np.zeros((len(cover.costs), int(group.max()) + 1), dtype=bool)
     np.logical_or.at(touched.T, group, cover.members.T)
     members, cell = np.unique(touched, axis=0, return_inverse=True)
@@ -101,7 +120,6 @@ def taken_together(cover: Cover, group: NDArray[np.int64]) -> Cover:
     for at in range(1, len(costs)):
         # The smallest cell around it.
         parent[at] = np.flatnonzero((members[:at] >= members[at]).all(axis=1))[-1]
-    atoms = np.where(cover.atoms < 0, -1, group[cover.atoms])
     return Cover(atoms, members, costs, parent)
 
 

@@ -71,6 +71,9 @@ MANY_VALUES = 32
 """Values of a set beyond which it is left out where others are looked at whole: 1 million rows of Adult with 41
 countries, up to 15 % of the loss: 22.6 CPU s with them, less than 4 without (2026-11, a busy machine)."""
 
+FEW_LISTED = 2
+"""Other columns that have to be listed for that."""
+
 FEW_BINS = 9
 """Pieces of a numeric column beside two sets that are looked at whole."""
 
@@ -120,9 +123,16 @@ class AtomPlaces:
     ) -> AtomPlaces:
         """Find the cells of each column by how many rows have each code, and keep the columns that fit."""
         last, free = _not_listed(columns, counts), BITS
+        wide = {
+            j
+            for j, (column, rows) in enumerate(zip(columns, counts, strict=True))
+            if last and j not in last and column.is_set and np.count_nonzero(rows) > MANY_VALUES
+        }
+        if len(columns) - len(last) - len(wide) < FEW_LISTED:
+            wide = set()
         found = []
         for j, (column, rows) in enumerate(zip(columns, counts, strict=True)):
-            if last and j not in last and column.is_set and np.count_nonzero(rows) > MANY_VALUES:
+            if j in wide:
                 # A list of its cells proves less than what two values cost, for most of the time.
                 continue
             if len(last) > 1:
