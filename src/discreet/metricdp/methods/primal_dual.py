@@ -14,8 +14,8 @@ from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.methods.direct import priced_edges
 from discreet.metricdp.part import Candidate, Part
 from discreet.metricdp.primal_dual.iterate import LANES, Iterate, Scaling
-from discreet.metricdp.primal_dual.merged import MergedReports, few_edges
 from discreet.metricdp.primal_dual.mend import mend, mend_all, raise_once
+from discreet.metricdp.primal_dual.merged import MergedReports, few_edges
 from discreet.metricdp.primal_dual.mixture import Mixture
 from discreet.metricdp.primal_dual.order import Ordered, near_together
 

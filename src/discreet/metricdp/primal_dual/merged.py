@@ -24,8 +24,8 @@ __all__ = ["MergedReports", "few_edges"]
 
 _DILATIONS = (2.0, 1.4, 1.1)
 """How much longer than an edge its path may be: the least that leaves few enough edges. Of all pairs of 1,000 random
-points 1.4 and 1.1 leave 2,077 and 4,291, in 0.06 and 0.14 s; of 1,000 words by their cosines 17,178 and 156,586, in 0.26
-and 0.71 s, November 2026."""
+points 1.4 and 1.1 leave 2,077 and 4,291, in 0.06 and 0.14 s; of 1,000 words by their cosines 17,178 and 156,586, in
+0.26 and 0.71 s, November 2026."""
 
 _SPARSE = 5
 """Edges a secret that are few enough: each is a price for each report."""
