@@ -47,7 +47,7 @@ def test_prices_of_merged_reports_bound_the_program_itself(family: str, groups: 
     part = part_of(problem, guarantee)
     reports = MergedReports.of(np.arange(30)[::-1], groups)
     merged = Part(reports.cost(part.cost), few_edges(part.constraints), part.epsilon, None)
-    found = PrimalDual(iterations=1500).solve(merged, PartLimits(gap=0.01))
+    found = PrimalDual(iterations=600).solve(merged, PartLimits(gap=0.05))
     best = design(problem, guarantee, method=Direct("simplex"), gap=1e-6, throw=False)
     assert best.lower is not None
     if groups == 1:
@@ -101,24 +101,24 @@ def test_a_limit_too_short_for_all_pairs_gives_a_bound_and_a_channel(
 ) -> None:
     # A tenth of a second for each pair: as good as no time for a spanner.
     monkeypatch.setattr(method, "_TRIAL", 0.1)
-    monkeypatch.setattr(method, "_HANDING_IN", 2e-4)
-    problem, guarantee = all_pairs(family, 90, 4, nats)
+    monkeypatch.setattr(method, "_HANDING_IN", 5e-4)
+    problem, guarantee = all_pairs(family, 60, 4, nats)
     part = part_of(problem, guarantee)
     offered: list[Candidate] = []
-    limits = PartLimits(seconds=10.0, offer=lambda found: bool(offered.append(found)))
+    limits = PartLimits(seconds=10.0, gap=0.05, offer=lambda found: bool(offered.append(found)))
     found = PrimalDual(persistent=False).solve(part, limits)
     assert found is not None
     assert found.matrix is not None
     assert found.multipliers is not None
     assert "merged reports" in found.note
     assert not offered
-    assert 0 < np.count_nonzero(found.matrix.any(axis=0)) < 90
+    assert 0 < np.count_nonzero(found.matrix.any(axis=0)) < 60
     lower = lower_bound(part.cost, part.constraints, part.epsilon, found.multipliers)
     plain = Exponential().solve(part, PartLimits()).matrix
     assert plain is not None
     upper = repair(found.matrix, part.binding, part.epsilon, cost=part.cost).upper
     assert upper < float((part.cost.T @ plain).min(axis=0).sum())
-    best = design(problem, guarantee, gap=0.02, throw=False)
+    best = design(problem, guarantee, method=PrimalDual(iterations=2000), gap=0.05, throw=False)
     assert best.lower is not None
     assert 0.3 * best.lower < lower <= best.upper
     assert upper >= best.lower
