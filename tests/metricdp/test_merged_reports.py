@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
+from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets.places import FAMILIES, made_places
@@ -193,3 +194,33 @@ def test_nothing_starts_after_a_fall_back_that_took_the_rest_of_the_time(
     problem = Problem(space, utility_loss="euclidean", prior=np.arange(1, 13) / 78)
     made = design(problem, MetricDP("0.3", "km"), gap=0.0, time_limit=60, throw=False)
     assert made.provenance.method == "exponential"
+
+
+def test_limits_too_short_for_simplex_let_steps_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
+    space = MetricSpace.grid(3, 4, cell=1, unit="km")
+    problem = Problem(space, utility_loss="euclidean", prior=np.arange(1, 13) / 78)
+    whole = WholeProblem(problem, space.adjacency(), MetricDP(9, "km").epsilon)
+    for seconds, expected in ((None, Direct), (100.0, Direct), (1e-4, PrimalDual)):
+        methods, why = _design._costly(whole, gap=0.01, seconds=seconds)
+        assert isinstance(methods[0], expected)
+        assert ("short" in why) == (expected is PrimalDual)
+        assert {type(one) for one in methods} >= {Direct, PrimalDual}
+
+
+def test_simplex_takes_no_more_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float | None] = []
+    lp = import_module("discreet.core.lp")
+    plain = lp.solve
+
+    def solve(*arguments: Any, time_limit: float | None, **options: Any) -> Any:
+        given.append(time_limit)
+        return plain(*arguments, time_limit=None, **options)
+
+    monkeypatch.setattr(lp, "solve", solve)
+    part = part_of(*all_pairs("uniform", 30, 1, 4.0))
+    for seconds in (None, 8.0):
+        Direct(steepest=6.0, share=0.25).solve(part, PartLimits(seconds=seconds))
+    assert given == [None, 2.0]
+    with pytest.raises(InvalidProblemError, match="share"):
+        Direct(share=0.0)
