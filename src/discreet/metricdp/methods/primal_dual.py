@@ -179,7 +179,11 @@ class PrimalDual:
             return None
         begun = clock()
         # Of more a spanner with so many is taken, if there is one.
-        thinned = _thinned(edges, math.inf if limits.seconds is None else limits.seconds)
+        seconds = math.inf if limits.seconds is None else limits.seconds
+        # Half of the edges that a spanner may have are the least that it has, as a rule.
+        least = _HANDING_IN * _FEW * part.n * part.n_reports
+        dense = len(edges) > _DENSE * part.n
+        thinned = None if dense and least > seconds else _thinned(edges, seconds)
         if thinned is None:
             return _merged(part, edges, limits, begun)
         edges, dilation = thinned
@@ -191,7 +195,7 @@ class PrimalDual:
         left = math.inf
         if limits.seconds is not None and not self.persistent:
             left = limits.seconds - (clock() - begun)
-        if expected > _MOST_OVERRUN * left:
+        if expected > (1.0 if dense else _MOST_OVERRUN) * left:
             return _merged(part, edges, limits, begun)
         run = _Run(part, limits, edges, dilation, begun, persistent=self.persistent)
         return run.until(self.iterations)
