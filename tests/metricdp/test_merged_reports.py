@@ -106,7 +106,12 @@ def test_a_limit_too_short_for_all_pairs_gives_a_bound_and_a_channel(
     problem, guarantee = all_pairs(family, 60, 4, nats)
     part = part_of(problem, guarantee)
     offered: list[Candidate] = []
-    limits = PartLimits(seconds=10.0, gap=0.05, offer=lambda found: bool(offered.append(found)))
+
+    def offer(candidate: Candidate) -> bool:
+        offered.append(candidate)
+        return False
+
+    limits = PartLimits(seconds=10.0, gap=0.05, offer=offer)
     found = PrimalDual(persistent=False).solve(part, limits)
     assert found is not None
     assert found.matrix is not None
@@ -131,7 +136,8 @@ def test_without_time_for_a_few_reports_no_step_is_taken(monkeypatch: pytest.Mon
     problem, guarantee = all_pairs("uniform", 60, 4, 0.5)
     found = PrimalDual().solve(part_of(problem, guarantee), PartLimits(seconds=1.0))
     assert found is not None
-    assert found.matrix is found.multipliers is None
+    assert found.matrix is None
+    assert found.multipliers is None
     assert "not started" in found.note
 
 
@@ -174,7 +180,12 @@ def test_sweeps_of_the_verifier_follow_a_line_in_any_order(monkeypatch: pytest.M
     )
     sweeps = []
     plain = _verify._shorten
-    monkeypatch.setattr(_verify, "_shorten", lambda *given: sweeps.append(0) or plain(*given))
+
+    def counted(*given: Any) -> bool:
+        sweeps.append(given)
+        return bool(plain(*given))
+
+    monkeypatch.setattr(_verify, "_shorten", counted)
     assert verify(made).passed
     assert 0 < len(sweeps) <= 4
 
