@@ -59,6 +59,14 @@ twice as long, and loses 0.1 % less."""
 _SHARE = 0.7
 """Part of the time left that the channel may then take; the bound takes what it leaves."""
 
+_HALF = 0.5
+"""Part of the time left that simplex may take before steps: 225 points, four nats to the nearest, half a million rows,
+had no channel from it after 2 s, and gaps of 39 to 96 % where it took all of them; November 2026."""
+
+_SECONDS_A_ROW = 8e-6
+"""Seconds for each row below which steps come before simplex: half a million rows take 0.8 s to build alone; 225 words,
+four nats to the nearest, prior zeros, limit 2 s: a gap of 40 % with simplex first, November 2026."""
+
 _BLOCKS = Alone()
 """What bounds it where primal-dual steps are too large: 2,500 secrets, 8 neighbors each, after 12 s by 1.93, by 77
 steps 2.79, the loss being 3.43."""
@@ -190,7 +198,11 @@ def design(
     limits = PartLimits(time_limit, threads, gap)
     search = Search(whole, bound, limits, on_progress, executor, start=start)
     try:
-        made = search.force(chosen) if chosen else search.run(_QUICK, partial(_costly, gap=gap))
+        made = (
+            search.force(chosen)
+            if chosen
+            else search.run(_QUICK, partial(_costly, gap=gap, seconds=time_limit))
+        )
     except KeyboardInterrupt:
         raise Interrupted(search.best) from None
     if throw and made.status == "limit reached":
@@ -226,7 +238,9 @@ def _check_limits(gap: float, time_limit: float | None, threads: int) -> None:
     whole_number(threads, "threads", "at least one thread")
 
 
-def _costly(whole: WholeProblem, gap: float) -> tuple[tuple[Method, ...], str]:
+def _costly(
+    whole: WholeProblem, gap: float, seconds: float | None = None
+) -> tuple[tuple[Method, ...], str]:
     """List the methods that may take long, in an order that was measured, and say why."""
     rows = max(program_rows(part, part.binding) for part in whole.parts)
     if rows <= _MAX_ROWS_FOR_DIRECT:
@@ -237,8 +251,11 @@ def _costly(whole: WholeProblem, gap: float) -> tuple[tuple[Method, ...], str]:
     )
     near = _near(whole, gap) if steep >= _STEEP else ()
     if rows <= _MAX_ROWS_FOR_SIMPLEX and steep >= _STEEP:
+        if seconds is not None and seconds < _SECONDS_A_ROW * rows:
+            why = f"{size} and a limit of {seconds:g} s is short for simplex: steps come first."
+            return (PrimalDual(persistent=False), *near, Direct(), Columns()), why
         why = f"{size}, and most constraints are {steep:.2g} nats or looser: simplex comes first."
-        return (*near, Direct(), PrimalDual(persistent=False), Columns()), why
+        return (*near, Direct(share=_HALF), PrimalDual(persistent=False), Columns()), why
     methods, why = _without(whole, gap, rows)
     if near:
         why += " Before that, the program of its steepest constraints is small."
@@ -251,7 +268,7 @@ def _near(whole: WholeProblem, gap: float) -> tuple[Method, ...]:
     if nats >= LARGEST_EXPONENT:
         return ()
     rows = max(program_rows(part, priced_edges(part, nats)) for part in whole.parts)
-    return (Direct(steepest=nats),) if rows <= _MAX_ROWS_FOR_SIMPLEX else ()
+    return (Direct(steepest=nats, share=_HALF),) if rows <= _MAX_ROWS_FOR_SIMPLEX else ()
 
 
 def _without(whole: WholeProblem, gap: float, rows: int) -> tuple[tuple[Method, ...], str]:

@@ -223,6 +223,8 @@ class Search:
                 break
             if self.verified is None and not isinstance(method, PrimalDual):
                 self._fall_back()
+                if self._late():
+                    break
             self._try(method)
         return self._finished()
 

@@ -76,6 +76,9 @@ sum of K terms by K 2^-53, a closure's product and quotient by 2^-51."""
 _ROUNDS, _ROUNDS_ALL = 60, 12
 """Rounds of closure and division before a larger delta is tried; and over all pairs at once, which takes long."""
 
+_FEW_USED = 0.5
+"""Part of the reports up to which only those that are used are closed."""
+
 _LIMB_PRICE = 1e-4
 """Part of the loss that rounding to one limb may cost."""
 
@@ -244,14 +247,20 @@ def repair(
     rate = to_fraction(epsilon, "epsilon")
     table, price = _read(matrix, cost, binding, rate)
     table = _normal(table, binding)
-    frame = _frame(binding, rate, table.shape[1], 1, threads, late)
-    closed, limbs = _with_slack(table, frame, price), 1
-    if not _cheap(closed, price, _LIMB_PRICE):
+    used = np.flatnonzero(table.any(axis=0))
+    if len(used) > _FEW_USED * table.shape[1]:
+        used = np.arange(table.shape[1])
+    given, paid = np.ascontiguousarray(table[:, used]), np.ascontiguousarray(price[:, used])
+    frame = _frame(binding, rate, len(used), 1, threads, late)
+    closed, limbs = _with_slack(given, frame, paid), 1
+    if not _cheap(closed, paid, _LIMB_PRICE):
         limbs = 2
-        frame = _frame(binding, rate, table.shape[1], limbs, threads, late)
-        closed = _balanced(table, frame, price)
-    channel = round_channel(closed.matrix, slack=closed.slack, limbs=limbs)
-    reports = int((closed.matrix > 0).sum(axis=1).max())
+        frame = _frame(binding, rate, len(used), limbs, threads, late)
+        closed = _balanced(given, frame, paid)
+    matrix = np.zeros_like(table)
+    matrix[:, used] = closed.matrix
+    channel = round_channel(matrix, slack=closed.slack, limbs=limbs)
+    reports = int((matrix > 0).sum(axis=1).max())
     theta = mixing_weight(reports, closed.slack, limbs)
     upper = channel.expected_loss(price)
     return Repaired(channel, closed.delta, closed.slack, theta, limbs, closed.rounds, upper)

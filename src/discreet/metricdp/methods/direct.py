@@ -60,11 +60,13 @@ class Direct:
         Nats beyond which constraints are left out, at most 20. A constraint of l nats keeps a probability above
         :math:`e^{-l}` of another: the repair restores that for about as much of the loss, and prices of the others
         bound the whole.
+    share
+        Part of the time that is left which it may take.
 
     Raises
     ------
     InvalidProblemError
-        For a solver of another name, or a limit that is not in (0, 20].
+        For a solver of another name, a limit that is not in (0, 20], or a share that is not in (0, 1].
 
     Examples
     --------
@@ -75,12 +77,15 @@ class Direct:
 
     solver: Literal["auto", "simplex", "ipm"] = "auto"
     steepest: float = LARGEST_EXPONENT
+    share: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0 < self.steepest <= LARGEST_EXPONENT:
             raise InvalidProblemError(
                 "steepest", f"nats above 0 and at most {LARGEST_EXPONENT:g}", self.steepest
             )
+        if not 0 < self.share <= 1:
+            raise InvalidProblemError("share", "a part of the time, in (0, 1]", self.share)
         if self.solver not in {"auto", "simplex", "ipm"}:
             raise InvalidProblemError("solver", "'auto', 'simplex' or 'ipm'", repr(self.solver))
 
@@ -114,10 +119,10 @@ class Direct:
         first: Literal["simplex", "ipm"] = self._choose(part)
         second: Literal["simplex", "ipm"] = "simplex" if first == "ipm" else "ipm"
         try:
-            found, used = _run(program, first, limits), first
+            found, used = self._run(program, first, limits), first
         except SolverError:
             # Interior points without crossover may end as "unknown", and simplex in numerical trouble.
-            found, used = _run(program, second, limits), second
+            found, used = self._run(program, second, limits), second
         matrix = np.maximum(found.x, 0.0).reshape(part.cost.shape)
         near = (
             "" if self.steepest == LARGEST_EXPONENT else f", of {self.steepest:.3g} nats at most,"
@@ -135,6 +140,20 @@ class Direct:
         cost = (part.cost / _magnitude(part)).ravel()
         return LinearProgram(cost, matrix, row_lower=lower, row_upper=upper)
 
+    def _run(
+        self, program: LinearProgram, method: Literal["simplex", "ipm"], limits: PartLimits
+    ) -> LPSolution:
+        from discreet.core.lp import solve
+
+        seconds = limits.solving
+        return solve(
+            program,
+            method=method,
+            crossover=False,
+            time_limit=None if seconds is None else self.share * seconds,
+            threads=limits.threads,
+        )
+
     def _choose(self, part: Part) -> Literal["simplex", "ipm"]:
         if self.solver != "auto":
             return self.solver
@@ -142,20 +161,6 @@ class Direct:
         i, j = part.constraints.pairs.T
         np.minimum.at(nearest, np.concatenate([i, j]), np.tile(part.constraints.lengths, 2))
         return "simplex" if part.rate * float(np.median(nearest)) > _STEEP else "ipm"
-
-
-def _run(
-    program: LinearProgram, method: Literal["simplex", "ipm"], limits: PartLimits
-) -> LPSolution:
-    from discreet.core.lp import solve
-
-    return solve(
-        program,
-        method=method,
-        crossover=False,
-        time_limit=limits.solving,
-        threads=limits.threads,
-    )
 
 
 def priced_edges(part: Part, steepest: float = LARGEST_EXPONENT) -> Adjacency:

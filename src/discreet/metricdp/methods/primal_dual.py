@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -12,11 +12,12 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.methods.direct import priced_edges
-from discreet.metricdp.part import Candidate
+from discreet.metricdp.part import Candidate, Part
 from discreet.metricdp.primal_dual.iterate import LANES, Iterate, Scaling
 from discreet.metricdp.primal_dual.mend import mend, mend_all, raise_once
+from discreet.metricdp.primal_dual.merged import MergedReports, few_edges
 from discreet.metricdp.primal_dual.mixture import Mixture
-from discreet.metricdp.primal_dual.order import Ordered
+from discreet.metricdp.primal_dual.order import Ordered, near_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.bounds.bound import Multipliers
-    from discreet.metricdp.part import Part, PartLimits
+    from discreet.metricdp.part import PartLimits
 
 __all__ = ["PrimalDual", "fits"]
 
@@ -121,8 +122,16 @@ _THINNING = 0.6
 """Most of the time that is left for it: 1,000 words by their cosines, all pairs, took 1.2 CPU seconds for each of the
 seven, November 2026."""
 
-_TRIAL = 1.5e-6
-"""Seconds for each constraint that one of them takes at least, before it was measured: 0.8 to 1.2 for 500,000."""
+_TRIAL, _TRIALS = 1.5e-6, 2
+"""Seconds for each constraint that one of them takes at least, before it was measured: 0.8 to 1.2 for 500,000; and how
+many it takes at least, as a rule."""
+
+_MERGING, _MENDING = 0.5, 2.6e-9
+"""Where reports are merged, since there is no time for all: part of the time that is left that handing in and mending
+may take; and seconds that mending takes for each pair of secrets and merged report, 12 rounds, November 2026."""
+
+_FEWEST_GROUPS = 16
+"""Merged reports below which there is no bound to speak of."""
 
 _LARGEST_STATE = 6 * 2**30
 """Bytes beyond which the method does not start; a fixed number, so that the same input gives the same design."""
@@ -173,10 +182,13 @@ class PrimalDual:
             return None
         begun = clock()
         # Of more a spanner with so many is taken, if there is one.
-        thinned = _thinned(edges, math.inf if limits.seconds is None else limits.seconds)
+        seconds = math.inf if limits.seconds is None else limits.seconds
+        # Half of the edges that a spanner may have are the least that it has, as a rule.
+        least = _HANDING_IN * _FEW * part.n * part.n_reports
+        dense = len(edges) > _DENSE * part.n
+        thinned = None if dense and least > seconds else _thinned(edges, seconds)
         if thinned is None:
-            note = "To find a spanner would take most of the time that is left; it was not started."
-            return Candidate("primal-dual", None, None, note)
+            return _merged(part, edges, limits, begun)
         edges, dilation = thinned
         needed = _state(len(edges), part)
         if needed > _LARGEST_STATE:
@@ -186,9 +198,8 @@ class PrimalDual:
         left = math.inf
         if limits.seconds is not None and not self.persistent:
             left = limits.seconds - (clock() - begun)
-        if expected > _MOST_OVERRUN * left:
-            note = "To hand anything in would take several times what is left; it was not started."
-            return Candidate("primal-dual", None, None, note)
+        if expected > (1.0 if dense else _MOST_OVERRUN) * left:
+            return _merged(part, edges, limits, begun)
         run = _Run(part, limits, edges, dilation, begun, persistent=self.persistent)
         return run.until(self.iterations)
 
@@ -222,7 +233,7 @@ def _thinned(edges: Adjacency, seconds: float) -> tuple[Adjacency, float] | None
     """
     if len(edges) <= _DENSE * edges.n:
         return edges, 1.0
-    if _TRIAL * len(edges) > _THINNING * seconds:
+    if _TRIALS * _TRIAL * len(edges) > _THINNING * seconds:
         return None
     from discreet.core.kernels.distances import spanner
 
@@ -239,6 +250,33 @@ def _thinned(edges: Adjacency, seconds: float) -> tuple[Adjacency, float] | None
         if enough:
             break
     return edges.subgraph(np.sort(order[kept])), dilation
+
+
+def _merged(part: Part, edges: Adjacency, limits: PartLimits, begun: float) -> Candidate:
+    """Take steps on few edges and merged reports, where there is no time for all of them."""
+    graph = few_edges(edges)
+    stop = begun + (limits.seconds or 0.0)
+    mending = _MENDING * part.n**2
+    groups = int(_MERGING * (stop - clock()) / (_HANDING_IN * 2 * len(graph) + mending))
+    if groups < _FEWEST_GROUPS:
+        note = "To hand anything in would take several times what is left; it was not started."
+        return Candidate("primal-dual", None, None, note)
+    place = np.empty(part.n, dtype=np.int64)
+    place[near_together(part.paths)] = np.arange(part.n)
+    reports = MergedReports.of(place[part.places], min(groups, part.n_reports))
+    coarse = Part(reports.cost(part.cost), graph, part.epsilon, None)
+    seconds = max(0.0, stop - clock() - mending * coarse.n_reports)
+    found = PrimalDual().solve(coarse, replace(limits, seconds=seconds, offer=None))
+    if found is None or found.matrix is None:
+        return Candidate("primal-dual", None, None, "No step was taken in time.")
+    every = part.nats(part.paths)
+    table = mend_all(
+        found.matrix, every, _DELTA_ALL, threads=limits.threads, late=lambda: clock() > stop
+    )
+    matrix = reports.renamed(table, part.cost)
+    prices = None if found.multipliers is None else reports.prices(found.multipliers)
+    note = f"{found.note[:-1]}, on {len(graph)} edges and {len(reports.firsts) - 1} merged reports."
+    return replace(found, matrix=matrix, multipliers=prices, note=note)
 
 
 def _nearest(edges: Adjacency, nats: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["LANES", "Iterate", "Scaling", "aligned", "blocked", "share", "unblocked"]
+__all__ = ["LANES", "Iterate", "Scaling", "aligned", "blocked", "follows", "share", "unblocked"]
 
 LANES = 16
 """Reports side by side: one vector register of floats."""
@@ -164,13 +164,13 @@ class Scaling:
         """Loss of a row that is thought typical: all costs are divided by it."""
         self.local = smooth / math.exp(float(np.log(smooth).mean()))
         self.steepness = 0.0
-        if _follows(cost / largest, away):
+        if follows(cost / largest, away):
             self.steepness = min(_STEEPNESS, _STEEPEST / max(step, 1e-9))
         taken = np.minimum(self.steepness * away, _DEEPEST)
         self.table: NDArray[np.float64] = np.exp(-taken) / np.sqrt(self.local)[:, None]
 
 
-def _follows(cost: NDArray[np.float64], away: NDArray[np.float64]) -> bool:
+def follows(cost: NDArray[np.float64], away: NDArray[np.float64]) -> bool:
     """Tell whether losses grow with the distance from home: correlate them, each secret's in its own unit."""
     mean = cost.mean(axis=1, keepdims=True)
     relative = np.divide(cost, mean, out=np.ones_like(cost), where=mean > 0) - 1.0
