@@ -304,7 +304,7 @@ def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[st
     path
         The file.
     optimality
-        Whether to check the lower bound too. Such a channel states none.
+        Whether to check the lower bound too: where one is stated, it is without its proof, so that this check fails.
 
     Returns
     -------
@@ -326,7 +326,9 @@ def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[st
         checks.append(_scope_check(stored))
     checks.append(_seeded(stored.provenance.seeded))
     if optimality:
-        checks.append(Check("lower bound not proved", 0, 0, exact=True, detail="none stated"))
+        told = int("lower" in stored.provenance.parameters)
+        detail = "" if told else "none stated"
+        checks.append(Check("lower bound not proved", told, 0, exact=True, detail=detail))
     unchecked = _taken(stored.channel.space)
     found = claim_facts("anchored", stored.guarantee, stored.provenance, unchecked)
     return Certificate(tuple(checks)), {**found, "optimality": optimality}
