@@ -111,6 +111,21 @@ def test_priors_and_labels_of_a_table_are_read(
 
 
 @pytest.mark.usefixtures("_large")
+def test_groups_apart_widen_the_radius(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    places, path = tmp_path / "towns.csv", tmp_path / "towns.channel"
+    rows = [f"{x},{y}" for x in (0, 1, 5, 6) for y in (0, 1)]
+    places.write_text("\n".join(["x,y", *rows]) + "\n", encoding="utf-8")
+    asked = ["design", places, "--unit", "km", "--epsilon", "0.5", "--radius", "1.5", "-o", path]
+    said = say(capsys, *asked, "--json")
+    assert said.status == 0
+    assert "2 separate groups" in said.err
+    assert "all pairs within 4" in said.err
+    assert said.data["guarantee"]["radius"] == "4"
+    assert 0 < said.data["lower"] <= said.data["upper"]
+    assert say(capsys, "verify", path).status == 0
+
+
+@pytest.mark.usefixtures("_large")
 @pytest.mark.parametrize(
     ("more", "named"),
     [

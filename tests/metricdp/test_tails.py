@@ -103,7 +103,7 @@ def test_points_get_even_totals_from_a_table(monkeypatch: pytest.MonkeyPatch) ->
     dense = tail_channel(MetricSpace.from_points(points, unit="km"), MetricDP(1, "km", 3))
     monkeypatch.setattr(measures, "DENSE_LIMIT", 0)
     made = tail_channel(MetricSpace.from_points(points, unit="km"), MetricDP(1, "km", 3))
-    assert made.totals_share == dense.totals_share < Fraction(1, 2)
+    assert dense.totals_share <= made.totals_share < Fraction(1, 2)
     assert private(made)
 
 

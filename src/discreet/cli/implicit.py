@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
 
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.cli.progress import progress
@@ -15,6 +19,7 @@ from discreet.core.jit import clock
 if TYPE_CHECKING:
     from discreet.artefact import AnchoredArtefact
     from discreet.cli.statement import ImplicitStatement
+    from discreet.core.guarantee import MetricDP
     from discreet.metricdp.bounds.tails import TailDesign
 
 __all__ = ["Outputs", "SearchOptions", "run_implicit"]
@@ -68,10 +73,17 @@ def run_implicit(stated: ImplicitStatement, search: SearchOptions, outputs: Outp
 
     _refuse(search, outputs)
     begun = clock()
+    guarantee, joined = _connected(stated)
+    if joined:
+        warn(
+            f"within {stated.guarantee.radius} {guarantee.unit} there are {joined + 1} separate groups of secrets; "
+            f"the channel keeps all pairs within {float(guarantee.radius or 0):.6g}",
+            quiet=outputs.quiet,
+        )
     with progress(sys.stderr, quiet=outputs.quiet) as on_progress:
         made = tail_channel(
             stated.costs.space,
-            stated.guarantee,
+            guarantee,
             utility_loss=stated.costs.utility_loss,
             prior=stated.costs.prior,
             gap=search.target,
@@ -105,6 +117,19 @@ def run_implicit(stated: ImplicitStatement, search: SearchOptions, outputs: Outp
         verbose=outputs.verbose,
     )
     return Status.TARGET_MISSED if missed else Status.DONE
+
+
+def _connected(stated: ImplicitStatement) -> tuple[MetricDP, int]:
+    """Widen the radius until the pairs within it connect all secrets; say how many links that took."""
+    space, asked = stated.costs.space, stated.guarantee
+    near = space.adjacency(asked.radius)
+    every, links = near.join(space)
+    if not len(links):
+        return asked, 0
+    added = np.isin(every.pairs @ [space.n, 1], links @ [space.n, 1])
+    # Upwards, to six digits after the point.
+    longest = Fraction(int(every.lengths[added].max()) * 10**6, 2**every.scale_bits)
+    return replace(asked, radius=Fraction(math.ceil(longest), 10**6)), len(links)
 
 
 def _refuse(search: SearchOptions, outputs: Outputs) -> None:
