@@ -181,6 +181,19 @@ def test_there_is_a_bound_without_time() -> None:
     assert len(told) == 1
 
 
+def test_steps_that_are_too_long_are_taken_back(small: pytest.MonkeyPatch) -> None:
+    costs, edges, epsilon = instance(501, n=60)
+    assert small is not None
+    state = local._Plan(costs, local._kept(edges, epsilon), epsilon).state(1)
+    state.step_size *= 1000
+    begun = state.step_size
+    for _ in range(200):
+        state.advance(None)
+    assert state.step_size < begun
+    assert np.isfinite(state.y).all()
+    assert math.isfinite(state.level())
+
+
 def test_nothing_constrained_is_bounded_by_nothing_lost() -> None:
     space = MetricSpace.from_points([[0.0], [5.0]], unit="km")
     apart = local_bound(ImplicitCosts(space, "distance"), space.adjacency(1), Fraction(1))

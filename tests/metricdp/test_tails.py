@@ -98,11 +98,19 @@ def test_other_large_spaces_get_equal_anchors(shape: str, monkeypatch: pytest.Mo
     assert private(made)
 
 
-def test_points_get_even_totals_from_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = np.random.default_rng(1).random((40, 2)) * 6
-    dense = tail_channel(MetricSpace.from_points(points, unit="km"), MetricDP(1, "km", 3))
+def scattered(shape: str) -> MetricSpace:
+    """Make forty places without a pattern, or the first of a grid."""
+    if shape == "points":
+        points = np.random.default_rng(1).random((40, 2)) * 6
+        return MetricSpace.from_points(points, unit="km")
+    return MetricSpace.grid(7, 9, cell=1, unit="km").restrict(np.arange(40))
+
+
+@pytest.mark.parametrize("shape", ["points", "part of a grid"])
+def test_places_get_even_totals_from_a_table(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dense = tail_channel(scattered(shape), MetricDP(1, "km", 3))
     monkeypatch.setattr(measures, "DENSE_LIMIT", 0)
-    made = tail_channel(MetricSpace.from_points(points, unit="km"), MetricDP(1, "km", 3))
+    made = tail_channel(scattered(shape), MetricDP(1, "km", 3))
     assert dense.totals_share <= made.totals_share < Fraction(1, 2)
     assert private(made)
 
