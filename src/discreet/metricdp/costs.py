@@ -66,6 +66,11 @@ class ImplicitCosts:
         """Number of secrets, and of reports."""
         return self.space.n
 
+    @property
+    def homes(self) -> NDArray[np.int64]:
+        """At which secret each report stands: at its own."""
+        return np.arange(self.n)
+
     def losses(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """Compute ``c_ik`` of some secrets and reports."""
         return named_loss(self.space, self.utility_loss, secrets, reports)

@@ -16,14 +16,14 @@ is ever held.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
 from discreet.core.jit import clock
 from discreet.core.spaces.adjacency import Adjacency
-from discreet.metricdp.bounds.bound import row_levels, sum_of_levels
+from discreet.metricdp.bounds.bound import Multipliers, row_levels, sum_of_levels
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT
 from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate, bytes_of
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from discreet.core.progress import Progress
     from discreet.core.spaces.lengths import Lengths
-    from discreet.metricdp.costs import ImplicitCosts
+    from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["LocalBound", "local_bound"]
+__all__ = ["Costs", "LocalBound", "local_bound", "local_prices"]
 
 _GROUP = 64
 """Reports of a tile: four blocks of 16."""
@@ -73,6 +73,24 @@ _PAIRS = 1 << 22
 """Pairs of a secret and a report that are looked at together."""
 
 
+class Costs(Protocol):
+    """What reports cost, wherever that comes from."""
+
+    @property
+    def space(self) -> MetricSpace:
+        """The secrets."""
+        ...
+
+    @property
+    def homes(self) -> NDArray[np.int64]:
+        """At which secret each report stands, ``(n_reports,)``."""
+        ...
+
+    def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Give ``p_i c_ik`` of some secrets and reports."""
+        ...
+
+
 @final
 @dataclass(frozen=True)
 class LocalBound:
@@ -103,7 +121,7 @@ class LocalBound:
 
 
 def local_bound(
-    costs: ImplicitCosts,
+    costs: Costs,
     constraints: Adjacency,
     epsilon: Fraction,
     *,
@@ -151,13 +169,65 @@ def local_bound(
     >>> 0.75 < found.lower < found.estimate * 1.01
     True
     """
+    graph = _kept(constraints, epsilon)
+    trivial = _least_costs(costs, np.arange(len(costs.homes)))
+    lowest = sum_of_levels(trivial)
+    if not len(graph):
+        return LocalBound(lowest, 0, 0.0, 0, 0, float(trivial.sum()))
+    plan = _Plan(costs, graph, epsilon)
+    state, found = _search(plan, gap, time_limit, threads, on_progress)
+    return replace(found, lower=max(plan.proven(state), lowest))
+
+
+def local_prices(
+    costs: Costs,
+    constraints: Adjacency,
+    epsilon: Fraction,
+    *,
+    gap: float = 0.01,
+    time_limit: float | None = None,
+    threads: int = 1,
+) -> tuple[Multipliers, LocalBound]:
+    """Find the multipliers of such a bound, for who evaluates it on one table; parameters as in :func:`local_bound`.
+
+    Returns
+    -------
+    Multipliers
+        Prices of stated constraints.
+    LocalBound
+        What they took; its ``lower`` is that of floats, and proves nothing.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> from discreet.metricdp.bounds.bound import lower_bound
+    >>> from discreet.metricdp.costs import ImplicitCosts
+    >>> space = MetricSpace.grid(3, 3, cell=1, unit="km")
+    >>> costs, every = ImplicitCosts(space, "euclidean"), np.arange(9)
+    >>> prices, found = local_prices(costs, space.adjacency(1), Fraction(1))
+    >>> proven = lower_bound(costs.block(every, every), space.adjacency(1), Fraction(1), prices)
+    >>> bool(abs(proven - found.lower) < 1e-4)
+    True
+    """
+    graph = _kept(constraints, epsilon)
+    if not len(graph):
+        return Multipliers.none(), LocalBound(0.0, 0, 0.0, 0, 0, 0.0)
+    plan = _Plan(costs, graph, epsilon)
+    state, found = _search(plan, gap, time_limit, threads, None)
+    return plan.named(state), found
+
+
+def _search(
+    plan: _Plan,
+    gap: float,
+    time_limit: float | None,
+    threads: int,
+    on_progress: Callable[[Progress], None] | None,
+) -> tuple[TiledIterate, LocalBound]:
+    """Take steps until the bound is near to what the loss is thought to be, or time is up; then make them feasible."""
     begun = clock()
     end = math.inf if time_limit is None else begun + time_limit
-    graph = _kept(constraints, epsilon)
-    trivial = _without_privacy(costs)
-    if not len(graph):
-        return LocalBound(sum_of_levels(trivial), 0, 0.0, 0, 0, float(trivial.sum()))
-    plan = _Plan(costs, graph, epsilon)
     state = plan.state(threads)
     best = -math.inf
     with state.pool() as pool:
@@ -183,8 +253,8 @@ def local_bound(
         steps, estimate = state.count, state.level()
         state.polish(_POLISH, pool)
         look()
-    lower = max(plan.proven(state), sum_of_levels(trivial))
-    return LocalBound(lower, steps, plan.reach, len(plan.tiles), plan.multipliers, estimate)
+    tiles = len(plan.tiles)
+    return state, LocalBound(best, steps, plan.reach, tiles, plan.multipliers, estimate)
 
 
 def _told(elapsed: float, steps: int, lower: float) -> Progress:
@@ -203,16 +273,12 @@ def _kept(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
     return graph.subgraph(np.flatnonzero((graph.lengths > 0) & (nats <= LARGEST_EXPONENT)))
 
 
-def _without_privacy(costs: ImplicitCosts) -> NDArray[np.float64]:
-    """Find what each secret costs at least, among all reports."""
-    return _least_costs(costs, np.arange(costs.n))
-
-
-def _least_costs(costs: ImplicitCosts, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+def _least_costs(costs: Costs, reports: NDArray[np.int64]) -> NDArray[np.float64]:
     """Find what the cheapest of some reports costs each secret, in slices."""
-    least, step = np.empty(costs.n), max(1, _PAIRS // len(reports))
-    for first in range(0, costs.n, step):
-        some = np.arange(first, min(first + step, costs.n))
+    n = costs.space.n
+    least, step = np.empty(n), max(1, _PAIRS // len(reports))
+    for first in range(0, n, step):
+        some = np.arange(first, min(first + step, n))
         least[some] = costs.block(some, reports).min(axis=1)
     return least
 
@@ -223,18 +289,19 @@ def _lengths(source: Lengths, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDA
     return source.between(*every).reshape(len(i), len(j)).astype(np.float64)
 
 
-def _groups(source: Lengths, n: int) -> list[NDArray[np.int64]]:
-    """Divide secrets into groups of near ones by halving: each half is nearer to one of two that are far apart."""
-    todo, groups = [np.arange(n)], []
+def _groups(source: Lengths, homes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Divide reports into groups of near ones by halving: each half is nearer to one of two that are far apart."""
+    todo, groups = [np.arange(len(homes))], []
     while todo:
         some = todo.pop()
         if len(some) <= _GROUP:
             groups.append(np.sort(some))
             continue
-        far = some[int(_lengths(source, some[:1], some)[0].argmax())]
-        away = _lengths(source, np.array([far]), some)[0]
-        other = some[int(away.argmax())]
-        rank = np.argsort(away - _lengths(source, np.array([other]), some)[0], kind="stable")
+        at = homes[some]
+        far = int(_lengths(source, at[:1], at)[0].argmax())
+        away = _lengths(source, at[far : far + 1], at)[0]
+        other = int(away.argmax())
+        rank = np.argsort(away - _lengths(source, at[other : other + 1], at)[0], kind="stable")
         # Whole groups, so that no lane of a block stays empty.
         half = _GROUP * max(1, round(len(some) / (2 * _GROUP)))
         todo += [some[rank[half:]], some[rank[:half]]]
@@ -244,14 +311,15 @@ def _groups(source: Lengths, n: int) -> list[NDArray[np.int64]]:
 class _Plan:
     """Which secrets belong to which reports, and where steps start."""
 
-    def __init__(self, costs: ImplicitCosts, graph: Adjacency, epsilon: Fraction) -> None:
+    def __init__(self, costs: Costs, graph: Adjacency, epsilon: Fraction) -> None:
         self.costs, self.graph, self.epsilon = costs, graph, epsilon
         space = costs.space
         from discreet.core.spaces.lengths import TableLengths
 
         self.source: Lengths = TableLengths(space.distances) if space.has_matrix else space.source
         self.rate = float(epsilon) * 2.0**-graph.scale_bits
-        self.groups = _groups(self.source, graph.n)
+        self.homes = costs.homes
+        self.groups = _groups(self.source, self.homes)
         self.away = self._around()
         self.reach = next((r for r in _REACHES if self._bytes(r) <= _LARGEST_STATE), _REACHES[-1])
         self.tiles: list[Tile] = []
@@ -263,9 +331,10 @@ class _Plan:
         away = np.empty((len(self.groups), self.graph.n), dtype=np.float32)
         every = np.arange(self.graph.n)
         for t, group in enumerate(self.groups):
-            within = _lengths(self.source, group, group).max(axis=1)
+            at = self.homes[group]
+            within = _lengths(self.source, at, at).max(axis=1)
             center = int(within.argmin())
-            lengths = _lengths(self.source, group[center : center + 1], every)[0]
+            lengths = _lengths(self.source, at[center : center + 1], every)[0]
             away[t] = self.rate * (lengths - within[center])
         return away
 
@@ -294,7 +363,7 @@ class _Plan:
         for group, away in zip(self.groups, self.away, strict=True):
             inside = np.flatnonzero(away <= self.reach)
             tile = self._tile(group, inside, nats)
-            apart = self.rate * _lengths(self.source, inside, group)
+            apart = self.rate * _lengths(self.source, inside, self.homes[group])
             scale = np.exp(-np.minimum(steepness * apart, _DEEPEST))
             tile.scale = scale / np.sqrt(local * degree)[inside, None]
             tile.start = np.exp(-0.7 * apart)
@@ -331,13 +400,13 @@ class _Plan:
 
     def _typical(self, nats: NDArray[np.float64]) -> NDArray[np.float64]:
         """Estimate what each secret and its neighbors contribute to the loss."""
-        n = self.graph.n
-        some = np.arange(0, n, -(-n // _SAMPLE))
+        n, k = self.graph.n, len(self.homes)
+        some = np.arange(0, k, -(-k // _SAMPLE))
         paid = np.empty(n)
         step = max(1, _PAIRS // len(some))
         for first in range(0, n, step):
             rows = np.arange(first, min(first + step, n))
-            apart = self.rate * _lengths(self.source, rows, some)
+            apart = self.rate * _lengths(self.source, rows, self.homes[some])
             start = np.exp(-0.7 * (apart - apart.min(axis=1, keepdims=True)))
             paid[rows] = (self.costs.block(rows, some) * start).sum(axis=1) / start.sum(axis=1)
         near = np.exp(-2.0 * nats)
@@ -355,3 +424,12 @@ class _Plan:
             levels = row_levels(tile.cost, tile.edges, self.epsilon, prices)
             least[tile.secrets] = np.minimum(least[tile.secrets], levels)
         return sum_of_levels(least)
+
+    def named(self, state: TiledIterate) -> Multipliers:
+        """State the kept multipliers of all tiles, secrets and reports numbered as in the whole."""
+        found = []
+        for tile in self.tiles:
+            prices = tile.prices(_LEAST, state.unit).relabel(tile.secrets)
+            report = tile.reports[prices.report]
+            found.append(Multipliers(report, prices.source, prices.target, prices.value))
+        return Multipliers.stack(found)

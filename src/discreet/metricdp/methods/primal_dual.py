@@ -191,12 +191,10 @@ class PrimalDual:
 
 
 def fits(part: Part) -> bool:
-    """Tell whether the state of the steps fits into memory."""
+    """Tell whether the state of the steps fits into memory, with the second one that polishes it."""
     edges = len(priced_edges(part))
-    return (
-        _state(min(edges, _FEW * part.n) if edges > _DENSE * part.n else edges, part)
-        <= _LARGEST_STATE
-    )
+    edges = min(edges, _FEW * part.n) if edges > _DENSE * part.n else edges
+    return max(_state(edges, part), _state_to_polish(edges, part)) <= _LARGEST_STATE
 
 
 def _state(edges: int, part: Part) -> int:
@@ -204,9 +202,9 @@ def _state(edges: int, part: Part) -> int:
     return 4 * LANES * -(-part.n_reports // LANES) * (9 * edges + 12 * part.n)
 
 
-def _bytes_to_polish(state: Iterate) -> int:
+def _state_to_polish(edges: int, part: Part) -> int:
     """Count the bytes with those of a second state beside it."""
-    return 4 * (13 * state.L.size // 2 + 15 * state.X.size)
+    return 4 * LANES * -(-part.n_reports // LANES) * (13 * edges + 15 * part.n)
 
 
 def _thinned(edges: Adjacency, seconds: float) -> tuple[Adjacency, float] | None:
@@ -274,7 +272,7 @@ class _Run:
         self.best = Mixture(near.cost, self.state)
         left = max(self.stop - clock(), 0.0)
         self.reserve = min(_HANDING_IN * self.state.L.size, _RESERVED * left)
-        self.polishes = _bytes_to_polish(self.state) <= _LARGEST_STATE
+        self.polishes = _state_to_polish(len(edges), part) <= _LARGEST_STATE
         self.gained = _GAINED
         # What one round of raising adds to the loss, and how many times that mending added the last time.
         self.raised, self.beyond = math.inf, 1.0
