@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, kron
 
+from discreet.core.channels.check_implicit import verify_anchored
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces import lengths as measures
@@ -260,6 +261,25 @@ def test_the_loss_is_rounded_up_and_hardly() -> None:
     exact = exactly(costs.losses(every, every), rows, costs.prior.tolist())
     upper = Fraction(expected_loss(made.channel, costs))
     assert 0 <= upper - exact <= exact / 10**12
+
+
+def test_names_are_the_best_where_all_are_seen() -> None:
+    """The names that the whole table asks for; weights and privacy are those of before."""
+    space = MetricSpace.from_points(np.random.default_rng(5).random((70, 2)) * 5, unit="km")
+    prior = np.random.default_rng(6).gamma(0.3, size=70)
+    claim = MetricDP("0.7", "km", 5)
+    plain = tail_channel(space, claim).channel
+    made = tail_channel(space, claim, utility_loss="euclidean", prior=prior / prior.sum())
+    assert made.costs is not None
+    every = np.arange(70)
+    cost = made.costs.block(every, every)
+    rows = np.array([plain.row(i) for i in range(70)], dtype=np.float64)
+    spent = cost.T @ (rows / rows.sum(axis=1, keepdims=True))
+    assert made.channel.names.tolist() == spent.argmin(axis=0).tolist()
+    assert made.upper == pytest.approx(spent.min(axis=0).sum(), rel=1e-9)
+    assert made.upper < 0.97 * expected_loss(plain, made.costs)
+    assert (made.channel.row(3) == plain.row(3)).all()
+    assert verify_anchored(made.channel, claim, totals_share=made.totals_share).passed
 
 
 @pytest.mark.parametrize("name", ["euclidean", "distance", "squared-euclidean", "manhattan"])

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.core.spaces.lengths import Lengths
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["Costs", "LocalBound", "local_bound", "local_prices"]
+__all__ = ["Costs", "LocalBound", "all_lengths", "local_bound", "local_prices", "near_groups"]
 
 _GROUP = 64
 """Reports of a tile: four blocks of 16."""
@@ -283,13 +283,13 @@ def _least_costs(costs: Costs, reports: NDArray[np.int64]) -> NDArray[np.float64
     return least
 
 
-def _lengths(source: Lengths, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+def all_lengths(source: Lengths, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
     """Compute all lengths between some secrets and others."""
     every = np.repeat(i, len(j)), np.tile(j, len(i))
     return source.between(*every).reshape(len(i), len(j)).astype(np.float64)
 
 
-def _groups(source: Lengths, homes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def near_groups(source: Lengths, homes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Divide reports into groups of near ones by halving: each half is nearer to one of two that are far apart."""
     todo, groups = [np.arange(len(homes))], []
     while todo:
@@ -298,10 +298,10 @@ def _groups(source: Lengths, homes: NDArray[np.int64]) -> list[NDArray[np.int64]
             groups.append(np.sort(some))
             continue
         at = homes[some]
-        far = int(_lengths(source, at[:1], at)[0].argmax())
-        away = _lengths(source, at[far : far + 1], at)[0]
+        far = int(all_lengths(source, at[:1], at)[0].argmax())
+        away = all_lengths(source, at[far : far + 1], at)[0]
         other = int(away.argmax())
-        rank = np.argsort(away - _lengths(source, at[other : other + 1], at)[0], kind="stable")
+        rank = np.argsort(away - all_lengths(source, at[other : other + 1], at)[0], kind="stable")
         # Whole groups, so that no lane of a block stays empty.
         half = _GROUP * max(1, round(len(some) / (2 * _GROUP)))
         todo += [some[rank[half:]], some[rank[:half]]]
@@ -319,7 +319,7 @@ class _Plan:
         self.source: Lengths = TableLengths(space.distances) if space.has_matrix else space.source
         self.rate = float(epsilon) * 2.0**-graph.scale_bits
         self.homes = costs.homes
-        self.groups = _groups(self.source, self.homes)
+        self.groups = near_groups(self.source, self.homes)
         self.away = self._around()
         self.reach = next((r for r in _REACHES if self._bytes(r) <= _LARGEST_STATE), _REACHES[-1])
         self.tiles: list[Tile] = []
@@ -332,9 +332,9 @@ class _Plan:
         every = np.arange(self.graph.n)
         for t, group in enumerate(self.groups):
             at = self.homes[group]
-            within = _lengths(self.source, at, at).max(axis=1)
+            within = all_lengths(self.source, at, at).max(axis=1)
             center = int(within.argmin())
-            lengths = _lengths(self.source, at[center : center + 1], every)[0]
+            lengths = all_lengths(self.source, at[center : center + 1], every)[0]
             away[t] = self.rate * (lengths - within[center])
         return away
 
@@ -363,7 +363,7 @@ class _Plan:
         for group, away in zip(self.groups, self.away, strict=True):
             inside = np.flatnonzero(away <= self.reach)
             tile = self._tile(group, inside, nats)
-            apart = self.rate * _lengths(self.source, inside, self.homes[group])
+            apart = self.rate * all_lengths(self.source, inside, self.homes[group])
             scale = np.exp(-np.minimum(steepness * apart, _DEEPEST))
             tile.scale = scale / np.sqrt(local * degree)[inside, None]
             tile.start = np.exp(-0.7 * apart)
@@ -406,7 +406,7 @@ class _Plan:
         step = max(1, _PAIRS // len(some))
         for first in range(0, n, step):
             rows = np.arange(first, min(first + step, n))
-            apart = self.rate * _lengths(self.source, rows, self.homes[some])
+            apart = self.rate * all_lengths(self.source, rows, self.homes[some])
             start = np.exp(-0.7 * (apart - apart.min(axis=1, keepdims=True)))
             paid[rows] = (self.costs.block(rows, some) * start).sum(axis=1) / start.sum(axis=1)
         near = np.exp(-2.0 * nats)
