@@ -37,7 +37,14 @@ if TYPE_CHECKING:
     from discreet.core.spaces.lengths import Lengths
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["Costs", "LocalBound", "all_lengths", "local_bound", "local_prices", "near_groups"]
+__all__ = [
+    "CostsInBlocks",
+    "LocalBound",
+    "all_lengths",
+    "local_bound",
+    "local_prices",
+    "near_groups",
+]
 
 _GROUP = 64
 """Reports of a tile: four blocks of 16."""
@@ -73,7 +80,7 @@ _PAIRS = 1 << 22
 """Pairs of a secret and a report that are looked at together."""
 
 
-class Costs(Protocol):
+class CostsInBlocks(Protocol):
     """What reports cost, wherever that comes from."""
 
     @property
@@ -121,7 +128,7 @@ class LocalBound:
 
 
 def local_bound(
-    costs: Costs,
+    costs: CostsInBlocks,
     constraints: Adjacency,
     epsilon: Fraction,
     *,
@@ -180,7 +187,7 @@ def local_bound(
 
 
 def local_prices(
-    costs: Costs,
+    costs: CostsInBlocks,
     constraints: Adjacency,
     epsilon: Fraction,
     *,
@@ -273,7 +280,7 @@ def _kept(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
     return graph.subgraph(np.flatnonzero((graph.lengths > 0) & (nats <= LARGEST_EXPONENT)))
 
 
-def _least_costs(costs: Costs, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np.float64]:
     """Find what the cheapest of some reports costs each secret, in slices."""
     n = costs.space.n
     least, step = np.empty(n), max(1, _PAIRS // len(reports))
@@ -311,7 +318,7 @@ def near_groups(source: Lengths, homes: NDArray[np.int64]) -> list[NDArray[np.in
 class _Plan:
     """Which secrets belong to which reports, and where steps start."""
 
-    def __init__(self, costs: Costs, graph: Adjacency, epsilon: Fraction) -> None:
+    def __init__(self, costs: CostsInBlocks, graph: Adjacency, epsilon: Fraction) -> None:
         self.costs, self.graph, self.epsilon = costs, graph, epsilon
         space = costs.space
         from discreet.core.spaces.lengths import TableLengths
