@@ -57,7 +57,8 @@ _EARLY_CHANNEL = Anchored(radius=1.0)
 twice as long, and loses 0.1 % less."""
 
 _SHARE = 0.7
-"""Part of the time left that the channel may then take; the bound takes what it leaves."""
+"""Part of the time left that the channel may take. The bound comes before it: at a load of 15 the channel of 5,041
+secrets was there after 546 of 600 s, 91 CPU seconds, and nothing was left for a bound, November 2026."""
 
 _TILES = Tiled()
 """What bounds it where primal-dual steps are too large, or to be polished: 5,041 secrets on a grid had 304 steps after
@@ -259,8 +260,8 @@ def _without(whole: WholeProblem, gap: float, rows: int) -> tuple[tuple[Method, 
     size = f"The linear program has {rows} rows"
     steps = PrimalDual(persistent=False)
     if not all(fits(part) for part in whole.parts):
-        why = f"{size}: the anchored program gives a channel, and tiles bound it."
-        return (replace(_EARLY_CHANNEL, share=_SHARE), _TILES, steps, Columns(), Direct()), why
+        why = f"{size}: tiles bound it, and the anchored program gives a channel."
+        return (_TILES, replace(_EARLY_CHANNEL, share=_SHARE), steps, Columns(), Direct()), why
     if gap < _NARROW_GAP and _columns_end(whole):
         why = f"{size} and a gap of {gap:g} is narrow: columns come first."
         return (Columns(), PrimalDual(), Direct()), why

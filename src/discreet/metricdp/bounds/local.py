@@ -176,7 +176,7 @@ def local_bound(
     >>> 0.75 < found.lower < found.estimate * 1.01
     True
     """
-    graph = _kept(constraints, epsilon)
+    graph = _kept(constraints.prune(), epsilon)
     trivial = _least_costs(costs, np.arange(len(costs.homes)))
     lowest = sum_of_levels(trivial)
     if not len(graph):
@@ -196,6 +196,8 @@ def local_prices(
     threads: int = 1,
 ) -> tuple[Multipliers, LocalBound]:
     """Find the multipliers of such a bound, for who evaluates it on one table; parameters as in :func:`local_bound`.
+
+    All of the constraints may get a price: those that others imply should be left out before.
 
     Returns
     -------
@@ -271,13 +273,10 @@ def _told(elapsed: float, steps: int, lower: float) -> Progress:
 
 
 def _kept(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
-    """Leave out what others imply, what is too long for a coefficient, and secrets at distance 0.
-
-    Leaving constraints out relaxes the program.
-    """
-    graph = constraints.prune()
-    nats = float(epsilon) * 2.0**-graph.scale_bits * graph.lengths
-    return graph.subgraph(np.flatnonzero((graph.lengths > 0) & (nats <= LARGEST_EXPONENT)))
+    """Leave out what is too long for a coefficient, and secrets at distance 0, which relaxes the program."""
+    lengths = constraints.lengths
+    nats = float(epsilon) * 2.0**-constraints.scale_bits * lengths
+    return constraints.subgraph(np.flatnonzero((lengths > 0) & (nats <= LARGEST_EXPONENT)))
 
 
 def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -44,7 +44,7 @@ class Tiled:
     Parameters
     ----------
     share
-        Part of the time left that steps may take: listing and evaluating the multipliers comes after them.
+        Part of the time left that steps may take: what is evaluated after them, and a channel, need the rest.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Tiled:
     discreet.core.errors.InvalidProblemError: share: expected a part of the time, above 0 and at most 1, got 0
     """
 
-    share: float = 0.6
+    share: float = 0.3
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
@@ -78,7 +78,7 @@ class Tiled:
         costs = _PartCosts(part, part.space, np.asarray(part.home, dtype=np.int64))
         prices, found = local_prices(
             costs,
-            part.constraints,
+            part.binding,
             part.epsilon,
             gap=min(_GAP, limits.gap),
             time_limit=None if limits.seconds is None else self.share * limits.seconds,
