@@ -21,7 +21,7 @@ from discreet.metricdp.methods.anchored import Anchored
 from discreet.metricdp.methods.columns import Columns
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT, Direct, priced_edges, program_rows
 from discreet.metricdp.methods.kernel import Kernel
-from discreet.metricdp.methods.primal_dual import PrimalDual, fits
+from discreet.metricdp.methods.primal_dual import PrimalDual, can_polish, fits
 from discreet.metricdp.part import Method, PartLimits, WholeProblem
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import Search, Trivial
@@ -262,6 +262,9 @@ def _without(whole: WholeProblem, gap: float, rows: int) -> tuple[tuple[Method, 
     if not all(fits(part) for part in whole.parts):
         why = f"{size}: tiles bound it, and the anchored program gives a channel."
         return (_TILES, replace(_EARLY_CHANNEL, share=_SHARE), steps, Columns(), Direct()), why
+    if not all(can_polish(part) for part in whole.parts):
+        why = f"{size}: tiles bound it, and primal-dual steps give a channel."
+        return (_TILES, steps, Columns(), Direct()), why
     if gap < _NARROW_GAP and _columns_end(whole):
         why = f"{size} and a gap of {gap:g} is narrow: columns come first."
         return (Columns(), PrimalDual(), Direct()), why

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["PrimalDual", "fits"]
+__all__ = ["PrimalDual", "can_polish", "fits"]
 
 _FIRST, _GROWTH = 480.0, 1.15
 """Steps before the first checkpoint, for 1,000 secrets and as the root of their number for others; and from one to the
@@ -191,10 +191,18 @@ class PrimalDual:
 
 
 def fits(part: Part) -> bool:
-    """Tell whether the state of the steps fits into memory, with the second one that polishes it."""
+    """Tell whether the state of the steps fits into memory."""
+    return _state(_edges_taken(part), part) <= _LARGEST_STATE
+
+
+def can_polish(part: Part) -> bool:
+    """Tell whether a second state fits beside it, without which the bound comes late."""
+    return _state_to_polish(_edges_taken(part), part) <= _LARGEST_STATE
+
+
+def _edges_taken(part: Part) -> int:
     edges = len(priced_edges(part))
-    edges = min(edges, _FEW * part.n) if edges > _DENSE * part.n else edges
-    return max(_state(edges, part), _state_to_polish(edges, part)) <= _LARGEST_STATE
+    return min(edges, _FEW * part.n) if edges > _DENSE * part.n else edges
 
 
 def _state(edges: int, part: Part) -> int:
