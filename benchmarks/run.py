@@ -49,6 +49,7 @@ LONG = [
     ["metricdp_anchored.py"],
     ["metricdp_benders.py"],
     ["metricdp_families.py"],
+    ["metricdp_large.py"],
     ["time_limits_metricdp.py", "--check"],
 ]
 PEERS = {

@@ -14,6 +14,7 @@ from discreet.core.exact import exp_floor
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp.bounds import tails
 from discreet.metricdp.bounds.tails import TailDesign, _convolution, tail_channel
 
 GRID = MetricSpace.grid(7, 9, cell=1, unit="km")
@@ -85,6 +86,7 @@ def test_a_grid_without_a_table_is_convolved(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("shape", ["points", "part of a grid"])
 def test_other_large_spaces_get_equal_anchors(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measures, "DENSE_LIMIT", 0)
+    monkeypatch.setattr(tails, "_LARGEST_TABLE", 0)
     if shape == "points":
         space = MetricSpace.from_points(np.random.default_rng(1).random((40, 2)) * 3, unit="km")
     else:
@@ -93,6 +95,23 @@ def test_other_large_spaces_get_equal_anchors(shape: str, monkeypatch: pytest.Mo
     assert made.certificate.passed
     assert made.totals_share == Fraction(1, 2)
     assert np.ptp(made.channel.anchors) == 0
+    assert private(made)
+
+
+def scattered(shape: str) -> MetricSpace:
+    """Make forty places without a pattern, or the first of a grid."""
+    if shape == "points":
+        points = np.random.default_rng(1).random((40, 2)) * 6
+        return MetricSpace.from_points(points, unit="km")
+    return MetricSpace.grid(7, 9, cell=1, unit="km").restrict(np.arange(40))
+
+
+@pytest.mark.parametrize("shape", ["points", "part of a grid"])
+def test_places_get_even_totals_from_a_table(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dense = tail_channel(scattered(shape), MetricDP(1, "km", 3))
+    monkeypatch.setattr(measures, "DENSE_LIMIT", 0)
+    made = tail_channel(scattered(shape), MetricDP(1, "km", 3))
+    assert dense.totals_share <= made.totals_share < Fraction(1, 2)
     assert private(made)
 
 

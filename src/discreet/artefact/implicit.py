@@ -100,8 +100,19 @@ def from_tails(made: TailDesign, labels: tuple[str, ...] | None = None) -> Ancho
     'tails'
     """
     space = made.channel.space
-    public = PublicInput("space", space.digest, f"{space.n} secrets, distances in {space.unit}")
-    provenance = Provenance("tails", {"rounds": made.rounds}, (public,))
+    public: tuple[PublicInput, ...] = (
+        PublicInput("space", space.digest, f"{space.n} secrets, distances in {space.unit}"),
+    )
+    parameters: dict[str, Any] = {"rounds": made.rounds}
+    if made.costs is not None and made.bound is not None:
+        public = made.costs.assumed_public()
+        parameters |= {
+            "loss": made.upper,
+            "lower": made.lower,
+            "steps": made.bound.steps,
+            "reach": made.bound.reach,
+        }
+    provenance = Provenance("tails", parameters, public)
     return AnchoredArtefact(
         made.channel, made.guarantee, made.totals_share, made.certificate, provenance, labels
     )

@@ -304,15 +304,14 @@ def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[st
     path
         The file.
     optimality
-        Whether to check the lower bound too. Such a channel states none.
+        Whether to check the lower bound too: where one is stated, it is without its proof, so that this check fails.
 
     Returns
     -------
     certificate : Certificate
         All checks.
     facts : dict
-        Those of :func:`claim_facts`, and whether the lower bound was requested.
-        The least epsilon of a channel without a table is not computed.
+        Those of :func:`claim_facts`, and whether the lower bound was requested. The least epsilon is not computed.
     """
     from discreet.artefact.implicit import load_anchored
     from discreet.core.channels.check_implicit import verify_anchored
@@ -326,7 +325,8 @@ def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[st
         checks.append(_scope_check(stored))
     checks.append(_seeded(stored.provenance.seeded))
     if optimality:
-        checks.append(Check("lower bound not proved", 0, 0, exact=True, detail="none stated"))
+        told = int("lower" in stored.provenance.parameters)
+        checks.append(Check("lower bound not proved", told, 0, exact=True))
     unchecked = _taken(stored.channel.space)
     found = claim_facts("anchored", stored.guarantee, stored.provenance, unchecked)
     return Certificate(tuple(checks)), {**found, "optimality": optimality}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.files import check_outputs, write_channel, write_page
+from discreet.cli.implicit import Outputs, SearchOptions, run_implicit
 from discreet.cli.info import describe, loss_rows
 from discreet.cli.options import (
     PLACES,
@@ -29,7 +29,13 @@ from discreet.cli.options import (
 )
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.cli.progress import announcing_compilation, progress
-from discreet.cli.statement import AimOptions, DesignStatement, PlaceOptions, state
+from discreet.cli.statement import (
+    AimOptions,
+    DesignStatement,
+    ImplicitStatement,
+    PlaceOptions,
+    state_any,
+)
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import text_ceil, text_floor
 from discreet.core.jit import clock
@@ -45,11 +51,6 @@ if TYPE_CHECKING:
     MetricDesign = Design[Problem, Multipliers]
 
 __all__ = ["design", "register", "unprotected"]
-
-_DEFAULT_GAP = 0.01
-_OPTIMAL_GAP = 1e-6
-"""What ``--method optimal`` asks for: the library calls a design optimal below it."""
-
 
 _SHOWN = 10
 """Secrets that a warning names; all of them stand in ``--json`` and in ``info``."""
@@ -67,44 +68,6 @@ discreet design places.csv --x lon --y lat --metric haversine --epsilon 1.5/km -
 discreet design --embeddings words.csv --metric angular --epsilon 4 -o words.channel
 ```
 """
-
-
-@final
-@dataclass(frozen=True)
-class SearchOptions:
-    """The options that say how to search, as they were typed."""
-
-    gap: float | None
-    time_limit: float | None
-    method: str
-    threads: int
-    allow_unprotected: bool
-    blocks: int | None = None
-    partitioner: str | None = None
-
-    @property
-    def target(self) -> float:
-        """The gap to reach."""
-        if self.gap is not None:
-            return self.gap
-        return _OPTIMAL_GAP if self.method == "optimal" else _DEFAULT_GAP
-
-    @property
-    def is_demanded(self) -> bool:
-        """Whether missing the target is a failure: the options name it."""
-        return self.gap is not None or self.method == "optimal"
-
-
-@final
-@dataclass(frozen=True)
-class Outputs:
-    """Where results go."""
-
-    output: str | None
-    report: str | None
-    as_json: bool
-    quiet: bool
-    verbose: bool
 
 
 def design(
@@ -234,6 +197,9 @@ def design(
 
     The design is verified in exact arithmetic before it is written, and the file carries its proof. Places, prior,
     loss and reports are assumed to be public.
+
+    Beyond 5,120 secrets, up to 16,384, the channel is one of exponential tails, computed on demand: private, verified,
+    with its loss and a lower bound, but it is not the best that there is, and its file states the bound without proof.
     """
     if points is not None and places is not None:
         raise InvalidProblemError("--points", "either this or PLACES", "both")
@@ -255,7 +221,9 @@ def _run(places: PlaceOptions, aims: AimOptions, search: SearchOptions, outputs:
     named = {"--output": outputs.output, "--report": outputs.report}
     check_outputs(named, *places.read, *aims.read)
     with announcing_compilation(quiet=outputs.quiet):
-        stated = state(places, aims)
+        stated = state_any(places, aims)
+        if isinstance(stated, ImplicitStatement):
+            return run_implicit(stated, search, outputs)
         started = clock()
         worst = None
         if stated.priors:

@@ -18,6 +18,7 @@ from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.lengths import DENSE_LIMIT
 from discreet.core.spaces.metric import METRICS, MetricSpace
+from discreet.metricdp.costs import ImplicitCosts
 from discreet.metricdp.problem import Problem
 from discreet.tables.arrays import read_embeddings
 from discreet.tables.columns import columns_of
@@ -25,11 +26,24 @@ from discreet.tables.reading import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["AimOptions", "DesignStatement", "PlaceOptions", "secret_names", "state"]
+__all__ = [
+    "IMPLICIT_LIMIT",
+    "AimOptions",
+    "DesignStatement",
+    "ImplicitStatement",
+    "PlaceOptions",
+    "secret_names",
+    "state",
+    "state_any",
+]
+
+IMPLICIT_LIMIT = 1 << 14
+"""Secrets that a command designs a channel for: beyond, each secret and report is looked at for too long."""
 
 _UNITS = {"haversine": "km", "angular": "rad", "hyperbolic": "unit"}
 """What a distance is measured in where nobody says otherwise."""
@@ -110,6 +124,42 @@ class DesignStatement:
     priors: tuple[tuple[str, NDArray[np.float64]], ...] = ()
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class ImplicitStatement:
+    """What the options state where there are too many secrets for a table.
+
+    Parameters
+    ----------
+    costs
+        What reports cost, each secret being one.
+    guarantee
+        The guarantee that is requested, with a radius.
+    labels
+        Names of the secrets, or ``None``.
+    prior_sum
+        What the weights of the prior summed to before they were divided by it.
+    """
+
+    costs: ImplicitCosts
+    guarantee: MetricDP
+    labels: tuple[str, ...] | None
+    prior_sum: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """Secrets and prior as they were read."""
+
+    epsilon: Fraction
+    space: MetricSpace
+    table: pl.DataFrame | None
+    labels: tuple[str, ...] | None
+    names: Mapping[str, int]
+    prior: NDArray[np.float64] | None
+    prior_sum: float
+
+
 def state(places: PlaceOptions, aims: AimOptions) -> DesignStatement:
     """Read files and options, and refuse what makes no sense.
 
@@ -118,13 +168,29 @@ def state(places: PlaceOptions, aims: AimOptions) -> DesignStatement:
     InvalidProblemError
         Naming the option or the argument.
     """
+    return _whole(_given(places, aims, DENSE_LIMIT), aims)
+
+
+def state_any(places: PlaceOptions, aims: AimOptions) -> DesignStatement | ImplicitStatement:
+    """Do the same for up to 16,384 secrets, which beyond 5,120 are stated without a table.
+
+    Raises
+    ------
+    InvalidProblemError
+        As :func:`state`, and for what needs a table where there is none.
+    """
+    given = _given(places, aims, IMPLICIT_LIMIT)
+    return _whole(given, aims) if given.space.has_matrix else _implicit(given, aims)
+
+
+def _given(places: PlaceOptions, aims: AimOptions, most: int) -> _Given:
     from discreet.artefact import different_labels
 
     epsilon, unit = parse_budget(aims.epsilon)
     unit = _unit(places, unit, aims.epsilon)
     table, words = None, None
     if places.embeddings is None:
-        space, table = _space(places, unit)
+        space, table = _space(places, unit, most)
     else:
         space, words = _embedded(places, unit)
     labels = None if words is None else different_labels(words, space.n)
@@ -132,17 +198,39 @@ def state(places: PlaceOptions, aims: AimOptions) -> DesignStatement:
         labels = different_labels(_texts(table, places.label), space.n)
     names = secret_names(space.n, labels)
     prior, prior_sum = read_prior(aims.prior, table, names)
+    return _Given(epsilon, space, table, labels, names, prior, prior_sum)
+
+
+def _whole(given: _Given, aims: AimOptions) -> DesignStatement:
     problem = Problem(
-        space,
+        given.space,
         utility_loss=read_loss(aims.loss),
-        prior=prior,
-        reports=None if aims.reports is None else parse_reports(aims.reports, names),
+        prior=given.prior,
+        reports=None if aims.reports is None else parse_reports(aims.reports, given.names),
     )
-    priors = () if aims.priors is None else _read_priors(aims.priors, table, names)
+    priors = () if aims.priors is None else _read_priors(aims.priors, given.table, given.names)
     if priors and aims.prior != "uniform":
         raise InvalidProblemError("--priors", "no --prior beside it", repr(aims.prior))
-    guarantee = MetricDP(epsilon, space.unit, aims.radius)
-    return DesignStatement(problem, guarantee, labels, prior_sum, priors)
+    guarantee = MetricDP(given.epsilon, given.space.unit, aims.radius)
+    return DesignStatement(problem, guarantee, given.labels, given.prior_sum, priors)
+
+
+def _implicit(given: _Given, aims: AimOptions) -> ImplicitStatement:
+    """State costs without a table; say what that leaves out."""
+    n, most = given.space.n, f"with more than {DENSE_LIMIT:,} secrets"
+    if n > IMPLICIT_LIMIT:
+        raise InvalidProblemError("PLACES", f"at most {IMPLICIT_LIMIT:,} secrets", f"{n:,}")
+    if aims.radius is None:
+        raise InvalidProblemError("--radius", f"one {most}", "none")
+    for option, value in (("--reports", aims.reports), ("--priors", aims.priors)):
+        if value is not None:
+            raise InvalidProblemError(option, f"none {most}", repr(value))
+    loss = read_loss(aims.loss)
+    if not isinstance(loss, str):
+        raise InvalidProblemError("--loss", f"the name of a loss {most}", repr(aims.loss))
+    guarantee = MetricDP(given.epsilon, given.space.unit, aims.radius)
+    costs = ImplicitCosts(given.space, loss, given.prior)
+    return ImplicitStatement(costs, guarantee, given.labels, given.prior_sum)
 
 
 def secret_names(n: int, labels: Sequence[str] | None) -> dict[str, int]:
@@ -185,19 +273,19 @@ def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
     return unit
 
 
-def _space(places: PlaceOptions, unit: str) -> tuple[MetricSpace, pl.DataFrame | None]:
+def _space(places: PlaceOptions, unit: str, most: int) -> tuple[MetricSpace, pl.DataFrame | None]:
     if (places.file is None) == (places.grid is None):
         got = "neither" if places.file is None else "both"
         raise InvalidProblemError("PLACES", "a file of places, or --grid", got)
     if places.metric is not None and places.metric not in METRICS:
         raise unknown_name("--metric", places.metric, METRICS)
     if places.file is None:
-        return _grid(places, unit), None
+        return _grid(places, unit, most), None
     if places.cell is not None:
         raise InvalidProblemError("--cell", "--grid with it", "a file of places")
     table = read_table(places.file, "PLACES")
-    if table.height > DENSE_LIMIT:
-        expected = f"at most {DENSE_LIMIT:,} secrets"
+    if table.height > most:
+        expected = f"at most {most:,} secrets"
         raise InvalidProblemError("PLACES", expected, f"{table.height:,}, a row each")
     metric = places.metric or "euclidean"
     places = _coordinates(places, table, metric)
@@ -217,13 +305,13 @@ def _embedded(places: PlaceOptions, unit: str) -> tuple[MetricSpace, list[str] |
     return MetricSpace.from_points(points, metric=metric, unit=unit), words
 
 
-def _grid(places: PlaceOptions, unit: str) -> MetricSpace:
+def _grid(places: PlaceOptions, unit: str, most: int) -> MetricSpace:
     for option in ("x", "y", "columns", "label"):
         if getattr(places, option) is not None:
             raise InvalidProblemError(f"--{option}", "a file of places with it", "--grid")
     if places.metric not in {None, "euclidean"}:
         raise InvalidProblemError("--metric", "euclidean on a grid", repr(places.metric))
-    rows, columns = parse_grid(places.grid or "", DENSE_LIMIT)
+    rows, columns = parse_grid(places.grid or "", most)
     return MetricSpace.grid(rows, columns, cell=places.cell or "1", unit=unit)
 
 

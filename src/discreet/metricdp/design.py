@@ -15,13 +15,13 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, PointScope, RoadScope, Scope
 from discreet.core.jit import clock
 from discreet.core.options import callback, positive_seconds, relative_gap, whole_number
-from discreet.metricdp.bounds.alone import Alone
+from discreet.metricdp.bounds.tiled import Tiled
 from discreet.metricdp.methods import METHODS
 from discreet.metricdp.methods.anchored import Anchored
 from discreet.metricdp.methods.columns import Columns
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT, Direct, priced_edges, program_rows
 from discreet.metricdp.methods.kernel import Kernel
-from discreet.metricdp.methods.primal_dual import PrimalDual, fits
+from discreet.metricdp.methods.primal_dual import PrimalDual, can_polish, fits
 from discreet.metricdp.part import Method, PartLimits, WholeProblem
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import Search, Trivial
@@ -57,7 +57,8 @@ _EARLY_CHANNEL = Anchored(radius=1.0)
 twice as long, and loses 0.1 % less."""
 
 _SHARE = 0.7
-"""Part of the time left that the channel may then take; the bound takes what it leaves."""
+"""Part of the time left that the channel may take. The bound comes before it: at a load of 15 the channel of 5,041
+secrets was there after 546 of 600 s, 91 CPU seconds, and nothing was left for a bound, November 2026."""
 
 _HALF = 0.5
 """Part of the time left that simplex may take before steps: 225 points, four nats to the nearest, half a million rows,
@@ -67,9 +68,9 @@ _SECONDS_A_ROW = 8e-6
 """Seconds for each row below which steps come before simplex: half a million rows take 0.8 s to build alone; 225 words,
 four nats to the nearest, prior zeros, limit 2 s: a gap of 40 % with simplex first, November 2026."""
 
-_BLOCKS = Alone()
-"""What bounds it where primal-dual steps are too large: 2,500 secrets, 8 neighbors each, after 12 s by 1.93, by 77
-steps 2.79, the loss being 3.43."""
+_TILES = Tiled()
+"""What bounds it where primal-dual steps are too large, or to be polished: 5,041 secrets on a grid had 304 steps after
+205 CPU seconds, and a gap of 11.6 %, November 2026."""
 
 _NARROW_GAP = 1e-3
 """Relative gap down to which primal-dual steps come first whatever the prior: 225 random points with a skewed prior at
@@ -276,8 +277,11 @@ def _without(whole: WholeProblem, gap: float, rows: int) -> tuple[tuple[Method, 
     size = f"The linear program has {rows} rows"
     steps = PrimalDual(persistent=False)
     if not all(fits(part) for part in whole.parts):
-        why = f"{size}: the anchored program gives a channel, and blocks bound it."
-        return (replace(_EARLY_CHANNEL, share=_SHARE), _BLOCKS, steps, Columns(), Direct()), why
+        why = f"{size}: tiles bound it, and the anchored program gives a channel."
+        return (_TILES, replace(_EARLY_CHANNEL, share=_SHARE), steps, Columns(), Direct()), why
+    if not all(can_polish(part) for part in whole.parts):
+        why = f"{size}: tiles bound it, and primal-dual steps give a channel."
+        return (_TILES, steps, Columns(), Direct()), why
     if gap < _NARROW_GAP and _columns_end(whole):
         why = f"{size} and a gap of {gap:g} is narrow: columns come first."
         return (Columns(), PrimalDual(), Direct()), why

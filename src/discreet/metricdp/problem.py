@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "named_loss", "read_prior"]
 
 _NAMED = ("distance", "euclidean", "haversine", "manhattan", "squared-euclidean")
 _PRIOR_TOLERANCE = 1e-9
@@ -94,7 +94,7 @@ class Problem:
         named = None if reports is None else _read_reports(reports, n)
         if isinstance(utility_loss, str):
             named = np.arange(n, dtype=np.int64) if named is None else named
-            loss = _named_loss(space, utility_loss, named)
+            loss = named_loss(space, utility_loss, np.arange(n), named)
         else:
             loss = _read_loss(utility_loss, n)
             if named is None and loss.shape[1] == n:
@@ -105,7 +105,7 @@ class Problem:
                 f"one secret for each of the {loss.shape[1]} columns of utility_loss",
                 len(named),
             )
-        parts = {"loss": loss, "prior": _read_prior(prior, n), "reports": named}
+        parts = {"loss": loss, "prior": read_prior(prior, n), "reports": named}
         object.__setattr__(self, "space", space)
         for name, part in parts.items():
             if part is not None:
@@ -182,26 +182,60 @@ def _usable(loss: NDArray[np.float64]) -> NDArray[np.float64]:
     return loss + 0.0  # a negative zero becomes a zero, so that equal losses have equal hashes
 
 
-def _named_loss(space: MetricSpace, name: str, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+def named_loss(
+    space: MetricSpace, name: str, secrets: NDArray[np.int64], reports: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Compute a named loss of some secrets, when they are reported as others.
+
+    Parameters
+    ----------
+    space
+        The space.
+    name
+        One of the names that :class:`Problem` knows.
+    secrets, reports
+        ``(a,)`` and ``(b,)``: secrets of the space.
+
+    Returns
+    -------
+    ndarray
+        ``(a, b)`` finite and non-negative.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another name, a loss between points in a space without any, and losses that no float holds.
+
+    Examples
+    --------
+    >>> named_loss(MetricSpace.grid(1, 3, cell=1, unit="km"), "squared-euclidean", np.array([0]), np.array([1, 2]))
+    array([[1., 4.]])
+    """
     if name not in _NAMED:
         raise InvalidProblemError(
             "utility_loss", f"a table, or one of {', '.join(_NAMED)}", repr(name)
         )
     if name == "distance":
-        return np.asarray(
-            np.ldexp(space.distances[:, reports].astype(np.float64), -space.scale_bits)
-        )
+        if space.has_matrix:
+            lengths = space.distances[np.ix_(secrets, reports)]
+        else:
+            every = np.repeat(secrets, len(reports)), np.tile(reports, len(secrets))
+            lengths = space.source.between(*every).reshape(len(secrets), len(reports))
+        return np.asarray(np.ldexp(lengths.astype(np.float64), -space.scale_bits))
     if space.points is None:
         raise InvalidProblemError(
             "utility_loss", "a table or 'distance' for a space without points", repr(name)
         )
+    here, there = space.points[secrets], space.points[reports]
     if name == "haversine":
         from discreet.core.spaces.geography import great_circle
 
-        return great_circle(space.points[:, None, :], space.points[None, reports, :])
-    loss = np.zeros((space.n, len(reports)))
-    for coordinate in np.asarray(space.points, dtype=np.float64).T:
-        apart = np.abs(coordinate[:, None] - coordinate[None, reports])
+        return great_circle(here[:, None, :], there[None, :, :])
+    loss = np.zeros((len(secrets), len(reports)))
+    for mine, theirs in zip(
+        np.asarray(here, dtype=np.float64).T, np.asarray(there, dtype=np.float64).T, strict=True
+    ):
+        apart = np.abs(mine[:, None] - theirs[None, :])
         loss += apart if name == "manhattan" else apart**2
     return _usable(np.sqrt(loss) if name == "euclidean" else loss)
 
@@ -221,7 +255,14 @@ def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
     return named
 
 
-def _read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
+def read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """Read probabilities of n secrets, uniform ones where there are none; refuse what is no prior.
+
+    Examples
+    --------
+    >>> read_prior(None, 4).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
     if prior is None:
         return np.full(n, 1.0 / n)
     expected = f"{n} probabilities"

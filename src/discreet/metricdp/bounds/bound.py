@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["Multipliers", "lower_bound", "route"]
+__all__ = ["Multipliers", "lower_bound", "route", "row_levels", "sum_of_levels"]
 
 _UNIT = 2.0**-52
 """Twice the unit roundoff; the factor of two covers the roundings of the error bound itself."""
@@ -192,13 +192,42 @@ def lower_bound(
             "finite non-negative numbers",
             first_unfit(table, np.isfinite(table) & (table >= 0)),
         )
+    least = row_levels(table, constraints, epsilon, multipliers)
+    return sum_of_levels(least)
+
+
+def row_levels(
+    table: NDArray[np.float64], constraints: Adjacency, epsilon: Fraction, multipliers: Multipliers
+) -> NDArray[np.float64]:
+    """Bound each row's least bracket from below; the sum of these is the bound of :func:`lower_bound`.
+
+    Parameters
+    ----------
+    table
+        ``(n_secrets, n_reports)`` finite non-negative: ``p_i c_ik`` of some reports or of all.
+    constraints, epsilon, multipliers
+        As in :func:`lower_bound`, reports numbered as columns of `table`.
+
+    Returns
+    -------
+    ndarray
+        One number for each class of secrets at distance 0, which without such is each secret. Infinite or no number
+        where a price is too high for floats.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         base, sizes, classes = _merge(table, constraints)
         earned, spent, terms = _sums(constraints, multipliers, epsilon, base.shape, classes)
         terms += sizes[:, None]
         bracket = base + (earned - spent)
         magnitude = base + (earned + spent)
-        least = (bracket - ((terms + 4) * (_UNIT * magnitude) + terms * _TINY)).min(axis=1)
+        least: NDArray[np.float64] = (
+            bracket - ((terms + 4) * (_UNIT * magnitude) + terms * _TINY)
+        ).min(axis=1)
+    return least
+
+
+def sum_of_levels(least: NDArray[np.float64]) -> float:
+    """Add up what bounds rows, downwards; minus infinity where one of them is no number that could be added."""
     if not np.isfinite(least).all() or float(np.abs(least).max()) > _LARGEST / len(least):
         return -math.inf
     return math.nextafter(math.fsum(least), -math.inf)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.part import PartLimits
 
-__all__ = ["PrimalDual", "fits"]
+__all__ = ["PrimalDual", "can_polish", "fits"]
 
 _FIRST, _GROWTH = 480.0, 1.15
 """Steps before the first checkpoint, for 1,000 secrets and as the root of their number for others; and from one to the
@@ -206,11 +206,17 @@ class PrimalDual:
 
 def fits(part: Part) -> bool:
     """Tell whether the state of the steps fits into memory."""
+    return _state(_edges_taken(part), part) <= _LARGEST_STATE
+
+
+def can_polish(part: Part) -> bool:
+    """Tell whether a second state fits beside it, without which the bound comes late."""
+    return _state_to_polish(_edges_taken(part), part) <= _LARGEST_STATE
+
+
+def _edges_taken(part: Part) -> int:
     edges = len(priced_edges(part))
-    return (
-        _state(min(edges, _FEW * part.n) if edges > _DENSE * part.n else edges, part)
-        <= _LARGEST_STATE
-    )
+    return min(edges, _FEW * part.n) if edges > _DENSE * part.n else edges
 
 
 def _state(edges: int, part: Part) -> int:
@@ -218,9 +224,9 @@ def _state(edges: int, part: Part) -> int:
     return 4 * LANES * -(-part.n_reports // LANES) * (9 * edges + 12 * part.n)
 
 
-def _bytes_to_polish(state: Iterate) -> int:
+def _state_to_polish(edges: int, part: Part) -> int:
     """Count the bytes with those of a second state beside it."""
-    return 4 * (13 * state.L.size // 2 + 15 * state.X.size)
+    return 4 * LANES * -(-part.n_reports // LANES) * (13 * edges + 15 * part.n)
 
 
 def _thinned(edges: Adjacency, seconds: float) -> tuple[Adjacency, float] | None:
@@ -315,7 +321,7 @@ class _Run:
         self.best = Mixture(near.cost, self.state)
         left = max(self.stop - clock(), 0.0)
         self.reserve = min(_HANDING_IN * self.state.L.size, _RESERVED * left)
-        self.polishes = _bytes_to_polish(self.state) <= _LARGEST_STATE
+        self.polishes = _state_to_polish(len(edges), part) <= _LARGEST_STATE
         self.gained, self.safe = _GAINED, _SAFE
         # What one round of raising adds to the loss, and how many times that mending added the last time.
         self.raised, self.beyond = math.inf, 1.0

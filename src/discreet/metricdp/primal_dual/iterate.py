@@ -20,7 +20,20 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["LANES", "Iterate", "Scaling", "aligned", "blocked", "follows", "share", "unblocked"]
+__all__ = [
+    "LANES",
+    "LEAST_ENTRY",
+    "LEAST_PRICE",
+    "ROW_WEIGHT",
+    "Iterate",
+    "Scaling",
+    "aligned",
+    "blocked",
+    "follows",
+    "restart_due",
+    "share",
+    "unblocked",
+]
 
 LANES = 16
 """Reports side by side: one vector register of floats."""
@@ -36,7 +49,7 @@ _CORRELATED = 0.3
 _DEEPEST = 40.0
 """Nats that the scaling takes away at most, so that no product of three floats leaves the range of float32."""
 
-_ROW_WEIGHT = 0.15
+ROW_WEIGHT = 0.15
 """Squared weight of the rows' sums beside the ratios, in units of the largest of either: random points, 225 secrets of
 3 to 25 neighbors, needed 15 to 25 % fewer steps to the same bound than with one weight for all, November 2026."""
 
@@ -71,7 +84,7 @@ _POWER_ROUNDS, _TRIED = 20, 32
 _SUFFICIENT, _NECESSARY, _ARTIFICIAL = 0.2, 0.8, 0.36
 """When the anchor moves: the usual factors of restarted first-order methods for linear programs."""
 
-_LEAST_PRICE, _LEAST_ENTRY = 1e-12, 1e-18
+LEAST_PRICE, LEAST_ENTRY = 1e-12, 1e-18
 """Multipliers, in units of what a row costs, and variables that become zero where the anchor moves. With 1e-32 for both
 a step of 225 random points took 0.5 ms at first, and 1.4 after 1,000 steps, when 8 % of the multipliers had squares
 below the normal floats; November 2026."""
@@ -120,6 +133,20 @@ def share(
     take()
     for other in others:
         other.result()
+
+
+def restart_due(count: int, age: int, size: float, first: float, last: float) -> bool:
+    """Tell whether the anchor should move: after so many steps in all and since, of these lengths, now, first and last.
+
+    Examples
+    --------
+    >>> restart_due(100, 9, 0.1, 1.0, 0.2), restart_due(100, 9, 0.5, 1.0, 0.6)
+    (True, False)
+    """
+    enough = size < _SUFFICIENT * first
+    stalled = last < size < _NECESSARY * first
+    old = count > 50 and age > _ARTIFICIAL * count
+    return count > 5 and (enough or stalled or old)
 
 
 @final
@@ -229,8 +256,8 @@ class Iterate:
         self._shrink = self.shrink.astype(np.float32)
         some = slice(None, None, -(-blocks // _TRIED))
         ratios = largest_value(self.S[some], self.R[some], self.ends, self._shrink, _POWER_ROUNDS)
-        self.row_weight = _ROW_WEIGHT * ratios / (table**2).sum(axis=1)
-        self.step_size = 0.97 / math.sqrt((1.03 + _ROW_WEIGHT) * ratios)
+        self.row_weight = ROW_WEIGHT * ratios / (table**2).sum(axis=1)
+        self.step_size = 0.97 / math.sqrt((1.03 + ROW_WEIGHT) * ratios)
         self.weight = 4.0
         most = _MOST_OF_MANY if len(edges) > _MANY * self.n else _MOST_WEIGHT
         self.weights = _LEAST_WEIGHT, most * math.sqrt(1000 / self.n)
@@ -372,11 +399,9 @@ class Iterate:
             self.step_size *= 0.7
             self._restore()
             return
-        enough = size < _SUFFICIENT * self.first
-        stalled = self.last < size < _NECESSARY * self.first
-        old = self.count > 50 and self.age > _ARTIFICIAL * self.count
+        due = restart_due(self.count, self.age, size, self.first, self.last)
         self.last = size
-        if self.count > 5 and (enough or stalled or old):
+        if due:
             self._move_anchor(pool)
 
     def _restore(self) -> None:
@@ -396,8 +421,8 @@ class Iterate:
             X, X0, L, L0, R, G = (
                 self._of(t, c) for t in (self.X, self.X0, self.L, self.L0, self.R, self.G)
             )
-            prices = anchor_prices(L, L0, R, self.ends, self._shrink, G, _LEAST_PRICE)
-            moved[c] = anchor(X, X0, _LEAST_ENTRY), prices
+            prices = anchor_prices(L, L0, R, self.ends, self._shrink, G, LEAST_PRICE)
+            moved[c] = anchor(X, X0, LEAST_ENTRY), prices
 
         self._each(pool, move)
         dx, dl = moved.sum(axis=0).tolist()

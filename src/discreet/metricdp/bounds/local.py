@@ -1,0 +1,441 @@
+r"""A lower bound for very many secrets: constraints are priced near each report, and nowhere else.
+
+The bound of :mod:`discreet.metricdp.bounds.bound` holds for any multipliers, so that those far from a report may be
+zero. What remains of row i are the reports in whose tile it is, and the cheapest of all others at its cost:
+
+.. math::
+
+    L(\lambda) = \sum_i \min\Bigl( \min_{k : i \in T_k} \Bigl[ p_i c_{ik} + \sum_{(i,t)} \lambda^k_{it}
+                 - \sum_{(s,i)} e^{\epsilon d_{si}} \lambda^k_{si} \Bigr],\ \min_{k : i \notin T_k} p_i c_{ik} \Bigr).
+
+Primal-dual steps on tiles find the multipliers (:mod:`discreet.metricdp.primal_dual.tiles`); nothing that they compute
+is trusted, and the bound is evaluated as always, rounded down, one tile after another. No table of secrets and reports
+is ever held.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, final
+
+import numpy as np
+
+from discreet.core.jit import clock
+from discreet.core.spaces.adjacency import Adjacency
+from discreet.metricdp.bounds.bound import Multipliers, row_levels, sum_of_levels
+from discreet.metricdp.methods.direct import LARGEST_EXPONENT
+from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate, bytes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from discreet.core.progress import Progress
+    from discreet.core.spaces.lengths import Lengths
+    from discreet.core.spaces.metric import MetricSpace
+
+__all__ = [
+    "CostsInBlocks",
+    "LocalBound",
+    "all_lengths",
+    "local_bound",
+    "local_prices",
+    "near_groups",
+]
+
+_GROUP = 64
+"""Reports of a tile: four blocks of 16."""
+
+_REACHES = (9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
+"""Nats from the reports of a tile to the secrets that belong to it, the first for which there is enough memory."""
+
+_LARGEST_STATE = 3 * 2**30
+"""Bytes of all tiles; a fixed number, so that the same input gives the same bound."""
+
+_FEWEST, _MOST = 100, 4000
+"""Steps that are taken whatever the time, since before them there is no bound to speak of; and most steps."""
+
+_FIRST, _GROWTH = 200, 1.2
+"""Steps before the bound is looked at first, and from one look to the next."""
+
+_POLISH = 64
+"""Steps that make multipliers feasible at the end."""
+
+_FACTORS = (1.0, 0.9995, 0.998, 0.9925, 0.98, 0.95)
+"""How far multipliers are scaled back: most brackets gain, and few that are the least lose."""
+
+_LEAST = 1e-6
+"""Multipliers below so much of the cost of a typical row are left out."""
+
+_SAMPLE = 1024
+"""Reports by which the cost of a typical row is estimated."""
+
+_STEEPNESS, _STEEPEST, _DEEPEST = 0.5, 0.4, 40.0
+"""How much of a column's decay its scaling takes away, as in the steps on one table."""
+
+_PAIRS = 1 << 22
+"""Pairs of a secret and a report that are looked at together."""
+
+
+class CostsInBlocks(Protocol):
+    """What reports cost, wherever that comes from."""
+
+    @property
+    def space(self) -> MetricSpace:
+        """The secrets."""
+        ...
+
+    @property
+    def homes(self) -> NDArray[np.int64]:
+        """At which secret each report stands, ``(n_reports,)``."""
+        ...
+
+    def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Give ``p_i c_ik`` of some secrets and reports."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class LocalBound:
+    """A lower bound, and what it took.
+
+    Parameters
+    ----------
+    lower
+        No private channel loses less.
+    steps
+        Steps that were taken.
+    reach
+        Nats from a report to the farthest secrets whose constraints may have a price for it.
+    tiles
+        Groups of reports.
+    multipliers
+        How many multipliers there are.
+    estimate
+        What the steps think that the least loss is; no bound.
+    """
+
+    lower: float
+    steps: int
+    reach: float
+    tiles: int
+    multipliers: int
+    estimate: float
+
+
+def local_bound(
+    costs: CostsInBlocks,
+    constraints: Adjacency,
+    epsilon: Fraction,
+    *,
+    gap: float = 0.01,
+    time_limit: float | None = None,
+    threads: int = 1,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> LocalBound:
+    """Bound the loss of every private channel from below, in memory that grows with the number of secrets.
+
+    Parameters
+    ----------
+    costs
+        What reports cost.
+    constraints
+        The stated constraints, or some of them.
+    epsilon
+        Nats per unit of distance.
+    gap
+        How near the bound should come to what the steps think that the least loss is, relatively.
+    time_limit
+        Seconds after which no step is taken any more, a hundred apart, which are always taken.
+    threads
+        Threads of the steps; they change nothing but the time, as long as no limit is reached.
+    on_progress
+        Called at each look at the bound.
+
+    Returns
+    -------
+    LocalBound
+        The bound is finite and at least what is lost without privacy, rounded down.
+
+    Complexity
+    ----------
+    ``O(n^2)`` to find what reports outside of tiles cost, in blocks; a step takes half a nanosecond for each
+    multiplier. At most 3 GiB for the state.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> from discreet.metricdp.costs import ImplicitCosts
+    >>> space = MetricSpace.grid(5, 5, cell=1, unit="km")
+    >>> found = local_bound(ImplicitCosts(space, "euclidean"), space.adjacency(1), Fraction(1))
+    >>> 0.75 < found.lower < found.estimate * 1.01
+    True
+    """
+    graph = _kept(constraints.prune(), epsilon)
+    trivial = _least_costs(costs, np.arange(len(costs.homes)))
+    lowest = sum_of_levels(trivial)
+    if not len(graph):
+        return LocalBound(lowest, 0, 0.0, 0, 0, float(trivial.sum()))
+    plan = _Plan(costs, graph, epsilon)
+    state, found = _search(plan, gap, time_limit, threads, on_progress)
+    return replace(found, lower=max(plan.proven(state), lowest))
+
+
+def local_prices(
+    costs: CostsInBlocks,
+    constraints: Adjacency,
+    epsilon: Fraction,
+    *,
+    gap: float = 0.01,
+    time_limit: float | None = None,
+    threads: int = 1,
+) -> tuple[Multipliers, LocalBound]:
+    """Find the multipliers of such a bound, for who evaluates it on one table; parameters as in :func:`local_bound`.
+
+    All of the constraints may get a price: those that others imply should be left out before.
+
+    Returns
+    -------
+    Multipliers
+        Prices of stated constraints.
+    LocalBound
+        What they took; its ``lower`` is that of floats, and proves nothing.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> from discreet.metricdp.bounds.bound import lower_bound
+    >>> from discreet.metricdp.costs import ImplicitCosts
+    >>> space = MetricSpace.grid(3, 3, cell=1, unit="km")
+    >>> costs, every = ImplicitCosts(space, "euclidean"), np.arange(9)
+    >>> prices, found = local_prices(costs, space.adjacency(1), Fraction(1))
+    >>> proven = lower_bound(costs.block(every, every), space.adjacency(1), Fraction(1), prices)
+    >>> bool(abs(proven - found.lower) < 1e-4)
+    True
+    """
+    graph = _kept(constraints, epsilon)
+    if not len(graph):
+        return Multipliers.none(), LocalBound(0.0, 0, 0.0, 0, 0, 0.0)
+    plan = _Plan(costs, graph, epsilon)
+    state, found = _search(plan, gap, time_limit, threads, None)
+    return plan.named(state), found
+
+
+def _search(
+    plan: _Plan,
+    gap: float,
+    time_limit: float | None,
+    threads: int,
+    on_progress: Callable[[Progress], None] | None,
+) -> tuple[TiledIterate, LocalBound]:
+    """Take steps until the bound is near to what the loss is thought to be, or time is up; then make them feasible."""
+    begun = clock()
+    end = math.inf if time_limit is None else begun + time_limit
+    state = plan.state(threads)
+    best = -math.inf
+    with state.pool() as pool:
+
+        def look() -> bool:
+            nonlocal best
+            values = state.bounds(_FACTORS, pool)
+            at = int(values.argmax())
+            if values[at] > best:
+                best = float(values[at])
+                state.keep(_FACTORS[at], pool)
+            if on_progress is not None:
+                on_progress(_told(clock() - begun, state.count, max(best, 0.0)))
+            return best >= (1 - gap) * state.level()
+
+        due = _FIRST
+        while state.count < _MOST and (state.count < _FEWEST or clock() < end):
+            state.advance(pool)
+            if state.count >= due:
+                due = int(_GROWTH * due) + 1
+                if look():
+                    break
+        steps, estimate = state.count, state.level()
+        state.polish(_POLISH, pool)
+        look()
+    tiles = len(plan.tiles)
+    return state, LocalBound(best, steps, plan.reach, tiles, plan.multipliers, estimate)
+
+
+def _told(elapsed: float, steps: int, lower: float) -> Progress:
+    from discreet.core.progress import Progress
+
+    return Progress(elapsed, "local bound", steps, lower=lower)
+
+
+def _kept(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
+    """Leave out what is too long for a coefficient, and secrets at distance 0, which relaxes the program."""
+    lengths = constraints.lengths
+    nats = float(epsilon) * 2.0**-constraints.scale_bits * lengths
+    return constraints.subgraph(np.flatnonzero((lengths > 0) & (nats <= LARGEST_EXPONENT)))
+
+
+def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Find what the cheapest of some reports costs each secret, in slices."""
+    n = costs.space.n
+    least, step = np.empty(n), max(1, _PAIRS // len(reports))
+    for first in range(0, n, step):
+        some = np.arange(first, min(first + step, n))
+        least[some] = costs.block(some, reports).min(axis=1)
+    return least
+
+
+def all_lengths(source: Lengths, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Compute all lengths between some secrets and others."""
+    every = np.repeat(i, len(j)), np.tile(j, len(i))
+    return source.between(*every).reshape(len(i), len(j)).astype(np.float64)
+
+
+def near_groups(source: Lengths, homes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Divide reports into groups of near ones by halving: each half is nearer to one of two that are far apart."""
+    todo, groups = [np.arange(len(homes))], []
+    while todo:
+        some = todo.pop()
+        if len(some) <= _GROUP:
+            groups.append(np.sort(some))
+            continue
+        at = homes[some]
+        far = int(all_lengths(source, at[:1], at)[0].argmax())
+        away = all_lengths(source, at[far : far + 1], at)[0]
+        other = int(away.argmax())
+        rank = np.argsort(away - all_lengths(source, at[other : other + 1], at)[0], kind="stable")
+        # Whole groups, so that no lane of a block stays empty.
+        half = _GROUP * max(1, round(len(some) / (2 * _GROUP)))
+        todo += [some[rank[half:]], some[rank[:half]]]
+    return groups
+
+
+class _Plan:
+    """Which secrets belong to which reports, and where steps start."""
+
+    def __init__(self, costs: CostsInBlocks, graph: Adjacency, epsilon: Fraction) -> None:
+        self.costs, self.graph, self.epsilon = costs, graph, epsilon
+        space = costs.space
+        from discreet.core.spaces.lengths import TableLengths
+
+        self.source: Lengths = TableLengths(space.distances) if space.has_matrix else space.source
+        self.rate = float(epsilon) * 2.0**-graph.scale_bits
+        self.homes = costs.homes
+        self.groups = near_groups(self.source, self.homes)
+        self.away = self._around()
+        self.reach = next((r for r in _REACHES if self._bytes(r) <= _LARGEST_STATE), _REACHES[-1])
+        self.tiles: list[Tile] = []
+        self.far = np.full(graph.n, np.inf)
+        self.multipliers = 0
+
+    def _around(self) -> NDArray[np.float32]:
+        """Bound from below, in nats, how far each group is from each secret: ``(groups, n)``."""
+        away = np.empty((len(self.groups), self.graph.n), dtype=np.float32)
+        every = np.arange(self.graph.n)
+        for t, group in enumerate(self.groups):
+            at = self.homes[group]
+            within = all_lengths(self.source, at, at).max(axis=1)
+            center = int(within.argmin())
+            lengths = all_lengths(self.source, at[center : center + 1], every)[0]
+            away[t] = self.rate * (lengths - within[center])
+        return away
+
+    def _bytes(self, reach: float) -> int:
+        i, j = self.graph.pairs.T
+        total = 0
+        for group, away in zip(self.groups, self.away, strict=True):
+            inside = away <= reach
+            edges = int((inside[i] & inside[j]).sum())
+            total += bytes_of(int(inside.sum()), edges, len(group))
+        return total
+
+    def state(self, threads: int) -> TiledIterate:
+        """Lay the tiles out."""
+        graph, n = self.graph, self.graph.n
+        nats: NDArray[np.float64] = np.asarray(self.rate * graph.lengths, dtype=np.float64)
+        step = float(np.median(nats))
+        degree = np.maximum(np.bincount(graph.pairs.ravel(), minlength=n), 1.0)
+        degree /= degree.mean()
+        typical = self._typical(nats)
+        mean = float(typical.mean()) or 1.0
+        local = np.maximum(typical / mean, 1e-3)
+        local /= math.exp(float(np.log(local).mean()))
+        steepness = min(_STEEPNESS, _STEEPEST / max(step, 1e-9))
+        sums = np.zeros(n)
+        for group, away in zip(self.groups, self.away, strict=True):
+            inside = np.flatnonzero(away <= self.reach)
+            tile = self._tile(group, inside, nats)
+            apart = self.rate * all_lengths(self.source, inside, self.homes[group])
+            scale = np.exp(-np.minimum(steepness * apart, _DEEPEST))
+            tile.scale = scale / np.sqrt(local * degree)[inside, None]
+            tile.start = np.exp(-0.7 * apart)
+            sums[inside] += tile.start.sum(axis=1)
+            self.tiles.append(tile)
+            self.multipliers += 2 * len(tile.edges) * len(group)
+            self._outside(group, inside)
+        for tile in self.tiles:
+            tile.start /= sums[tile.secrets, None]
+        return TiledIterate(
+            self.tiles, n, self.far, unit=0.5 * mean, degree=degree, threads=threads
+        )
+
+    def _tile(
+        self, group: NDArray[np.int64], inside: NDArray[np.int64], nats: NDArray[np.float64]
+    ) -> Tile:
+        graph = self.graph
+        place = np.full(graph.n, -1)
+        place[inside] = np.arange(len(inside))
+        ends = place[graph.pairs]
+        own = np.flatnonzero((ends >= 0).all(axis=1))
+        edges = Adjacency(
+            len(inside), ends[own].astype(np.int32), graph.lengths[own], graph.scale_bits
+        )
+        none = np.zeros((0, 0))
+        cost = self.costs.block(inside, group)
+        return Tile(inside, group, edges, np.exp(-nats[own]), cost, none, none)
+
+    def _outside(self, group: NDArray[np.int64], inside: NDArray[np.int64]) -> None:
+        """Learn what the reports of a tile cost the secrets outside of it."""
+        least = _least_costs(self.costs, group)
+        least[inside] = np.inf
+        np.minimum(self.far, least, out=self.far)
+
+    def _typical(self, nats: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Estimate what each secret and its neighbors contribute to the loss."""
+        n, k = self.graph.n, len(self.homes)
+        some = np.arange(0, k, -(-k // _SAMPLE))
+        paid = np.empty(n)
+        step = max(1, _PAIRS // len(some))
+        for first in range(0, n, step):
+            rows = np.arange(first, min(first + step, n))
+            apart = self.rate * all_lengths(self.source, rows, self.homes[some])
+            start = np.exp(-0.7 * (apart - apart.min(axis=1, keepdims=True)))
+            paid[rows] = (self.costs.block(rows, some) * start).sum(axis=1) / start.sum(axis=1)
+        near = np.exp(-2.0 * nats)
+        weight, total = np.ones(n), paid.copy()
+        for here, there in (self.graph.pairs.T, self.graph.pairs.T[::-1]):
+            np.add.at(total, here, near * paid[there])
+            np.add.at(weight, here, near)
+        return total / weight
+
+    def proven(self, state: TiledIterate) -> float:
+        """Evaluate the bound of the kept multipliers, rounded down, tile by tile."""
+        least = self.far.copy()
+        for tile in self.tiles:
+            prices = tile.prices(_LEAST, state.unit)
+            levels = row_levels(tile.cost, tile.edges, self.epsilon, prices)
+            least[tile.secrets] = np.minimum(least[tile.secrets], levels)
+        return sum_of_levels(least)
+
+    def named(self, state: TiledIterate) -> Multipliers:
+        """State the kept multipliers of all tiles, secrets and reports numbered as in the whole."""
+        found = []
+        for tile in self.tiles:
+            prices = tile.prices(_LEAST, state.unit).relabel(tile.secrets)
+            report = tile.reports[prices.report]
+            found.append(Multipliers(report, prices.source, prices.target, prices.value))
+        return Multipliers.stack(found)

@@ -1,0 +1,92 @@
+"""Costs of very many secrets, computed where they are needed: no table of secrets and reports is held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.options import instance_of
+from discreet.core.outcome import PublicInput, digest_array
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp.problem import named_loss, read_prior
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["ImplicitCosts"]
+
+
+@final
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ImplicitCosts:
+    """What :class:`~discreet.metricdp.Problem` says, each secret being a report, without its table of losses.
+
+    Parameters
+    ----------
+    space
+        The secrets, each of which may be reported.
+    utility_loss
+        The name of a loss, as :class:`~discreet.metricdp.Problem` knows it.
+    prior
+        ``(n,)`` probabilities of the secrets; uniform by default. Public.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another loss, or a prior that is none.
+
+    Examples
+    --------
+    >>> space = MetricSpace.grid(1, 3, cell=1, unit="km")
+    >>> costs = ImplicitCosts(space, "euclidean", [0.5, 0.25, 0.25])
+    >>> costs.block(np.array([0, 2]), np.array([1, 2])).tolist()
+    [[0.5, 1.0], [0.25, 0.0]]
+    """
+
+    space: MetricSpace
+    utility_loss: str
+    prior: NDArray[np.float64]
+
+    def __init__(
+        self, space: MetricSpace, utility_loss: str, prior: ArrayLike | None = None
+    ) -> None:
+        instance_of(space, MetricSpace, "space", "a MetricSpace")
+        instance_of(utility_loss, str, "utility_loss", "the name of a loss")
+        given = read_prior(prior, space.n)
+        given.setflags(write=False)
+        for name, value in (("space", space), ("utility_loss", utility_loss), ("prior", given)):
+            object.__setattr__(self, name, value)
+        # A name that is not known is refused now.
+        named_loss(space, utility_loss, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
+    @property
+    def n(self) -> int:
+        """Number of secrets, and of reports."""
+        return self.space.n
+
+    @property
+    def homes(self) -> NDArray[np.int64]:
+        """At which secret each report stands: at its own."""
+        return np.arange(self.n)
+
+    def losses(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Compute ``c_ik`` of some secrets and reports."""
+        return named_loss(self.space, self.utility_loss, secrets, reports)
+
+    def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Compute ``p_i c_ik`` of some secrets and reports, the same floats as in the table of a problem."""
+        cost: NDArray[np.float64] = self.prior[secrets, None] * self.losses(secrets, reports)
+        return cost
+
+    def assumed_public(self) -> tuple[PublicInput, ...]:
+        """List the inputs that are taken to be public, each with its hash."""
+        space = self.space
+        return (
+            PublicInput("space", space.digest, f"{space.n} secrets, distances in {space.unit}"),
+            PublicInput("utility_loss", space.digest, f"{self.utility_loss} between its secrets"),
+            PublicInput(
+                "prior", digest_array(self.prior), f"probability of each of {space.n} secrets"
+            ),
+        )

@@ -1,0 +1,342 @@
+"""Primal-dual steps for very many secrets: each group of reports sees the secrets near to it, and nothing else.
+
+A report that is far from a secret is too costly for it, so that the constraints there have no price. Leaving them out
+relaxes the program, and the multipliers that are left grow with the number of secrets, not with its square: a *tile*
+is a group of reports, the secrets within some nats of it, and the constraints between these. Tiles share the prices of
+the rows alone. A secret may also use a report that is outside of all its tiles, unconstrained and at its cost, which
+keeps the price of a row below the least of these.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.metricdp.bounds.bound import Multipliers
+from discreet.metricdp.primal_dual.iterate import (
+    LANES,
+    LEAST_ENTRY,
+    LEAST_PRICE,
+    ROW_WEIGHT,
+    aligned,
+    blocked,
+    restart_due,
+    share,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.core.spaces.adjacency import Adjacency
+
+__all__ = ["Tile", "TiledIterate", "bytes_of"]
+
+_POWER_ROUNDS = 20
+"""Rounds of the power method for the largest singular value, on the first sixteen reports of each tile."""
+
+_WEIGHTS = 0.2, 100.0
+"""Between which the primal weight is kept."""
+
+
+def bytes_of(secrets: int, edges: int, reports: int) -> int:
+    """Count the bytes of a tile: three tables of multipliers, six of variables."""
+    return 4 * LANES * -(-reports // LANES) * (6 * edges + 7 * secrets)
+
+
+@final
+@dataclass(eq=False)
+class Tile:
+    """A group of reports with what is near to it.
+
+    Parameters
+    ----------
+    secrets
+        ``(n,)``: the secrets, ascending.
+    reports
+        ``(k,)``: the reports.
+    edges
+        Constraints between the secrets, numbered as in ``secrets``.
+    shrink
+        ``(m,)``: ``e^-d`` of the constraints.
+    cost
+        ``(n, k)``, in their own unit.
+    scale
+        ``(n, k)``: what a variable of the steps is multiplied by, the secrets' degrees included.
+    start
+        ``(n, k)``: where the steps start.
+    """
+
+    secrets: NDArray[np.int64]
+    reports: NDArray[np.int64]
+    edges: Adjacency
+    shrink: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    start: NDArray[np.float64]
+    squares: NDArray[np.float64] = field(init=False)
+
+    def prepare(self, unit: float, degree: NDArray[np.float64]) -> None:
+        """Lay everything out in blocks, costs in the unit that all tiles share."""
+        self.S = blocked(self.scale)
+        self.R = blocked(1.0 / (self.scale * np.sqrt(degree)[:, None]))
+        self.W = blocked(self.cost / unit * self.scale)
+        self.X = blocked(self.start / self.scale)
+        self.squares = (self.scale**2).sum(axis=1)
+        blocks, n = len(self.S), len(self.secrets)
+        self.X0, self.G = aligned(self.X.shape), aligned(self.X.shape)
+        self.X0[:] = self.X
+        self.L, self.L0, self.kept = (
+            aligned((blocks, 2 * len(self.edges), LANES)) for _ in range(3)
+        )
+        self.cuts = np.array([0, blocks], dtype=np.int64)
+        self.Z, self.rows = aligned((1, n, LANES)), aligned((1, n, LANES))
+        self.sums, self.moved = np.zeros((1, n)), np.zeros((1, 2))
+        self.small = self.shrink.astype(np.float32)
+        # Steps need none of these.
+        del self.scale, self.start
+
+    def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
+        """Take one step at these prices of the rows."""
+        from discreet.metricdp.kernels.primal_dual import step
+
+        step(
+            self.cuts,
+            0,
+            1,
+            self.X,
+            self.X0,
+            self.L,
+            self.L0,
+            self.S,
+            self.R,
+            self.W,
+            self.G,
+            self.Z,
+            self.rows,
+            y[self.secrets],
+            self.edges.pairs,
+            self.small,
+            np.float32(tau),
+            np.float32(sigma),
+            weight,
+            self.sums,
+            self.moved,
+        )
+
+    def set_anchor(self) -> tuple[float, float]:
+        """Make the point the anchor; return the squared distances from the old one."""
+        from discreet.metricdp.kernels.primal_dual import anchor, anchor_prices
+
+        ends = self.edges.pairs
+        dl = anchor_prices(self.L, self.L0, self.R, ends, self.small, self.G, LEAST_PRICE)
+        return anchor(self.X, self.X0, LEAST_ENTRY), dl
+
+    def restore(self) -> None:
+        """Go back to the anchor."""
+        np.copyto(self.X, self.X0)
+        np.copyto(self.L, self.L0)
+        self.set_anchor()
+
+    def least(
+        self, L: NDArray[np.float32], unit: float, factors: Sequence[float]
+    ) -> NDArray[np.float64]:
+        """Find the least bracket of each row, for multipliers times each factor: ``(n, factors)``."""
+        from discreet.metricdp.kernels.primal_dual import flows
+
+        flow = np.zeros(self.cost.shape)
+        flows(0, len(L), L, self.R, self.edges.pairs, self.shrink, flow)
+        flow *= unit
+        columns = [(self.cost + by * flow).min(axis=1) for by in factors]
+        return np.stack(columns, axis=1)
+
+    def prices(self, least: float, unit: float) -> Multipliers:
+        """List the kept multipliers above ``least``, secrets and reports numbered as in the tile."""
+        from discreet.metricdp.kernels.primal_dual import list_prices
+
+        n, k = self.cost.shape
+        found, room = 0, 0
+        while True:
+            report, source, target = (np.empty(room, dtype=np.int32) for _ in range(3))
+            price = np.empty(room)
+            found = list_prices(
+                0,
+                len(self.kept),
+                self.kept,
+                self.R,
+                self.edges.pairs,
+                self.shrink,
+                least,
+                unit,
+                np.arange(n),
+                np.arange(k),
+                report,
+                source,
+                target,
+                price,
+            )
+            if found <= room:
+                return Multipliers(report, source, target, price)
+            # Without room they were only counted.
+            room = found
+
+
+@final
+class TiledIterate:
+    """Where the method stands on all tiles, with the same steps, restarts and weights as on one table.
+
+    Parameters
+    ----------
+    tiles
+        The tiles, not prepared.
+    n
+        Number of secrets.
+    far
+        ``(n,)``: what the cheapest report outside of its tiles costs each secret; infinite where there is none.
+    unit
+        The cost of a row that is thought typical.
+    degree
+        ``(n,)``: constraints of each secret, in units of their mean.
+    threads
+        Among how many threads tiles are divided, which changes nothing but the time.
+    """
+
+    def __init__(
+        self,
+        tiles: Sequence[Tile],
+        n: int,
+        far: NDArray[np.float64],
+        *,
+        unit: float,
+        degree: NDArray[np.float64],
+        threads: int,
+    ) -> None:
+        from discreet.metricdp.kernels.primal_dual import largest_value
+
+        self.tiles, self.n, self.unit, self.threads = tiles, n, unit, threads
+        self.far = far
+        ratios, squares = 0.0, np.zeros(n)
+        for tile in tiles:
+            tile.prepare(unit, degree[tile.secrets])
+            one = slice(None, 1)
+            found = largest_value(
+                tile.S[one], tile.R[one], tile.edges.pairs, tile.small, _POWER_ROUNDS
+            )
+            ratios = max(ratios, found)
+            squares[tile.secrets] += tile.squares
+        self.row_weight = ROW_WEIGHT * ratios / np.maximum(squares, 1e-30)
+        self.step_size = 0.97 / math.sqrt((1.03 + ROW_WEIGHT) * ratios)
+        self.cap = np.minimum(far / unit, 1e30).astype(np.float32)
+        self.y = np.zeros(n, dtype=np.float32)
+        self.y0 = self.y.copy()
+        self.weight, self.wanted = 4.0, 1.0
+        self.count = self.age = self.restarts = 0
+        self.first = self.last = math.inf
+
+    def pool(self) -> ThreadPoolExecutor | nullcontext[None]:
+        """Open what work is divided with, to be closed by ``with``; nothing for one thread."""
+        return ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else nullcontext()
+
+    def each(self, pool: ThreadPoolExecutor | None, work: Callable[[int], object]) -> None:
+        """Do something with the number of each tile."""
+        share(pool, self.threads, len(self.tiles), work)
+
+    def advance(self, pool: ThreadPoolExecutor | None) -> None:
+        """Take one step, and move the anchor if the steps have shrunk enough."""
+        weight = np.float32((self.age + 1) / (self.age + 2))
+        tau, sigma = self.step_size / self.weight, self.step_size * self.weight
+        self.each(pool, lambda t: self.tiles[t].step(self.y, tau, sigma, weight))
+        sums, moved = np.zeros(self.n), np.zeros(2)
+        for tile in self.tiles:
+            sums[tile.secrets] += tile.sums[0]
+            moved += tile.moved[0]
+        ahead = self.y + (sigma * self.row_weight * (self.wanted - sums)).astype(np.float32)
+        change = np.minimum(ahead, self.cap) - self.y
+        self.y = (1 - weight) * self.y0 + weight * (self.y + 2 * change)
+        dx, dl = moved.tolist()
+        dl += float((change.astype(np.float64) ** 2 / self.row_weight).sum())
+        self.count += 1
+        self.age += 1
+        self._judge(math.sqrt(self.weight * dx + dl / self.weight), pool)
+
+    def _judge(self, size: float, pool: ThreadPoolExecutor | None) -> None:
+        if self.age == 1:
+            self.first = size
+        if size > 1e3 * self.first or not math.isfinite(size):
+            # The power method found less than the largest singular value.
+            self.step_size *= 0.7
+            self.each(pool, lambda t: self.tiles[t].restore())
+            self.y = self.y0.copy()
+            self.age, self.last = 0, math.inf
+            return
+        due = restart_due(self.count, self.age, size, self.first, self.last)
+        self.last = size
+        if due:
+            self._move_anchor(pool)
+
+    def _move_anchor(self, pool: ThreadPoolExecutor | None) -> None:
+        moved = np.zeros((len(self.tiles), 2))
+
+        def move(t: int) -> None:
+            moved[t] = self.tiles[t].set_anchor()
+
+        self.each(pool, move)
+        dx, dl = moved.sum(axis=0).tolist()
+        dl += float(((self.y - self.y0).astype(np.float64) ** 2 / self.row_weight).sum())
+        if dx > 0 and dl > 0:
+            low, high = _WEIGHTS
+            self.weight = min(max(math.sqrt(math.sqrt(dl / dx) * self.weight), low), high)
+        self.y0 = self.y.copy()
+        self.age, self.last = 0, math.inf
+        self.restarts += 1
+
+    def polish(self, steps: int, pool: ThreadPoolExecutor | None) -> None:
+        """Move the multipliers nearly as little as possible to where hardly a bracket is below the price of its row.
+
+        These are steps for the program whose rows sum to 0, from no channel. The channel of the iterate is lost, so
+        that this is what comes last.
+        """
+        for tile in self.tiles:
+            tile.X[:] = 0.0
+        self._move_anchor(pool)
+        self.wanted = 0.0
+        self.count = 0
+        for _ in range(steps):
+            self.advance(pool)
+
+    def level(self) -> float:
+        """Sum of the prices of the rows: what the loss is thought to be."""
+        return float(self.y.sum(dtype=np.float64)) * self.unit
+
+    def bounds(
+        self, factors: Sequence[float], pool: ThreadPoolExecutor | None
+    ) -> NDArray[np.float64]:
+        """Evaluate the bound, in floats, for the multipliers times each factor."""
+        found: list[NDArray[np.float64]] = [np.zeros((0, 0))] * len(self.tiles)
+
+        def look(t: int) -> None:
+            tile = self.tiles[t]
+            found[t] = tile.least(tile.L, self.unit, factors)
+
+        self.each(pool, look)
+        least = np.repeat(self.far[:, None], len(factors), axis=1)
+        for tile, mine in zip(self.tiles, found, strict=True):
+            least[tile.secrets] = np.minimum(least[tile.secrets], mine)
+        sums: NDArray[np.float64] = least.sum(axis=0)
+        return sums
+
+    def keep(self, factor: float, pool: ThreadPoolExecutor | None) -> None:
+        """Keep the multipliers, times a factor."""
+
+        def copy(t: int) -> None:
+            tile = self.tiles[t]
+            np.maximum(tile.L, np.float32(0.0), out=tile.kept)
+            tile.kept *= np.float32(factor)
+
+        self.each(pool, copy)
