@@ -15,7 +15,6 @@ No message holds a value that came from private data: names, types, shapes and p
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -185,6 +184,8 @@ def unknown_name(
     names = list(allowed)
     if not isinstance(given, str):
         return InvalidProblemError(field, f"{expected} {', '.join(names)}", type(given).__name__)
+    from difflib import get_close_matches
+
     near = get_close_matches(given[:_SHOWN].lower(), names, 1, _NEAR)
     hint = f"; the nearest is {near[0]!r}" if near else ""
     came = repr(given if len(given) <= _SHOWN else f"{given[:_SHOWN]}...")
