@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "MALFORMED",
     "BudgetError",
     "CertificateError",
     "DiscreetError",
@@ -156,6 +157,10 @@ class CertificateError(DiscreetError):
 
 class BudgetError(DiscreetError):
     """The privacy budget of a dataset does not cover what was requested."""
+
+
+MALFORMED = (DiscreetError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading the parts of a file or mapping may raise that is not what it should be."""
 
 
 def unknown_name(

@@ -18,10 +18,10 @@ from discreet.artefact import save
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets import made_city
+from discreet.evaluate.comparison import published_losses
 from discreet.metricdp import Direct, Problem, design
 from discreet.plot import Curve
 from discreet.report.choosing import choice_chapter
-from discreet.report.compare import compare
 from discreet.report.counting import count_demo
 from discreet.report.maps import Backdrop
 from discreet.report.page import Tab, make_chapter, write_report
@@ -326,7 +326,7 @@ def _curves(city: City) -> list[Curve]:
         reached.append(made.upper)
         proven.append(made.lower or 0.0)
         losses: dict[str, float] = {}
-        for label, loss in compare(problem, target):
+        for label, loss in published_losses(problem, target):
             name = label.partition(",")[0]
             losses[name] = min(loss, losses.get(name, loss))
         for name, loss in losses.items():
