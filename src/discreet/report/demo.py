@@ -288,16 +288,16 @@ def _choice_chapter(people: int, runs: int, watch: _Watch) -> Chapter:
 
 def _census_chapter(households: int, file: Path, watch: _Watch) -> Chapter:
     watch.begin(f"Publishing a synthetic census of {households} households, by all quick methods")
-    counted = count_demo(file, groups=households)
+    made = count_demo(file, groups=households)
     watch.end("census")
-    return counted.chapter
+    return made
 
 
 def _patient_chapter(patients: int, file: Path, watch: _Watch) -> Chapter:
     watch.begin(f"Anonymizing {patients} synthetic patients, by all quick methods")
     made = patient_demo(file, patients=patients)
     watch.end("patients")
-    return made.chapter
+    return made
 
 
 def city_problem(city: City, junctions: NDArray[np.int64] | None = None) -> Problem:
