@@ -17,15 +17,18 @@ from discreet.cli.counting import (
     publish_counts,
 )
 from discreet.cli.options import (
+    HOW,
     PROMISED,
     Dataset,
     Epsilon,
     Json,
     Ledger,
+    Memory,
     NoGuarantee,
     Quiet,
     Report,
     Rho,
+    Scheduler,
     Verbose,
     read_method,
 )
@@ -49,7 +52,6 @@ __all__ = ["counts", "register"]
 
 _DATA = "The data"
 _PUBLIC = "What is public"
-_HOW = "How"
 
 _COUNTS_EXAMPLES = """Examples:
 
@@ -158,12 +160,12 @@ def counts(
     dataset: Dataset = None,
     method: Annotated[
         str | None,
-        typer.Option(help=f"{', '.join(METHODS)}; default: {DEFAULT}.", rich_help_panel=_HOW),
+        typer.Option(help=f"{', '.join(METHODS)}; default: {DEFAULT}.", rich_help_panel=HOW),
     ] = None,
     noise: Annotated[
         str | None,
         typer.Option(
-            help="laplace (with --epsilon) or gaussian (with --rho).", rich_help_panel=_HOW
+            help="laplace (with --epsilon) or gaussian (with --rho).", rich_help_panel=HOW
         ),
     ] = None,
     levels: Annotated[
@@ -171,14 +173,14 @@ def counts(
         typer.Option(
             metavar="A,B,...",
             help="Part of the budget of each level, the root first, with the sum 1; default: equal parts.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = None,
     leaves_inherit: Annotated[
         bool,
         typer.Option(
             help="Whether regions that end above the deepest level have the parts of the levels below them, too.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = True,
     accept_no_guarantee: NoGuarantee = False,
@@ -187,32 +189,18 @@ def counts(
         typer.Option(
             "--diagnostics",
             help="Say on standard error how far the counts are from the true ones. Private.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = False,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="For rows larger than memory: what each process may use, such as 2GB.",
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
+    memory: Memory = None,
     threads: Annotated[
         int,
         typer.Option(
             help="Pieces of a folder, or with --memory, that are read at a time.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = 1,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Use the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls:// beyond this machine.",
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
+    scheduler: Scheduler = None,
     measurements: Annotated[
         str | None,
         typer.Option(
