@@ -3,8 +3,9 @@ r"""Measurements: exact counts of every region plus exact noise. The only place 
 What a method makes of a :class:`Measured` is post-processing and costs nothing. Budget is split over the levels of the
 tree: regions of one level hold different units (parallel composition), levels hold the same ones (they add up). In a
 tree whose branches end at different depths it adds up along each path from the root to a leaf, and a leaf above the
-deepest level may have what levels below it would have had. A chain is one vector through all regions of a level, so
-that a person moves the entries of leaves that she does not live in: there, no leaf may.
+deepest level may take the parts of the levels below it. A chain is one vector through all regions of a level, so
+that a person changes entries of leaves in which she does not live: leaves of chains never take the parts of levels
+below them.
 """
 
 from __future__ import annotations
@@ -339,7 +340,7 @@ def noisy(
     noise: Noise,
     bits: UniformSource | None,
 ) -> NDArray[np.int64]:
-    """Count and add noise of the given scales; whether it is enough is the caller's business."""
+    """Count and add noise of the given scales; that they suffice for a guarantee is up to the caller."""
     source = as_bits(bits)
     values = truth(data, kind)
     sizes = _row_sizes(data.frame, kind, values)

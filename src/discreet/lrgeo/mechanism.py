@@ -290,7 +290,7 @@ def text_digest(plain: Mapping[str, Any]) -> str:
 
 
 def packed(array: NDArray[np.int64]) -> dict[str, Any]:
-    """Write integers in as few bytes each as the largest of them needs, less the least, little end first."""
+    """Write integers less the least of them, each in as few bytes as the largest then needs, little-endian."""
     least = int(array.min(initial=0))
     wide = max(1, -(-(int(array.max(initial=0)) - least).bit_length() // 8))
     rows = (array - least).astype("<u8").view(np.uint8).reshape(-1, 8)[:, :wide]
