@@ -1,4 +1,4 @@
-r"""Columns that are tails alone, with equal row totals: :math:`T y = 1` with :math:`T_{ik} = e^{-\rho d_{ik}}`, solved at once."""
+r"""Columns that are tails alone, with equal row totals: :math:`T y = 1` with :math:`T_{ik} = e^{-\rho d_{ik}}`."""
 
 from __future__ import annotations
 
