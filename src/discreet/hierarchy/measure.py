@@ -132,8 +132,11 @@ class Measured:
 
         That of the discrete Gaussian is below its parameter ([CKS20]_, Corollary 9).
         """
-        known = {scale: _variance(scale, self.noise) for scale in set(self.scales)}
-        return np.array([known[scale] for scale in self.scales])
+        # Regions of a level share one object: fractions are hashed slowly, once for each object here.
+        objects = {id(scale): scale for scale in self.scales}
+        known = {scale: _variance(scale, self.noise) for scale in set(objects.values())}
+        found = {place: known[scale] for place, scale in objects.items()}
+        return np.array([found[id(scale)] for scale in self.scales])
 
     def parameters(self) -> dict[str, Any]:
         """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee."""
@@ -347,8 +350,13 @@ def noisy(
     starts = np.concatenate([[0], np.cumsum(sizes)])
     flat = values.reshape(-1)
     groups: dict[Fraction | None, list[int]] = {}
+    # As in `Measured.variances`, a scale is hashed once for each object.
+    members: dict[int, list[int]] = {}
     for node, scale in enumerate(scales):
-        groups.setdefault(scale, []).append(node)
+        place = id(scale)
+        if place not in members:
+            members[place] = groups.setdefault(scale, [])
+        members[place].append(node)
     for scale, nodes in groups.items():
         # Consecutive nodes, such as those of a level, are one run of entries.
         for first, stop in _runs(nodes):
