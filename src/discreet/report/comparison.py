@@ -125,6 +125,7 @@ def frontier_chapter(
         title=title,
         anchor=anchor,
         lead=_FRONTIER_LEAD,
+        warning="",
         figure=inline_svg(drawn, label=f"{measure} against {parameter}", salt=anchor),
         head=["method", parameter, measure, "from", "to", "without privacy", "without data"],
         rows=[_point_row(point) for point in points],
