@@ -56,14 +56,14 @@ LABEL = (
 def places() -> dict[str, Any]:
     """Design for the grid, and beside it what the library compares with."""
     import discreet as dc
-    from discreet.report.compare import compare
+    from discreet.evaluate.comparison import published_losses
 
     space = dc.MetricSpace.grid(SIDE, SIDE, cell=1, unit="km")
     problem = dc.metricdp.Problem(space, utility_loss="euclidean")
     promise = dc.MetricDP(EPSILON, unit="km")
     made = dc.metricdp.design(problem, promise, gap=0.01)
     losses: dict[str, float] = {}
-    for label, loss in compare(problem, promise):
+    for label, loss in published_losses(problem, promise):
         name = label.partition(",")[0]
         if name == "always the same report":
             continue

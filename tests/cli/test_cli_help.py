@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from cli.commands import say
 from cli.test_cli_process import COMMAND, WHERE
-from discreet.cli.app import app
+from discreet.cli.commands import OWN, command_named
 from discreet.cli.output import Status
 from discreet.cli.registry import METHODS as CHANNEL_METHODS
 from discreet.evaluate.audit.lrgeo import DEFAULT, PUBLISHED
@@ -61,7 +60,8 @@ def commands() -> dict[str, Any]:
         for name, one in (below or {}).items():
             walk(one, (*words, name))
 
-    walk(typer.main.get_command(app), ())
+    for name in (name for panel in OWN.values() for name in panel):
+        walk(command_named(name), (name,))
     return found
 
 

@@ -91,7 +91,7 @@ def test_versions_name_what_computes(monkeypatch: pytest.MonkeyPatch) -> None:
 
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("discreet.core.outcome.version", absent)
+    monkeypatch.setattr("importlib.metadata.version", absent)
     assert versions()["numpy"] == "not installed"
 
 

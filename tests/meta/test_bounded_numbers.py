@@ -24,7 +24,7 @@ NUMBERS = {
         "theta[node]",
         "weights.own[q][stratum].tolist()[at]",
     },
-    "hierarchy/contingency/held.py": {"one"},
+    "hierarchy/contingency/weights.py": {"one"},
     "hierarchy/contingency/systems.py": {"_SPREAD", "value"},
     "hierarchy/contingency/measure.py": {"float_ceil(2 * q / (1 - q) ** 2)"},
     "hierarchy/contingency/widths.py": {"found", "law", "part", "top"},

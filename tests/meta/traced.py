@@ -72,13 +72,17 @@ class Trace(NamedTuple):
         return Trace(list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1])))
 
 
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith(PACKAGE + ".")
+
+
 def module_of(frame: FrameType | None) -> str | None:
     """Name the file of a frame's function; ``None`` for what is not the package's, or runs while it is imported."""
     if frame is None or frame.f_code.co_name == "<module>":
         return None
-    name = str(frame.f_globals.get("__name__", ""))
-    if not name.startswith(PACKAGE + "."):
+    if not _is_ours(frame):
         return None
+    name = str(frame.f_globals["__name__"])
     return f"{name}.__init__" if "__path__" in frame.f_globals else name
 
 
@@ -99,8 +103,14 @@ def trace(run: Callable[[], object]) -> Trace:
             if caller.f_code.co_name == "<module>":
                 return
             start, caller = module_of(caller), caller.f_back
-        if to is not None and start is not None and start != to:
-            arrows.setdefault((start, to))
+        arrow = (start, to)
+        if to is None or start is None or start == to or arrow in arrows:
+            return
+        while caller is not None:
+            if caller.f_code.co_name == "<module>" and _is_ours(caller):
+                return
+            caller = caller.f_back
+        arrows[start, to] = None
 
     sys.setprofile(look)
     try:

@@ -16,12 +16,12 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets import made_city
 from discreet.evaluate.attack.request import AttackRequest
+from discreet.evaluate.comparison import published_losses
 from discreet.evaluate.simulate.location import attack_places
 from discreet.hierarchy import verify as verify_release
 from discreet.lrgeo import verify as verify_mechanism
 from discreet.metricdp import Problem, design, verify
 from discreet.report import make_chapter
-from discreet.report.compare import compare
 from discreet.report.demo import Demo, build_demo, city_problem, traffic
 from discreet.service.recorded import record
 
@@ -165,7 +165,7 @@ def test_traffic_is_what_each_road_carries() -> None:
 def test_baselines_keep_the_guarantee_and_lose_more_than_the_optimum() -> None:
     problem = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
     best = design(problem, MetricDP(1, "km"))
-    compared = dict(compare(problem, best.guarantee))
+    compared = dict(published_losses(problem, best.guarantee))
     assert {"exponential mechanism", "planar Laplace", "always the same report"} <= set(compared)
     assert best.lower is not None
     assert min(compared.values()) >= best.lower
@@ -175,7 +175,7 @@ def test_baselines_keep_the_guarantee_and_lose_more_than_the_optimum() -> None:
 def test_where_there_is_no_plane_there_is_no_planar_laplace() -> None:
     space = MetricSpace.from_matrix([[0, 1, 2], [1, 0, 1], [2, 1, 0]], unit="edit")
     problem = Problem(space, utility_loss="distance", prior=[0.8, 0.1, 0.1])
-    compared = dict(compare(problem, MetricDP("0.1", "edit")))
+    compared = dict(published_losses(problem, MetricDP("0.1", "edit")))
     assert "planar Laplace" not in compared
     # At so small an epsilon renaming every report to the likeliest secret is the best use of noise.
     assert compared["exponential mechanism, remapped"] == pytest.approx(0.3)
@@ -185,8 +185,8 @@ def test_a_design_whose_groups_stay_apart_is_compared_apart() -> None:
     space = MetricSpace.from_points([[0.0, 0.0], [1.0, 0.0], [9.0, 0.0]], unit="km")
     problem = Problem(space, utility_loss="euclidean")
     made = design(problem, MetricDP(1, "km", 2), allow_unprotected=True)
-    compared = dict(compare(problem, made.guarantee))
-    joined = dict(compare(problem, MetricDP(1, "km", 2)))
+    compared = dict(published_losses(problem, made.guarantee))
+    joined = dict(published_losses(problem, MetricDP(1, "km", 2)))
     # One report for each of the two groups, against one for all.
     assert compared["always the same report"] == pytest.approx(1 / 3)
     assert joined["always the same report"] == pytest.approx(3)

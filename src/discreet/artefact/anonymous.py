@@ -11,7 +11,7 @@ from discreet.artefact.layout import whole_numbers
 from discreet.artefact.placing import unwritable
 from discreet.artefact.sidecar import place_table, read_meta, write_table
 from discreet.core.certificate import Certificate
-from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.core.errors import MALFORMED, InvalidProblemError
 from discreet.core.guarantee import KAnonymity, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.tree import Tree
@@ -44,15 +44,6 @@ __all__ = [
 ]
 
 ANONYMOUS = "anonymous-table"
-
-_MALFORMED = (
-    DiscreetError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-)
 
 
 @final
@@ -192,7 +183,7 @@ def table_of(
             tuple(_attribute(stated) for stated in meta["attributes"]),
             altered,
         )
-    except _MALFORMED as error:
+    except MALFORMED as error:
         detail = f"no {error}" if isinstance(error, KeyError) else str(error)
         expected = "a whole .discreet.json of an anonymized table"
         raise InvalidProblemError("path", expected, f"{path}: {detail}") from None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.artefact.layout import whole_numbers
 from discreet.artefact.sidecar import write_table
-from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.core.errors import MALFORMED, InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP, guarantee_from_dict
 from discreet.core.tree import Tree
@@ -33,16 +33,6 @@ __all__ = [
     "state_tree",
 ]
 
-_MALFORMED = (
-    DiscreetError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-)
-"""What the parts of a file that is no artefact may cause."""
-
 
 class _Frame(Protocol):
     """Public facts about regions."""
@@ -62,7 +52,7 @@ def parts_fit(path: str | os.PathLike[str]) -> Iterator[None]:
     """Say of the file whatever is wrong with its parts."""
     try:
         yield
-    except _MALFORMED as error:
+    except MALFORMED as error:
         detail = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InvalidProblemError(
             "path", "a whole discreet artefact", f"{path}: {detail}"

@@ -10,9 +10,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact.layout import FORMAT
+from discreet.artefact.layout import FORMAT, is_whole
 from discreet.artefact.placing import replace_file
-from discreet.artefact.whole import is_whole
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction

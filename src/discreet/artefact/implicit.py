@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.artefact.layout import FORMAT, SCHEMA_VERSION, TYPES, different_labels
+from discreet.artefact.layout import FORMAT, SCHEMA_VERSION, TYPES, different_labels, is_whole
 from discreet.artefact.reader import open_members, small_space
 from discreet.artefact.spaces import check_bits, credible, lattice_lengths
-from discreet.artefact.whole import is_whole
 from discreet.artefact.writer import encode, pack
 from discreet.core.certificate import Certificate
 from discreet.core.channels.implicit import AnchoredChannel, Ball

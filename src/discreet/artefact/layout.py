@@ -1,17 +1,21 @@
-"""What writing and reading agree on."""
+"""What writing and reading agree on, and one sentence for whatever is wrong with the bytes of a file."""
 
 from __future__ import annotations
 
 import json
 import math
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import MALFORMED, InvalidProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import os
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,6 +27,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "TYPES",
     "different_labels",
+    "is_whole",
     "read_json",
     "whole_numbers",
 ]
@@ -62,6 +67,29 @@ NEEDED = ("limbs", "distances", "joined", "binding", "loss", "prior")
 
 FOREIGN = ("centers", "anchors", "names", "factors", "ball_secrets", "ball_reports", "ball_weights")
 """Members that it never has."""
+
+
+_MALFORMED = (*MALFORMED, zipfile.BadZipFile, EOFError, RuntimeError)
+"""What the parts of a file that is no artefact may cause; RuntimeError: encrypted, or nested without end."""
+
+
+@contextmanager
+def is_whole(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """Give the bytes of a file; whatever is wrong with them is said of the file."""
+    try:
+        data = Path(path).read_bytes()
+    except ValueError:
+        raise InvalidProblemError("path", "a path that a file can have", repr(path)) from None
+    except OSError as error:
+        got = f"{path}: {error.strerror}"
+        raise InvalidProblemError("path", "a file that can be read", got) from None
+    try:
+        yield data
+    except _MALFORMED as error:
+        detail = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise InvalidProblemError(
+            "path", "a whole discreet artefact", f"{path}: {detail}"
+        ) from None
 
 
 def read_json(text: bytes | str) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from discreet.artefact.layout import is_whole
 from discreet.artefact.placing import replace_file
-from discreet.artefact.whole import is_whole
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.mechanism import FORM, Mechanism, canonical
 from discreet.lrgeo.points.mechanism import POINTS_FORM, PointMechanism

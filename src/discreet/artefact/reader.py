@@ -20,6 +20,7 @@ from discreet.artefact.layout import (
     SCHEMA_VERSION,
     TYPES,
     different_labels,
+    is_whole,
     read_json,
 )
 from discreet.artefact.mechanism import (
@@ -29,7 +30,6 @@ from discreet.artefact.mechanism import (
     is_point_mechanism,
 )
 from discreet.artefact.spaces import credible, lattice_lengths
-from discreet.artefact.whole import is_whole
 from discreet.core.certificate import Certificate
 from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError

@@ -27,7 +27,7 @@ from discreet.cli.columns import (
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.large import run_large
 from discreet.cli.microdata import Kinds, attributes_of, names_of, refuse_prose
-from discreet.cli.options import PROMISED, Json, Quiet, Report, Verbose
+from discreet.cli.options import HOW, PROMISED, Json, Memory, Quiet, Report, Scheduler, Verbose
 from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import steps
 from discreet.core.errors import InvalidProblemError
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 __all__ = ["anonymize", "register"]
 
 _COLUMNS = "Columns"
-_HOW = "How"
 
 MOST_ROWS = 2_000_000
 """Rows that are searched without a time limit."""
@@ -198,51 +197,37 @@ def anonymize(
         str,
         typer.Option(
             help="What is made small: ncp, taxonomy, range, ncp-printed, arx-loss or one-hot.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = "ncp",
     method: Annotated[
         str | None,
         typer.Option(
             help=f"One of {', '.join(sorted(METHODS.proven))}; `optimal` must be proved. Default: several in turn.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Stop the search then.", rich_help_panel=_HOW),
+        typer.Option(metavar="SECONDS", help="Stop the search then.", rich_help_panel=HOW),
     ] = None,
     gap: Annotated[
         float | None,
-        typer.Option(help="Relative gap to prove, or status 4.", rich_help_panel=_HOW),
+        typer.Option(help="Relative gap to prove, or status 4.", rich_help_panel=HOW),
     ] = None,
     threads: Annotated[
-        int, typer.Option(help="Threads of the search.", max=1_024, rich_help_panel=_HOW)
+        int, typer.Option(help="Threads of the search.", max=1_024, rich_help_panel=HOW)
     ] = 1,
     effort: Annotated[
         str | None,
         typer.Option(
             metavar="fast|strong",
             help="How much is tried. Default: strong up to 200,000 rows. Without a time limit, fast ends by itself.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="For a table larger than memory: what each process may use, such as 4GB. TABLE may be a folder.",
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Use the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls:// beyond this machine.",
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
+    memory: Memory = None,
+    scheduler: Scheduler = None,
     output: Annotated[
         str | None,
         typer.Option(

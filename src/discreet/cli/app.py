@@ -1,4 +1,4 @@
-"""The command ``discreet``: its commands by group, and the one place where errors become exit statuses."""
+"""The command ``discreet``, and the one place where errors become exit statuses."""
 
 from __future__ import annotations
 
@@ -8,34 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import (
-    anonymize,
-    attack,
-    audit,
-    budget,
-    compare,
-    counts,
-    demo,
-    design,
-    info,
-    locate,
-    query,
-    risk,
-    sample,
-    select,
-    serve,
-    studio,
-    verify,
-)
+from discreet.cli.commands import OWN, Commands, command_named, hide_types_of_flags
 from discreet.cli.output import Status, fail, stopped
-from discreet.cli.plugins import Commands
 from discreet.core.errors import InvalidProblemError
-from discreet.core.outcome import versions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from typer.models import CommandInfo
 
 __all__ = ["app", "run"]
 
@@ -67,61 +45,11 @@ def root(
 ) -> None:
     """Optimal privacy mechanisms, with the proof attached."""
     if version:
+        from discreet.core.outcome import versions
+
         typer.echo(f"discreet {versions()['discreet']}")
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-anonymize.register(app)
-attack.register(app)
-audit.register(app)
-design.register(app)
-info.register(app)
-sample.register(app)
-counts.register(app)
-query.register(app)
-budget.register(app)
-compare.register(app)
-verify.register(app)
-locate.register(app)
-risk.register(app)
-select.register(app)
-serve.register(app)
-demo.register(app)
-studio.register(app)
-
-_PANELS = {
-    "Channels": ("design", "sample", "info"),
-    "Location service": ("serve", "locate"),
-    "Counts": ("counts", "query", "budget"),
-    "Tables": ("anonymize", "risk"),
-    "Choices": ("select",),
-    "Judges": ("verify", "audit", "attack", "compare"),
-    "Pages": ("demo", "studio"),
-}
-"""How the help orders the commands."""
-
-
-def _arrange() -> None:
-    """Put the commands into panels, in the order of the table."""
-    places = {
-        name: (panel, at) for panel, names in _PANELS.items() for at, name in enumerate(names)
-    }
-    order = list(_PANELS)
-    for group in app.registered_groups:
-        group.rich_help_panel = places["budget"][0]
-    for command in app.registered_commands:
-        command.rich_help_panel = places[_name(command)][0]
-    app.registered_commands.sort(
-        key=lambda each: (order.index(places[_name(each)][0]), places[_name(each)][1])
-    )
-
-
-def _name(command: CommandInfo) -> str:
-    return str(command.name or getattr(command.callback, "__name__", ""))
-
-
-_arrange()
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -150,19 +78,10 @@ def run(arguments: Sequence[str]) -> int:
 
 @cache
 def _command() -> Any:  # noqa: ANN401 - which class it is depends on Typer's version
-    """Build all commands once in a process: Typer takes a tenth of a second to read their signatures."""
+    """Build the outermost command once in a process."""
     command = typer.main.get_command(app)
-    _hide_types_of_flags(command)
+    hide_types_of_flags(command)
     return command
-
-
-def _hide_types_of_flags(command: Any) -> None:  # noqa: ANN401 - which class it is depends on Typer's version
-    """Let the help name a flag without a type: there is nothing to type after it."""
-    for parameter in (*command.params, command.get_help_option(typer.Context(command))):
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
-    for below in getattr(command, "commands", {}).values():
-        _hide_types_of_flags(below)
 
 
 def _as_a_name(error: OSError, arguments: Sequence[str]) -> Exception:
@@ -190,8 +109,9 @@ def _wanted(parameter: Any) -> str:  # noqa: ANN401 - which class it is depends 
 def _misused(error: Any, arguments: Sequence[str]) -> InvalidProblemError:  # noqa: ANN401 - as above
     """Say what an option takes that came without a value, or with one where it takes none."""
     name = str(error.option_name)
-    below = getattr(_command(), "commands", {})
-    command = below.get(next((one for one in arguments if one in below), ""))
+    below = {command for commands in OWN.values() for command in commands}
+    typed = next((one for one in arguments if one in below), None)
+    command = None if typed is None else command_named(typed)
     named = (
         one for one in getattr(command, "params", []) if name in (*one.opts, *one.secondary_opts)
     )

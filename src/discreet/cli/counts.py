@@ -17,19 +17,22 @@ from discreet.cli.counting import (
     publish_counts,
 )
 from discreet.cli.options import (
+    HOW,
     PROMISED,
     Dataset,
     Epsilon,
     Json,
     Ledger,
+    Memory,
     NoGuarantee,
     Quiet,
     Report,
     Rho,
+    Scheduler,
     Verbose,
     read_method,
 )
-from discreet.cli.row_files import Memory, RowEngine, RowThreads, Scheduler
+from discreet.cli.row_files import RowEngine, RowThreads
 from discreet.cli.tables import (
     By,
     DomainFile,
@@ -50,7 +53,6 @@ __all__ = ["counts", "register"]
 
 _DATA = "The data"
 _PUBLIC = "What is public"
-_HOW = "How"
 
 _COUNTS_EXAMPLES = """Examples:
 
@@ -159,12 +161,12 @@ def counts(
     dataset: Dataset = None,
     method: Annotated[
         str | None,
-        typer.Option(help=f"{', '.join(METHODS)}; default: {DEFAULT}.", rich_help_panel=_HOW),
+        typer.Option(help=f"{', '.join(METHODS)}; default: {DEFAULT}.", rich_help_panel=HOW),
     ] = None,
     noise: Annotated[
         str | None,
         typer.Option(
-            help="laplace (with --epsilon) or gaussian (with --rho).", rich_help_panel=_HOW
+            help="laplace (with --epsilon) or gaussian (with --rho).", rich_help_panel=HOW
         ),
     ] = None,
     levels: Annotated[
@@ -172,14 +174,14 @@ def counts(
         typer.Option(
             metavar="A,B,...",
             help="Part of the budget of each level, the root first, with the sum 1; default: equal parts.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = None,
     leaves_inherit: Annotated[
         bool,
         typer.Option(
             help="Whether regions that end above the deepest level have the parts of the levels below them, too.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = True,
     accept_no_guarantee: NoGuarantee = False,
@@ -188,7 +190,7 @@ def counts(
         typer.Option(
             "--diagnostics",
             help="Say on standard error how far the counts are from the true ones. Private.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = False,
     memory: Memory = None,

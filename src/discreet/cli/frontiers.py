@@ -66,9 +66,11 @@ def run_frontier(contest: MechanismContest) -> Status:
         "points": [point.to_dict() for point in points],
     }
     if contest.report is not None:
-        from discreet.report.frontier import chapter
+        from discreet.report.comparison import frontier_chapter
 
-        page = chapter(points, parameter=name, title=f"What {contest.mechanism} loses", note=_DATA)
+        page = frontier_chapter(
+            points, parameter=name, title=f"What {contest.mechanism} loses", note=_DATA
+        )
         write_page([page], contest.report, title=f"What a choice of {name} costs")
     emit(data, _text(points, name), as_json=contest.as_json, command="compare")
     return Status.DONE

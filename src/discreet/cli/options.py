@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from discreet.core.method import Methods
 
 __all__ = [
+    "HOW",
     "PLACES",
     "PROMISED",
     "Cell",
@@ -23,11 +24,13 @@ __all__ = [
     "Grid",
     "Json",
     "Ledger",
+    "Memory",
     "Metric",
     "NoGuarantee",
     "Quiet",
     "Report",
     "Rho",
+    "Scheduler",
     "Unit",
     "Verbose",
     "X",
@@ -38,12 +41,31 @@ __all__ = [
 PROMISED = "What is promised"
 """The panel of options about the guarantee."""
 
+HOW = "How"
+"""The panel of options that say how the work is done."""
+
 Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="A file that `design` wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="List each check, with what was found.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings.")]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="For a table larger than memory, or a folder: what each process may use, such as 4GB.",
+        rich_help_panel=HOW,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Use the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls:// beyond this machine.",
+        rich_help_panel=HOW,
+    ),
+]
 PLACES = "Places"
 """The panel of options that say what the secrets are."""
 

@@ -18,14 +18,15 @@ from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at r
 )
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.microdata import Kinds, attributes_of, names_of, prose_among
-from discreet.cli.options import Json, Quiet, Report  # noqa: TC001 - Typer reads annotations at run time
-from discreet.cli.output import Status, emit, warn
-from discreet.cli.row_files import (
+from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at run time
+    Json,
     Memory,
-    RowEngine,
-    RowThreads,
+    Quiet,
+    Report,
     Scheduler,
 )
+from discreet.cli.output import Status, emit, warn
+from discreet.cli.row_files import RowEngine, RowThreads
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import one_line
 from discreet.tables.columns import no_column

@@ -1,4 +1,4 @@
-"""Options for private rows larger than memory, or than one machine, and the source that they open."""
+"""Private rows larger than memory, or than one machine: the source that options open."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 import typer
 
 from discreet.cli.large import size_of
+from discreet.cli.options import HOW
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
@@ -17,31 +18,13 @@ if TYPE_CHECKING:
 
     from discreet.artefact import RecordFiles
 
-__all__ = ["Memory", "RowEngine", "RowThreads", "Scheduler"]
+__all__ = ["RowEngine", "RowThreads"]
 
-_HOW = "How"
-
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="For rows larger than memory: what each process may use, such as 2GB.",
-        rich_help_panel=_HOW,
-    ),
-]
 RowThreads = Annotated[
     int,
     typer.Option(
         help="Pieces of a folder, or with --memory, that are read at a time.",
-        rich_help_panel=_HOW,
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Use the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls:// beyond this machine.",
-        rich_help_panel=_HOW,
+        rich_help_panel=HOW,
     ),
 ]
 

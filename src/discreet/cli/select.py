@@ -12,6 +12,7 @@ import typer
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.ground import EDGES, ground_set, read_matroid, records
 from discreet.cli.options import (
+    HOW,
     PROMISED,
     Dataset,
     Epsilon,
@@ -44,7 +45,6 @@ __all__ = ["register", "select"]
 
 _DATA = "The data"
 _PUBLIC = "What is public"
-_HOW = "How"
 
 _EXAMPLES = """Examples:
 
@@ -120,7 +120,7 @@ def select(
         str | None,
         typer.Option(
             help=f"One of {', '.join(METHODS.proven)}. Default: chosen from public facts.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = None,
     diagnostics: Annotated[
@@ -128,7 +128,7 @@ def select(
         typer.Option(
             "--diagnostics",
             help="Value, evaluations and seconds on standard error: private, for the curator.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = False,
     output: Annotated[
@@ -138,7 +138,7 @@ def select(
             "-o",
             metavar="FILE",
             help="Write the choice there, with its matroid and its proof, for `verify`.",
-            rich_help_panel=_HOW,
+            rich_help_panel=HOW,
         ),
     ] = None,
     report: Report = None,

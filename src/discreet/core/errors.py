@@ -15,7 +15,6 @@ No message holds a value that came from private data: names, types, shapes and p
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "MALFORMED",
     "BudgetError",
     "CertificateError",
     "DiscreetError",
@@ -159,6 +159,10 @@ class BudgetError(DiscreetError):
     """The privacy budget of a dataset does not cover what was requested."""
 
 
+MALFORMED = (DiscreetError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading the parts of a file or mapping may raise that is not what it should be."""
+
+
 def unknown_name(
     field: str, given: object, allowed: Iterable[str], *, expected: str = "one of"
 ) -> InvalidProblemError:
@@ -185,6 +189,8 @@ def unknown_name(
     names = list(allowed)
     if not isinstance(given, str):
         return InvalidProblemError(field, f"{expected} {', '.join(names)}", type(given).__name__)
+    from difflib import get_close_matches
+
     near = get_close_matches(given[:_SHOWN].lower(), names, 1, _NEAR)
     hint = f"; the nearest is {near[0]!r}" if near else ""
     came = repr(given if len(given) <= _SHOWN else f"{given[:_SHOWN]}...")

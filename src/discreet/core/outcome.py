@@ -12,7 +12,6 @@ import hashlib
 import platform
 from dataclasses import dataclass, field
 from html import escape
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -52,6 +51,9 @@ _SHOWN = 400
 
 def versions() -> dict[str, str]:
     """Versions of this library, of Python and of what computes."""
+    # Loads the package of mail messages, a fifth of what importing a mechanism takes.
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {"python": platform.python_version()}
     for package in ("discreet", "numpy", "scipy", "highspy", "numba"):
         try:

@@ -1,4 +1,4 @@
-"""A made city: a planar road network with a dense core, a river with few bridges, and a lumpy demand.
+"""A synthetic city: a planar road network with a dense core, a river with few bridges, and a lumpy demand.
 
 No map of a real place ships with this library. This one has what makes real ones hard: junctions that lie close
 together downtown and far apart outside, neighbors across the water that are a long drive away, and an uneven prior.
@@ -7,7 +7,7 @@ together downtown and far apart outside, neighbors across the water that are a l
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -17,12 +17,28 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-__all__ = ["City", "made_city"]
+__all__ = ["City", "freeze_arrays", "made_city"]
 
 _RADIUS_PER_ROOT = 0.36
 """Radius of the city in km for each root of the number of junctions: about 2.5 junctions in a square kilometer."""
 
 _FEWEST = 30
+
+
+def freeze_arrays(record: Any) -> None:  # noqa: ANN401 - a frozen dataclass of any fields
+    """Replace the arrays of a frozen dataclass by copies that nobody can write to, as ``__post_init__`` does.
+
+    Parameters
+    ----------
+    record
+        The instance.
+    """
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, np.ndarray):
+            frozen = value.copy()
+            frozen.setflags(write=False)
+            object.__setattr__(record, field.name, frozen)
 
 
 @final
@@ -70,12 +86,7 @@ class City:
     seed: int
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                frozen = value.copy()
-                frozen.setflags(write=False)
-                object.__setattr__(self, field.name, frozen)
+        freeze_arrays(self)
 
     @property
     def n(self) -> int:

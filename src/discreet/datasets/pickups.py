@@ -1,4 +1,4 @@
-"""Made pick-ups: where people of a made city got into a car, and a public grid of places where cars could wait.
+"""Synthetic pick-ups: where people got into a car, and a public grid of places where cars could wait.
 
 No real trips ship with this library. These have what makes real ones hard: most of them lie on a narrow strip of dense
 streets, a few spots are far busier than the rest, some are strewn anywhere, and the grid knows nothing of all this.
@@ -6,12 +6,13 @@ streets, a few spots are far busier than the rest, some are strewn anywhere, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from discreet.core.spaces.inputs import positive_count
+from discreet.datasets.city import freeze_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,12 +62,7 @@ class Pickups:
     seed: int
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                frozen = value.copy()
-                frozen.setflags(write=False)
-                object.__setattr__(self, field.name, frozen)
+        freeze_arrays(self)
 
     @property
     def n(self) -> int:

@@ -3,8 +3,9 @@ r"""Measurements: exact counts of every region plus exact noise. The only place 
 What a method makes of a :class:`Measured` is post-processing and costs nothing. Budget is split over the levels of the
 tree: regions of one level hold different units (parallel composition), levels hold the same ones (they add up). In a
 tree whose branches end at different depths it adds up along each path from the root to a leaf, and a leaf above the
-deepest level may have what levels below it would have had. A chain is one vector through all regions of a level, so
-that a person moves the entries of leaves that she does not live in: there, no leaf may.
+deepest level may take the parts of the levels below it. A chain is one vector through all regions of a level, so
+that a person changes entries of leaves in which she does not live: leaves of chains never take the parts of levels
+below them.
 """
 
 from __future__ import annotations
@@ -131,8 +132,11 @@ class Measured:
 
         That of the discrete Gaussian is below its parameter ([CKS20]_, Corollary 9).
         """
-        known = {scale: _variance(scale, self.noise) for scale in set(self.scales)}
-        return np.array([known[scale] for scale in self.scales])
+        # Regions of a level share one object: fractions are hashed slowly, once for each object here.
+        objects = {id(scale): scale for scale in self.scales}
+        known = {scale: _variance(scale, self.noise) for scale in set(objects.values())}
+        found = {place: known[scale] for place, scale in objects.items()}
+        return np.array([found[id(scale)] for scale in self.scales])
 
     def parameters(self) -> dict[str, Any]:
         """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee."""
@@ -339,15 +343,20 @@ def noisy(
     noise: Noise,
     bits: UniformSource | None,
 ) -> NDArray[np.int64]:
-    """Count and add noise of the given scales; whether it is enough is the caller's business."""
+    """Count and add noise of the given scales; that they suffice for a guarantee is up to the caller."""
     source = as_bits(bits)
     values = truth(data, kind)
     sizes = _row_sizes(data.frame, kind, values)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     flat = values.reshape(-1)
     groups: dict[Fraction | None, list[int]] = {}
+    # As in `Measured.variances`, a scale is hashed once for each object.
+    members: dict[int, list[int]] = {}
     for node, scale in enumerate(scales):
-        groups.setdefault(scale, []).append(node)
+        place = id(scale)
+        if place not in members:
+            members[place] = groups.setdefault(scale, [])
+        members[place].append(node)
     for scale, nodes in groups.items():
         # Consecutive nodes, such as those of a level, are one run of entries.
         for first, stop in _runs(nodes):

@@ -222,7 +222,7 @@ class GroupSizes:
         max_size: int | None = None,
         max_quantity: int = 1,
     ) -> GroupSizes:
-        """Take counts that are already made.
+        """Wrap counts that were aggregated before.
 
         Parameters
         ----------

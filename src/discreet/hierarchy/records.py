@@ -1,4 +1,4 @@
-"""From tables of people or of units to counts by region and size: lazily, and without a word about values.
+"""From tables of people or of units to counts by region and size: lazily, and no message holds a value.
 
 Everything runs on the table's own library through Narwhals; files are scanned by Polars and grouped in a stream. Rows
 that come in parts are grouped part by part, and groups of parts are added up. What is wrong with private rows is said

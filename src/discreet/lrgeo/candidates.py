@@ -195,9 +195,9 @@ def bound_from_below(
     guarantee
         What every such mechanism keeps.
     enough
-        The bound with which one stops.
+        Stop as soon as the bound is so large.
     gap
-        The requested relative gap, which decides how the engine goes about it.
+        The requested relative gap, by which the engine chooses its methods.
     stop
         When time is up, by ``time.perf_counter``.
     threads

@@ -2,11 +2,11 @@ r"""The design of a mechanism for a region: one for everybody, published whole, 
 
 It is the sound counterpart of what [QLPSX24]_ solves for each user anew. A report's column is free within a radius of
 its own place, and falls off as :math:`e^{-\epsilon d}` beyond; one program makes all columns at once, so that the
-promise holds between any two places, for every user. What comes out are a few integers a place.
+promise holds between any two places, for every user. The result is a few integers for each place.
 
-Which radius is right is a public rule, and nothing is measured: first no ball at all (:math:`Ty = 1`, where its answer
-is not negative), then balls of one and of two steps, until time is up; the best that passes the verifier is kept. Very
-many places have tails alone, with one global set of scales.
+The radius follows a public rule, which looks at nobody's data: first radius 0 (the solution of :math:`Ty = 1`, where
+it is not negative), then balls of one and of two steps around each place, until time is up; the best candidate that
+passes the verifier is kept. Very many places have columns without balls, with one global set of scales.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.core.certificate import Certificate
 from discreet.core.channels.implicit import AnchoredChannel, Ball
-from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.core.errors import MALFORMED, InvalidProblemError
 from discreet.core.exact import decimal_up, to_fraction
 from discreet.core.guarantee import MetricDP, guarantee_from_dict
 from discreet.core.outcome import Provenance
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORM",
-    "MALFORMED",
     "CertifiedChannel",
     "Mechanism",
     "canonical",
@@ -47,9 +46,6 @@ __all__ = [
 
 FORM = "discreet.lrgeo.mechanism"
 _VERSION = 1
-
-MALFORMED = (DiscreetError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What the parts of a mapping that is no mechanism may cause."""
 
 _MOST = 1 << 24
 """Numbers in an array, at most: a mapping from elsewhere may state any length."""
@@ -294,7 +290,7 @@ def text_digest(plain: Mapping[str, Any]) -> str:
 
 
 def packed(array: NDArray[np.int64]) -> dict[str, Any]:
-    """Write integers in as few bytes each as the largest of them needs, less the least, little end first."""
+    """Write integers less the least of them, each in as few bytes as the largest then needs, little-endian."""
     least = int(array.min(initial=0))
     wide = max(1, -(-(int(array.max(initial=0)) - least).bit_length() // 8))
     rows = (array - least).astype("<u8").view(np.uint8).reshape(-1, 8)[:, :wide]

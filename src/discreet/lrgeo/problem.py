@@ -1,4 +1,4 @@
-"""What a report costs: how much farther one travels to the targets than was thought."""
+"""The cost of a report: the error of travel distances to targets that are computed from the reported place."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.plot.attacks import plot_findings
+from discreet.plot.judges import plot_findings
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.judged import Judged, audit_row, panel
 from discreet.report.page import Chapter

@@ -1,4 +1,4 @@
-"""The chapter of a comparison: one figure of loss against epsilon, and the table behind it."""
+"""Chapters of methods side by side: loss against epsilon, or utility over a parameter, and the table behind it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.comparison import best_lower
 from discreet.plot import Curve, plot_frontier
+from discreet.plot.measures import plot_points
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
 from discreet.report.words import number
@@ -17,10 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.evaluate.comparison import Entry
+    from discreet.evaluate.utility.measure import Point
 
-__all__ = ["chapter"]
+__all__ = ["chapter", "frontier_chapter"]
 
 _LEAD = "Every point is a channel that was verified in exact arithmetic. Nothing can lie in the shaded area."
+
+_FRONTIER_LEAD = (
+    "What each method keeps and loses at each parameter, with intervals over repeated runs."
+)
 
 
 def chapter(
@@ -31,7 +37,7 @@ def chapter(
     title: str = "Loss against epsilon",
     anchor: str = "comparison",
 ) -> Chapter:
-    """Make the chapter.
+    """Make the chapter of a comparison: one figure of loss against epsilon, and the table behind it.
 
     Parameters
     ----------
@@ -75,6 +81,57 @@ def chapter(
         ],
     )
     return Chapter(title, anchor, body, _LEAD)
+
+
+def frontier_chapter(
+    points: Sequence[Point],
+    *,
+    parameter: str = "epsilon",
+    title: str = "What a parameter costs",
+    anchor: str = "frontier",
+    note: str = "",
+) -> Chapter:
+    """Make the chapter of a frontier: a measure of utility over a parameter, and the numbers behind it.
+
+    Parameters
+    ----------
+    points
+        What :func:`discreet.evaluate.utility.measure.frontier` returned.
+    parameter
+        What the parameter is called.
+    title, anchor
+        The heading, and its name in links.
+    note
+        A sentence below the table.
+
+    Returns
+    -------
+    Chapter
+        Figure and table.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without points.
+    """
+    if not points:
+        raise InvalidProblemError("points", "one point or more", "none")
+    drawn = new_figure(5.2, 3.4)
+    plot_points(points, parameter=parameter, ax=drawn.add_subplot())
+    measure = points[0].measure.name
+    notes = dict.fromkeys([*(point.measure.note for point in points), note])
+    body = render_template(
+        "listed.html",
+        title=title,
+        anchor=anchor,
+        lead=_FRONTIER_LEAD,
+        warning="",
+        figure=inline_svg(drawn, label=f"{measure} against {parameter}", salt=anchor),
+        head=["method", parameter, measure, "from", "to", "without privacy", "without data"],
+        rows=[_point_row(point) for point in points],
+        notes=[text for text in notes if text],
+    )
+    return Chapter(title, anchor, body, _FRONTIER_LEAD)
 
 
 def _curves(entries: Sequence[Entry]) -> list[Curve]:
@@ -124,3 +181,15 @@ def _text(value: float | None) -> str:
     if value is None:
         return "none"
     return "infinite" if math.isinf(value) else number(value, 5)
+
+
+def _point_row(point: Point) -> list[str]:
+    measure = point.measure
+    numbers = (measure.estimate.value, measure.estimate.low, measure.estimate.high)
+    ends = (measure.best, measure.worst)
+    return [
+        point.method,
+        f"{float(point.parameter):g}",
+        *(number(value) for value in numbers),
+        *("" if end is None else number(end) for end in ends),
+    ]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.report.page import Chapter
 
-__all__ = ["CountsDemo", "compare_counts", "count_demo"]
+__all__ = ["compare_counts", "count_demo"]
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 SHOWN = 1.0
@@ -39,23 +38,6 @@ _MADE = (
     "The census on this page is synthetic: {groups:,} households in {regions} regions. So the true counts may be drawn "
     "beside the published ones here. Which households exist is public; how many live in each is not."
 )
-
-
-@final
-@dataclass(frozen=True)
-class CountsDemo:
-    """The chapter, and the file beside it.
-
-    Parameters
-    ----------
-    chapter
-        For the page.
-    artefact
-        The table.
-    """
-
-    chapter: Chapter
-    artefact: Path
 
 
 def compare_counts(
@@ -106,7 +88,7 @@ def count_demo(
     counties: int = 60,
     groups: int = 60_000,
     epsilons: Sequence[float] = EPSILONS,
-) -> CountsDemo:
+) -> Chapter:
     """Publish a synthetic census, compare the methods on it, and make the chapter.
 
     Parameters
@@ -120,8 +102,8 @@ def count_demo(
 
     Returns
     -------
-    CountsDemo
-        The chapter and the file.
+    Chapter
+        For the page.
     """
     made = made_census(states=states, counties=counties, groups=groups, max_size=20, outliers=8)
     data = GroupSizes.from_counts(made.tree, made.with_size_zero(), units="public")
@@ -133,7 +115,7 @@ def count_demo(
     compared = time.perf_counter()
     promise = PureDP(SHOWN, neighbors="add-remove-person")
     audited = audit_counts(AuditRequest(epsilon=str(SHOWN)))
-    chapter = make_chapter(
+    return make_chapter(
         "hierarchy",
         out,
         title="A synthetic census",
@@ -147,4 +129,3 @@ def count_demo(
         attacked=try_counts(data, promise),
         audits=(audited,),
     )
-    return CountsDemo(chapter, file)

@@ -18,10 +18,10 @@ from discreet.artefact import save
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets import made_city
+from discreet.evaluate.comparison import published_losses
 from discreet.metricdp import Direct, Problem, design
 from discreet.plot import Curve
 from discreet.report.choosing import choice_chapter
-from discreet.report.compare import compare
 from discreet.report.counting import count_demo
 from discreet.report.maps import Backdrop
 from discreet.report.page import Tab, make_chapter, write_report
@@ -288,16 +288,16 @@ def _choice_chapter(people: int, runs: int, watch: _Watch) -> Chapter:
 
 def _census_chapter(households: int, file: Path, watch: _Watch) -> Chapter:
     watch.begin(f"Publishing a synthetic census of {households} households, by all quick methods")
-    counted = count_demo(file, groups=households)
+    made = count_demo(file, groups=households)
     watch.end("census")
-    return counted.chapter
+    return made
 
 
 def _patient_chapter(patients: int, file: Path, watch: _Watch) -> Chapter:
     watch.begin(f"Anonymizing {patients} synthetic patients, by all quick methods")
     made = patient_demo(file, patients=patients)
     watch.end("patients")
-    return made.chapter
+    return made
 
 
 def city_problem(city: City, junctions: NDArray[np.int64] | None = None) -> Problem:
@@ -326,7 +326,7 @@ def _curves(city: City) -> list[Curve]:
         reached.append(made.upper)
         proven.append(made.lower or 0.0)
         losses: dict[str, float] = {}
-        for label, loss in compare(problem, target):
+        for label, loss in published_losses(problem, target):
             name = label.partition(",")[0]
             losses[name] = min(loss, losses.get(name, loss))
         for name, loss in losses.items():

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.exact import decimal_up, text_ceil, text_floor, to_fraction
+from discreet.evaluate.comparison import published_losses
 from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
 from discreet.report.check_words import proof_of
-from discreet.report.compare import compare
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.maps import Backdrop, Places, Strength, draw_map
 from discreet.report.page import IN_BROWSER, Chapter, render_template
@@ -129,7 +129,7 @@ def chapter(
     problem, guarantee = design.problem, design.guarantee
     noun = "secret" if _places(design, loss_unit) is None else "place"
     least = _nearest(problem)
-    compared = compare(problem, guarantee) if baselines is None else list(baselines)
+    compared = published_losses(problem, guarantee) if baselines is None else list(baselines)
     body = render_template(
         "metricdp.html",
         anchor=anchor,

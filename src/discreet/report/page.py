@@ -46,7 +46,7 @@ CHAPTERS: Mapping[str, str] = {
     "budget": "discreet.report.budget:chapter",
     "comparison": "discreet.report.comparison:chapter",
     "curator": "discreet.report.curator:chapter",
-    "frontier": "discreet.report.frontier:chapter",
+    "frontier": "discreet.report.comparison:frontier_chapter",
     "hierarchy": "discreet.report.hierarchy:chapter",
     "kanonymity": "discreet.report.kanonymity:chapter",
     "lrgeo": "discreet.report.location:chapter",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from discreet.artefact import save_anonymous
 from discreet.core.guarantee import KAnonymity
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Problem
     from discreet.report.page import Chapter
 
-__all__ = ["Anonymized", "loss_curves", "patient_demo"]
+__all__ = ["loss_curves", "patient_demo"]
 
 QUASI = ("age", "sex", "zip")
 KS = (2, 3, 5, 10, 20)
@@ -65,24 +65,7 @@ _NOTE = (
 )
 
 
-@final
-@dataclass(frozen=True)
-class Anonymized:
-    """The chapter, and the file beside it.
-
-    Parameters
-    ----------
-    chapter
-        For the page.
-    artefact
-        The table.
-    """
-
-    chapter: Chapter
-    artefact: Path
-
-
-def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> Anonymized:
+def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> Chapter:
     """Anonymize synthetic patients, compare the methods on them, and make the chapter.
 
     Parameters
@@ -96,8 +79,8 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
 
     Returns
     -------
-    Anonymized
-        The chapter and the file.
+    Chapter
+        For the page.
     """
     import polars as pl
 
@@ -119,7 +102,7 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
     problem = read_problem(table, QUASI, attributes, "ncp")
     strangers = pl.DataFrame(made_patients(patients, seed=OTHERS))
     attacked, audits = try_table(public, attributes, table, strangers, "disease")
-    chapter = make_chapter(
+    return make_chapter(
         "kanonymity",
         public,
         title="A table of patients",
@@ -134,7 +117,6 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
         attacked=attacked,
         audits=audits,
     )
-    return Anonymized(chapter, file)
 
 
 def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[LossCurve]:

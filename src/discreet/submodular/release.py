@@ -293,7 +293,7 @@ class Plan:
         source
             The records, as :meth:`release` took them.
         outcome
-            What it gave.
+            The release.
         """
         self.check(source)
         objective = self.objective.open(source, self.statement.n_elements, self.candidates)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from bisect import bisect_left, bisect_right
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -22,14 +22,14 @@ from discreet.core.randomness.bits import as_bits
 from discreet.core.randomness.inversion import exp_bracket
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
 
     from discreet.core.randomness.bits import RandomBits, UniformSource
 
-__all__ = ["categorical", "categoricals", "exponential_mechanism"]
+__all__ = ["categorical", "categoricals", "choose_between", "exponential_mechanism"]
 
 _LARGEST_TOTAL = 1 << 63
 _LARGEST_DEFICIT = (1 << 63) - 1
@@ -210,7 +210,8 @@ def exponential_mechanism(
         raise InvalidProblemError("sensitivity", "a positive number", width)
     deficits, denominator = _deficits(scores)
     rate /= width * denominator * (1 if monotone else 2)
-    return _invert(deficits, rate, as_bits(bits))
+    sums = partial(_bracket_sums, deficits, rate)
+    return choose_between(sums, _WORD, as_bits(bits))
 
 
 def _deficits(
@@ -242,10 +243,33 @@ def _deficits(
     return listed, denominator
 
 
-def _invert(deficits: NDArray[np.int64] | list[int], rate: Fraction, bits: RandomBits) -> int:
-    """Choose ``i`` with probability proportional to ``exp(-rate * deficits[i])``."""
-    precision = _WORD
-    low, high = _bracket_sums(deficits, rate, precision)
+def choose_between(
+    sums: Callable[[int], tuple[Sequence[int], Sequence[int]]], precision: int, bits: RandomBits
+) -> int:
+    """Choose an index by inversion with probability exactly proportional to a weight known between brackets.
+
+    Parameters
+    ----------
+    sums
+        For a number of bits, brackets of the partial sums of the weights in units of one size, not all zero; they
+        become narrow as bits are added.
+    precision
+        Bits to begin with; doubled when brackets are wider than what the digits drawn so far leave open.
+    bits
+        Source of chance: the binary digits of one uniform number, as many as decide.
+
+    Returns
+    -------
+    int
+        The index, as soon as all real numbers inside the brackets, and all continuations of the digits, give the same.
+
+    Examples
+    --------
+    >>> from discreet.core.randomness import SystemBits
+    >>> choose_between(lambda precision: ([0, 1, 1], [0, 1, 1]), 62, SystemBits())
+    1
+    """
+    low, high = sums(precision)
     cell, depth = 0, 0
     while True:
         # u lies in [cell, cell + 1) / 2^depth; how many partial sums are surely at most u Z, and possibly below?
@@ -256,7 +280,7 @@ def _invert(deficits: NDArray[np.int64] | list[int], rate: Fraction, bits: Rando
         cell, depth = 2 * cell + bits.randrange(2), depth + 1
         if depth > precision:
             precision *= 2
-            low, high = _bracket_sums(deficits, rate, precision)
+            low, high = sums(precision)
 
 
 def _bracket_sums(

@@ -198,7 +198,7 @@ def audit_service_points(request: AuditRequest, record: Record) -> Audit:
     Parameters
     ----------
     request
-        How many pairs, and epsilon per km, by default 2.
+        As for :func:`audit_points`, without a method.
     record
         Runs the application.
 
@@ -210,7 +210,7 @@ def audit_service_points(request: AuditRequest, record: Record) -> Audit:
     Raises
     ------
     InvalidProblemError
-        For an option that has no meaning here, or fewer than two pairs.
+        As :func:`audit_points`, and for a service that publishes for places.
     """
     region, claim, count = _audited(request)
     made = PointMechanism.from_design(design(region, claim, scope="points", throw=False))

@@ -29,7 +29,12 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP
 from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales
-from discreet.hierarchy.contingency.weights import interactions, sum_below, table_weights
+from discreet.hierarchy.contingency.weights import (
+    divided,
+    interactions,
+    sum_below,
+    table_weights,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,10 +147,7 @@ class ExactFit:
         found = np.zeros((len(nodes), len(cells)), dtype=object)
         for values, subset in zip(self._values, self.subsets, strict=True):
             found += values[nodes] @ domain.project(cells, subset, self.marginal).T
-        made = np.empty(found.shape, dtype=object)
-        # Whole numbers stay whole in an array of fractions.
-        made.reshape(-1)[:] = [Fraction(one) / self.scale for one in found.reshape(-1)]
-        return made
+        return divided(found, self.scale)
 
     def _solve(self, at: int) -> NDArray[Any]:
         """Solve one interaction: ``(n_nodes, entries)`` numbers in units of ``1 / scale``."""

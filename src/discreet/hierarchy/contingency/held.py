@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -23,7 +22,7 @@ from discreet.hierarchy.contingency.systems import (
     summed_to,
     system_weights,
 )
-from discreet.hierarchy.contingency.weights import sum_below
+from discreet.hierarchy.contingency.weights import divided, sum_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -108,19 +107,7 @@ class HeldFit:
         return shaped[:, kept[place]]
 
     def answers(self, questions: NDArray[Any], nodes: NDArray[np.int64]) -> NDArray[Any]:
-        """Answer linear questions about the entries of the marginal, as fractions.
-
-        Parameters
-        ----------
-        questions
-            ``(questions, entries)`` of Python integers.
-        nodes
-            The regions.
-
-        Returns
-        -------
-        ndarray
-            ``(len(nodes), questions)`` of :class:`~fractions.Fraction`.
+        """Answer linear questions, as :meth:`ExactFit.answers <discreet.hierarchy.contingency.exact.ExactFit.answers>`.
 
         Raises
         ------
@@ -142,9 +129,7 @@ class HeldFit:
         for subset, values in self._values.items():
             part = summed_to(spread, domain, self.regular, subset).reshape(len(questions), -1)
             found += values[nodes].reshape(len(nodes), -1) @ part.T
-        made = np.empty(found.shape, dtype=object)
-        made.reshape(-1)[:] = [Fraction(one) / self.scale for one in found.reshape(-1)]
-        return made
+        return divided(found, self.scale)
 
     def solve(self, subset: Marginal, dtype: Any = object) -> NDArray[Any]:  # noqa: ANN401 - a type of numbers
         """Solve one interaction: ``(regions, combinations, entries)``, times the unit to the power of 2 depth + 2."""

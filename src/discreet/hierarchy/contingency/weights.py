@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Domain, Marginal
 
-__all__ = ["UNIT", "TableWeights", "interactions", "sum_below", "table_weights"]
+__all__ = ["UNIT", "TableWeights", "divided", "interactions", "sum_below", "table_weights"]
 
 UNIT = 1 << 40
 """Weights are multiples of one in this many."""
@@ -172,6 +172,13 @@ def sum_below(rows: NDArray[Any], parents: NDArray[np.int64]) -> NDArray[Any]:
     """Add the rows of each parent; children of one parent stand together. Integers and fractions stay exact."""
     firsts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(parents))])
     found: NDArray[Any] = np.add.reduceat(rows, firsts, axis=0)
+    return found
+
+
+def divided(numbers: NDArray[Any], by: int) -> NDArray[Any]:
+    """Divide integers or fractions exactly; whole numbers stay whole in an array of fractions."""
+    found = np.empty(numbers.shape, dtype=object)
+    found.reshape(-1)[:] = [Fraction(one) / by for one in numbers.reshape(-1)]
     return found
 
 

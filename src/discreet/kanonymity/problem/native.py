@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -373,6 +372,8 @@ def _moment(kind: str, number: int, unit: str, zone: str | None) -> Any:  # noqa
 
 
 def _zone(zone: str) -> dt.tzinfo:
+    from zoneinfo import ZoneInfo
+
     try:
         return ZoneInfo(zone)
     except (KeyError, ValueError, OSError):

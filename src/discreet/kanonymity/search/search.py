@@ -13,7 +13,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_floor
 from discreet.core.jit import clock
 from discreet.core.options import positive_seconds, relative_gap, whole_number
-from discreet.kanonymity.bounds.lower import LowerBound
 from discreet.kanonymity.candidate import (
     EFFORTS,
     SearchInterrupted,
@@ -295,6 +294,9 @@ class _Run:
         self.began, self.learning = clock(), 0.0
         self.best: CandidateClasses | None = None
         self.loss, self.lower = np.inf, 0.0
+        # On first use: bounds load the solver's interface and threads, which reading a problem does not need.
+        from discreet.kanonymity.bounds.lower import LowerBound
+
         self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0)
         self.steps: list[SearchStep] = []
         self.notes: list[str] = []

@@ -213,8 +213,8 @@ def prepare(
     r_obf, centered
         See :func:`~discreet.lrgeo.local.coefficients.obfuscation_range`.
     every_column
-        Whether columns outside the range are listed too, so that what falls there is paid for. As published they are
-        not: the server has no cost for them, and takes 0.
+        Whether columns outside the range are listed too, so that what falls there counts in the cost. As published they
+        are not: the server has no cost for them, and takes 0.
     cost
         ``(K, K)`` coefficients in place of the instance's: estimates from a table.
 

@@ -1,12 +1,12 @@
-r"""The composite: row i is the row that a user at place i samples from. The only test of privacy that counts.
+r"""The composite: row i is the row that a user at place i samples from. It is what an observer of reports faces.
 
 Each user's program constrains the rows of that user's matrix against each other; of these one is ever sampled from.
 What an observer of reports faces is the channel whose row i comes from the program of a user *at i*, and whose rows
 come from different programs. :func:`composite_check` asks that channel, over all pairs of places and all reports,
 zeros included.
 
-It reports what published counts hide. A share of entries is diluted by reports far away that nobody cares about; the
-share of pairs with at least one violated entry, and the epsilon that the worst pair would need, are not.
+It reports what published counts do not show. A share of entries is diluted by reports far away; the share of pairs with
+at least one violated entry, and the epsilon that the worst pair would need, are not.
 """
 
 from __future__ import annotations

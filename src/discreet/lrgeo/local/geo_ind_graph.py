@@ -8,7 +8,7 @@ the edge. Theorem 3.2: with the ratio constraints on the edges alone,
 D the length of a shortest path. *Proof.* Multiply the constraints along the path. ∎
 
 D is at least the distance, and in general more: a channel that keeps the edges keeps the metric D, and not the
-distances (:doc:`A7 of the errata </theory/errata-lrgeo>`). Places without a path between them keep nothing.
+distances (:doc:`A7 of the errata </theory/errata-lrgeo>`). Between places without a path nothing is promised.
 """
 
 from __future__ import annotations

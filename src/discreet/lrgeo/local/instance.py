@@ -1,7 +1,7 @@
 r"""What the algorithms of the paper compute with: plain arrays, all of them public.
 
 Places are numbered 0 to K - 1. Distances are kilometers, or whatever unit the instance names, and epsilon is per that
-unit. What a report costs is the difference that it makes to a trip: with :math:`T_{il}` the travel cost from place i
+unit. The cost of a report is the difference that it makes to a trip: with :math:`T_{il}` the travel cost from place i
 to target l and :math:`q_l` the share of trips that go there,
 
 .. math:: \beta_{ik} = \sum_l q_l\, |T_{il} - T_{kl}|, \qquad c_{ik} = p_i\, \beta_{ik},
@@ -104,7 +104,7 @@ class Instance:
     Raises
     ------
     InvalidProblemError
-        For arrays of the wrong shape, distances that are none, and costs that are negative.
+        For arrays of the wrong shape, distances that are no metric, or negative costs.
 
     Examples
     --------

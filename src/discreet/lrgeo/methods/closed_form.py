@@ -1,4 +1,4 @@
-r"""Tails alone, with row totals all alike: :math:`T y = 1` with :math:`T_{ik} = e^{-\rho d_{ik}}`, solved at once."""
+r"""Columns that are tails alone, with equal row totals: :math:`T y = 1` with :math:`T_{ik} = e^{-\rho d_{ik}}`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LEAST = -1e-12
 @final
 @dataclass(frozen=True)
 class ClosedForm:
-    """The kernel mechanism of a region; there is none where an anchor would be negative.
+    """The kernel mechanism of a region; it does not exist where an anchor would be negative.
 
     Complexity
     ----------

@@ -1,4 +1,4 @@
-"""Rows computed on demand for any number of places: anchors such that row totals are nearly equal, and nothing else."""
+"""Rows computed on demand for any number of places: every column falls off from its place on, without a ball."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEAR = 2.9
 @final
 @dataclass(frozen=True)
 class Tails:
-    """Tails alone; there always are some, with equal anchors at worst.
+    """Columns that are tails alone, with anchors for which row totals are nearly equal; equal anchors always will do.
 
     Examples
     --------

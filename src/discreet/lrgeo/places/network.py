@@ -46,7 +46,7 @@ def read_nodes(table: object) -> dict[str, tuple[float, float]]:
     Raises
     ------
     InvalidProblemError
-        For a table without ``osmid`` (or ``id``), ``x`` and ``y``, or a node that lies nowhere.
+        For a table without ``osmid`` (or ``id``), ``x`` and ``y``, or a node without coordinates.
     """
     # Here, since a reader of frames is loaded with it.
     from discreet.tables.frames import records_of
@@ -67,7 +67,7 @@ def read_nodes(table: object) -> dict[str, tuple[float, float]]:
 
 
 def read_edges(table: object, nodes: Mapping[str, tuple[float, float]] | None) -> Edges:
-    """Read edges, those apart whose ends are no nodes.
+    """Read edges; give those apart whose ends are not among the nodes.
 
     Raises
     ------

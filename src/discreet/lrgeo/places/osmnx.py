@@ -1,7 +1,7 @@
 """Street networks of OSMnx: a graph of networkx as the two tables that places are laid on.
 
-Nothing of OSMnx or networkx is imported: a graph is told by what it can do. In a graph of OSMnx each direction of a
-street is an edge of its own; the tables have one row for both where they are equally long.
+Nothing of OSMnx or networkx is imported: a graph is recognized by its attributes. In a graph of OSMnx each direction of
+a street is an edge of its own; the tables have one row for both where they are equally long.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""From latitude and longitude to integers in the plane, such that nothing comes farther apart than it is.
+r"""From latitude and longitude to integers in the plane, such that no distance grows.
 
 A place at latitude :math:`\varphi` and longitude :math:`\lambda` lies :math:`R c (\lambda - \lambda_0)` east and
 :math:`R (\varphi - \varphi_0)` north of the origin, with one number c for the whole region, at most the cosine of the
@@ -53,7 +53,7 @@ def cosine_for(latitudes: NDArray[np.float64], width: float, *, margin: float = 
     Raises
     ------
     InvalidProblemError
-        For a region that is no city: wider than 20 degrees, or within 20 degrees of a pole.
+        For a region wider than 20 degrees of longitude, or within 20 degrees of a pole.
     """
     highest = float(np.abs(latitudes).max()) + margin
     width += 2 * margin

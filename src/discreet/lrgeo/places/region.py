@@ -45,13 +45,13 @@ class Region:
     places
         Array ``(K, 2)``: decimeters east and north of the origin, no two alike.
     origin
-        Latitude and longitude of ``(0, 0)`` in degrees; ``None`` for a plane that lies nowhere.
+        Latitude and longitude of ``(0, 0)`` in degrees; ``None`` for a plane without geographic coordinates.
     unit
         ``"km"`` or ``"m"``: that of distances, and of ``1 / epsilon``.
     roads
-        How one travels, where that is not as the crow flies.
+        The road network, where travel does not follow straight lines.
     cosine
-        By what degrees of longitude are shorter than degrees of latitude on the map; see
+        The factor by which degrees of longitude are shorter than degrees of latitude on the map; see
         :mod:`discreet.lrgeo.places.plane`. 1 without an origin.
 
     Raises
@@ -301,7 +301,7 @@ class Region:
         return hashlib.sha256(b"discreet.region/1 " + text + b"\n" + body).hexdigest()
 
     def snap(self, point: tuple[float, float] | ArrayLike) -> int:
-        """Give the place nearest to a point, the one with the least number of several.
+        """Give the place nearest to a point, the lowest-numbered one where several are.
 
         Parameters
         ----------
@@ -372,7 +372,7 @@ class Region:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Region:
-        """Read what :meth:`to_dict` wrote, and see that it is the same."""
+        """Read what :meth:`to_dict` wrote, and check that its digest is the same."""
         origin, roads = data["origin"], data["roads"]
         region = cls(
             np.array(data["places"], dtype=np.int64).reshape(-1, 2),

@@ -136,9 +136,9 @@ class Placed:
     roads
         The roads; their stops are the places.
     origin
-        Latitude and longitude of ``(0, 0)``; ``None`` for a plane that lies nowhere.
+        Latitude and longitude of ``(0, 0)``; ``None`` for a plane without geographic coordinates.
     cosine
-        By what degrees of longitude are shorter than degrees of latitude on the map.
+        The factor by which degrees of longitude are shorter than degrees of latitude on the map.
     """
 
     roads: Roads
@@ -164,7 +164,7 @@ def place_on_roads(
         mappings, a dataframe, or anything with ``__geo_interface__``. ``None`` where edges have their own courses.
     edges
         A table with ``u`` and ``v`` (osmid of the ends) and, where known, ``length`` in meters, ``oneway``, and
-        ``geometry`` (WKT or coordinates). Edges with an end that is no node are left out.
+        ``geometry`` (WKT or coordinates). Edges of which an end is not among the nodes are left out.
     spacing
         About how far apart places are, in the unit.
     unit
@@ -172,7 +172,7 @@ def place_on_roads(
     origin
         Latitude and longitude of ``(0, 0)``; by default the southwest corner.
     planar
-        That ``x``, ``y`` and ``length`` are in the unit, in a plane that lies nowhere.
+        That ``x``, ``y`` and ``length`` are in the unit, in a plane without geographic coordinates.
 
     Returns
     -------

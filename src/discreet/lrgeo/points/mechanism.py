@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.certificate import Certificate
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import MALFORMED, InvalidProblemError
 from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP, PointScope, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.randomness.bits import SystemBits
-from discreet.lrgeo.mechanism import MALFORMED, check_whole, packed, text_digest, unpacked
+from discreet.lrgeo.mechanism import check_whole, packed, text_digest, unpacked
 from discreet.lrgeo.points.frame import PointFrame, read_decimal
 from discreet.lrgeo.points.mesh import Mesh, Spot, region_digest
 from discreet.lrgeo.points.verify import Claimed

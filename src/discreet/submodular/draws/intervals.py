@@ -8,13 +8,13 @@ than others.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from discreet.core.exact import exp_ceil, exp_floor, log_ceil, log_floor
+from discreet.core.randomness.choice import choose_between
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,14 +133,12 @@ def choose(weigh: Callable[[int], Sequence[Interval]], bits: RandomBits) -> int:
         For a number of bits, brackets of the weights, not all zero, with relative widths that vanish as bits are
         added.
     bits
-        Source of chance: the binary digits of one uniform number, as many as decide.
+        Source of chance; see :func:`~discreet.core.randomness.choice.choose_between`.
 
     Returns
     -------
     int
-        The index. As soon as every real number inside the brackets, and every continuation of the digits, would give
-        the same index, it is returned; when brackets are wider than what the digits leave open, the precision is
-        doubled.
+        The index.
 
     Examples
     --------
@@ -148,18 +146,7 @@ def choose(weigh: Callable[[int], Sequence[Interval]], bits: RandomBits) -> int:
     >>> choose(lambda precision: [ZERO, ONE, ZERO], SystemBits())
     1
     """
-    precision = PRECISION
-    low, high = _sums(weigh(precision), precision)
-    cell, depth = 0, 0
-    while True:
-        surely = bisect_right(high, cell * low[-1] >> depth, hi=len(high) - 1)
-        possibly = bisect_left(low, -((-(cell + 1) * high[-1]) >> depth), hi=len(low) - 1)
-        if surely == possibly:
-            return surely
-        cell, depth = 2 * cell + bits.randrange(2), depth + 1
-        if depth > precision:
-            precision *= 2
-            low, high = _sums(weigh(precision), precision)
+    return choose_between(lambda bound: _sums(weigh(bound), bound), PRECISION, bits)
 
 
 def _sums(weights: Sequence[Interval], precision: int) -> tuple[list[int], list[int]]:

@@ -1,4 +1,4 @@
-r"""Is this function monotone and (k-)submodular? Every pair of sets is looked at, so the ground set must be tiny.
+r"""Check that a function is monotone and (k-)submodular, on every pair of sets: the ground set must be tiny.
 
 With :math:`\Delta_{e,i} F(s)` the gain of element e with kind i, F is k-submodular where gains fall as sets grow, and
 two gains of one element with different kinds never add up to less than 0 [WZ16]_.

@@ -1,6 +1,6 @@
 r"""Functions made from functions: weighted sums, and any Python callable.
 
-A function that counts how often it is asked: for tests and diagnostics, never for a release.
+A function that counts the gains that are evaluated is for tests and diagnostics, never for a release.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ class FromFunction(Objective):
     function
         ``function(chosen)``, a number, in any unit. ``chosen`` as for :class:`FromRecords`. 0 for the empty set.
     sensitivity
-        How much adding or removing one record can change it, in the same unit; read exactly. It is taken at its word:
+        How much adding or removing one record can change it, in the same unit; read exactly. It is not checked:
         a value that is too small makes every guarantee false.
     n_elements
         Size of the public ground set.

@@ -1,8 +1,10 @@
-"""Commands of other distributions: listed without being imported, and a sentence where one is missing or broken."""
+"""Commands: listed without being imported; of other distributions, and a sentence where one is missing or broken."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
 from types import ModuleType
 
@@ -10,7 +12,8 @@ import pytest
 import typer
 
 from cli.commands import say
-from discreet.cli import plugins
+from discreet.cli import commands
+from discreet.cli.commands import OWN, command_named
 
 SENTENCE = (
     "discreet: reproduce: expected an installed distribution that adds it "
@@ -20,13 +23,13 @@ SENTENCE = (
 
 def install(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
     """Leave no entry points but these."""
-    found = [EntryPoint(name, value, plugins.GROUP) for name, value in values.items()]
+    found = [EntryPoint(name, value, commands.GROUP) for name, value in values.items()]
 
     def entry_points(*, group: str) -> list[EntryPoint]:
-        assert group == plugins.GROUP
+        assert group == commands.GROUP
         return found
 
-    monkeypatch.setattr(plugins, "entry_points", entry_points)
+    monkeypatch.setattr(commands, "entry_points", entry_points)
 
 
 @pytest.fixture
@@ -110,3 +113,34 @@ def test_what_nobody_adds_is_no_command(capsys: pytest.CaptureFixture[str]) -> N
     said = say(capsys, "divine")
     assert said.status == 2
     assert "No such command" in said.err
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [item for panel in OWN.values() for item in panel.items()]
+)
+def test_a_summary_is_the_first_sentence_of_the_command_s_own_help(name: str, told: str) -> None:
+    assert " ".join((command_named(name).help or "").partition("\n\n")[0].split()) == told
+
+
+def test_only_the_command_that_is_run_is_imported() -> None:
+    """Of help, none: else each command waits until all others are read."""
+    script = (
+        "import json, sys; from discreet.cli.app import run; run(sys.argv[1:])\n"
+        "rooms = {name.split('.')[1] for name in sys.modules if name.startswith('discreet.')}\n"
+        "named = [name for name in sys.modules if name.startswith('discreet.cli.')]\n"
+        "sys.stderr.write(json.dumps([sorted(rooms), named]))"
+    )
+
+    def ran(*arguments: str) -> tuple[list[str], list[str]]:
+        done = subprocess.run(
+            [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
+        )
+        rooms, named = json.loads(done.stderr.splitlines()[-1])
+        return rooms, named
+
+    rooms, named = ran("--help")
+    assert rooms == ["cli", "core"]
+    all_of_them = {f"discreet.cli.{name}" for panel in OWN.values() for name in panel}
+    assert not all_of_them & set(named)
+    _, named = ran("sample", "--help")
+    assert all_of_them & set(named) == {"discreet.cli.sample"}

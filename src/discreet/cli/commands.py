@@ -1,0 +1,190 @@
+"""The commands: those of this package, and those that other distributions add. Only the one that is run is imported.
+
+A command of this package is a module beside this one, of the same name, whose ``register`` adds it; ``discreet --help``
+shows the sentences of the table below. Other distributions add commands by entry points of the group
+``discreet.commands``. An entry point's name is the command's, and what it names is a ``typer.Typer`` made with
+``add_completion=False``::
+
+    [project.entry-points."discreet.commands"]
+    reproduce = "discreet_reproduction.command:app"
+
+Entry points are looked up where no command of this package has the name that was typed, and for ``discreet --help``,
+which shows the summary of the distribution.
+"""
+
+from __future__ import annotations
+
+import importlib
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["GROUP", "OWN", "Commands", "command_named", "hide_types_of_flags", "load"]
+
+GROUP = "discreet.commands"
+"""The group of entry points."""
+
+_PANEL = "From other distributions"
+
+OWN: dict[str, dict[str, str]] = {
+    "Channels": {
+        "design": "Design the channel that loses least under metric privacy, and prove it.",
+        "sample": "Draw reports for a secret, with the operating system's randomness.",
+        "info": "Say what a channel file guarantees, loses, assumes, and how it was made.",
+    },
+    "Location service": {
+        "serve": "Publish one mechanism for a region. Clients fetch it whole and draw by themselves; they upload "
+        "nothing.",
+        "locate": "Say where one is, privately: by the mechanism that a server publishes, drawn on this machine.",
+    },
+    "Counts": {
+        "counts": "Publish how many units of each size every region has: whole numbers that add up, differentially "
+        "private.",
+        "query": "Answer a question about sizes from kept measurements: without bias, and with an interval.",
+        "budget": "Grant datasets privacy budgets, and see what is left of them.",
+    },
+    "Tables": {
+        "anonymize": "Generalize the cells of a table as little as possible, so that each equivalence class has k rows "
+        "or more.",
+        "risk": "Tell the re-identification risk of a table: prosecutor, journalist and marketer risk, class sizes, "
+        "k, l, t.",
+    },
+    "Choices": {
+        "select": "Choose a set of candidates that is worth much to private records, differentially privately.",
+    },
+    "Judges": {
+        "verify": "Check what an artefact claims, with code that did not make it.",
+        "audit": "Try to break what is claimed: by replaying every draw, by the verifier, or by samples.",
+        "attack": "Attack what a mechanism or a file gives out, by the best attacks known.",
+        "compare": "Compare what methods lose under the same guarantee, at one or more strengths.",
+    },
+    "Pages": {
+        "demo": "Design mechanisms for a made-up city and a grid, and write FOLDER/index.html, which explains them.",
+        "studio": "Anonymize a table, or publish counts, on pages in the browser, served by this machine to itself.",
+    },
+}
+"""Panel of the help -> command of this package -> its summary, which is the first sentence of its own help."""
+
+_STUBS = {
+    name: TyperCommand(name, help=told, rich_help_panel=panel)
+    for panel, commands in OWN.items()
+    for name, told in commands.items()
+}
+"""What the list of commands shows of those of this package."""
+
+_OURS = {"reproduce": "discreet-reproduction"}
+"""Command -> the distribution of this project that adds it."""
+
+
+class Commands(TyperGroup):
+    """The commands of this package, and after them those that other distributions add."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - a class that depends on Typer's version
+        """Name all commands."""
+        return [*_STUBS, *sorted((_OURS.keys() | _added()) - _STUBS.keys())]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002 - as above
+        """Give a command's name and its summary, without importing it."""
+        if cmd_name in _STUBS:
+            return _STUBS[cmd_name]
+        found = _added().get(cmd_name)
+        if found is None and cmd_name not in _OURS:
+            return None
+        if found is None:
+            told = f"Not installed: `pip install {_OURS[cmd_name]}`."
+        else:
+            told = found.dist.metadata["Summary"] if found.dist is not None else found.value
+        return TyperCommand(cmd_name, help=told, rich_help_panel=_PANEL)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - as above
+        """Find the command that is run, and import it."""
+        if args and self.get_command(ctx, args[0]) is None:
+            near = get_close_matches(args[0], self.list_commands(ctx), 1)
+            hint = f"; the nearest is {near[0]}" if near else ""
+            got = f"No such command {args[0]!r}{hint}"
+            raise InvalidProblemError("arguments", "what `discreet --help` describes", got)
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None:
+            own = name in _STUBS
+            command = command_named(name) if own else typer.main.get_command(load(name))
+        return name, command, rest
+
+
+@cache
+def command_named(name: str) -> Any:  # noqa: ANN401 - a class that depends on Typer's version
+    """Import a command of this package and build it, once in a process: reading its signature takes Typer a while.
+
+    Parameters
+    ----------
+    name
+        One of :data:`OWN`.
+
+    Examples
+    --------
+    >>> command_named("info").name
+    'info'
+    """
+    app = typer.Typer(rich_markup_mode="markdown")
+    importlib.import_module(f"discreet.cli.{name}").register(app)
+    command = typer.main.get_group(app).commands[name]
+    hide_types_of_flags(command)
+    return command
+
+
+def hide_types_of_flags(command: Any) -> None:  # noqa: ANN401 - which class it is depends on Typer's version
+    """Let the help of a command, and of those below it, name a flag without a type: nothing is typed after it."""
+    for parameter in (*command.params, command.get_help_option(typer.Context(command))):
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    for below in getattr(command, "commands", {}).values():
+        hide_types_of_flags(below)
+
+
+def load(name: str) -> typer.Typer:
+    """Import a command that another distribution adds.
+
+    Parameters
+    ----------
+    name
+        The name of its entry point.
+
+    Raises
+    ------
+    InvalidProblemError
+        When no distribution that is installed adds it, when it can't be imported, or when it is no ``typer.Typer``.
+
+    Examples
+    --------
+    >>> load("divine")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: divine: expected an installed distribution that adds it, got none
+    """
+    found = _added().get(name)
+    if found is None:
+        how = f" (pip install {_OURS[name]})" if name in _OURS else ""
+        raise InvalidProblemError(name, f"an installed distribution that adds it{how}", "none")
+    whose = f"{found.dist.name} {found.dist.version}" if found.dist is not None else found.value
+    try:
+        loaded = found.load()
+    except Exception as error:
+        said = f"{whose}, whose import ends in {type(error).__name__}: {error}"
+        raise InvalidProblemError(name, "a distribution that can be imported", said) from error
+    if not isinstance(loaded, typer.Typer):
+        kind = type(loaded).__name__
+        raise InvalidProblemError(
+            name, "an entry point that names a typer.Typer", f"{kind} from {whose}"
+        )
+    return loaded
+
+
+def _added() -> dict[str, EntryPoint]:
+    return {found.name: found for found in entry_points(group=GROUP)}
