@@ -197,7 +197,8 @@ def _law_of(mechanism: PublishedPoints) -> Law:
 
     def law(spots: NDArray[np.float64]) -> NDArray[np.float64]:
         found = [_mixed(mechanism, (repr(x), repr(y))) for x, y in spots.tolist()]
-        laws = [np.array(parts) / sum(parts) @ rows[numbers] for numbers, parts in found]
+        # Weights are integers of any size, which only their quotients fit into doubles.
+        laws = [np.array([w / sum(parts) for w in parts]) @ rows[at] for at, parts in found]
         return np.array(laws)
 
     return law
