@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.certificate import Certificate
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import MALFORMED, InvalidProblemError
 from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP, RoadScope, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.randomness.bits import SystemBits
 from discreet.lrgeo.along.network import CutRoads
 from discreet.lrgeo.along.verify import ClaimedRoads
-from discreet.lrgeo.mechanism import MALFORMED, check_whole, packed, text_digest, unpacked
+from discreet.lrgeo.mechanism import check_whole, packed, text_digest, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
