@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.lrgeo.points.stencils import gradients, stencils
-from discreet.metricdp.primal_dual.iterate import aligned, blocked, share, unblocked
+from discreet.metricdp.primal_dual.iterate import aligned, share
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -48,6 +48,9 @@ _STRIDE = 8
 """As in :mod:`discreet.metricdp.primal_dual.iterate`."""
 
 _POWER_ROUNDS = 30
+
+_BLOCK = 64
+"""Reports side by side, as in the kernels."""
 
 _ALONE = 400_000
 """Multipliers below which one thread takes all blocks."""
@@ -91,15 +94,17 @@ class NetIterate:
         """What a row costs, typically: all costs are divided by it."""
         self.table = np.exp(-np.minimum(_STEEPNESS * near, _DEEPEST))
         rows = np.concatenate([1.0 / value for _, _, value in gradients(cells, self.table)])
-        self.S, self.R = blocked(self.table), blocked(rows)
-        self.W = blocked(cost / self.unit * self.table)
-        self.X = blocked(start / self.table)
-        blocks = len(self.S)
-        self.L = aligned((blocks, 3 * len(self.stencils.kinds), 16))
+        scaled = (start / self.table, start / self.table, self.table, cost / self.unit * self.table)
+        blocks, nodes = -(-self.n_reports // _BLOCK), len(self.stencils.kinds)
+        self.P = aligned((blocks, self.n, 5, _BLOCK))
+        for part, one in enumerate(scaled):
+            self.P[:, :, part] = _blocked(one)
+        self.X, self.X0, self.G = self.P[:, :, 0], self.P[:, :, 1], self.P[:, :, 4]
+        self.D = aligned((blocks, nodes, 7, _BLOCK))
+        self.D[:, :, 6] = _blocked(rows)
+        self.L, self.L0 = self.D[:, :, :3], self.D[:, :, 3:6]
         self.y = np.zeros(self.n, dtype=np.float32)
-        self.X0, self.L0, self.y0 = aligned(self.X.shape), aligned(self.L.shape), self.y.copy()
-        self.X0[:] = self.X
-        self.G = aligned(self.X.shape)
+        self.y0 = self.y.copy()
         self.total, self.summands = aligned(self.L.shape), 0.0
         size = self._largest(rows)
         self.row_weight = _ROW_WEIGHT * size / (self.table**2).sum(axis=1)
@@ -139,9 +144,9 @@ class NetIterate:
         weight = np.float32((self.age + 1) / (self.age + 2))
         sigma = self.step_size * self.weight
         if pool is None:
-            self._step(0, len(self.S), weight)
+            self._step(0, len(self.P), weight)
         else:
-            share(pool, self.threads, len(self.S), lambda b: self._step(b, b + 1, weight))
+            share(pool, self.threads, len(self.P), lambda b: self._step(b, b + 1, weight))
         row_step = (sigma * self.row_weight).astype(np.float32)
         change = row_step * (1 - self.sums.sum(axis=0)).astype(np.float32)
         self.y = (1 - weight) * self.y0 + weight * (self.y + 2 * change)
@@ -161,14 +166,8 @@ class NetIterate:
             first,
             last,
             *self.cells,
-            self.X,
-            self.X0,
-            self.L,
-            self.L0,
-            self.S,
-            self.R,
-            self.W,
-            self.G,
+            self.P,
+            self.D,
             self.y,
             np.float32(self.rho),
             np.float32(self.step_size / self.weight),
@@ -200,7 +199,7 @@ class NetIterate:
 
         kinds, points, weights = self.stencils
         push_nets(
-            self.L, self.R, kinds, points, weights.astype(np.float32), np.float32(self.rho), self.G
+            self.P, self.D, kinds, points, weights.astype(np.float32), np.float32(self.rho)
         )
 
     def _move_anchor(self) -> None:
@@ -220,7 +219,8 @@ class NetIterate:
 
     def matrix(self) -> NDArray[np.float64]:
         """Give z, unscaled: rows sum to about 1."""
-        table: NDArray[np.float64] = unblocked(self.X, self.n_reports) * self.table
+        laid = self.X.transpose(1, 0, 2).reshape(self.n, -1)[:, : self.n_reports]
+        table: NDArray[np.float64] = laid * self.table
         return np.maximum(table, 0.0)
 
     def mean(self) -> NDArray[np.float32]:
@@ -248,12 +248,21 @@ class NetIterate:
         from discreet.lrgeo.points.kernels.nets import net_flows
 
         flows, size = np.zeros(self.cost.shape), np.zeros(self.cost.shape)
-        net_flows(L, self.R, *self.stencils, rho * (1 + 1e-12), flows, size)
+        net_flows(L, self.D, *self.stencils, rho * (1 + 1e-12), flows, size)
         reduced: NDArray[np.float64] = self.cost + self.unit * flows
         # Sums of at most some hundred terms: what they err by is below 2^-44 of their magnitudes.
         reduced -= 2.0**-44 * (self.cost + self.unit * size)
         total = float(reduced.min(axis=1).sum())
         return total - 1e-12 * self.n * self.unit
+
+
+def _blocked(table: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Lay a table out in blocks of reports, the last filled up with zeros."""
+    n, k = table.shape
+    blocks = -(-k // _BLOCK)
+    padded = np.zeros((n, blocks * _BLOCK), dtype=np.float32)
+    padded[:, :k] = table
+    return padded.reshape(n, blocks, _BLOCK).transpose(1, 0, 2)
 
 
 def _squared(new: NDArray[np.float32], old: NDArray[np.float32]) -> float:
