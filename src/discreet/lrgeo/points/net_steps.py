@@ -30,13 +30,16 @@ if TYPE_CHECKING:
 
 __all__ = ["NetIterate"]
 
-_STEEPNESS = 0.5
-"""Part of the decay of a column that the scaling takes away."""
+_STEEPNESS = 0.7
+"""Part of the decay of a column that the scaling takes away. Tails that are measured in too large a unit violate the
+condition by much, and mending them costs: 400 reports, 441 control points, half a nat a cell, after 300 steps an
+iterate of 1.62 to 1.64 was 3.57 after mending with 0.5, 1.73 with 0.57, 1.674 with 0.7 and 1.677 with 0.8; the bound
+was 1.577, 1.588, 1.588 and 1.598, and the optimum is about 1.65; November 2026."""
 
 _DEEPEST = 30.0
 """Nats that the scaling takes away at most, so that products of floats keep their range."""
 
-_STEEP_START = 0.7
+_STEEP_START = 0.85
 """Part of epsilon at which the columns of the start fall off."""
 
 _WEIGHTS = (0.2, 8.0)

@@ -50,6 +50,8 @@ def net_step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     rows, lanes = tall + 2, BLOCK
     rest, zero, one = np.float32(1.0) - weight, np.float32(0.0), np.float32(1.0)
     two, half, tiny = np.float32(2.0), np.float32(0.5), np.float32(1e-30)
+    # Multipliers below this become zero: squares of what is left of them would be subnormal, and take twice as long.
+    least = np.float32(1e-13)
     Z = np.empty(((wide + 2) * rows, lanes), dtype=np.float32)
     # Of a line of nodes, for each row of control points: value, slope, and what comes back to either.
     T = np.empty((rows, 4, lanes), dtype=np.float32)
@@ -94,7 +96,8 @@ def net_step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                         py = d[1, v] + up * (t[1, 0, v] - t[0, 0, v])
                         q = d[2, v] - up * rho * (half * (t[0, 0, v] + t[1, 0, v]))
                         size = np.sqrt(px * px + py * py)
-                        q = max(q, max(half * (size + q), zero))
+                        q = max(q, half * (size + q))
+                        q = q if q > least else zero
                         kept = min(one, q / max(size, tiny))
                         ex, ey, eq = kept * px - d[0, v], kept * py - d[1, v], q - d[2, v]
                         lengths[1, v] += ex * ex + ey * ey + eq * eq
@@ -115,7 +118,8 @@ def net_step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                         py = d[1, v] + up * (half * (t[2, 0, v] - t[0, 0, v]))
                         q = d[2, v] - up * rho * t[1, 0, v]
                         size = np.sqrt(px * px + py * py)
-                        q = max(q, max(half * (size + q), zero))
+                        q = max(q, half * (size + q))
+                        q = q if q > least else zero
                         kept = min(one, q / max(size, tiny))
                         ex, ey, eq = kept * px - d[0, v], kept * py - d[1, v], q - d[2, v]
                         lengths[1, v] += ex * ex + ey * ey + eq * eq
