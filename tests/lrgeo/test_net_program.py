@@ -1,4 +1,4 @@
-"""The program of a control net: its stencils, its steps and bounds beside another solver's, and integers that keep it."""
+"""The program of a control net: stencils, steps and bounds beside another solver's, and integers that keep it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def linear_optimum(given: Instance, *, inscribed: bool) -> float:
     )
     each = kron(coo_array(rows), np.eye(k)).tocsr()
     sums = kron(np.eye(n), np.ones((1, k))).tocsr()
-    found = linprog(
+    solve: Any = linprog
+    found = solve(
         given.cost.ravel(),
         A_ub=vstack([each]),
         b_ub=np.zeros(each.shape[0]),
@@ -135,7 +136,7 @@ def test_stencils_are_the_coefficients_of_the_polynomials_of_the_cells() -> None
         i, j = int(rng.integers(3)), int(rng.integers(2))
         x, y = rng.random(2)
         bernstein = [[(1 - t) ** 2, 2 * t * (1 - t), t**2] for t in (x, y)]
-        nodes = np.outer(*bernstein).ravel()
+        nodes = np.outer(bernstein[0], bernstein[1]).ravel()
         at = np.add.outer((2 * i + np.arange(3)) * 5, 2 * j + np.arange(3)).ravel()
         here = np.array([i + x, j + y])
         assert nodes @ value[at] == pytest.approx(drawn(cells, here) @ table)
@@ -249,10 +250,10 @@ def test_a_step_is_what_the_method_says(seed: int) -> None:
 
 
 def test_a_broken_kernel_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Multipliers that pay for half of what they need give bounds above the optimum, and steps that do not project
-    diverge or end elsewhere: the tests above would fail."""
+    """Multipliers that pay for half of what they need give bounds above the optimum; a step with wider cones differs."""
     above = 0
-    flows, step = nets.net_flows, nets.net_step
+    flows: Any = nets.net_flows
+    step: Any = nets.net_step
 
     def half(*given: Any) -> None:
         *others, rho, found, size = given

@@ -142,7 +142,7 @@ def _around(
     i, j = np.divmod(np.arange(wide * tall), tall)
     steps = [(u, v) for u in (-1, 0, 1) for v in (-1, 0, 1) if u or v]
     inside = np.stack(
-        [(0 <= i + u) & (i + u < wide) & (0 <= j + v) & (j + v < tall) for u, v in steps], axis=1
+        [(i + u >= 0) & (i + u < wide) & (j + v >= 0) & (j + v < tall) for u, v in steps], axis=1
     )
     ends = np.stack([(i + u) * tall + j + v for u, v in steps], axis=1)[inside].astype(np.int32)
     lengths = np.broadcast_to([math.hypot(u, v) for u, v in steps], inside.shape)[inside]
@@ -164,9 +164,7 @@ def _needed(
     return needed if worst > 0 else None
 
 
-def _mixed(
-    cells: tuple[int, int], table: NDArray[np.float64], rho: float
-) -> NDArray[np.float64]:
+def _mixed(cells: tuple[int, int], table: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
     """Mix with the reports' mean probabilities, as much as is left over."""
     mean = table.mean(axis=0)
     short = np.maximum(-slack(cells, table, rho)[0], 0.0) / (rho * mean)

@@ -201,9 +201,7 @@ class NetIterate:
         from discreet.lrgeo.points.kernels.nets import push_nets
 
         kinds, points, weights = self.stencils
-        push_nets(
-            self.P, self.D, kinds, points, weights.astype(np.float32), np.float32(self.rho)
-        )
+        push_nets(self.P, self.D, kinds, points, weights.astype(np.float32), np.float32(self.rho))
 
     def _move_anchor(self) -> None:
         np.maximum(self.X, 0.0, out=self.X)

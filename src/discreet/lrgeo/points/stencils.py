@@ -13,8 +13,8 @@ middle a     :math:`c_{a+1}`                  :math:`(c_{a+2} - c_a) / 2`
 ===========  ===============================  =================================
 
 and at a node of the plane V is the value of the values, :math:`G = (G_x, G_y)` the slope in one direction of the values
-in the other. **Condition**: :math:`|G| \le \rho V` at all nodes, where :math:`\rho` is epsilon times the side of a cell.
-It keeps the promise between any two points, since Bernstein polynomials are not negative and sum to one; the verifier
+in the other. **Condition**: :math:`|G| \le \rho V` at all nodes, where :math:`\rho` is epsilon times the side of a
+cell. It keeps the promise between any two points, since Bernstein polynomials are not negative and sum to one; the verifier
 looks at the integers and shares no code with this file.
 """
 
@@ -139,7 +139,7 @@ def gradients(
 def slack(
     cells: tuple[int, int], table: NDArray[np.float64], rho: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give for each report the least slack in the condition, absolute, and relative to the right side.
+    r"""Give for each report the least slack in the condition, absolute, and relative to the right side.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def slack(
     Returns
     -------
     least, relative : ndarray
-        ``(K,)`` each: the least of :math:`\\rho V - |G|`, and of that over :math:`\\rho V`.
+        ``(K,)`` each: the least of :math:`\rho V - |G|`, and of that over :math:`\rho V`.
     """
     k = table.shape[1]
     least, relative = np.full(k, np.inf), np.full(k, np.inf)

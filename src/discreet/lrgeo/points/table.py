@@ -135,9 +135,7 @@ class LatticeMechanism(LatticeRows, PublishedPoints):
         self.check_parts()
         columns, rows = self.net.points
         if self.weights.shape != (columns * rows, self.K):
-            raise InvalidProblemError(
-                "weights", "a row for each control point", self.weights.shape
-            )
+            raise InvalidProblemError("weights", "a row for each control point", self.weights.shape)
         sums = self.weights.sum(axis=1, dtype=object)
         if self.weights.min() < 0 or (sums != 1 << self.bits).any():
             # A draw below this sum has to end at a report.

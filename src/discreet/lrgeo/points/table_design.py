@@ -66,8 +66,9 @@ _LARGEST_FACTOR = 2
 _FIRST, _GROWTH, _MOST_STEPS = 150, 1.4, 20_000
 """Steps before the first look at bound and loss, from one look to the next, and in all."""
 
-TABLE_EFFORT = 800_000_000
-"""Steps times pairs of a node and a report, at most, where neither a gap nor seconds were stated: some CPU seconds."""
+TABLE_EFFORT = 600_000_000
+"""Steps times pairs of a node and a report, in blocks of 64 reports, at most, where neither a gap nor seconds were
+stated: some CPU seconds."""
 
 _DELTA = 1 / 2000
 """Part of epsilon that is left to the rounding."""
@@ -230,7 +231,7 @@ class _Search:
         state = NetIterate(
             self.net.cells, self.cost, rho * (1 - _DELTA), self._away(), threads=self.threads
         )
-        look, pairs = _FIRST, len(state.stencils.kinds) * self.cost.shape[1]
+        look, pairs = _FIRST, state.D.size // state.D.shape[2]
         most = min(_MOST_STEPS, max(_FIRST, effort / pairs))
         longest = 0.0
         with state.pool() as pool:
