@@ -250,7 +250,7 @@ def test_a_step_is_what_the_method_says(seed: int) -> None:
 
 
 def test_a_broken_kernel_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Multipliers that pay for half of what they need give bounds above the optimum; a step with wider cones differs."""
+    """Multipliers that pay for half of what they need give bounds above the optimum; wider cones another step."""
     above = 0
     flows: Any = nets.net_flows
     step: Any = nets.net_step

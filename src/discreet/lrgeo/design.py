@@ -233,7 +233,8 @@ def design(
         For every point ``"noise"``, one noise for all points whose outcomes are named by reports; ``"table"``, a row
         of weights for each control point of a net, which loses less and takes a larger file; or ``"mesh"``, one for
         each vertex of a mesh. ``None`` takes the first, and the last where its table is small and it loses less.
-        For places an instance such as ``Balls(2.0)``, or a name of :data:`discreet.lrgeo.methods.METHODS`; ``None`` tries several.
+        For places an instance such as ``Balls(2.0)``, or a name of
+        :data:`discreet.lrgeo.methods.METHODS`; ``None`` tries several.
     spacing
         For every point: the side of cells, in the unit; by default a small part of one over epsilon.
     gap

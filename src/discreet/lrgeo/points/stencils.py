@@ -14,8 +14,8 @@ middle a     :math:`c_{a+1}`                  :math:`(c_{a+2} - c_a) / 2`
 
 and at a node of the plane V is the value of the values, :math:`G = (G_x, G_y)` the slope in one direction of the values
 in the other. **Condition**: :math:`|G| \le \rho V` at all nodes, where :math:`\rho` is epsilon times the side of a
-cell. It keeps the promise between any two points, since Bernstein polynomials are not negative and sum to one; the verifier
-looks at the integers and shares no code with this file.
+cell. It keeps the promise between any two points, since Bernstein polynomials are not negative and sum to one; the
+verifier looks at the integers and shares no code with this file.
 """
 
 from __future__ import annotations

@@ -60,11 +60,17 @@ _RATES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))
 _FEW, MOST_TABLE = 40_000, 2_600_000
 """Weights up to which the finest net is taken, and at most: a file of 21 MB."""
 
-_LARGEST_FACTOR = 2
-"""How much finer than wanted a net may be so that its cells divide those of a grid."""
+_LARGEST_FACTOR, _COARSER = 2, Fraction(5, 4)
+"""How much finer than wanted a net may be so that its cells divide those of a grid, and how much coarser."""
 
-_FIRST, _GROWTH, _MOST_STEPS = 150, 1.4, 20_000
-"""Steps before the first look at bound and loss, from one look to the next, and in all."""
+_FIRST, _GROWTH, _MOST_STEPS = 150, 1.3, 20_000
+"""Steps before the first look at the bound, from one look to the next, and in all."""
+
+_AS_STEPS, _FEWEST_SWEEPS = 200, 20
+"""What mending takes, in steps, and sweeps of projection below which it is not worth while."""
+
+_ADDED = 0.005
+"""Part by which mending is thought to raise a loss, at least: before bound and iterate are so near, it is not tried."""
 
 TABLE_EFFORT = 600_000_000
 """Steps times pairs of a node and a report, in blocks of 64 reports, at most, where neither a gap nor seconds were
@@ -233,17 +239,22 @@ class _Search:
         )
         look, pairs = _FIRST, state.D.size // state.D.shape[2]
         most = min(_MOST_STEPS, max(_FIRST, effort / pairs))
-        longest = 0.0
+        began, used = clock(), 0
         with state.pool() as pool:
             while True:
                 state.advance(pool)
-                # What is mended last has to be done in time: it takes about as long as the time before.
-                last = state.count >= most or clock() + 1.5 * longest > self.stop
+                # What is mended last has to be done in time, in as many sweeps as there is time for steps.
+                taken = max(clock() - began, 1e-9)
+                left = (self.stop - clock()) * (state.count + used) / taken
+                last = state.count >= most or left < _AS_STEPS
                 if state.count < look and not last:
                     continue
-                look, began = int(_GROWTH * state.count), clock()
-                self._look(state, rho)
-                longest = max(longest, clock() - began)
+                look = int(_GROWTH * state.count)
+                raw = self._look(state, rho)
+                if last or (1 - gap) * raw * (1 + _ADDED) <= self.lower:
+                    self._mend(state, rho, sweeps=int(max(0, min(left, _AS_STEPS))))
+                    used += _AS_STEPS
+                self.tell("steps", done=state.count, lower=self.lower, upper=self.upper)
                 if last or (1 - gap) * self.upper <= self.lower:
                     break
         self.steps = state.count
@@ -261,15 +272,20 @@ class _Search:
         away: NDArray[np.float64] = np.hypot(*(at - home).transpose(2, 0, 1))
         return away
 
-    def _look(self, state: NetIterate, rho: float) -> None:
+    def _look(self, state: NetIterate, rho: float) -> float:
+        """Look at the bound, and give what the iterate would lose if it kept the condition."""
         # The bound is for all of epsilon: a little less of the decay is all that the multipliers lose.
         for multipliers in (state.L, state.mean()):
             self.lower = max(self.lower, state.bound(multipliers, rho))
         matrix = state.matrix()
-        if matrix.sum(axis=1).min() > 0:
-            within = rho * (1 - _DELTA)
-            self._hand_in(mend_net(self.net.cells, matrix, within, threads=self.threads))
-        self.tell("steps", done=state.count, lower=self.lower, upper=self.upper)
+        sums = np.maximum(matrix.sum(axis=1), 1e-30)
+        return float(((self.cost * matrix).sum(axis=1) / sums).sum())
+
+    def _mend(self, state: NetIterate, rho: float, *, sweeps: int) -> None:
+        matrix, within = state.matrix(), rho * (1 - _DELTA)
+        if matrix.sum(axis=1).min() > 0 and sweeps >= _FEWEST_SWEEPS:
+            cells = self.net.cells
+            self._hand_in(mend_net(cells, matrix, within, sweeps=sweeps, threads=self.threads))
 
     def _hand_in(self, table: NDArray[np.float64]) -> None:
         """Round, verify, and keep what loses less."""
@@ -353,10 +369,10 @@ def _net(
 
 
 def _side(region: Region, wanted: Fraction) -> int:
-    """Give a side of at most so many decimeters, by which the cells of a grid can be divided."""
+    """Give a side of about so many decimeters, by which the cells of a grid can be divided."""
     cell = grid_cell(region)
     if cell:
-        fewest = math.ceil(cell / wanted)
+        fewest = math.ceil(cell / (wanted * _COARSER))
         for parts in range(fewest, _LARGEST_FACTOR * fewest + 1):
             if cell % parts == 0:
                 return cell // parts

@@ -1,11 +1,12 @@
 """Compiled steps of the primal-dual method with a cone for each node of a control net and each report.
 
 The state of a control point is ``P[block of reports, point, part, report of the block]``; its parts are the variable,
-its anchor, the scale, the scaled cost, and what multipliers add to it. That of a node is ``D[block, node,
-part, report]``: the multipliers, which are p, two for the gradient, and q for the value, with ``|p| <= q``; their anchors; and
-the scale. All parts of a row lie in one array, so that the compiler sees that they do not overlap, and blocks are so
-wide that its vector code runs at all: a node took 86 nanoseconds for sixteen reports in blocks of 64, 170 in blocks of
-16, and 240 with an array for each part; November 2026. The state is float32; nothing that is claimed rests on it.
+its anchor, the scale, the scaled cost, and what multipliers add to it. That of a node is ``D[block, node, part,
+report]``; its parts are the multipliers, which are p, two for the gradient, and q for the value, with ``|p| <= q``,
+their anchors, and the scale. All parts of a row lie in one array, so that the compiler sees that they do not overlap,
+and blocks are so wide that its vector code runs at all: a node took 86 nanoseconds for sixteen reports in blocks of 64,
+170 in blocks of 16, and 240 with an array for each part; November 2026. The state is float32; nothing that is claimed
+rests on it.
 """
 
 from __future__ import annotations
