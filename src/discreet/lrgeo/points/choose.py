@@ -94,7 +94,7 @@ def design_every_point(
     >>> made.published().K
     9
     """
-    if method in {"mesh", "table"}:
+    if method in ("mesh", "table"):
         rows = design_points if method == "mesh" else design_table
         return rows(
             region,
@@ -107,7 +107,7 @@ def design_every_point(
             threads=threads,
             throw=throw,
         )
-    if method not in {None, "noise"}:
+    if method not in (None, "noise"):
         raise unknown_name("method", method, POINT_METHODS)
     stop = math.inf if time_limit is None else time.perf_counter() + time_limit
     noise = design_noise(

@@ -52,6 +52,9 @@ _STRIDE = 8
 
 _POWER_ROUNDS = 30
 
+_SPREAD, _LEAST_IMPORTANCE = 1.0, 0.01
+"""Part of epsilon at which the importance of a place falls off around it, and the least relative importance."""
+
 _BLOCK = 64
 """Reports side by side, as in the kernels."""
 
@@ -96,6 +99,7 @@ class NetIterate:
         self.unit: float = float((cost * start).sum()) / self.n or 1.0
         """What a row costs, typically: all costs are divided by it."""
         self.table = np.exp(-np.minimum(_STEEPNESS * near, _DEEPEST))
+        self.table /= np.sqrt(_importance(cells, (cost * start).sum(axis=1), rho))[:, None]
         rows = np.concatenate([1.0 / value for _, _, value in gradients(cells, self.table)])
         scaled = (start / self.table, start / self.table, self.table, cost / self.unit * self.table)
         blocks, nodes = -(-self.n_reports // _BLOCK), len(self.stencils.kinds)
@@ -255,6 +259,24 @@ class NetIterate:
         reduced -= 2.0**-44 * (self.cost + self.unit * size)
         total = float(reduced.min(axis=1).sum())
         return total - 1e-12 * self.n * self.unit
+
+
+def _importance(
+    cells: tuple[int, int], loss: NDArray[np.float64], rho: float
+) -> NDArray[np.float64]:
+    """Say how much each control point and those around it lose, relative to the mean, and not too small.
+
+    Where people are likely, prices are high, and steps of the variables have to be short.
+    """
+    columns, rows = (
+        np.exp(
+            -_SPREAD * rho * np.abs(np.subtract.outer(np.arange(count + 2), np.arange(count + 2)))
+        )
+        for count in cells
+    )
+    around = columns @ loss.reshape(len(columns), len(rows)) @ rows
+    found: NDArray[np.float64] = np.maximum(around / around.mean(), _LEAST_IMPORTANCE).ravel()
+    return found
 
 
 def _blocked(table: NDArray[np.float64]) -> NDArray[np.float32]:
