@@ -197,7 +197,9 @@ def _law_of(mechanism: PublishedPoints) -> Law:
 
     def law(spots: NDArray[np.float64]) -> NDArray[np.float64]:
         found = [_mixed(mechanism, (repr(x), repr(y))) for x, y in spots.tolist()]
-        laws = [np.array(parts) / sum(parts) @ rows[numbers] for numbers, parts in found]
+        # The integers of a net have no bound: each is divided as such before it becomes a float.
+        shares = [np.array([part / sum(parts) for part in parts]) for _, parts in found]
+        laws = [share @ rows[numbers] for share, (numbers, _) in zip(shares, found, strict=True)]
         return np.array(laws)
 
     return law

@@ -1,7 +1,7 @@
 """The mechanism for every point with a table on a net: a row of integers for each control point.
 
 A point draws a control point of a net, and then a report from its row. What is in the file and how a report is drawn is
-specified in docs/theory/lrgeo-points.md. Net and weights have one digest, which changes with either.
+specified in docs/theory/lrgeo-lattice.md. Net and weights have one digest, which changes with either.
 """
 
 from __future__ import annotations
