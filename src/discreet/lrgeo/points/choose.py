@@ -94,7 +94,13 @@ def design_every_point(
     >>> made.published().K
     9
     """
-    if method in ("mesh", "table"):
+    stated: object = method
+    if stated is not None and not isinstance(stated, str):
+        expected = '"noise", "table" or "mesh", or none; scope="places" has others'
+        raise InvalidProblemError("method", expected, type(stated).__name__)
+    if stated is not None and stated not in POINT_METHODS:
+        raise unknown_name("method", stated, POINT_METHODS)
+    if method in {"mesh", "table"}:
         rows = design_points if method == "mesh" else design_table
         return rows(
             region,
@@ -107,8 +113,6 @@ def design_every_point(
             threads=threads,
             throw=throw,
         )
-    if method not in (None, "noise"):
-        raise unknown_name("method", method, POINT_METHODS)
     stop = math.inf if time_limit is None else time.perf_counter() + time_limit
     noise = design_noise(
         region,
