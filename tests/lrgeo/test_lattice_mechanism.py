@@ -14,6 +14,9 @@ import pytest
 from discreet.core.errors import DiscreetError, InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.randomness.bits import SeededBits
+from discreet.evaluate.audit.nets import TableLaws, edge_net_pairs, random_net_pairs
+from discreet.evaluate.audit.points import count_broken
+from discreet.evaluate.simulate.borders import laws_of
 from discreet.lrgeo import Region
 from discreet.lrgeo.mechanism import packed, text_digest
 from discreet.lrgeo.messages import mechanism_from
@@ -269,3 +272,21 @@ def test_a_table_loses_less_than_one_noise_where_people_are_in_few_places(seed: 
     assert table.upper is not None
     assert noise.upper is not None
     assert table.upper < noise.upper
+
+
+def test_pairs_of_points_keep_the_promise_by_a_judge_that_shares_nothing(
+    made: LatticeDesign,
+) -> None:
+    """And break it where an entry was moved."""
+    laws = laws_of(made.published())
+    assert isinstance(laws, TableLaws)
+    for pairs in (random_net_pairs(laws, 3_000), edge_net_pairs(laws, 300)):
+        assert count_broken(laws, pairs).violated == 0
+    weights = laws.weights.copy()
+    row, k = divmod(int(weights.argmax()), weights.shape[1])
+    weights[row, (k + 1) % weights.shape[1]] += weights[row, k] // 2
+    weights[row, k] -= weights[row, k] // 2
+    moved = replace(laws, weights=weights)
+    assert count_broken(moved, random_net_pairs(moved, 3_000)).violated > 0
+    with pytest.raises(InvalidProblemError):
+        replace(laws, weights=weights[:-1])
