@@ -283,9 +283,12 @@ def test_pairs_of_points_keep_the_promise_by_a_judge_that_shares_nothing(
     for pairs in (random_net_pairs(laws, 3_000), edge_net_pairs(laws, 300)):
         assert count_broken(laws, pairs).violated == 0
     weights = laws.weights.copy()
-    row, k = divmod(int(weights.argmax()), weights.shape[1])
-    weights[row, (k + 1) % weights.shape[1]] += weights[row, k] // 2
-    weights[row, k] -= weights[row, k] // 2
+    columns, rows = made.net.points
+    row = columns // 2 * rows + rows // 2
+    k = int(weights[row].argmax())
+    taken = int(weights[row, k]) * 9 // 10
+    weights[row, k - 1] += taken
+    weights[row, k] -= taken
     moved = replace(laws, weights=weights)
     assert count_broken(moved, random_net_pairs(moved, 3_000)).violated > 0
     with pytest.raises(InvalidProblemError):
