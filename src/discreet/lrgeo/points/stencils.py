@@ -73,7 +73,7 @@ def stencils(cells: tuple[int, int]) -> Stencils:
     Examples
     --------
     >>> made = stencils((1, 1))
-    >>> len(made.kinds), made.points.max()
+    >>> len(made.kinds), int(made.points.max())
     (9, 8)
     """
     wide, tall = cells
