@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import polars as pl
-import psutil
+import psutil  # type: ignore[import-untyped]
 from kanonymity_large import run, write
 from run import machine
 

@@ -59,7 +59,8 @@ def people(seed: int, n: int = 150) -> pl.DataFrame:
 def frame(max_rows: int = 2) -> TableFrame:
     """State the public facts."""
     tree = Tree.from_paths(LISTED)
-    shares = {(0, 1): (Fraction(1, tree.depth + 1),) * (tree.depth + 1)}
+    levels = (Fraction(1, tree.depth + 1),) * (tree.depth + 1)
+    shares: dict[tuple[int, ...], tuple[Fraction, ...]] = {(0, 1): levels}
     return TableFrame(tree, Domain.from_dict(DOMAIN), shares, max_rows=max_rows)
 
 
@@ -84,14 +85,14 @@ def test_pieces_are_counted_as_the_whole(tmp_path: Path, seed: int) -> None:
 def test_bad_rows_are_charged_once_named_and_not_quoted(tmp_path: Path, column: str) -> None:
     table = people(7)
     row = {**table.row(0, named=True), "who": "nobody else"}
-    changed: dict[str, Any] = {
+    every: dict[str, dict[str, Any]] = {
         "state": {"state": CANARY},
         "sex": {"sex": CANARY},
         "age": {"age": 9},
         "zeros": {"sex": "F", "age": 2},
         "who": {"who": None},
-    }[column]
-    broken = pl.concat([table, pl.DataFrame([row | changed], schema=table.schema)])
+    }
+    broken = pl.concat([table, pl.DataFrame([row | every[column]], schema=table.schema)])
     planned = contingency.plan(
         LISTED, PERSON, columns=REGIONS, domain=DOMAIN, person="who", max_rows=2
     )

@@ -411,8 +411,10 @@ def test_columns_may_be_called_what_ours_could_be(tmp_path: Path) -> None:
         pl.col("ill").alias("hash of class"),
     )
     guarantee = KAnonymity(K, names)
-    kinds = [Numeric("rows"), Categorical("part"), Numeric("value")]
-    models = {"hash of class": [DistinctDiversity(2), Closeness("0.7")]}
+    kinds: list[Attribute] = [Numeric("rows"), Categorical("part"), Numeric("value")]
+    models: dict[str, list[PrivacyModel]] = {
+        "hash of class": [DistinctDiversity(2), Closeness("0.7")]
+    }
     out = tmp_path / "out"
     made = anonymize_files(
         folder_of(table, tmp_path / "in"),

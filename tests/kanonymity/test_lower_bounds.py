@@ -277,6 +277,7 @@ def counted(problem: Problem, k: int) -> float:
     cells = []
     for column in problem.columns:
         d = len(column.domain)
+        chosen: list[tuple[int, ...]]
         if column.is_set:
             chosen = [c for s in range(1, d + 1) for c in itertools.combinations(range(d), s)]
             costs = [float(column.set_cost(len(c))) for c in chosen]
@@ -287,8 +288,8 @@ def counted(problem: Problem, k: int) -> float:
     best = np.full(problem.n, np.inf)
     for box in itertools.product(*cells):
         inside = np.ones(problem.n, dtype=bool)
-        for j, (chosen, _) in enumerate(box):
-            inside &= np.isin(problem.codes[:, j], chosen)
+        for j, (one, _) in enumerate(box):
+            inside &= np.isin(problem.codes[:, j], one)
         if inside.sum() >= k:
             best[inside] = np.minimum(best[inside], sum(cost for _, cost in box))
     return float(best.sum())

@@ -15,7 +15,7 @@ from discreet.kanonymity.bounds.covers import Cover
 from discreet.kanonymity.bounds.merged import ValueMerging, groups_of, taken_together
 from discreet.kanonymity.bounds.shared import AtomPlaces, Packed, Shared
 from discreet.kanonymity.candidate import SearchLimits
-from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
+from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem, Taxonomy
 from kanonymity.tables import COUNTRIES, mixed
 
 
@@ -50,7 +50,7 @@ def table(n: int, seed: int) -> Problem:
         "zip": rng.integers(0, 40, n),
         "sex": rng.choice(["F", "M"], n).tolist(),
     }
-    kinds = [
+    kinds: list[Attribute] = [
         Numeric("age"),
         Taxonomy("home", COUNTRIES),
         Categorical("job"),

@@ -278,6 +278,7 @@ def test_names_are_the_best_where_all_are_seen() -> None:
     spent = cost.T @ (rows / rows.sum(axis=1, keepdims=True))
     assert made.channel.names.tolist() == spent.argmin(axis=0).tolist()
     assert made.upper == pytest.approx(spent.min(axis=0).sum(), rel=1e-9)
+    assert made.upper is not None
     assert made.upper < 0.97 * expected_loss(plain, made.costs)
     assert (made.channel.row(3) == plain.row(3)).all()
     assert verify_anchored(made.channel, claim, totals_share=made.totals_share).passed
