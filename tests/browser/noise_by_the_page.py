@@ -1,0 +1,175 @@
+"""docs/theory/lrgeo-noise.md in Python, with nothing of the library: what a client must find."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+from fractions import Fraction
+from typing import Any
+
+from browser.points_by_the_page import DECIMAL, REFUSED, packed
+
+BITS = 48
+LOW, SIDE, CELLS, TORUS, REPORTS = (-3001, 17), 2503, (4, 3), (9, 7), 11
+
+
+class Made:
+    """A box of cells with random noise and random names: the vectors are about bits, not about privacy."""
+
+    def __init__(self, origin: tuple[str, str] | None, unit: str, seed: int) -> None:
+        self.source = random.Random(seed)  # noqa: S311 - test points
+        self.unit, self.origin = unit, origin
+        self.per = {"km": 10_000, "m": 10}[unit]
+        self.east, self.north = self.per << 20, self.per << 20
+        if origin is not None:
+            self.east, self.north = 868_000_000_000, 1_165_964_924_509
+        self.reach = 1234
+        count = TORUS[0] * TORUS[1]
+        drawn = [self.source.randrange(1 << 40) for _ in range(count)]
+        self.noise = [weight * (1 << BITS) // sum(drawn) for weight in drawn]
+        # Noise that cannot be, at the start, in a row and at the end, changes no draw.
+        for at in (0, 10, 11, 12, count - 1):
+            self.noise[at] = 0
+        self.noise[5] += (1 << BITS) - sum(self.noise)
+        self.names = [self.source.randrange(REPORTS) for _ in range(count)]
+
+    def file(self) -> dict[str, Any]:
+        shown = [[str(k), str(-k)] for k in range(REPORTS)]
+        plain: dict[str, Any] = {
+            "form": "discreet.lrgeo.noise", "version": 1, "unit": self.unit,
+            "origin": None if self.origin is None else list(self.origin),
+            "east": self.east, "north": self.north, "reach": self.reach,
+            "low": list(LOW), "side": SIDE, "cells": list(CELLS), "torus": list(TORUS),
+            "bits": BITS, "noise": packed(self.noise), "names": packed(self.names),
+            "reports": packed(list(range(2 * REPORTS))), "shown": shown,
+            "guarantee": {"epsilon": "2", "kind": "metric-dp", "radius": None, "scope": {"region": "0" * 64},
+                          "unit": self.unit},
+            "certificate": {"checks": [], "passed": True}, "provenance": {},
+            "lower": None, "upper": "1.5",
+        }  # fmt: skip
+        text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return {**plain, "digest": hashlib.sha256(text.encode()).hexdigest()}
+
+    def plane(self, point: tuple[str, str]) -> tuple[Fraction, Fraction] | None:
+        """Give the decimeters of a point, as in the first form."""
+        read = []
+        for text in point:
+            found = DECIMAL.fullmatch(text)
+            if found is None or len(text) > 60 or abs(int(found.group(1) or 0)) > 40:
+                return None
+            read.append(Fraction(text))
+        first, second = read
+        if self.origin is None:
+            return first * self.east / 2**20, second * self.north / 2**20
+        if abs(first) > 90 or not -180 <= second <= 360:
+            return None
+        latitude, longitude = (Fraction(text) for text in self.origin)
+        away = (second - longitude + 180) % 360 - 180
+        return away * self.east / 2**20, (first - latitude) * self.north / 2**20
+
+    def locate(self, point: tuple[str, str]) -> list[tuple[int, list[int]]] | None:
+        """Give the first column and the weights of three, and the same of rows; nothing where it is refused."""
+        plane = self.plane(point)
+        if plane is None:
+            return None
+        found, away = [], Fraction(0)
+        for x, low, cells in zip(plane, LOW, CELLS, strict=True):
+            inside = min(max(x, Fraction(low)), Fraction(low + cells * SIDE))
+            away += (x - inside) ** 2
+            u = (inside - low) / SIDE
+            a = min(math.floor(u), cells - 1)
+            p, q = (u - a).as_integer_ratio()
+            found.append((a, [(q - p) ** 2, q * q + 2 * p * q - 2 * p * p, p * p]))
+        return found if away <= self.reach**2 else None
+
+    def draw(self, spot: list[tuple[int, list[int]]], r1: int, r2: int, r3: int) -> int:
+        i, j = (
+            first + next(at for at in range(3) if r < sum(weights[: at + 1]))
+            for (first, weights), r in zip(spot, (r1, r2), strict=True)
+        )
+        m, n = TORUS
+        total = 0
+        for s, weight in enumerate(self.noise):
+            total += weight
+            if total > r3:
+                return self.names[(i + s // n) % m * n + (j + s % n) % n]
+        raise AssertionError
+
+    def shares(self, spot: list[tuple[int, list[int]]]) -> list[Fraction]:
+        """Give the law of the reports by its definition: a sum over control points and noise."""
+        (a, columns), (b, rows) = spot
+        m, n = TORUS
+        told = [0] * REPORTS
+        for i, column in enumerate(columns, a):
+            for j, row in enumerate(rows, b):
+                for s, weight in enumerate(self.noise):
+                    node = (i + s // n) % m * n + (j + s % n) % n
+                    told[self.names[node]] += column * row * weight
+        return [Fraction(one, sum(told)) for one in told]
+
+    def typed(self) -> tuple[str, str]:
+        """Give a point as a person or a device states it: near and far, at knots, with many digits."""
+        source = self.source
+        x, y = source.uniform(-4500, 8500), source.uniform(-1500, 9000)
+        if source.random() < 0.2:
+            x, y = (
+                low + SIDE * source.randrange(cells + 1)
+                for low, cells in zip(LOW, CELLS, strict=True)
+            )
+        if source.random() < 0.1:
+            x, y = 3 * x, 3 * y
+        if self.origin is None:
+            point = (repr(x / self.per), repr(y / self.per))
+        else:
+            longitude = float(self.origin[1]) + x * 2**20 / self.east
+            if longitude > 180 and source.random() < 0.5:
+                longitude -= 360
+            point = (repr(float(self.origin[0]) + y * 2**20 / self.north), repr(longitude))
+        if source.random() < 0.2:
+            first, second = (text + "0123456789" if "e" not in text else text for text in point)
+            point = first, second
+        return point
+
+    def vectors(self, count: int) -> dict[str, Any]:
+        points: list[dict[str, Any]] = []
+        for point in [
+            *(self.typed() for _ in range(count)),
+            ("1e-7", "2.5E-1"),
+            ("-0", "0"),
+            *REFUSED,
+        ]:
+            spot = self.locate(point)
+            if spot is None:
+                points.append({"point": point, "refused": True})
+                continue
+            totals = [*(sum(weights) for _, weights in spot), 1 << BITS]
+            draws = []
+            for part in range(8):
+                drawn = [self.source.randrange(total) for total in totals]
+                if part < 2:
+                    # The least and the greatest that can be drawn.
+                    drawn = [part * (total - 1) for total in totals]
+                draws.append({"drawn": [*map(str, drawn)], "report": self.draw(spot, *drawn)})
+            axes = [
+                {"first": first, "weights": [str(weight) for weight in weights]}
+                for first, weights in spot
+            ]
+            shares = [float(share) for share in self.shares(spot)]
+            points.append({"point": point, "axes": axes, "draws": draws, "shares": shares})
+        return {"file": self.file(), "points": points}
+
+
+CASES: dict[str, tuple[tuple[str, str] | None, str]] = {
+    "a plane in kilometers": (None, "km"),
+    "a plane in meters": (None, "m"),
+    "on the sphere": (("41.88", "12.46"), "km"),
+    "across the date line": (("-33.5", "179.99"), "m"),
+}
+
+
+def vectors(name: str) -> dict[str, Any]:
+    """Make the vectors of a case."""
+    origin, unit = CASES[name]
+    return Made(origin, unit, seed=11).vectors(200)
