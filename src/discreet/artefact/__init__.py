@@ -32,7 +32,8 @@ and multipliers; ``rate``, ``lift`` and ``totals_share`` stand in ``meta.json``:
 
 The mechanism of a location service (``kind`` is ``"mechanism"``) is one line of canonical JSON with its own SHA-256,
 which is also what a server sends; docs/theory/lrgeo-mechanism.md specifies it. So is the mechanism for
-every point (``kind`` is ``"point-mechanism"``): a mesh, and a row of integers for each vertex.
+every point: a mesh, and a row of integers for each vertex (``kind`` is ``"point-mechanism"``), or one noise for all
+points (``"noise-mechanism"``).
 
 A private choice (``kind`` is ``"choice"``) is JSON: the chosen candidates, the matroid, the accountant's lines.
 
@@ -75,7 +76,9 @@ if TYPE_CHECKING:
     from discreet.artefact.large import FileDiagnostics, anonymize_files
     from discreet.artefact.layout import different_labels
     from discreet.artefact.mechanism import (
+        FOR_EVERY_POINT,
         MECHANISM,
+        NOISE_MECHANISM,
         POINT_MECHANISM,
         load_mechanism,
         load_points,
@@ -95,7 +98,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ANONYMOUS",
     "CHOICE",
+    "FOR_EVERY_POINT",
     "MECHANISM",
+    "NOISE_MECHANISM",
     "POINT_MECHANISM",
     "AnchoredArtefact",
     "AnonymousTable",
@@ -139,6 +144,8 @@ _WHERE = {
     "load_choice": "choice",
     "save_choice": "choice",
     "MECHANISM": "mechanism",
+    "FOR_EVERY_POINT": "mechanism",
+    "NOISE_MECHANISM": "mechanism",
     "POINT_MECHANISM": "mechanism",
     "AnchoredArtefact": "implicit",
     "AnonymousTable": "anonymous",

@@ -56,6 +56,7 @@ JUDGES: dict[str, str] = {
     "choice": f"{_HERE}:judge_choice",
     "mechanism": f"{_HERE}:judge_mechanism",
     "point-mechanism": f"{_HERE}:judge_points",
+    "noise-mechanism": f"{_HERE}:judge_points",
     "measurements": f"{_HERE}:judge_measurements",
     "region-counts": f"{_HERE}:judge_counts",
     "region-tables": f"{_HERE}:judge_tables",
@@ -126,13 +127,13 @@ def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN4
     from discreet.hierarchy import Measured
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.lrgeo import Mechanism, RegionDesign
-    from discreet.lrgeo.points.mechanism import PointRows
+    from discreet.lrgeo.points.published import EveryPoint
 
     for kinds, check in (
         (Release, _verify_release),
         (Anonymization, _verify_anonymization),
         ((Mechanism, RegionDesign), _verify_region),
-        (PointRows, _verify_points),
+        (EveryPoint, _verify_points),
         (Measured, _verify_measured),
         (MeasuredTables, _verify_measured_tables),
     ):
@@ -174,7 +175,7 @@ def _verify_region(made: Any) -> Certificate:  # noqa: ANN401 - a RegionDesign o
     return Certificate((*checks, _seeded(made.provenance.seeded)))
 
 
-def _verify_points(made: Any) -> Certificate:  # noqa: ANN401 - a PointDesign or a PointMechanism
+def _verify_points(made: Any) -> Certificate:  # noqa: ANN401 - a design or a mechanism for every point
     from discreet.lrgeo.points.verify import verify as verify_points
 
     checks = verify_points(made.claimed()).checks
@@ -387,18 +388,20 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
 
 
 def judge_points(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify the mechanism for every point of a file: its mesh, and each triangle and report.
+    """Verify the mechanism for every point of a file: its mesh and each triangle and report, or each node of its noise.
 
     Parameters and results are those of :func:`judge_mechanism`.
     """
-    from discreet.artefact.mechanism import POINT_MECHANISM, load_points
+    from discreet.artefact.mechanism import load_points
+    from discreet.lrgeo.points.mechanism import PointMechanism
 
     mechanism = load_points(path)
     checks = list(_verify_points(mechanism).checks)
     if optimality:
-        told = int((mechanism.lower, mechanism.mesh_lower) != (None, None))
+        on_mesh = mechanism.mesh_lower if isinstance(mechanism, PointMechanism) else None
+        told = int((mechanism.lower, on_mesh) != (None, None))
         checks.append(Check("lower bound not proved", told, 0, exact=True))
-    found = claim_facts(POINT_MECHANISM, mechanism.guarantee, mechanism.provenance)
+    found = claim_facts(kind_of_file(path), mechanism.guarantee, mechanism.provenance)
     found |= {"digest": mechanism.digest, "optimality": optimality}
     return Certificate(tuple(checks)), found
 

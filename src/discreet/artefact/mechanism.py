@@ -10,28 +10,38 @@ from discreet.artefact.placing import replace_file
 from discreet.artefact.whole import is_whole
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.mechanism import FORM, Mechanism, canonical
-from discreet.lrgeo.points.mechanism import POINTS_FORM, PointMechanism
+from discreet.lrgeo.points.mechanism import POINTS_FORM
+from discreet.lrgeo.points.noise import NOISE_FORM
+from discreet.lrgeo.points.published import PublishedPoints
+from discreet.lrgeo.points.reading import read_published
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
 __all__ = [
+    "FOR_EVERY_POINT",
     "MECHANISM",
+    "NOISE_MECHANISM",
     "POINT_MECHANISM",
     "is_mechanism",
-    "is_point_mechanism",
     "load_mechanism",
     "load_points",
+    "point_kind",
     "save_mechanism",
 ]
 
-MECHANISM, POINT_MECHANISM = "mechanism", "point-mechanism"
+MECHANISM, POINT_MECHANISM, NOISE_MECHANISM = "mechanism", "point-mechanism", "noise-mechanism"
 
-M = TypeVar("M", Mechanism, PointMechanism)
+FOR_EVERY_POINT = (POINT_MECHANISM, NOISE_MECHANISM)
+"""The kinds of mechanisms for every point: rows at the vertices of a mesh, and one noise for all points."""
+
+_KINDS = {POINTS_FORM: POINT_MECHANISM, NOISE_FORM: NOISE_MECHANISM}
+
+M = TypeVar("M", Mechanism, PublishedPoints)
 
 
-def save_mechanism(mechanism: Mechanism | PointMechanism, path: str | os.PathLike[str]) -> None:
+def save_mechanism(mechanism: Mechanism | PublishedPoints, path: str | os.PathLike[str]) -> None:
     """Write a mechanism to a file, whole or not at all; the same mechanism gives the same bytes.
 
     Parameters
@@ -76,8 +86,8 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     return _read(path, Mechanism.from_dict)
 
 
-def load_points(path: str | os.PathLike[str]) -> PointMechanism:
-    """Read a mechanism for every point from a file, and refuse a file of which one bit was altered.
+def load_points(path: str | os.PathLike[str]) -> PublishedPoints:
+    """Read a mechanism for every point, in either form, from a file, and refuse a file of which one bit was altered.
 
     Raises
     ------
@@ -95,13 +105,13 @@ def load_points(path: str | os.PathLike[str]) -> PointMechanism:
     >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region, design
     >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    >>> made = PointMechanism.from_design(design(region, MetricDP(2, "km"), scope="points", spacing="0.25"))
+    >>> made = design(region, MetricDP(2, "km")).published()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_mechanism(made, f"{folder}/a.mechanism")
     ...     load_points(f"{folder}/a.mechanism").digest == made.digest
     True
     """
-    return _read(path, PointMechanism.from_dict)
+    return _read(path, read_published)
 
 
 def is_mechanism(data: bytes) -> bool:
@@ -109,9 +119,10 @@ def is_mechanism(data: bytes) -> bool:
     return _form(data) == FORM
 
 
-def is_point_mechanism(data: bytes) -> bool:
-    """Tell so of a mechanism for every point."""
-    return _form(data) == POINTS_FORM
+def point_kind(data: bytes) -> str | None:
+    """Tell so which kind of a mechanism for every point it is; ``None`` for what is none."""
+    form = _form(data)
+    return _KINDS.get(form) if isinstance(form, str) else None
 
 
 def _form(data: bytes) -> object:
@@ -134,5 +145,5 @@ def _read(path: str | os.PathLike[str], read: Callable[[Mapping[str, Any]], M]) 
         return mechanism
 
 
-def _text(mechanism: Mechanism | PointMechanism) -> bytes:
+def _text(mechanism: Mechanism | PublishedPoints) -> bytes:
     return canonical(mechanism.to_dict()) + b"\n"

@@ -24,9 +24,8 @@ from discreet.artefact.layout import (
 )
 from discreet.artefact.mechanism import (
     MECHANISM,
-    POINT_MECHANISM,
     is_mechanism,
-    is_point_mechanism,
+    point_kind,
 )
 from discreet.artefact.spaces import credible, lattice_lengths
 from discreet.artefact.whole import is_whole
@@ -120,8 +119,9 @@ def zip_kind(path: str | os.PathLike[str]) -> str:
     with is_whole(path) as data:
         if is_mechanism(data):
             return MECHANISM
-        if is_point_mechanism(data):
-            return POINT_MECHANISM
+        for_points = point_kind(data)
+        if for_points is not None:
+            return for_points
         if is_choice(data):
             return CHOICE
     with is_whole(path) as data, zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -39,11 +39,11 @@ def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
-    from discreet.artefact import MECHANISM, POINT_MECHANISM, Artefact
+    from discreet.artefact import FOR_EVERY_POINT, MECHANISM, Artefact
 
     tell = partial(_tell, as_json=as_json, verbose=verbose)
     kind = channel_kind(channel)
-    if kind == POINT_MECHANISM:
+    if kind in FOR_EVERY_POINT:
         for_points = open_points(channel)
         told = points_facts(for_points)
         tell(told, points_text(for_points), for_points.certificate)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.lrgeo import Mechanism, Region
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service import Client, Located
     from discreet.service.asking import Server
     from discreet.service.page import PaperView, RequestLog
@@ -184,7 +184,7 @@ def locate(
     """
     need_service("locate")
     from discreet.lrgeo import Epochs
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service import Client
     from discreet.service.asking import Server
 
@@ -217,7 +217,7 @@ def locate(
         # First all that is fetched, then the place.
         if client.is_first:
             warn(_taken(client), quiet=quiet)
-        for_points = isinstance(client.mechanism, PointMechanism)
+        for_points = isinstance(client.mechanism, PublishedPoints)
         if for_points and (pin or published):
             field = "--pin" if pin else "--published"
             raise InvalidProblemError(
@@ -343,11 +343,11 @@ def _roads(client: Client, location_server: Server, *, quiet: bool) -> Region | 
     return region
 
 
-def _places_of(mechanism: Mechanism | PointMechanism) -> str:
+def _places_of(mechanism: Mechanism | PublishedPoints) -> str:
     """Give the digest of the places that a mechanism was made for, as far as it says so."""
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.published import PublishedPoints
 
-    if not isinstance(mechanism, PointMechanism):
+    if not isinstance(mechanism, PublishedPoints):
         return mechanism.region.digest
     return next(
         (known.digest for known in mechanism.provenance.assumed_public if known.name == "region"),

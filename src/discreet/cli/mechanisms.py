@@ -13,7 +13,7 @@ from discreet.lrgeo.places.space import per_unit
 if TYPE_CHECKING:
     from discreet.artefact import AnchoredArtefact
     from discreet.lrgeo import Mechanism
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.published import PublishedPoints
 
 __all__ = [
     "mechanism_facts",
@@ -89,7 +89,7 @@ def mechanism_text(mechanism: Mechanism) -> str:
     return facts(rows)
 
 
-def open_points(path: str) -> PointMechanism:
+def open_points(path: str) -> PublishedPoints:
     """Read a mechanism for every point; an error names the command's argument."""
     from discreet.artefact import load_points
 
@@ -99,48 +99,50 @@ def open_points(path: str) -> PointMechanism:
         raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
 
 
-def points_facts(mechanism: PointMechanism) -> dict[str, Any]:
+def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
     """Give what a mechanism for every point says of itself, as plain values."""
+    from discreet.artefact import NOISE_MECHANISM, POINT_MECHANISM
+    from discreet.lrgeo.points.mechanism import PointMechanism
+
     guarantee = mechanism.guarantee
+    on_mesh = isinstance(mechanism, PointMechanism)
+    sizes = {name.replace(" ", "_"): count for name, count in mechanism.sizes.items()}
     return {
-        "kind": "point-mechanism",
+        "kind": POINT_MECHANISM if on_mesh else NOISE_MECHANISM,
         "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
         "unit": guarantee.unit,
         "method": mechanism.provenance.method,
-        "sizes": {
-            "reports": mechanism.K,
-            "vertices": len(mechanism.mesh.vertices),
-            "triangles": len(mechanism.mesh.triangles),
-            "bits": mechanism.bits,
-        },
+        "sizes": {**sizes, "bits": mechanism.bits},
         "loss": mechanism.upper,
         "lower": mechanism.lower,
-        "mesh_lower": mechanism.mesh_lower,
+        "mesh_lower": mechanism.mesh_lower if isinstance(mechanism, PointMechanism) else None,
         "digest": mechanism.digest,
         "certificate": mechanism.certificate.to_dict(),
         "provenance": mechanism.provenance.to_dict(),
     }
 
 
-def points_text(mechanism: PointMechanism) -> str:
+def points_text(mechanism: PublishedPoints) -> str:
     """Describe a mechanism for every point to people."""
+    from discreet.lrgeo.points.mechanism import PointMechanism
+
     provenance, unit = mechanism.provenance, mechanism.unit
-    lower, mesh_lower = (
-        "none" if bound is None else text_floor(bound)
-        for bound in (mechanism.lower, mechanism.mesh_lower)
-    )
+    lower = "none" if mechanism.lower is None else text_floor(mechanism.lower)
+    if isinstance(mechanism, PointMechanism):
+        bound = mechanism.mesh_lower
+        lower += f", on this mesh {'none' if bound is None else text_floor(bound)}"
     upper = "unknown" if mechanism.upper is None else text_ceil(mechanism.upper)
-    sizes = f"{len(mechanism.mesh.vertices)} vertices, {len(mechanism.mesh.triangles)} triangles"
+    sizes = [(name, count) for name, count in mechanism.sizes.items() if name != "reports"]
     rows: list[tuple[str, object]] = [
         ("guarantee", mechanism.guarantee),
         ("which is about", "any two points of the region: none is snapped to a place"),
         ("reports", mechanism.K),
-        ("mesh", sizes),
+        ("drawn from", ", ".join(f"{count} {name}" for name, count in sizes)),
         (
             "a little outside",
-            f"up to {mechanism.mesh.reach / per_unit(unit):g} {unit}: as the nearest point",
+            f"up to {mechanism.reach / per_unit(unit):g} {unit}: as the nearest point",
         ),
-        ("expected loss", f"{upper}, lower bound {lower}, on this mesh {mesh_lower}"),
+        ("expected loss", f"{upper}, lower bound {lower}"),
         ("method", provenance.method),
         ("sha256", mechanism.digest),
     ]

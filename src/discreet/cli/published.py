@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from discreet.core.progress import Progress
     from discreet.lrgeo import Mechanism, Region
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.published import PublishedPoints
 
-    Published = Mechanism | PointMechanism
+    Published = Mechanism | PublishedPoints
 
 __all__ = ["Plan", "RegionOptions", "Work", "plan_of"]
 
@@ -99,7 +99,7 @@ def plan_of(
 
 def _stored(path: str, options: RegionOptions) -> Published:
     """Read a mechanism from a file; then nothing else may say what the region is."""
-    from discreet.artefact import POINT_MECHANISM, load_mechanism, load_points, zip_kind
+    from discreet.artefact import FOR_EVERY_POINT, load_mechanism, load_points, zip_kind
     from discreet.lrgeo import verify
     from discreet.lrgeo.points.verify import verify as verify_points
 
@@ -107,7 +107,7 @@ def _stored(path: str, options: RegionOptions) -> Published:
         if value is not None:
             raise InvalidProblemError(f"--{name}", "none beside --mechanism", repr(value))
     try:
-        if zip_kind(path) == POINT_MECHANISM:
+        if zip_kind(path) in FOR_EVERY_POINT:
             for_points = load_points(path)
             verify_points(for_points.claimed()).raise_for_failure()
             return for_points
@@ -208,10 +208,9 @@ class Work:
             save_mechanism(found, self.output)
         return found
 
-    def _for_points(self) -> PointMechanism:
+    def _for_points(self) -> PublishedPoints:
         from discreet.artefact import save_mechanism
         from discreet.lrgeo import design
-        from discreet.lrgeo.points.mechanism import PointMechanism
 
         made = design(
             self._region(),
@@ -219,7 +218,7 @@ class Work:
             time_limit=self.time_limit,
             on_progress=self.report,
         )
-        found = PointMechanism.from_design(made)
+        found = made.published()
         if self.output is not None:
             save_mechanism(found, self.output)
         return found

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from discreet.lrgeo import Mechanism
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service import PaperServer
     from discreet.service.operations import Shown
     from discreet.web import Limits
 
-    Published = Mechanism | PointMechanism
+    Published = Mechanism | PublishedPoints
 
 __all__ = ["need_service", "register", "serve"]
 

@@ -202,7 +202,7 @@ def verify(
     lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
     if "achieved_epsilon" in found:
         lines.insert(0, ("achieved epsilon", found["achieved_epsilon"]))
-    if found["kind"] == "point-mechanism":
+    if found["kind"] in {"point-mechanism", "noise-mechanism"}:
         about = "a mechanism for every point: any two points of the region, none snapped to a place"
         lines.insert(0, ("what it is", about))
     interrupted = interruption_of(file)

@@ -1,8 +1,8 @@
 """LR-Geo: places are reported such that near ones can't be told apart, by a mechanism that is published whole.
 
-Make a :class:`Region`, :func:`design` a mechanism for every point of it, publish the :class:`PointMechanism`; a
-:class:`PointClient` draws from it. For places alone these are a :class:`Mechanism` and a :class:`Client`. Nothing is
-uploaded. Loaded on first use.
+Make a :class:`Region`, :func:`design` a mechanism for every point of it and publish that: a :class:`NoiseMechanism` or
+a :class:`PointMechanism`; a :class:`PointClient` draws from it. For places alone these are a :class:`Mechanism` and a
+:class:`Client`. Nothing is uploaded. Loaded on first use.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.client import PointClient
     from discreet.lrgeo.points.design import PointDesign
     from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.noise import NoiseMechanism
     from discreet.lrgeo.problem import travel_loss
     from discreet.lrgeo.state import State
 
@@ -41,6 +42,7 @@ __all__ = [
     "Instance",
     "LRGeo",
     "Mechanism",
+    "NoiseMechanism",
     "PointClient",
     "PointDesign",
     "PointMechanism",
@@ -65,6 +67,7 @@ _WHERE = {
     "Instance": "local.instance",
     "LRGeo": "as_published.lr_geo",
     "Mechanism": "mechanism",
+    "NoiseMechanism": "points.noise",
     "PointClient": "points.client",
     "PointDesign": "points.design",
     "PointMechanism": "points.mechanism",

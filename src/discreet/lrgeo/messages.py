@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from discreet.lrgeo.mechanism import Mechanism
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.published import PublishedPoints
 
     Field = Callable[[object, str], object]
 
@@ -118,8 +118,8 @@ def read_message(kind: str, data: object) -> dict[str, Any]:
     }
 
 
-def mechanism_from(data: Mapping[str, Any]) -> Mechanism | PointMechanism:
-    """Read a mechanism of either form, for places or for every point, and refuse what was altered.
+def mechanism_from(data: Mapping[str, Any]) -> Mechanism | PublishedPoints:
+    """Read a mechanism of any form, for places or for every point, and refuse what was altered.
 
     Raises
     ------
@@ -127,14 +127,16 @@ def mechanism_from(data: Mapping[str, Any]) -> Mechanism | PointMechanism:
         As the ``from_dict`` of the form that it states: that of places, where it states another one.
     """
     from discreet.lrgeo.mechanism import Mechanism
-    from discreet.lrgeo.points.mechanism import POINTS_FORM, PointMechanism
+    from discreet.lrgeo.points.mechanism import POINTS_FORM
+    from discreet.lrgeo.points.noise import NOISE_FORM
+    from discreet.lrgeo.points.reading import read_published
 
-    if data.get("form") == POINTS_FORM:
-        return PointMechanism.from_dict(data)
+    if data.get("form") in {POINTS_FORM, NOISE_FORM}:
+        return read_published(data)
     return Mechanism.from_dict(data)
 
 
-def read_mechanism(data: object) -> Mechanism | PointMechanism:
+def read_mechanism(data: object) -> Mechanism | PublishedPoints:
     """Read the message ``mechanism``: the mechanism, whole, with the digest that the message names.
 
     Raises

@@ -86,6 +86,18 @@ class _Kind:
 _IN_BROWSER = frozenset({"anchored", "channel", "mechanism"})
 """Kinds that the verifier in JavaScript knows."""
 
+_EVERY_POINT: tuple[Limit, ...] = (
+    _SERVED,
+    (
+        "Points outside.",
+        "They are moved to the region's border; beyond its reach nothing is reported.",
+    ),
+    ("That little is lost.", "A lower bound is stated without its proof."),
+    _SAMPLED,
+    _ONCE,
+    _PUBLIC,
+)
+
 KINDS: Mapping[str, _Kind] = {
     "channel": _Kind(
         "a channel: a table of chances, secrets by reports",
@@ -133,22 +145,20 @@ KINDS: Mapping[str, _Kind] = {
             _PUBLIC,
         ),
     ),
+    "noise-mechanism": _Kind(
+        "the mechanism of a location service, for every point",
+        "A client draws a control point near its own point, moves it by noise whose chances are in this file, and "
+        "reports the name that the file gives to where it ends. It was checked at each node that the noise leads to "
+        "that chances rise nowhere faster than the guarantee allows, in whole numbers.",
+        _EVERY_POINT,
+        _ALONE,
+    ),
     "point-mechanism": _Kind(
         "the mechanism of a location service, for every point",
         "A client draws a corner of the triangle that its point lies in, and a report from the row of that corner. It "
         "was checked that the triangles fit edge to edge and cover the region once, and for each triangle and report "
         "that chances rise nowhere faster than the guarantee allows, in whole numbers.",
-        (
-            _SERVED,
-            (
-                "Points outside.",
-                "They are moved to the region's border; beyond its reach nothing is reported.",
-            ),
-            ("That little is lost.", "A lower bound is stated without its proof."),
-            _SAMPLED,
-            _ONCE,
-            _PUBLIC,
-        ),
+        _EVERY_POINT,
         _ALONE,
     ),
     "region-counts": _Kind(

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from discreet.lrgeo import Mechanism, Region
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service.messages import Message
     from discreet.service.operations import Shown
 
-    Published = Mechanism | PointMechanism
-    Awaited = Future[Mechanism] | Future[PointMechanism] | Future[Published]
+    Published = Mechanism | PublishedPoints
+    Awaited = Future[Mechanism] | Future[PublishedPoints] | Future[Published]
 
 __all__ = ["PaperMode", "create_app"]
 

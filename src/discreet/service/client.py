@@ -21,7 +21,7 @@ from discreet.lrgeo.client import held_everywhere
 from discreet.lrgeo.epochs import keep, pin, reserve
 from discreet.lrgeo.messages import read_mechanism
 from discreet.lrgeo.points.client import PointClient
-from discreet.lrgeo.points.mechanism import PointMechanism
+from discreet.lrgeo.points.published import PublishedPoints
 from discreet.service.asking import Server
 from discreet.service.keeping import MechanismCache, StateFile
 
@@ -180,7 +180,7 @@ class Client:
             change.state = pin(client, change.state, point, now, epochs=self._epochs, bits=bits)
 
     @property
-    def mechanism(self) -> Mechanism | PointMechanism:
+    def mechanism(self) -> Mechanism | PublishedPoints:
         """The verified mechanism: from the cache where it is new enough, else from the server.
 
         Raises
@@ -316,7 +316,7 @@ class Client:
     @cached_property
     def _reports(self) -> frozenset[tuple[float, float]]:
         mechanism = self.mechanism
-        if isinstance(mechanism, PointMechanism):
+        if isinstance(mechanism, PublishedPoints):
             return frozenset(mechanism.where(report) for report in range(mechanism.K))
         region = mechanism.region
         return frozenset(region.where(name) for name in mechanism.channel.names.tolist())
@@ -326,18 +326,18 @@ class Client:
         fresh = state.day is None or self._epochs.day(now) > state.day
         return Fraction(0) if fresh else state.spent_today
 
-    def _trusted(self, mechanism: Mechanism | PointMechanism) -> lrgeo.Client | PointClient:
+    def _trusted(self, mechanism: Mechanism | PublishedPoints) -> lrgeo.Client | PointClient:
         return self._made(mechanism, verified_digest=mechanism.digest, accepts=self._accepts)
 
     def _made(
         self,
-        mechanism: Mechanism | PointMechanism,
+        mechanism: Mechanism | PublishedPoints,
         *,
         accepts: MetricDP | None,
         verified_digest: str | None = None,
     ) -> lrgeo.Client | PointClient:
         """Make the client without input and output of a mechanism of either kind."""
-        if isinstance(mechanism, PointMechanism):
+        if isinstance(mechanism, PublishedPoints):
             return PointClient(mechanism, verified_digest=verified_digest, accepts=accepts)
         if self._scope == "points":
             expected = (
@@ -349,12 +349,12 @@ class Client:
 
 
 def _held_before(
-    before: Mechanism | PointMechanism, now: Mechanism | PointMechanism
+    before: Mechanism | PublishedPoints, now: Mechanism | PublishedPoints
 ) -> MetricDP | None:
     """Give what a server's mechanism promised so far; one for places is weaker than one for every point."""
-    if not isinstance(before, PointMechanism):
+    if not isinstance(before, PublishedPoints):
         return held_everywhere(before)
-    if not isinstance(now, PointMechanism):
+    if not isinstance(now, PublishedPoints):
         expected = (
             "a mechanism for every point, as before, where nothing else was said to be accepted"
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.lrgeo import Mechanism
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.published import PublishedPoints
 
 __all__ = ["Change", "Kept", "MechanismCache", "StateFile"]
 
@@ -41,7 +41,7 @@ class Kept:
         When the server last said that it is this one, in seconds of the clock on the wall.
     """
 
-    mechanism: Mechanism | PointMechanism
+    mechanism: Mechanism | PublishedPoints
     fetched: float
 
 
@@ -79,7 +79,7 @@ class MechanismCache:
             # It can be fetched again.
             return None
 
-    def write(self, mechanism: Mechanism | PointMechanism, fetched: float) -> None:
+    def write(self, mechanism: Mechanism | PublishedPoints, fetched: float) -> None:
         """Keep a mechanism that was verified."""
         data = {"version": _CACHE_VERSION, "fetched": fetched, "mechanism": mechanism.to_dict()}
         write_private(self._path, json.dumps(data, separators=(",", ":")).encode())

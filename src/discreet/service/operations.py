@@ -29,7 +29,7 @@ from prometheus_client import (
 
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.messages import PROTOCOL
-from discreet.lrgeo.points.mechanism import PointMechanism
+from discreet.lrgeo.points.published import PublishedPoints
 from discreet.service.routes import refuse
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def add_operations(
     region: Region | None,
     *,
     metrics: Metrics,
-    ready: Callable[[], Mechanism | PointMechanism | None],
+    ready: Callable[[], Mechanism | PublishedPoints | None],
     failed: Callable[[], bool],
     stopping: Event,
     shown: Shown = "loopback",
@@ -272,7 +272,7 @@ def _add_pages(app: FastAPI, facts: Callable[[], dict[str, str]]) -> None:
 
 
 def _facts(
-    region: Region | None, found: Mechanism | PointMechanism | None, state: State
+    region: Region | None, found: Mechanism | PublishedPoints | None, state: State
 ) -> dict[str, str]:
     """Say what is published, in HTML."""
     promise = "It is being designed; ask again later." if found is None else f"{found.guarantee}."
@@ -287,25 +287,25 @@ def _facts(
         "epsilon": "2/km"
         if found is None
         else escape(f"{found.guarantee.epsilon}/{found.guarantee.unit}"),
-        "accepts": "" if found is None or isinstance(found, PointMechanism) else " --places-only",
+        "accepts": "" if found is None or isinstance(found, PublishedPoints) else " --places-only",
     }
 
 
-def _example(region: Region | None, found: Mechanism | PointMechanism | None) -> str:
+def _example(region: Region | None, found: Mechanism | PublishedPoints | None) -> str:
     """Give a place that a client may type: latitude and longitude where the region is on the globe."""
     known = (
-        found if isinstance(found, PointMechanism) else region if found is None else found.region
+        found if isinstance(found, PublishedPoints) else region if found is None else found.region
     )
     if known is None:
         return "41.8986 12.4869"
     return " ".join(f"{float(part):.4f}" for part in known.where(known.K // 2))
 
 
-def _subject(region: Region | None, found: Mechanism | PointMechanism | None) -> str:
+def _subject(region: Region | None, found: Mechanism | PublishedPoints | None) -> str:
     """Say what the mechanism is for; before it is there, the region alone is known."""
     if found is None:
         return "a region" if region is None else f"a region of {region.K:,} places"
-    if isinstance(found, PointMechanism):
+    if isinstance(found, PublishedPoints):
         return f"every point of a region, with {found.K:,} reports"
     return f"{found.region.K:,} places"
 

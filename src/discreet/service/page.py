@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.exact import decimal, decimal_up, float_ceil
-from discreet.lrgeo.points.mechanism import PointMechanism
+from discreet.lrgeo.points.published import PublishedPoints
 from discreet.service.wire import JSON, decode
 from discreet.web.gate import HEADERS, refused
 
@@ -257,7 +257,7 @@ class Page:
         if isinstance(place, bool) or not isinstance(place, int):
             raise InvalidProblemError("place", "an integer", "something else")
         mechanism = self._client.mechanism
-        if isinstance(mechanism, PointMechanism):
+        if isinstance(mechanism, PublishedPoints):
             raise InvalidProblemError("published", "a mechanism for places", "one for every point")
         sent = published.recorder.requests
         before = len(sent)
@@ -267,11 +267,11 @@ class Page:
         )
 
 
-def _promise(mechanism: Mechanism | PointMechanism) -> str:
+def _promise(mechanism: Mechanism | PublishedPoints) -> str:
     """Say what holds, for a person who looks at a map."""
     guarantee = mechanism.guarantee
     unit = guarantee.unit
-    if isinstance(mechanism, PointMechanism):
+    if isinstance(mechanism, PublishedPoints):
         return (
             f"No report is more than e^({decimal_up(guarantee.epsilon)} d) times likelier from one point than from"
             f" another d {unit} away, for any two points of the region. This was verified on your machine. No point"

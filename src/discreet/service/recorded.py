@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from discreet.core.randomness import RandomBits
     from discreet.evaluate.simulate.location import PublishedParameters
     from discreet.lrgeo import Mechanism, Region
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.published import PublishedPoints
 
 __all__ = ["RecordedApplication", "TrafficRecorder", "Visited", "record"]
 
@@ -192,7 +192,7 @@ class RecordedApplication:
         """Give a user who is at a place; users share connections, and are not recorded apart."""
         return Visited(self._server, self._region.where(place))
 
-    def fetched(self) -> Mechanism | PointMechanism:
+    def fetched(self) -> Mechanism | PublishedPoints:
         """Be a new client that fetches the mechanism and verifies it: give what its reports are drawn from."""
         with tempfile.TemporaryDirectory() as folder:
             files = Path(folder)
@@ -237,7 +237,7 @@ class RecordedApplication:
 
 @contextmanager
 def record(
-    mechanism: Mechanism | PointMechanism,
+    mechanism: Mechanism | PublishedPoints,
     region: Region,
     *,
     published: PublishedParameters | None = None,

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.request import AttackRequest
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.published import PublishedPoints
 
 __all__ = ["PublishedParameters", "Record", "RecordedService", "attack_places", "audit_service"]
 
@@ -83,7 +83,7 @@ class RecordedService(Protocol):
     def prepare(self, place: int, times: int, bits: RandomBits) -> Session:
         """Begin the published protocol so often, each time with a disc."""
 
-    def fetched(self) -> Mechanism | PointMechanism:
+    def fetched(self) -> Mechanism | PublishedPoints:
         """Give what a new client fetched and verified, and draws its reports from."""
 
     def user(self, place: int) -> Visit:
@@ -102,7 +102,7 @@ class Record(Protocol):
 
     def __call__(
         self,
-        mechanism: Mechanism | PointMechanism,
+        mechanism: Mechanism | PublishedPoints,
         region: Region,
         *,
         published: PublishedParameters | None = None,

@@ -1,4 +1,4 @@
-"""The client of a mechanism for every point: it draws a vertex, then a report, and sends nothing else."""
+"""The client of a mechanism for every point: it draws a report, and sends nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import CertificateError, InvalidProblemError
 from discreet.core.exact import decimal, decimal_up
 from discreet.lrgeo.places.space import per_unit
-from discreet.lrgeo.points.mechanism import PointMechanism, PointRows
+from discreet.lrgeo.points.published import EveryPoint, PublishedPoints
 from discreet.lrgeo.points.verify import verify
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ class PointClient:
     Parameters
     ----------
     mechanism
-        What the server published: a :class:`PointMechanism`, or the design that it is made of.
+        What the server published: a mechanism for every point, in either form, or the design that it is made of.
     verified_digest
-        The digest of a mechanism that was verified before: with it, the mechanism must be that one, mesh and weights,
-        and is not verified again.
+        The digest of a mechanism that was verified before: with it, the mechanism must be that one, to the last
+        integer, and is not verified again.
     accepts
         The weakest guarantee that its user accepts, without a radius: a mechanism with a larger epsilon between any two
         points is refused. By default every epsilon is accepted.
@@ -45,7 +45,7 @@ class PointClient:
     Guarantee
     ---------
     That of the mechanism, for each report, between any two points within its reach. A second report for a point is
-    a second report, also where the vertex alone is drawn anew.
+    a second report, also where a part of the draw alone is made anew.
 
     Examples
     --------
@@ -64,18 +64,16 @@ class PointClient:
 
     def __init__(
         self,
-        mechanism: PointRows,
+        mechanism: EveryPoint,
         *,
         verified_digest: str | None = None,
         accepts: MetricDP | None = None,
     ) -> None:
         stated: Any = mechanism
-        if not isinstance(stated, PointRows):
-            expected = "a PointMechanism, or a design for every point"
+        if not isinstance(stated, EveryPoint):
+            expected = "a mechanism for every point, or a design of one"
             raise InvalidProblemError("mechanism", expected, type(stated).__name__)
-        published = (
-            stated if isinstance(stated, PointMechanism) else PointMechanism.from_design(stated)
-        )
+        published = stated if isinstance(stated, PublishedPoints) else stated.published()
         if accepts is not None:
             _refuse_weaker(published, accepts)
         if verified_digest is None:
@@ -88,7 +86,7 @@ class PointClient:
         return f"PointClient({self._mechanism!r})"
 
     @property
-    def mechanism(self) -> PointMechanism:
+    def mechanism(self) -> PublishedPoints:
         """What the server published."""
         return self._mechanism
 
@@ -117,7 +115,7 @@ class PointClient:
         return self._mechanism.where(self._mechanism.draw(point, bits))
 
 
-def _refuse_weaker(mechanism: PointMechanism, accepts: MetricDP) -> None:
+def _refuse_weaker(mechanism: PublishedPoints, accepts: MetricDP) -> None:
     if accepts.radius is not None:
         raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)
     held = mechanism.guarantee

@@ -7,8 +7,8 @@ digest, which changes with either.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -16,13 +16,19 @@ import numpy as np
 
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP, PointScope, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.randomness.bits import SystemBits
-from discreet.lrgeo.mechanism import MALFORMED, check_whole, packed, text_digest, unpacked
-from discreet.lrgeo.points.frame import PointFrame, read_decimal
+from discreet.lrgeo.mechanism import MALFORMED, check_whole, packed, unpacked
+from discreet.lrgeo.points.frame import PointFrame
 from discreet.lrgeo.points.mesh import Mesh, Spot, region_digest
+from discreet.lrgeo.points.published import (
+    EveryPoint,
+    PublishedPoints,
+    read_bound,
+    read_texts,
+    relative,
+)
 from discreet.lrgeo.points.verify import Claimed
 
 if TYPE_CHECKING:
@@ -37,12 +43,9 @@ __all__ = ["POINTS_FORM", "PointMechanism", "PointRows"]
 POINTS_FORM = "discreet.lrgeo.points"
 _VERSION = 1
 
-_MOST_BITS = 53
-"""A row's partial sums are exact doubles up to here."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PointRows:
+class PointRows(EveryPoint):
     """What a design for every point and the mechanism that is published of it have in common.
 
     Parameters
@@ -87,19 +90,9 @@ class PointRows:
     provenance: Provenance
 
     @property
-    def gap(self) -> float | None:
-        """``(upper - lower) / upper``, to all mechanisms with these reports; ``None`` without both bounds."""
-        return _gap(self.upper, self.lower)
-
-    @property
     def mesh_gap(self) -> float | None:
         """The gap to mechanisms on this mesh."""
-        return _gap(self.upper, self.mesh_lower)
-
-    @property
-    def unit(self) -> str:
-        """Of distances: ``"km"`` or ``"m"``."""
-        return self.frame.unit
+        return relative(self.upper, self.mesh_lower)
 
     def claimed(self) -> Claimed:
         """Give what is verified: the arrays and the claim, and nothing that made them."""
@@ -117,15 +110,14 @@ class PointRows:
             self.guarantee,
         )
 
-    @property
-    def K(self) -> int:  # noqa: N802 - as of a region
-        """Number of reports."""
-        return len(self.reports)
+    def published(self) -> PointMechanism:
+        """Give what a server publishes of it."""
+        return PointMechanism.from_design(self)
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class PointMechanism(PointRows):
+class PointMechanism(PointRows, PublishedPoints):
     """What a server publishes for every point of a region.
 
     Its parameters are those of :class:`PointRows`.
@@ -138,38 +130,44 @@ class PointMechanism(PointRows):
     Examples
     --------
     >>> from discreet.lrgeo import Region, design
-    >>> made = design(Region.from_grid(3, 3, cell="0.5", unit="km"), MetricDP(2, "km"), scope="points")
+    >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    >>> made = design(region, MetricDP(2, "km"), spacing="0.25", method="mesh")
     >>> mechanism = PointMechanism.from_design(made)
     >>> mechanism
-    PointMechanism(9 reports, 81 vertices, 2 per km between any two points)
+    PointMechanism(9 reports, 25 vertices, 32 triangles, 2 per km between any two points)
     >>> PointMechanism.from_dict(mechanism.to_dict()).digest == mechanism.digest
     True
     """
 
     def __post_init__(self) -> None:
-        reports, weights = self.reports, self.weights
-        if reports.ndim != 2 or reports.shape[1] != 2 or len(self.shown) != len(reports):
-            raise InvalidProblemError("reports", "a place and a text for each", "others")
-        if len(set(self.shown)) != len(self.shown):
-            raise InvalidProblemError("shown", "different texts", "one of them twice")
-        if weights.shape != (len(self.mesh.vertices), len(reports)):
-            raise InvalidProblemError("weights", "a row for each vertex", weights.shape)
-        if isinstance(self.bits, bool) or not 0 < self.bits <= _MOST_BITS:
-            raise InvalidProblemError("bits", f"an integer from 1 to {_MOST_BITS}", self.bits)
-        if self.guarantee.unit != self.frame.unit:
-            raise InvalidProblemError("guarantee", f"per {self.frame.unit}", self.guarantee.unit)
-        if not self.certificate.passed:
-            raise InvalidProblemError("certificate", "one that passed", "one that failed")
+        self.check_parts()
+        if self.weights.shape != (len(self.mesh.vertices), len(self.reports)):
+            raise InvalidProblemError("weights", "a row for each vertex", self.weights.shape)
 
     @classmethod
     def from_design(cls, design: PointRows) -> PointMechanism:
         """Take what is published of a design."""
         return cls(**{part.name: getattr(design, part.name) for part in fields(PointRows)})
 
-    def __repr__(self) -> str:
-        epsilon = f"{decimal_up(self.guarantee.epsilon)} per {self.unit}"
-        vertices = len(self.mesh.vertices)
-        return f"PointMechanism({self.K} reports, {vertices} vertices, {epsilon} between any two points)"
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many reports, vertices and triangles there are."""
+        mesh = self.mesh
+        return {
+            "reports": self.K,
+            "vertices": len(mesh.vertices),
+            "triangles": len(mesh.triangles),
+        }
+
+    @property
+    def reach(self) -> int:
+        """Decimeters around the region within which a point is taken."""
+        return self.mesh.reach
+
+    @property
+    def box(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The least and the greatest coordinates of the region, in decimeters."""
+        return self.mesh.box
 
     @property
     def region(self) -> str:
@@ -209,17 +207,19 @@ class PointMechanism(PointRows):
         drawn = bits.randrange(1 << self.bits)
         return int(np.searchsorted(np.cumsum(self.weights[vertex]), drawn, side="right"))
 
-    def where(self, report: int) -> tuple[float, float]:
-        """Give what is told of a report: latitude and longitude, or east and north in the unit."""
-        if not 0 <= report < self.K:
-            raise InvalidProblemError("report", f"0 to {self.K - 1}", "another")
-        first, second = self.shown[report]
-        return float(first), float(second)
+    def law(self, point: object) -> list[Fraction]:
+        """Give the probability of each report at a point, exactly: private, as the point is."""
+        spot = self.find(point)
+        rows = self.weights[self.mesh.triangles[spot.triangle]].tolist()
+        whole = sum(spot.weights) << self.bits
+        return [
+            Fraction(sum(a * w for a, w in zip(spot.weights, column, strict=True)), whole)
+            for column in zip(*rows, strict=True)
+        ]
 
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the canonical text of :meth:`to_dict` without its ``digest``: keys sorted, no spaces, UTF-8."""
-        return text_digest(self._plain)
+    def to_plain(self) -> dict[str, Any]:
+        """Plain values for JSON without their digest: texts, integers, and arrays packed into base64."""
+        return self._plain
 
     @cached_property
     def _plain(self) -> dict[str, Any]:
@@ -245,10 +245,6 @@ class PointMechanism(PointRows):
             **{name: None if bound is None else repr(bound) for name, bound in bounds.items()},
             "provenance": self.provenance.to_dict(),
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, the digest among them: texts, integers, and arrays packed into base64."""
-        return {**self._plain, "digest": self.digest}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PointMechanism:
@@ -276,18 +272,7 @@ class PointMechanism(PointRows):
         stated = data["origin"]
         if any(type(data[name]) is not int for name in ("east", "north", "reach", "bits")):
             raise InvalidProblemError("east, north, reach and bits", "integers", "others")
-        texts = [
-            *([] if stated is None else stated),
-            *(one for pair in data["shown"] for one in pair),
-        ]
-        if not all(isinstance(text, str) for text in texts):
-            raise InvalidProblemError("origin and shown", "texts", "others")
-        for text in texts:
-            read_decimal(text)
-            if text != text.strip():
-                raise InvalidProblemError(
-                    "origin and shown", "decimals alone", "spaces beside them"
-                )
+        read_texts(data)
         origin: tuple[str, str] | None = None
         if stated is not None:
             latitude, longitude = stated
@@ -303,7 +288,9 @@ class PointMechanism(PointRows):
         guarantee = guarantee_from_dict(data["guarantee"])
         if not isinstance(guarantee, MetricDP) or not isinstance(guarantee.scope, PointScope):
             raise InvalidProblemError("guarantee", "a metric one about points", "another")
-        lower, mesh_lower, upper = map(_bound, (data["lower"], data["mesh_lower"], data["upper"]))
+        lower, mesh_lower, upper = map(
+            read_bound, (data["lower"], data["mesh_lower"], data["upper"])
+        )
         made = cls(
             frame,
             mesh,
@@ -321,17 +308,3 @@ class PointMechanism(PointRows):
         if made.digest != data["digest"]:
             raise InvalidProblemError("content", "written as to_dict writes it", "other forms")
         return made
-
-
-def _bound(text: str | None) -> float | None:
-    """Read a bound, a finite number."""
-    found = None if text is None else float(text)
-    if found is not None and not math.isfinite(found):
-        raise InvalidProblemError("bounds", "finite numbers", "others")
-    return found
-
-
-def _gap(upper: float | None, lower: float | None) -> float | None:
-    if upper is None or lower is None:
-        return None
-    return 0.0 if upper <= lower else (upper - lower) / upper

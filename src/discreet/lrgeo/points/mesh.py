@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.lrgeo.points.frame import PointFrame
+    from discreet.lrgeo.points.net import ControlNet
 
 __all__ = ["Mesh", "Spot", "region_digest"]
 
@@ -266,7 +267,7 @@ class Mesh:
         return np.asarray(around, dtype=np.float64)
 
 
-def region_digest(frame: PointFrame, mesh: Mesh) -> str:
+def region_digest(frame: PointFrame, mesh: Mesh | ControlNet) -> str:
     """Name the region of a mesh, by SHA-256: its plane, its outline and its reach, whatever triangles cover it.
 
     Examples

@@ -16,32 +16,31 @@ Nothing is known here of how meshes are made or points found: only arrays are re
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.core.certificate import Certificate, Check
-from discreet.core.exact import to_fraction
-from discreet.core.guarantee import MetricDP, PointScope
+from discreet.lrgeo.points.verify_claims import (
+    DECIMETERS,
+    FARTHEST,
+    MOST_BITS,
+    Stated,
+    check_claims,
+    check_none,
+)
+from discreet.lrgeo.points.verify_noise import ClaimedNoise, verify_noise
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from numpy.typing import NDArray
+
+    from discreet.core.guarantee import MetricDP
 
 __all__ = ["Claimed", "verify"]
 
-_DECIMETERS = {"km": 10_000, "m": 10}
-_SCALE = 1 << 20
-_PI = Fraction("3.14159265358979323846264338327950288419716939937510")
-_PER_DEGREE = int(63_710_088 * _PI / 180 * _SCALE)
-"""Decimeters in a degree of latitude on a sphere of radius 6371.0088 km, times 2^20, rounded down."""
-
-_MOST_BITS = 53
-_FARTHEST = 1 << 30
 _BLOCK = 1 << 22
 """Pairs of a triangle and a report that are looked at together."""
 
@@ -89,7 +88,7 @@ class Claimed:
     guarantee: MetricDP
 
 
-def verify(claimed: Claimed) -> Certificate:
+def verify(claimed: Claimed | ClaimedNoise) -> Certificate:
     """Verify a mechanism for every point, in exact integers.
 
     Parameters
@@ -118,17 +117,15 @@ def verify(claimed: Claimed) -> Certificate:
     >>> verify(made.claimed()).passed
     True
     """
+    if isinstance(claimed, ClaimedNoise):
+        return verify_noise(claimed)
     checks = [*_rows(claimed)]
     if all(check.passed for check in checks):
         mesh = _mesh(claimed)
         checks += mesh
         if all(check.passed for check in mesh):
-            checks += [_condition(claimed), *_claims(claimed)]
+            checks += [_condition(claimed), *check_claims(_stated(claimed))]
     return Certificate(tuple(checks))
-
-
-def _none(name: str, found: int | bool, detail: str = "") -> Check:  # noqa: FBT001 - a count
-    return Check(name, int(found), 0, exact=True, detail=detail)
 
 
 def _rows(claimed: Claimed) -> list[Check]:
@@ -140,14 +137,14 @@ def _rows(claimed: Claimed) -> list[Check]:
         and (vertices.shape[1], triangles.shape[1], len(weights)) == (2, 3, n)
         and min(len(triangles), len(outline), weights.shape[1], n) > 0
         and {array.dtype.kind for array in (vertices, triangles, outline, weights)} == {"i"}
-        and 0 < claimed.bits <= _MOST_BITS
+        and 0 < claimed.bits <= MOST_BITS
     )
     if not shaped:
-        return [_none("arrays of other shapes", 1)]
+        return [check_none("arrays of other shapes", 1)]
     strange = sum(
         int(((numbers < 0) | (numbers >= n)).sum()) for numbers in (triangles, outline)
-    ) + int((np.abs(vertices) >= _FARTHEST).sum())
-    strange += not 0 <= claimed.reach < _FARTHEST
+    ) + int((np.abs(vertices) >= FARTHEST).sum())
+    strange += not 0 <= claimed.reach < FARTHEST
     negative = int((weights < 0).sum())
     # Entries that may not be there could make a sum overflow.
     too_large = int((weights > 1 << claimed.bits).sum())
@@ -157,9 +154,9 @@ def _rows(claimed: Claimed) -> list[Check]:
     elif not negative + too_large:
         off = sum(sum(row) != 1 << claimed.bits for row in weights.tolist())
     return [
-        _none("numbers out of range", strange),
-        _none("negative weights", negative),
-        _none("row sums off", off, f"{n} rows"),
+        check_none("numbers out of range", strange),
+        check_none("negative weights", negative),
+        check_none("row sums off", off, f"{n} rows"),
     ]
 
 
@@ -178,17 +175,17 @@ def _mesh(claimed: Claimed) -> list[Check]:
     repeated = len(forth) - len(np.unique(forth))
     border = edges[~np.isin(forth, back)]
     checks = [
-        _none("vertices at one spot", again, f"{len(vertices)} vertices"),
-        _none("vertices of no triangle", unused),
-        _none("triangles without area, or clockwise", flat, f"{len(triangles)} triangles"),
-        _none("edges of two triangles on one side", repeated),
-        _none("faults of the border", _border_faults(claimed, border)),
+        check_none("vertices at one spot", again, f"{len(vertices)} vertices"),
+        check_none("vertices of no triangle", unused),
+        check_none("triangles without area, or clockwise", flat, f"{len(triangles)} triangles"),
+        check_none("edges of two triangles on one side", repeated),
+        check_none("faults of the border", _border_faults(claimed, border)),
     ]
     corners = vertices[claimed.outline].tolist()
     following = corners[1:] + corners[:1]
     area = sum(ax * by - bx * ay for (ax, ay), (bx, by) in zip(corners, following, strict=True))
     covered = sum(twice.tolist())
-    checks.append(_none("area not covered once", covered != area, "square decimeters"))
+    checks.append(check_none("area not covered once", covered != area, "square decimeters"))
     return checks
 
 
@@ -268,7 +265,7 @@ def _violations(claimed: Claimed, triangles: NDArray[np.int64]) -> int:
     gx, gx_size = _sum(u, (cy - ay)[:, None], v, (ay - by)[:, None])
     gy, gy_size = _sum(u, (ax - cx)[:, None], v, (bx - ax)[:, None])
     guarantee = claimed.guarantee
-    rate = float(guarantee.epsilon) / _DECIMETERS[guarantee.unit]
+    rate = float(guarantee.epsilon) / DECIMETERS[guarantee.unit]
     right = rate * twice[:, None].astype(np.float64) * least
     left = np.hypot(gx, gy)
     unsure = 2.0**-49 * (gx_size + gy_size) + _CLEAR * right
@@ -278,7 +275,7 @@ def _violations(claimed: Claimed, triangles: NDArray[np.int64]) -> int:
     for t, k in np.argwhere(close).tolist():
         corners = [claimed.vertices[corner].tolist() for corner in triangles[t].tolist()]
         values = [int(claimed.weights[corner, k]) for corner in triangles[t].tolist()]
-        count += not _holds(corners, values, guarantee.epsilon / _DECIMETERS[guarantee.unit])
+        count += not _holds(corners, values, guarantee.epsilon / DECIMETERS[guarantee.unit])
     return count
 
 
@@ -301,46 +298,7 @@ def _holds(corners: list[list[int]], values: list[int], rate: Fraction) -> bool:
     return (gx * gx + gy * gy) * rate.denominator**2 <= right * right
 
 
-def _claims(claimed: Claimed) -> list[Check]:
-    """Check the unit, the region that the claim names, and the plane against the sphere."""
-    guarantee = claimed.guarantee
-    wrong = guarantee.radius is not None or guarantee.unit != claimed.unit
-    scope = guarantee.scope
-    other = not isinstance(scope, PointScope) or scope.region != _digest(claimed)
-    return [
-        _none("facts misstated in the claim", wrong),
-        _none("another region than stated", other),
-        Check("distances longer in the plane", int(not _is_flat(claimed)), 0, exact=False),
-    ]
-
-
-def _digest(claimed: Claimed) -> str:
-    east, north = claimed.factors
-    named = {
-        "unit": claimed.unit,
-        "origin": None if claimed.origin is None else list(claimed.origin),
-        "east": east,
-        "north": north,
-        "reach": claimed.reach,
-        "outline": claimed.vertices[claimed.outline].tolist(),
-    }
-    text = json.dumps(named, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(b"discreet.points/1 " + text.encode()).hexdigest()
-
-
-def _is_flat(claimed: Claimed) -> bool:
-    """Tell whether no two points within the reach are farther apart in the plane than they are."""
-    east, north = claimed.factors
-    if claimed.origin is None:
-        return east == north == _DECIMETERS[claimed.unit] * _SCALE
-    if north != _PER_DEGREE or not 0 < east <= north:
-        return False
-    left, low = claimed.vertices.min(axis=0).tolist()
-    right, high = claimed.vertices.max(axis=0).tolist()
-    latitude, reach = float(to_fraction(claimed.origin[0], "origin")), claimed.reach
-    ends = [latitude + at * _SCALE / north for at in (low - reach, high + reach)]
-    highest, width = max(map(abs, ends)), (right - left + 2 * reach) * _SCALE / east
-    if width > 20 or highest > 70:
-        return False
-    top = math.tan(math.radians(highest)) / math.cos(math.radians(width / 2))
-    return east <= north * math.cos(math.atan(top)) * (1 - 2.0**-31)
+def _stated(claimed: Claimed) -> Stated:
+    corners = claimed.vertices[claimed.outline].tolist()
+    plane = (claimed.unit, claimed.origin, claimed.factors, claimed.reach)
+    return Stated(*plane, corners, claimed.guarantee)

@@ -1,0 +1,209 @@
+"""What all mechanisms for every point have in common, whichever form they are written in.
+
+There are two forms: rows of integers at the vertices of a mesh, in :mod:`~discreet.lrgeo.points.mechanism`, and one
+noise for all points, in :mod:`~discreet.lrgeo.points.noise`. Clients, servers and commands take either.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo.mechanism import text_digest
+from discreet.lrgeo.points.frame import read_decimal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.core.certificate import Certificate
+    from discreet.core.guarantee import MetricDP
+    from discreet.core.outcome import Provenance
+    from discreet.core.randomness.bits import RandomBits
+    from discreet.lrgeo.points.frame import PointFrame
+    from discreet.lrgeo.points.verify import Claimed
+    from discreet.lrgeo.points.verify_noise import ClaimedNoise
+
+__all__ = ["MOST_BITS", "EveryPoint", "PublishedPoints", "read_bound", "read_texts", "relative"]
+
+MOST_BITS = 53
+"""Partial sums of what is drawn from are exact doubles up to here."""
+
+
+class EveryPoint(abc.ABC):
+    """A design for every point, or what is published of it: what it promises, and where its reports are.
+
+    Attributes
+    ----------
+    frame
+        How coordinates become decimeters.
+    reports
+        ``(K, 2)`` decimeters: where reports are. No promise depends on it.
+    shown
+        What is told of each report: two decimal texts.
+    bits
+        Noise, or a row, sums to :math:`2^{bits}`.
+    guarantee
+        What was verified, between any two points of the region.
+    certificate
+        The verifier's checks, all passed.
+    lower
+        No mechanism with these reports that keeps the guarantee at its places loses less; ``None`` without a bound.
+    upper
+        What this one loses, rounded up, in the unit; ``None`` where no loss was stated.
+    provenance
+        How it was made.
+    """
+
+    frame: PointFrame
+    reports: NDArray[np.int64]
+    shown: tuple[tuple[str, str], ...]
+    bits: int
+    guarantee: MetricDP
+    certificate: Certificate
+    lower: float | None
+    upper: float | None
+    provenance: Provenance
+
+    @property
+    def gap(self) -> float | None:
+        """``(upper - lower) / upper``, to all mechanisms with these reports; ``None`` without both bounds."""
+        return relative(self.upper, self.lower)
+
+    @property
+    def unit(self) -> str:
+        """Of distances: ``"km"`` or ``"m"``."""
+        return self.frame.unit
+
+    @property
+    def K(self) -> int:  # noqa: N802 - as of a region
+        """Number of reports."""
+        return len(self.reports)
+
+    @abc.abstractmethod
+    def claimed(self) -> Claimed | ClaimedNoise:
+        """Give what is verified: the arrays and the claim, and nothing that made them."""
+
+    @abc.abstractmethod
+    def published(self) -> PublishedPoints:
+        """Give what a server publishes of it."""
+
+
+class PublishedPoints(EveryPoint):
+    """What a server publishes for every point of a region, in either form."""
+
+    def __repr__(self) -> str:
+        from discreet.core.exact import decimal_up
+
+        epsilon = f"{decimal_up(self.guarantee.epsilon)} per {self.unit}"
+        parts = ", ".join(f"{count} {name}" for name, count in self.sizes.items())
+        return f"{type(self).__name__}({parts}, {epsilon} between any two points)"
+
+    @property
+    @abc.abstractmethod
+    def sizes(self) -> dict[str, int]:
+        """How many reports there are, and of what else it consists."""
+
+    @property
+    @abc.abstractmethod
+    def reach(self) -> int:
+        """Decimeters around the region within which a point is taken."""
+
+    @property
+    @abc.abstractmethod
+    def box(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The least and the greatest coordinates of the region, in decimeters."""
+
+    @property
+    @abc.abstractmethod
+    def region(self) -> str:
+        """SHA-256 of the region: its plane, outline and reach, whatever is drawn there."""
+
+    @abc.abstractmethod
+    def draw(self, point: object, bits: RandomBits | None = None) -> int:
+        """Draw a report for a point, exactly.
+
+        Parameters
+        ----------
+        point
+            Latitude and longitude where there is an origin, else east and north in the unit: decimal texts, or
+            doubles, which are read by their shortest decimals.
+        bits
+            Source of randomness; the operating system's by default.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no point, or one beyond the reach; the message does not repeat it.
+        """
+
+    @abc.abstractmethod
+    def law(self, point: object) -> list[Fraction]:
+        """Give the probability of each report at a point, exactly: private, as the point is."""
+
+    @abc.abstractmethod
+    def to_plain(self) -> dict[str, Any]:
+        """Plain values for JSON without their digest: texts, integers, and arrays packed into base64."""
+
+    def where(self, report: int) -> tuple[float, float]:
+        """Give what is told of a report: latitude and longitude, or east and north in the unit."""
+        if not 0 <= report < self.K:
+            raise InvalidProblemError("report", f"0 to {self.K - 1}", "another")
+        first, second = self.shown[report]
+        return float(first), float(second)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical text of :meth:`to_plain`: keys sorted, no spaces, UTF-8."""
+        return text_digest(self.to_plain())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, the digest among them."""
+        return {**self.to_plain(), "digest": self.digest}
+
+    def check_parts(self) -> None:
+        """Refuse parts that do not fit each other, or a certificate that did not pass."""
+        reports = self.reports
+        if reports.ndim != 2 or reports.shape[1] != 2 or len(self.shown) != len(reports):
+            raise InvalidProblemError("reports", "a place and a text for each", "others")
+        if len(set(self.shown)) != len(self.shown):
+            raise InvalidProblemError("shown", "different texts", "one of them twice")
+        if isinstance(self.bits, bool) or not 0 < self.bits <= MOST_BITS:
+            raise InvalidProblemError("bits", f"an integer from 1 to {MOST_BITS}", self.bits)
+        if self.guarantee.unit != self.frame.unit:
+            raise InvalidProblemError("guarantee", f"per {self.frame.unit}", self.guarantee.unit)
+        if not self.certificate.passed:
+            raise InvalidProblemError("certificate", "one that passed", "one that failed")
+
+
+def read_texts(data: Mapping[str, Any]) -> None:
+    """Refuse an origin, or what is told of reports, that is not decimals alone."""
+    stated = data["origin"]
+    texts = [*([] if stated is None else stated), *(one for pair in data["shown"] for one in pair)]
+    if not all(isinstance(text, str) for text in texts):
+        raise InvalidProblemError("origin and shown", "texts", "others")
+    for text in texts:
+        read_decimal(text)
+        if text != text.strip():
+            raise InvalidProblemError("origin and shown", "decimals alone", "spaces beside them")
+
+
+def read_bound(text: str | None) -> float | None:
+    """Read a bound, a finite number."""
+    found = None if text is None else float(text)
+    if found is not None and not math.isfinite(found):
+        raise InvalidProblemError("bounds", "finite numbers", "others")
+    return found
+
+
+def relative(upper: float | None, lower: float | None) -> float | None:
+    """Give the gap between two bounds; ``None`` without both."""
+    if upper is None or lower is None:
+        return None
+    return 0.0 if upper <= lower else (upper - lower) / upper
