@@ -37,12 +37,12 @@ once, and that ``|grad W[.][k]| <= epsilon min W[v][k]`` on each triangle, for e
 logarithm of a report's probability is Lipschitz along each segment, so that it holds between any two points. On a
 sphere, that the plane lengthens no distance is decided in floats. Bounds are stated there without proof: not checked.
 
-Its other form ("discreet.lrgeo.noise") is a box of square cells and one table of integer noise ``w`` on a torus. A point
-draws a control point by the biquadratic B-spline weights of its cell, adds noise, and the node so reached is renamed. So
-each node's probability is a spline whose coefficients are ``w`` in some order, and names only add nodes up. This file
-proves that ``w`` is a distribution and that at each knot and middle of two neighbors, in both axes, the slope is at most
-epsilon times the value, in integers. Values and slopes there are Bernstein coefficients, of a cell and of its gradient
-raised to the same degree; Bernstein's polynomials are not negative, and so the logarithm is Lipschitz in the whole box.
+Its other form ("discreet.lrgeo.noise") is a box of square cells and one table of integer noise ``w`` on a torus. A
+point draws a control point by the biquadratic B-spline weights of its cell, adds noise, and the node so reached is
+renamed. So each node's probability is a spline whose coefficients are ``w`` in some order, and names only add nodes up.
+This file proves that ``w`` is a distribution and that at each knot and middle of two neighbors, in both axes, the slope
+is at most epsilon times the value, in integers. These are Bernstein coefficients, of a cell and of its gradient raised
+to the same degree; such polynomials are not negative, so that the logarithm is Lipschitz in the whole box.
 
 Where this program says 0, ``discreet verify --optimality`` passes FILE (``discreet verify`` where it is about points),
 and where it says 1 or 2 that refuses it. What FILE holds is printed escaped, on one line, and cut at 200 characters.
@@ -893,7 +893,11 @@ class Noise(Everywhere):
         right, top = x + wide * self.side, y + tall * self.side
         self.vertices, self.outline = [[x, y], [right, y], [right, top], [x, top]], range(4)
         self.require_near()
-        self.torus, self.noise, self.names = (m, n), unpack(meta["noise"], 1), unpack(meta["names"], 1)
+        self.torus, self.noise, self.names = (
+            (m, n),
+            unpack(meta["noise"], 1),
+            unpack(meta["names"], 1),
+        )
         require(len(self.noise) == len(self.names) == m * n, "noise or names of other nodes")
 
 

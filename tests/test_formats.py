@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import noises
 from discreet import ZeroConcentratedDP
 from discreet.artefact import (
     load_tables,
@@ -81,6 +82,8 @@ def _frozen() -> Iterator[tuple[str, Any]]:
     yield "mechanism", json.loads((DATA / "frozen.mechanism").read_text(encoding="utf-8"))
     for one in json.loads((DATA / "lrgeo-points-vectors.json").read_text(encoding="utf-8")):
         yield "point-mechanism", one["file"]
+    for small in noises.KINDS.values():
+        yield "noise-mechanism", json.loads(noises.sealed(small.parts()))
     yield "choice", json.loads((DATA / "choice-1.choice").read_text(encoding="utf-8"))
 
 

@@ -35,7 +35,8 @@ class Made:
         self.noise[5] += (1 << BITS) - sum(self.noise)
         self.names = [self.source.randrange(REPORTS) for _ in range(count)]
 
-    def file(self) -> dict[str, Any]:
+    def file(self, **changed: object) -> dict[str, Any]:
+        """State the file; parts that are given take the place of its own."""
         shown = [[str(k), str(-k)] for k in range(REPORTS)]
         plain: dict[str, Any] = {
             "form": "discreet.lrgeo.noise", "version": 1, "unit": self.unit,
@@ -47,7 +48,7 @@ class Made:
             "guarantee": {"epsilon": "2", "kind": "metric-dp", "radius": None, "scope": {"region": "0" * 64},
                           "unit": self.unit},
             "certificate": {"checks": [], "passed": True}, "provenance": {},
-            "lower": None, "upper": "1.5",
+            "lower": None, "upper": "1.5", **changed,
         }  # fmt: skip
         text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return {**plain, "digest": hashlib.sha256(text.encode()).hexdigest()}
@@ -173,3 +174,111 @@ def vectors(name: str) -> dict[str, Any]:
     """Make the vectors of a case."""
     origin, unit = CASES[name]
     return Made(origin, unit, seed=11).vectors(200)
+
+
+FIND = """async ({text, digest, points}) => {
+  const m = await client.read(text, digest);
+  if (!(m instanceof client.NoiseMechanism && m instanceof client.EveryPoint)) throw new Error("another kind");
+  return points.map(({point, draws}) => {
+    let spot;
+    try { spot = m.locate(...point); } catch (e) { if (e instanceof client.Refused) return null; throw e; }
+    return {
+      axes: spot.map(({first, weights}) => ({first, weights: weights.map(String)})),
+      drawn: draws.map(({drawn: [r1, r2, r3]}) =>
+        m.reportAt(m.lineAt(spot[0], BigInt(r1)), m.lineAt(spot[1], BigInt(r2)), BigInt(r3))),
+      shares: [...m.shares(spot)],
+    };
+  });
+}"""
+"""What a client in JavaScript finds of some points."""
+
+WORDS = """async ([text, digest, asked]) => {
+  const m = await client.read(text, digest);
+  return asked.map(({point, words}) => {
+    let at = 0;
+    const report = m.report(m.locate(...point), () => BigInt(words[at++]));
+    if (at !== words.length) throw new Error(`${at} words of ${words.length}`);
+    return report;
+  });
+}"""
+"""Which reports it draws from given words of 64 bits, all of which it has to take."""
+
+READ = """([text, digest]) => client.read(text, digest).then(() => '', (e) =>
+  e instanceof client.Refused ? e.message : `another failure: ${e}`)"""
+"""What it says of a file that it refuses."""
+
+
+def holds(points: list[dict[str, Any]], found: list[Any]) -> None:
+    """Compare what a client found with what the page says: bits alike, and the law up to the last digits of floats."""
+    assert [one is None for one in found] == ["refused" in point for point in points]
+    assert 7 < sum(one is None for one in found) < len(found) / 2
+    for one, point in zip(found, points, strict=True):
+        if one is None:
+            continue
+        assert one["axes"] == point["axes"]
+        assert one["drawn"] == [draw["report"] for draw in point["draws"]]
+        for share, wanted in zip(one["shares"], point["shares"], strict=True):
+            assert abs(share - wanted) <= 1e-14
+
+
+def told_of_words() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Give words of 64 bits and the report that follows: some that are refused, some that are two for one number."""
+    name = "a plane in kilometers"
+    origin, unit = CASES[name]
+    made = Made(origin, unit, seed=11)
+    asked = []
+    for point in (
+        ("-0.3001", "0.0017"),
+        ("0.1", "0.2"),
+        ("0.123456789012345", "0.39876543210987654"),
+    ):
+        spot = made.locate(point)
+        assert spot is not None
+        for _ in range(20):
+            words, drawn = [], []
+            for total in (*(sum(weights) for _, weights in spot), 1 << BITS):
+                count = -(-(total - 1).bit_length() // 64) or 1
+                value = 1 << 64 * count
+                while value >= (1 << 64 * count) - (1 << 64 * count) % total:
+                    # Of any words, those that are all ones are refused most.
+                    new = [made.source.choice([2**64 - 1, made.source.randrange(2**64)])]
+                    new += [made.source.randrange(2**64) for _ in range(count - 1)]
+                    value = sum(word << 64 * (count - 1 - at) for at, word in enumerate(new))
+                    words += new
+                drawn.append(value % total)
+            report = made.draw(spot, *drawn)
+            asked.append({"point": point, "words": [*map(str, words)], "report": report})
+    return {"file": made.file()}, asked
+
+
+BROKEN: tuple[tuple[dict[str, object], str], ...] = (
+    ({"version": 2}, "form"),
+    ({"unit": "mile"}, "unit"),
+    ({"bits": 54}, "bits"),
+    ({"bits": BITS - 1}, "noise"),
+    ({"bits": BITS + 1}, "noise: another sum"),
+    ({"east": 0}, "east"),
+    ({"shown": [["1", "2"]]}, "shown"),
+    ({"side": 0}, "cells: no box"),
+    ({"cells": [0, 3]}, "cells: no box"),
+    ({"cells": [4]}, "cells: no pair"),
+    ({"cells": [4.5, 3]}, "cells: no integer"),
+    ({"low": [2**30, 0]}, "low"),
+    ({"side": 2**28 + 1000}, "low"),
+    ({"torus": [TORUS[1], TORUS[0]]}, ""),
+    ({"torus": [5, 7]}, "torus"),
+    ({"torus": [9, 4]}, "torus"),
+    ({"torus": [9, 8]}, "noise: not one for each node"),
+    ({"torus": [2**12, 2**11]}, "torus"),
+    ({"noise": packed([1 << BITS])}, "noise: not one for each node"),
+    ({"names": packed([REPORTS] * (TORUS[0] * TORUS[1]))}, "names: out of range"),
+    ({"names": packed([0])}, "names: not one for each node"),
+)
+"""Parts that do not fit the others, and how a refusal begins; another torus of as many nodes fits."""
+
+
+def broken(at: int) -> tuple[str, str, str]:
+    """Give a text with parts that do not fit, its digest, and the complaint."""
+    changed, complaint = BROKEN[at]
+    file = Made(None, "km", seed=11).file(**changed)
+    return json.dumps(file), file["digest"], complaint
