@@ -11,9 +11,12 @@ import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["KINDS", "Small", "canonical", "sealed", "violations"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["KINDS", "Small", "canonical", "coefficients", "sealed", "violations"]
 
 DECIMETERS = {"km": 10_000, "m": 10}
 
@@ -137,21 +140,21 @@ class Small:
 
 
 def violations(noise: list[int], torus: tuple[int, int], rate: Fraction) -> int:
-    """Count nodes at which the condition does not hold, node by node as its page says."""
+    """Count nodes at which the condition does not hold."""
+    return sum(x * x + y * y > (rate * value) ** 2 for value, x, y in coefficients(noise, torus))
+
+
+def coefficients(noise: list[int], torus: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
+    """Give value and slopes, node by node as the page says."""
     m, n = torus
     at = [noise[a * n : a * n + n] for a in range(m)]
-    wrong = 0
     for a in range(m):
         for b in range(n):
             near = [[at[(a + i) % m][(b + j) % n] for j in range(3)] for i in range(3)]
             for in_x in (_knot, _middle):
                 for in_y in (_knot, _middle):
-                    values = [in_y(row)[0] for row in near]
-                    slopes = [in_y(row)[1] for row in near]
-                    value, x = in_x(values)
-                    y = in_x(slopes)[0]
-                    wrong += x * x + y * y > (rate * value) ** 2
-    return wrong
+                    value, x = in_x([in_y(row)[0] for row in near])
+                    yield value, x, in_x([in_y(row)[1] for row in near])[0]
 
 
 def _knot(c: list[int]) -> tuple[int, int]:
