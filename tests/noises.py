@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["KINDS", "Small", "canonical", "coefficients", "sealed", "violations"]
+__all__ = [
+    "DECIMETERS",
+    "KINDS",
+    "Small",
+    "canonical",
+    "coefficients",
+    "limit",
+    "sealed",
+    "violations",
+]
 
 DECIMETERS = {"km": 10_000, "m": 10}
 
@@ -155,6 +164,17 @@ def coefficients(noise: list[int], torus: tuple[int, int]) -> Iterator[tuple[int
                 for in_y in (_knot, _middle):
                     value, x = in_x([in_y(row)[0] for row in near])
                     yield value, x, in_x([in_y(row)[1] for row in near])[0]
+
+
+def limit(noise: list[int], torus: tuple[int, int], digits: int) -> Fraction:
+    """Give the rate of the steepest node, cut to so many digits: it is just too small, or just enough."""
+    found = max(
+        Fraction(x * x + y * y, value * value)
+        for value, x, y in coefficients(noise, torus)
+        if value
+    )
+    scale = 10 ** (2 * digits)
+    return Fraction(math.isqrt(found.numerator * scale // found.denominator), 10**digits)
 
 
 def _knot(c: list[int]) -> tuple[int, int]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from forger.exactly import number
 from forger.mesh_changes import EVERYWHERE
-from noises import DECIMETERS, coefficients
+from noises import DECIMETERS, coefficients, limit
 
 if TYPE_CHECKING:
     import random
@@ -156,13 +155,8 @@ def _side(parts: Any, chance: random.Random) -> None:
 def _limit(parts: Any, chance: random.Random) -> None:
     """Claim what the steepest node allows, or a little more or less: to some digits."""
     flat, torus = parts["noise"], tuple(parts["torus"])
-    steepest = max(
-        Fraction(x * x + y * y, value * value) for value, x, y in coefficients(flat, torus) if value
-    )
     digits = chance.choice([3, 6, 12, 20, 40])
-    scale = 10 ** (2 * digits)
-    root = math.isqrt(steepest.numerator * scale // steepest.denominator)
-    rate = Fraction(root + chance.choice([-1, 0, 1, 1, 2]), 10**digits)
+    rate = limit(flat, torus, digits) + Fraction(chance.choice([-1, 0, 1, 1, 2]), 10**digits)
     epsilon = rate * DECIMETERS[parts["unit"]] / parts["side"]
     parts["guarantee"]["epsilon"] = str(epsilon)
 
