@@ -43,7 +43,8 @@ def sealed(parts: dict[str, Any]) -> bytes:
     return canonical({**bare, "digest": digest}) + b"\n"
 
 
-def _packed(values: list[int]) -> dict[str, Any]:
+def packed(values: list[int]) -> dict[str, Any]:
+    """Write integers, none of them negative."""
     wide = max(1, -(-max(values).bit_length() // 8))
     body = b"".join(value.to_bytes(wide, "little") for value in values)
     data = base64.b64encode(body).decode()
@@ -123,9 +124,9 @@ class Small:
             "cells": [wide, tall],
             "torus": list(self.torus),
             "bits": self.bits,
-            "noise": _packed(self.noise()),
-            "names": _packed(self.names()),
-            "reports": _packed([at for k in range(count) for at in (k, 2 * k)]),
+            "noise": packed(self.noise()),
+            "names": packed(self.names()),
+            "reports": packed([at for k in range(count) for at in (k, 2 * k)]),
             "shown": [[str(k), f"{k}.5"] for k in range(count)],
             "guarantee": {
                 "kind": "metric-dp",

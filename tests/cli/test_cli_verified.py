@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import noises
 from cli.commands import Said, say
 from discreet.artefact import save_mechanism
 from discreet.cli import registry
@@ -113,6 +114,12 @@ def everywhere(capsys: pytest.CaptureFixture[str]) -> str:
     return "points.mechanism"
 
 
+def by_noise(capsys: pytest.CaptureFixture[str]) -> str:
+    del capsys
+    Path("noise.mechanism").write_bytes(noises.sealed(noises.KINDS["a box"].parts()))
+    return "noise.mechanism"
+
+
 def marginals(capsys: pytest.CaptureFixture[str]) -> str:
     tables(capsys)
     return "kept.parquet"
@@ -123,6 +130,7 @@ MAKERS = {
     "anchored": anchored,
     "choice": choice,
     "mechanism": placed,
+    "noise-mechanism": by_noise,
     "point-mechanism": everywhere,
     "region-counts": counts,
     "measurements": kept,
@@ -153,7 +161,7 @@ def test_each_kind_of_file_has_a_page(capsys: pytest.CaptureFixture[str], kind: 
     assert f"Every check of what {path} claims <b>passed</b>" in text
     assert f"discreet verify {path}</code>" in text or f"discreet verify {path}\n" in text
     assert ("python verify_standalone.py" in text) == (
-        kind in {"channel", "anchored", "point-mechanism"}
+        kind in {"channel", "anchored", "noise-mechanism", "point-mechanism"}
     )
     in_browser = kind in {"channel", "anchored", "mechanism"}
     assert ("a page can't vouch for itself" in text) == ("<div data-verify" in text) == in_browser
