@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.design import PointDesign
     from discreet.lrgeo.points.mechanism import PointMechanism
     from discreet.lrgeo.points.noise import NoiseMechanism
+    from discreet.lrgeo.points.noise_design import NoiseDesign
     from discreet.lrgeo.problem import travel_loss
     from discreet.lrgeo.state import State
 
@@ -42,6 +43,7 @@ __all__ = [
     "Instance",
     "LRGeo",
     "Mechanism",
+    "NoiseDesign",
     "NoiseMechanism",
     "PointClient",
     "PointDesign",
@@ -67,6 +69,7 @@ _WHERE = {
     "Instance": "local.instance",
     "LRGeo": "as_published.lr_geo",
     "Mechanism": "mechanism",
+    "NoiseDesign": "points.noise_design",
     "NoiseMechanism": "points.noise",
     "PointClient": "points.client",
     "PointDesign": "points.design",

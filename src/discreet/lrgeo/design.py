@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from discreet.core.progress import Progress
     from discreet.lrgeo.candidates import Made, Method
     from discreet.lrgeo.points.design import PointDesign
+    from discreet.lrgeo.points.noise_design import NoiseDesign
 
 __all__ = ["RegionDesign", "design"]
 
@@ -111,7 +112,24 @@ def design(
     targets: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     prior: ArrayLike | None = None,
-    method: Method | str | None = None,
+    method: Literal["noise"],
+    spacing: Exact | None = None,
+    gap: float | None = None,
+    time_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    threads: int = 1,
+    throw: bool = True,
+) -> NoiseDesign: ...
+@overload
+def design(
+    region: Region,
+    guarantee: MetricDP,
+    *,
+    scope: Literal["points"] = "points",
+    targets: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    method: Literal["mesh"],
     spacing: Exact | None = None,
     gap: float | None = None,
     time_limit: float | None = None,
@@ -119,6 +137,23 @@ def design(
     threads: int = 1,
     throw: bool = True,
 ) -> PointDesign: ...
+@overload
+def design(
+    region: Region,
+    guarantee: MetricDP,
+    *,
+    scope: Literal["points"] = "points",
+    targets: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    method: None = None,
+    spacing: Exact | None = None,
+    gap: float | None = None,
+    time_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    threads: int = 1,
+    throw: bool = True,
+) -> NoiseDesign | PointDesign: ...
 @overload
 def design(
     region: Region,
@@ -152,7 +187,7 @@ def design(
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
     throw: bool = True,
-) -> RegionDesign | PointDesign:
+) -> RegionDesign | NoiseDesign | PointDesign:
     r"""Design the mechanism that a server publishes for a region.
 
     .. math:: \min \sum_i p_i \sum_k \beta_{ik} z_{ik}, \qquad \beta_{ik} = \sum_l q_l |T_{il} - T_{kl}|
@@ -177,12 +212,14 @@ def design(
     prior
         ``(K,)`` how likely people are at each place; uniform by default. All of this is public.
     method
-        One method: an instance such as ``Balls(2.0)``, or a name of :data:`discreet.lrgeo.methods.METHODS`. ``None``
-        tries several. For places alone.
+        For every point ``"noise"``, one noise for all points whose outcomes are named by reports, or ``"mesh"``, a row
+        of weights for each vertex of a mesh; ``None`` takes the first, and the second where its table is small and it
+        loses less. For places an instance such as ``Balls(2.0)``, or a name of
+        :data:`discreet.lrgeo.methods.METHODS`; ``None`` tries several.
     spacing
-        For every point: the side of the mesh's cells where places are, in the unit; by default a quarter over epsilon.
+        For every point: the side of cells, in the unit; by default a small part of one over epsilon.
     gap
-        Relative gap between loss and lower bound to be proved; ``None`` for no bound. For every point, the gap to the
+        Relative gap between loss and lower bound to be proved; ``None`` for no bound. With ``"mesh"``, the gap to the
         mesh's own program.
     time_limit
         Seconds of wall-clock time, looked at between methods and while bounds are sought. What is verified by then is
@@ -196,8 +233,8 @@ def design(
 
     Returns
     -------
-    RegionDesign or PointDesign
-        A verified mechanism, the latter for every point.
+    RegionDesign, NoiseDesign or PointDesign
+        A verified mechanism, the latter two for every point: ``published()`` gives what a server publishes.
 
     Raises
     ------
@@ -215,8 +252,8 @@ def design(
 
     Complexity
     ----------
-    For every point, without a gap or a time limit, half a minute to a minute on one core where tables are large. For
-    places about ``20 K^3`` operations: some seconds for 900, half a minute for 1600; 10^5 cells take a minute of tails.
+    For every point, without a gap, a second, and some seconds for thousands of places. For places about ``20 K^3``
+    operations: some seconds for 900, half a minute for 1600; 10^5 cells take a minute of tails.
 
     Examples
     --------
@@ -226,7 +263,7 @@ def design(
     >>> design(region, MetricDP(2, "km"), targets=[0, 12], scope="places")
     RegionDesign(25 places, loss 0.3132 km, certified)
     >>> made = design(region, MetricDP(2, "km"), targets=[0, 12])
-    >>> made.upper < 0.36, "any two points of the region" in str(made.guarantee)
+    >>> made.upper < 0.35, "any two points of the region" in str(made.guarantee)
     (True, True)
     """
     _check(region, guarantee, gap, time_limit, threads)
@@ -271,23 +308,17 @@ def _for_every_point(
     region: Region,
     guarantee: MetricDP,
     problem: Problem | None,
-    *,
-    method: Method | str | None,
-    **options: Any,  # noqa: ANN401 - those of design_points, which names them
-) -> PointDesign:
-    from discreet.lrgeo.points.design import design_points
+    **options: Any,  # noqa: ANN401 - those of design_every_point, which names them
+) -> NoiseDesign | PointDesign:
+    from discreet.lrgeo.points.choose import design_every_point
 
     if guarantee.radius is not None:
         expected = 'none for every point; scope="places" takes one'
         raise InvalidProblemError("radius", expected, guarantee.radius)
-    if method is not None:
-        raise InvalidProblemError(
-            "method", 'none for every point; scope="places" has methods', repr(method)
-        )
     if problem is None:
         expected = 'at most 5120 places for every point; scope="places" takes more'
         raise InvalidProblemError("region", expected, region.K)
-    return design_points(region, guarantee, problem, **options)
+    return design_every_point(region, guarantee, problem, **options)
 
 
 class _Search:

@@ -53,7 +53,7 @@ class PointClient:
     >>> from discreet.core.randomness import SeededBits
     >>> from discreet.lrgeo import Region, design
     >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    >>> made = design(region, MetricDP(2, "km"), scope="points", spacing="0.25")
+    >>> made = design(region, MetricDP(2, "km"), spacing="0.25")
     >>> client = PointClient(made, accepts=MetricDP(2, "km"))
     >>> client.report(("0.3210456", "0.7931234"), bits=SeededBits(1)) in [region.where(k) for k in range(9)]
     True

@@ -29,16 +29,15 @@ from discreet.core.jit import clock
 from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.progress import Reporter
 from discreet.core.views import most_central, row_on_map, view
-from discreet.lrgeo.candidates import bound_from_below
-from discreet.lrgeo.places.space import per_unit, space_of
+from discreet.lrgeo.places.space import per_unit
+from discreet.lrgeo.points.bounding import SAME_PLACE, bound_for_all
 from discreet.lrgeo.points.coarse import coarser_meshes, lift
-from discreet.lrgeo.points.layout import MOST_WEIGHTS, lay_out
+from discreet.lrgeo.points.layout import MOST_WEIGHTS, lay_out, told
 from discreet.lrgeo.points.mechanism import PointRows
 from discreet.lrgeo.points.mend import BITS, exponential, mended, rounded
 from discreet.lrgeo.points.mesh import region_digest
 from discreet.lrgeo.points.steps import ConeIterate
 from discreet.lrgeo.points.verify import Claimed, verify
-from discreet.metricdp import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,8 +50,9 @@ if TYPE_CHECKING:
     from discreet.lrgeo.places.region import Region
     from discreet.lrgeo.points.layout import PointLayout
     from discreet.lrgeo.points.mesh import Mesh
+    from discreet.metricdp import Problem
 
-__all__ = ["PointDesign", "design_points"]
+__all__ = ["EFFORT", "PointDesign", "design_points"]
 
 _GAP = 0.01
 """The gap to the mesh's own program that is aimed at where the caller states none."""
@@ -63,7 +63,7 @@ _FIRST, _GROWTH, _MOST_STEPS = 120, 1.5, 20_000
 _MENDS, _RARER, _AS_STEPS = 270, 3, 600
 """Steps before an iterate is mended for the first time, from one time to the next, and what mending takes, in steps."""
 
-_EFFORT = 4_000_000_000
+EFFORT = 4_000_000_000
 """Steps, with those that mending takes, times pairs of a triangle and a report, at most, where neither a gap nor
 seconds were stated: 36 CPU s for 1,521 vertices and 400 reports; November 2026."""
 
@@ -85,9 +85,6 @@ _COARSEST = 1.01
 _DELTA = Fraction(1, 2000)
 """Part of epsilon that is left to the rounding."""
 
-_WIDER = 1 + Fraction(1, 10**9)
-"""By what epsilon grows for the bound over all mechanisms: more than stored distances were rounded down by."""
-
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +101,7 @@ class PointDesign(PointRows):
     Examples
     --------
     >>> from discreet.lrgeo import Region, design
-    >>> made = design(Region.from_grid(3, 3, cell="0.5", unit="km"), MetricDP(2, "km"), scope="points")
+    >>> made = design(Region.from_grid(3, 3, cell="0.5", unit="km"), MetricDP(2, "km"), method="mesh")
     >>> made.status, made.mesh_gap < 0.01
     ('no gap asked for', True)
     """
@@ -143,6 +140,7 @@ def design_points(
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
     throw: bool = True,
+    effort: int = EFFORT,
 ) -> PointDesign:
     """Design the mechanism that a server publishes for every point of a region; see :func:`discreet.lrgeo.design`.
 
@@ -165,6 +163,8 @@ def design_points(
         Seconds, looked at between steps.
     on_progress, threads, throw
         As everywhere.
+    effort
+        Work without a gap or a time limit, in steps times pairs of a triangle and a report.
 
     Raises
     ------
@@ -202,6 +202,7 @@ def design_points(
         on_progress=on_progress,
         time_limit=time_limit,
         threads=threads,
+        effort=effort,
     )
     search.solve(_GAP if gap is None else gap, endless=gap is not None or time_limit is not None)
     if gap is not None:
@@ -225,7 +226,9 @@ class _Search:
         on_progress: Callable[[Progress], None] | None,
         time_limit: float | None,
         threads: int,
+        effort: int,
     ) -> None:
+        self.effort = effort
         self.laid, self.guarantee, self.problem = laid, guarantee, problem
         scope = PointScope(region_digest(laid.frame, laid.mesh))
         self.claim = MetricDP(guarantee.epsilon, guarantee.unit, scope=scope)
@@ -248,7 +251,7 @@ class _Search:
         look, mend, began = _FIRST, _MENDS, clock()
         pairs = len(self.laid.mesh.triangles) * len(self.reports)
         used = 0
-        most = math.inf if endless else max(_FIRST, _EFFORT // pairs - _AS_STEPS)
+        most = math.inf if endless else max(_FIRST, self.effort // pairs - _AS_STEPS)
         with state.pool() as pool:
             while True:
                 state.advance(pool)
@@ -350,18 +353,20 @@ class _Search:
 
     def bound_all(self, gap: float) -> None:
         """Prove what no mechanism with these reports can do better that keeps the promise at the places."""
-        places = self.laid.places
-        if len(places) != len(np.unique(places, axis=0)):
-            self.trace.append("no bound for all mechanisms: two places lie at one decimeter.")
-            return
-        space = space_of(places, self.guarantee.unit)
-        problem = Problem(space, utility_loss=self.loss, prior=self.problem.prior)
-        wider = MetricDP(self.guarantee.epsilon * _WIDER, self.guarantee.unit)
         stop = math.inf if math.isinf(self.stop) else time.perf_counter() + self.stop - clock()
-        self.lower = bound_from_below(
-            problem, wider, (1 - gap) * self.upper, gap=gap, stop=stop, threads=self.threads
+        self.lower = bound_for_all(
+            self.laid.places,
+            self.loss,
+            self.problem.prior,
+            self.guarantee,
+            self.upper,
+            gap=gap,
+            stop=stop,
+            threads=self.threads,
         )
-        self.lower = max(0.0, min(self.lower, self.upper))
+        if self.lower is None:
+            self.trace.append(SAME_PLACE)
+            return
         self.tell("bound", lower=self.lower, upper=self.upper)
 
     def outcome(self, region: Region, gap: float | None) -> PointDesign:
@@ -381,7 +386,7 @@ class _Search:
             laid.frame,
             laid.mesh,
             self.reports,
-            _told(region, laid),
+            told(region, laid.frame, laid.places, laid.chosen),
             weights,
             BITS,
             self.claim,
@@ -423,12 +428,3 @@ def _on_vertices(
     for corner, weight in zip(corners.T, weights.T, strict=True):
         np.add.at(moved, corner, weight[:, None] * cost)
     return moved
-
-
-def _told(region: Region, laid: PointLayout) -> tuple[tuple[str, str], ...]:
-    """Say what is told of each report."""
-    if region.origin is None:
-        return tuple(laid.frame.shown(laid.places[laid.chosen]))
-    return tuple(
-        (f"{lat:.7f}", f"{lon:.7f}") for lat, lon in region.coordinates[laid.chosen].tolist()
-    )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.lrgeo.places.region import Region
     from discreet.lrgeo.points.mesh import Mesh
 
-__all__ = ["MOST_WEIGHTS", "PointLayout", "lay_out"]
+__all__ = ["MOST_WEIGHTS", "PointLayout", "grid_cell", "lay_out", "plane_of", "told"]
 
 MOST_WEIGHTS = 2_600_000
 """Weights in a table, at most: a file of 21 MB. Tables of more are made with fewer reports."""
@@ -108,10 +108,7 @@ def lay_out(
     >>> made.mesh, len(made.chosen)
     (Mesh(169 vertices, 288 triangles), 16)
     """
-    frame, places, reach = _plane(region)
-    if (np.ptp(places, axis=0) == 0).any() or np.linalg.matrix_rank(places - places[0]) < 2:
-        expected = "places that do not lie on one line; --places-only serves those"
-        raise InvalidProblemError("region", expected, "places on a line")
+    frame, places, reach = plane_of(region)
     per = per_unit(region.unit)
     notes: list[str] = []
     if spacing is not None:
@@ -155,8 +152,31 @@ def _loses(
     return nats / math.log1p(nats) * math.sqrt(1 + apart / 36)
 
 
+def plane_of(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
+    """Give the frame of a region and its envelope, its places there, and the reach in decimeters.
+
+    Raises
+    ------
+    InvalidProblemError
+        For places on one line.
+    """
+    frame, places, reach = _plane(region)
+    if (np.ptp(places, axis=0) == 0).any() or np.linalg.matrix_rank(places - places[0]) < 2:
+        expected = "places that do not lie on one line; --places-only serves those"
+        raise InvalidProblemError("region", expected, "places on a line")
+    return frame, places, reach
+
+
+def told(
+    region: Region, frame: PointFrame, places: NDArray[np.int64], chosen: NDArray[np.int64]
+) -> tuple[tuple[str, str], ...]:
+    """Say what is told of each report that is a place of the region."""
+    if region.origin is None:
+        return tuple(frame.shown(places[chosen]))
+    return tuple((f"{lat:.7f}", f"{lon:.7f}") for lat, lon in region.coordinates[chosen].tolist())
+
+
 def _plane(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
-    """Give the frame of a region and its envelope, its places there, and the reach in decimeters."""
     reach = math.ceil(region.reach * per_unit(region.unit)) + 1
     if region.origin is None:
         return PointFrame.plain(region.unit), region.places, reach
@@ -198,13 +218,20 @@ def _fitting(
 
 def _cell(region: Region, side: Fraction) -> int:
     """Give the largest side of cells, at most that one, that has the places of a grid at corners; 0 without one."""
-    source = region.space.source
-    if isinstance(source, LatticeLengths) and region.origin is None:
-        cell = int(source.cell * per_unit(region.unit))
+    cell = grid_cell(region)
+    if cell:
         fewest = math.ceil(cell / side)
         for parts in range(fewest, _LARGEST_FACTOR * fewest + 1):
             if cell % parts == 0 and cell // parts % 2 == 0:
                 return cell // parts
+    return 0
+
+
+def grid_cell(region: Region) -> int:
+    """Give the side of the cells of a grid that lies nowhere on the globe, in decimeters; 0 for other regions."""
+    source = region.space.source
+    if isinstance(source, LatticeLengths) and region.origin is None:
+        return int(source.cell * per_unit(region.unit))
     return 0
 
 
