@@ -12,7 +12,7 @@ from typing import Any
 from browser.points_by_the_page import DECIMAL, REFUSED, packed
 
 BITS = 48
-LOW, SIDE, CELLS, TORUS, REPORTS = (-3001, 17), 2503, (4, 3), (9, 7), 11
+TORUS, REPORTS = (9, 7), 11
 
 
 class Made:
@@ -25,7 +25,8 @@ class Made:
         self.east, self.north = self.per << 20, self.per << 20
         if origin is not None:
             self.east, self.north = 868_000_000_000, 1_165_964_924_509
-        self.reach = 1234
+        self.reach, self.bits, self.reports = 1234, BITS, REPORTS
+        self.low, self.side, self.cells, self.torus = (-3001, 17), 2503, (4, 3), TORUS
         count = TORUS[0] * TORUS[1]
         drawn = [self.source.randrange(1 << 40) for _ in range(count)]
         self.noise = [weight * (1 << BITS) // sum(drawn) for weight in drawn]
@@ -37,14 +38,14 @@ class Made:
 
     def file(self, **changed: object) -> dict[str, Any]:
         """State the file; parts that are given take the place of its own."""
-        shown = [[str(k), str(-k)] for k in range(REPORTS)]
+        shown = [[str(k), str(-k)] for k in range(self.reports)]
         plain: dict[str, Any] = {
             "form": "discreet.lrgeo.noise", "version": 1, "unit": self.unit,
             "origin": None if self.origin is None else list(self.origin),
             "east": self.east, "north": self.north, "reach": self.reach,
-            "low": list(LOW), "side": SIDE, "cells": list(CELLS), "torus": list(TORUS),
-            "bits": BITS, "noise": packed(self.noise), "names": packed(self.names),
-            "reports": packed(list(range(2 * REPORTS))), "shown": shown,
+            "low": list(self.low), "side": self.side, "cells": list(self.cells), "torus": list(self.torus),
+            "bits": self.bits, "noise": packed(self.noise), "names": packed(self.names),
+            "reports": packed(list(range(2 * self.reports))), "shown": shown,
             "guarantee": {"epsilon": "2", "kind": "metric-dp", "radius": None, "scope": {"region": "0" * 64},
                           "unit": self.unit},
             "certificate": {"checks": [], "passed": True}, "provenance": {},
@@ -76,10 +77,10 @@ class Made:
         if plane is None:
             return None
         found, away = [], Fraction(0)
-        for x, low, cells in zip(plane, LOW, CELLS, strict=True):
-            inside = min(max(x, Fraction(low)), Fraction(low + cells * SIDE))
+        for x, low, cells in zip(plane, self.low, self.cells, strict=True):
+            inside = min(max(x, Fraction(low)), Fraction(low + cells * self.side))
             away += (x - inside) ** 2
-            u = (inside - low) / SIDE
+            u = (inside - low) / self.side
             a = min(math.floor(u), cells - 1)
             p, q = (u - a).as_integer_ratio()
             found.append((a, [(q - p) ** 2, q * q + 2 * p * q - 2 * p * p, p * p]))
@@ -90,7 +91,7 @@ class Made:
             first + next(at for at in range(3) if r < sum(weights[: at + 1]))
             for (first, weights), r in zip(spot, (r1, r2), strict=True)
         )
-        m, n = TORUS
+        m, n = self.torus
         total = 0
         for s, weight in enumerate(self.noise):
             total += weight
@@ -101,8 +102,8 @@ class Made:
     def shares(self, spot: list[tuple[int, list[int]]]) -> list[Fraction]:
         """Give the law of the reports by its definition: a sum over control points and noise."""
         (a, columns), (b, rows) = spot
-        m, n = TORUS
-        told = [0] * REPORTS
+        m, n = self.torus
+        told = [0] * self.reports
         for i, column in enumerate(columns, a):
             for j, row in enumerate(rows, b):
                 for s, weight in enumerate(self.noise):
@@ -116,8 +117,8 @@ class Made:
         x, y = source.uniform(-4500, 8500), source.uniform(-1500, 9000)
         if source.random() < 0.2:
             x, y = (
-                low + SIDE * source.randrange(cells + 1)
-                for low, cells in zip(LOW, CELLS, strict=True)
+                low + self.side * source.randrange(cells + 1)
+                for low, cells in zip(self.low, self.cells, strict=True)
             )
         if source.random() < 0.1:
             x, y = 3 * x, 3 * y
@@ -145,7 +146,7 @@ class Made:
             if spot is None:
                 points.append({"point": point, "refused": True})
                 continue
-            totals = [*(sum(weights) for _, weights in spot), 1 << BITS]
+            totals = [*(sum(weights) for _, weights in spot), 1 << self.bits]
             draws = []
             for part in range(8):
                 drawn = [self.source.randrange(total) for total in totals]

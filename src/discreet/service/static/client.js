@@ -684,19 +684,19 @@ export class NoiseMechanism extends EveryPoint {
     const [m, n] = this.torus;
     const parts = spot.map(({ weights }) => weights.map((weight) => asFloat([weight, sum(weights)])));
     const [columns, rows] = spot.map(({ first }) => first);
-    const all = 2 ** Number(this.bits);
+    const chances = (this.chances ??= this.sums.map((sum, at) => (sum - (at ? this.sums[at - 1] : 0)) / 2 ** Number(this.bits)));
     const spread = new Float64Array(m * n);
-    for (let at = 0, from = 0; from < m * n; from += n)
-      for (let b = 0; b < n; b += 1, at += 1) {
-        const chance = (this.sums[at] - (at ? this.sums[at - 1] : 0)) / all;
-        for (let j = 0; chance && j < 3; j += 1) spread[from + (b + rows + j) % n] += parts[1][j] * chance;
-      }
     const shares = new Float64Array(this.n);
+    for (let from = 0; from < m * n; from += n)
+      parts[1].forEach((part, j) => {
+        for (let b = 0, to = (rows + j) % n; part && b < n; b += 1, to = to + 1 < n ? to + 1 : 0)
+          spread[from + to] += part * chances[from + b];
+      });
     for (let a = 0; a < m; a += 1)
-      for (let i = 0; i < 3; i += 1) {
+      parts[0].forEach((part, i) => {
         const [from, to] = [a * n, ((a + columns + i) % m) * n];
-        for (let b = 0; parts[0][i] && b < n; b += 1) shares[this.names[to + b]] += parts[0][i] * spread[from + b];
-      }
+        for (let b = 0; part && b < n; b += 1) shares[this.names[to + b]] += part * spread[from + b];
+      });
     return shares;
   }
 }
