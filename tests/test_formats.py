@@ -18,7 +18,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import noises
 from discreet import ZeroConcentratedDP
 from discreet.artefact import (
     load_tables,
@@ -82,8 +81,8 @@ def _frozen() -> Iterator[tuple[str, Any]]:
     yield "mechanism", json.loads((DATA / "frozen.mechanism").read_text(encoding="utf-8"))
     for one in json.loads((DATA / "lrgeo-points-vectors.json").read_text(encoding="utf-8")):
         yield "point-mechanism", one["file"]
-    for small in noises.KINDS.values():
-        yield "noise-mechanism", json.loads(noises.sealed(small.parts()))
+    for one in json.loads((DATA / "lrgeo-noise-vectors.json").read_text(encoding="utf-8")):
+        yield "noise-mechanism", one["file"]
     yield "choice", json.loads((DATA / "choice-1.choice").read_text(encoding="utf-8"))
 
 
@@ -121,6 +120,9 @@ def _written(folder: Path) -> Iterator[tuple[str, Any]]:
     for stated in originals.mechanisms(folder):
         if isinstance(stated["places"], dict):
             yield "mechanism", stated
+    for stated in originals.lattices():
+        if isinstance(stated["noise"], dict):
+            yield "noise-mechanism", stated
     for stated in originals.choices(folder):
         yield "choice", stated
     for make in (originals.counts, originals.measurements, originals.tables):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
@@ -13,6 +14,14 @@ from browser.points_by_the_page import DECIMAL, REFUSED, packed
 
 BITS = 48
 TORUS, REPORTS = (9, 7), 11
+
+
+def unpacked(stated: dict[str, Any]) -> list[int]:
+    body, wide = base64.b64decode(stated["data"]), stated["bytes"]
+    return [
+        int.from_bytes(body[at : at + wide], "little") + stated["least"]
+        for at in range(0, len(body), wide)
+    ]
 
 
 class Made:
@@ -53,6 +62,18 @@ class Made:
         }  # fmt: skip
         text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return {**plain, "digest": hashlib.sha256(text.encode()).hexdigest()}
+
+    @classmethod
+    def of(cls, file: dict[str, Any], seed: int) -> Made:
+        """Take the numbers of a file instead."""
+        made = cls(file["origin"], file["unit"], seed)
+        made.east, made.north, made.reach = file["east"], file["north"], file["reach"]
+        made.low, made.side, made.cells, made.torus = (
+            file[name] for name in ("low", "side", "cells", "torus")
+        )
+        made.bits, made.reports = file["bits"], len(file["shown"])
+        made.noise, made.names = unpacked(file["noise"]), unpacked(file["names"])
+        return made
 
     def plane(self, point: tuple[str, str]) -> tuple[Fraction, Fraction] | None:
         """Give the decimeters of a point, as in the first form."""
@@ -134,7 +155,8 @@ class Made:
             point = first, second
         return point
 
-    def vectors(self, count: int) -> dict[str, Any]:
+    def points(self, count: int) -> list[dict[str, Any]]:
+        """Give points, what is found of each, and what is drawn for given numbers."""
         points: list[dict[str, Any]] = []
         for point in [
             *(self.typed() for _ in range(count)),
@@ -160,7 +182,7 @@ class Made:
             ]
             shares = [float(share) for share in self.shares(spot)]
             points.append({"point": point, "axes": axes, "draws": draws, "shares": shares})
-        return {"file": self.file(), "points": points}
+        return points
 
 
 CASES: dict[str, tuple[tuple[str, str] | None, str]] = {
@@ -174,7 +196,8 @@ CASES: dict[str, tuple[tuple[str, str] | None, str]] = {
 def vectors(name: str) -> dict[str, Any]:
     """Make the vectors of a case."""
     origin, unit = CASES[name]
-    return Made(origin, unit, seed=11).vectors(200)
+    made = Made(origin, unit, seed=11)
+    return {"file": made.file(), "points": made.points(200)}
 
 
 FIND = """async ({text, digest, points}) => {

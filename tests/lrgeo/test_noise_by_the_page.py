@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import noises
 from browser.noise_by_the_page import Made
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.points.noise import NoiseMechanism
+from discreet.lrgeo.points.verify import verify
 
 
 class Given:
@@ -29,23 +31,44 @@ class Given:
         raise AssertionError
 
 
-def by_the_page(small: noises.Small) -> Made:
-    """Give what follows the page the numbers of a small lattice."""
-    made = Made(small.origin, small.unit, seed=5)
-    made.low, made.side, made.cells, made.torus = small.low, small.side, small.cells, small.torus
-    made.noise, made.names, made.bits = small.noise(), small.names(), small.bits
-    made.reports = 1 + max(made.names)
-    made.reach = small.reach
-    if small.origin is not None:
-        made.east, made.north = small.east, 1_165_964_924_509
-    return made
+VECTORS = json.loads(
+    (Path(__file__).parents[1] / "data" / "lrgeo-noise-vectors.json").read_text(encoding="utf-8")
+)
+"""Files of version 1, and what everybody draws from them for ever."""
+
+
+@pytest.mark.parametrize("number", range(len(VECTORS)))
+def test_clients_in_other_languages_must_find_the_same(number: int) -> None:
+    stated = VECTORS[number]["file"]
+    mechanism, made = NoiseMechanism.from_dict(stated), Made.of(stated, seed=0)
+    assert verify(mechanism.claimed()).passed
+    assert mechanism.to_dict() == stated
+    refused = 0
+    for case in VECTORS[number]["points"]:
+        point = tuple(case["point"])
+        spot = made.locate(point)
+        assert (spot is None) == case.get("refused", False)
+        if spot is None:
+            refused += 1
+            with pytest.raises(InvalidProblemError):
+                mechanism.draw(point)
+            continue
+        assert case["axes"] == [
+            {"first": first, "weights": [*map(str, weights)]} for first, weights in spot
+        ]
+        totals = [*(sum(weights) for _, weights in spot), 1 << made.bits]
+        for draw in case["draws"]:
+            draws = [*map(int, draw["drawn"])]
+            assert made.draw(spot, *draws) == draw["report"]
+            source = Given(*zip(totals, draws, strict=True))
+            assert mechanism.draw(point, source) == draw["report"]
+    assert 0 < refused < len(VECTORS[number]["points"]) / 2
 
 
 @pytest.mark.parametrize("name", noises.KINDS)
 def test_it_draws_what_the_page_says(name: str) -> None:
-    small = noises.KINDS[name]
-    made = by_the_page(small)
-    mechanism = NoiseMechanism.from_dict(json.loads(noises.sealed(small.parts())))
+    file = json.loads(noises.sealed(noises.KINDS[name].parts()))
+    made, mechanism = Made.of(file, seed=5), NoiseMechanism.from_dict(file)
     drawn = refused = 0
     for _ in range(60):
         point = made.typed()

@@ -9,6 +9,7 @@ import base64
 import json
 import subprocess
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,10 @@ from browser.noise_by_the_page import (
     vectors,
 )
 from node import NODE
+
+VECTORS = json.loads(
+    (Path(__file__).parents[1] / "data" / "lrgeo-noise-vectors.json").read_text(encoding="utf-8")
+)
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="NOT RUN: there is no Node")
 
@@ -65,6 +70,17 @@ def asked(name: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 def test_the_client_finds_control_points_reports_and_their_law(name: str) -> None:
     points, value = asked(name)
     holds(points, ask(FIND, value))
+
+
+@pytest.mark.parametrize("number", range(len(VECTORS)))
+def test_it_finds_what_is_kept_for_ever(number: int) -> None:
+    file, points = VECTORS[number]["file"], VECTORS[number]["points"]
+    value = {"text": json.dumps(file), "digest": file["digest"], "points": points}
+    for one, point in zip(ask(FIND, value), points, strict=True):
+        assert (one is None) == point.get("refused", False)
+        if one is not None:
+            assert one["axes"] == point["axes"]
+            assert one["drawn"] == [draw["report"] for draw in point["draws"]]
 
 
 def test_draws_take_words_in_the_order_of_the_page() -> None:
