@@ -144,7 +144,7 @@ class Small:
                 "assumed_public": [public],
                 "method_trace": ["made by hand."],
                 "seeded": False,
-                "versions": {"discreet": "0.1.0"},
+                "versions": {"hand": "1"},
             },
         }
 
