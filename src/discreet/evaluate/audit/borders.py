@@ -11,6 +11,7 @@ import numpy as np
 from discreet.core.exact import float_floor, to_fraction
 from discreet.core.randomness import SeededBits
 from discreet.evaluate.audit.audit import Audit
+from discreet.evaluate.audit.nets import NetLaws, edge_net_pairs, random_net_pairs
 from discreet.evaluate.audit.points import count_broken, edge_pairs, exceeds, random_pairs
 
 if TYPE_CHECKING:
@@ -26,18 +27,18 @@ _GRAIN = 1 << 20
 
 
 def audit_laws_of_points(
-    laws: PointLaws,
+    laws: PointLaws | NetLaws,
     claim: MetricDP,
     count: int,
     *,
     on_stage: Callable[[int, float], None] | None = None,
 ) -> Audit:
-    """Audit laws on a mesh: half of the pairs are random points, half lie across edges, at corners and on the outline.
+    """Audit laws on a mesh or a net: half of the pairs are random, half lie across edges, at corners, on the outline.
 
     Parameters
     ----------
     laws
-        The mesh and its integers, with the epsilon of the claim in its own unit.
+        The mesh or the net and its integers, with the epsilon of the claim in its own unit.
     claim
         The guarantee.
     count
@@ -50,11 +51,17 @@ def audit_laws_of_points(
     Audit
         Exact: rejected if and only if a pair breaks the promise.
     """
-    half = count // 2
-    found = [
-        count_broken(laws, pairs, on_stage=on_stage)
-        for pairs in (random_pairs(laws, half), edge_pairs(laws, count - half))
-    ]
+    half, rest = count // 2, count - count // 2
+    if isinstance(laws, NetLaws):
+        found = [
+            count_broken(laws, pairs, on_stage=on_stage)
+            for pairs in (random_net_pairs(laws, half), edge_net_pairs(laws, rest))
+        ]
+    else:
+        found = [
+            count_broken(laws, pairs, on_stage=on_stage)
+            for pairs in (random_pairs(laws, half), edge_pairs(laws, rest))
+        ]
     worst = max(found, key=lambda one: one.worst)
     violated = sum(one.violated for one in found)
     return _audit(claim, worst.worst, violated, count, worst.where)

@@ -1,4 +1,4 @@
-r"""Exact counts of broken promises between points: a judge of laws that are interpolated on triangles.
+r"""Exact counts of broken promises between points: a judge of laws that are mixtures of rows, as on triangles.
 
 A mechanism for every point has integer weights :math:`W_{vk}` at the vertices of a mesh of triangles. A point x with
 barycentric weights :math:`w_v(x)` reports k with probability :math:`z_k(x) \propto \sum_v w_v(x) W_{vk}`. What is
@@ -15,10 +15,10 @@ used: neither their condition nor their location of points, nor their arithmetic
 .. math:: r_k = \frac{\sum_v (w_v(x) - w_v(y)) W_{vk}}{\sum_v w_v(y) W_{vk}},
 
 where the differences of weights are taken in integers before anything is rounded, so that points that are nearly equal
-are told apart. A product and a sum of six are off by at most :math:`8 u` of the sum of magnitudes, :math:`u = 2^{-53}`.
-What is not cleared with twice that error is decided in fractions: :math:`\ln q \le \sqrt s` for rational q and s, with
-as many digits as it takes. For s > 0 both sides differ, since the exponential of an algebraic number other than 0 is
-transcendental.
+are told apart. A product and a sum of six, or of eighteen on a net of control points, are off by at most :math:`20 u`
+of the sum of magnitudes, :math:`u = 2^{-53}`. What is not cleared with three times that error is decided in fractions:
+:math:`\ln q \le \sqrt s` for rational q and s, with as many digits as it takes. For s > 0 both sides differ, since the
+exponential of an algebraic number other than 0 is transcendental.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, final
 
 import numpy as np
 
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Broken",
+    "Ends",
+    "Judged",
+    "Pairs",
     "PointLaws",
     "PointPairs",
     "count_broken",
@@ -50,8 +53,8 @@ __all__ = [
 ]
 
 _UNIT = 2.0**-53
-_SAFE = 32.0
-"""Roundings that a comparison is granted, in units of 2^-53: twice the 16 that it may need."""
+_SAFE = 64.0
+"""Roundings that a comparison is granted, in units of 2^-53: more than twice the 28 that it may need."""
 
 _GRAIN = 1 << 20
 """Parts into which a side of a triangle is cut: what random points are made of."""
@@ -61,6 +64,65 @@ _CHUNK = 1 << 21
 
 _LARGEST_WEIGHT = 1 << 53
 _LARGEST_COORDINATE = 1 << 30
+
+
+Spot = tuple[Fraction, Fraction]
+
+
+class Ends(NamedTuple):
+    """Two points of each of some pairs, by the rows of weights that they mix.
+
+    Parameters
+    ----------
+    first, second
+        ``(P, n)`` numbers of rows.
+    left, right
+        ``(P, n)`` integers: by how much each row counts.
+    unit
+        ``(P, 1)``: what these sum to.
+    far
+        ``(P,)`` distances, in the unit of coordinates.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    left: NDArray[Any]
+    right: NDArray[Any]
+    unit: NDArray[Any]
+    far: NDArray[np.float64]
+
+
+class Pairs(Protocol):
+    """Pairs of points, and how they were made."""
+
+    @property
+    def label(self) -> str:
+        """How they were made."""
+
+    def __len__(self) -> int:
+        """Count them."""
+
+
+Q = TypeVar("Q", bound=Pairs)
+Q_contra = TypeVar("Q_contra", bound=Pairs, contravariant=True)
+
+
+class Judged(Protocol[Q_contra]):
+    """Laws of all points, each a mixture of rows of weights."""
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """``(V, K)`` integers with one sum a row."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Nats per unit of the coordinates."""
+
+    def ends(self, pairs: Q_contra, some: slice) -> Ends:
+        """Give which rows two points mix, by which integers, and how far apart they are."""
+
+    def exactly(self, pairs: Q_contra, at: int) -> list[tuple[list[Fraction], Spot]]:
+        """Give the laws of both points of a pair, and where they are."""
 
 
 @final
@@ -153,6 +215,38 @@ class PointLaws:
             parts = _barycentric(self.vertices[self.triangles[triangle]].tolist(), at, unit)
             if parts is not None:
                 found.append((triangle, parts))
+        return found
+
+    def ends(self, pairs: PointPairs, some: slice) -> Ends:
+        """Give which rows two points mix, by which integers, and how far apart they are."""
+        first, second = self.triangles[pairs.first[some]], self.triangles[pairs.second[some]]
+        one, two = pairs.first_parts[some], pairs.second_parts[some]
+        unit_one, unit_two = one.sum(axis=1, keepdims=True), two.sum(axis=1, keepdims=True)
+        # All in integers until the division: close points have weights that are large and nearly equal.
+        plain = object not in {one.dtype, two.dtype}
+        if plain and (unit_one == unit_two).all():
+            left, right, unit = one, two, unit_one
+        else:
+            one, two = one.astype(object), two.astype(object)
+            left, right, unit = one * unit_two, two * unit_one, unit_one * unit_two
+        apart = [
+            (left * self.vertices[first, axis]).sum(axis=1)
+            - (right * self.vertices[second, axis]).sum(axis=1)
+            for axis in (0, 1)
+        ]
+        whole = unit[:, 0]
+        far = np.hypot(*((part / whole).astype(np.float64) for part in apart))
+        return Ends(first, second, left, right, unit, far)
+
+    def exactly(self, pairs: PointPairs, at: int) -> list[tuple[list[Fraction], Spot]]:
+        """Give the laws of both points of a pair, and where they are."""
+        found = []
+        for triangles, parts in (
+            (pairs.first, pairs.first_parts),
+            (pairs.second, pairs.second_parts),
+        ):
+            triangle, weights = int(triangles[at]), [int(part) for part in parts[at]]
+            found.append((self.law(triangle, weights), self.point(triangle, weights)))
         return found
 
     @cached_property
@@ -319,8 +413,8 @@ def _inwards(parts: Sequence[int], grain: int, bits: SeededBits) -> tuple[int, i
 
 
 def count_broken(
-    laws: PointLaws,
-    pairs: PointPairs,
+    laws: Judged[Q],
+    pairs: Q,
     *,
     on_stage: Callable[[int, float], None] | None = None,
 ) -> Broken:
@@ -329,7 +423,7 @@ def count_broken(
     Parameters
     ----------
     laws
-        The mesh and its integers.
+        The mesh or the net, and its integers.
     pairs
         Which points.
     on_stage
@@ -344,7 +438,7 @@ def count_broken(
     ----------
     ``O(P K)`` floats, and fractions for what they leave open.
     """
-    step = max(1, _CHUNK // (6 * laws.weights.shape[1]))
+    step = max(1, _CHUNK // (18 * laws.weights.shape[1]))
     violated = exact = 0
     worst, where = 0.0, ""
     for begin in range(0, len(pairs), step):
@@ -367,36 +461,20 @@ def count_broken(
 
 
 def _compare(
-    laws: PointLaws, pairs: PointPairs, some: slice
+    laws: Judged[Q], pairs: Q, some: slice
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Give log-ratios as parts of epsilon times the distance, and which of them floats do not clear."""
-    first, second = laws.triangles[pairs.first[some]], laws.triangles[pairs.second[some]]
-    one, two = pairs.first_parts[some], pairs.second_parts[some]
-    unit_one, unit_two = one.sum(axis=1, keepdims=True), two.sum(axis=1, keepdims=True)
-    # All in integers until the division: close points have weights that are large and nearly equal.
-    plain = object not in {one.dtype, two.dtype}
-    if plain and (unit_one == unit_two).all():
-        left, right, unit = one, two, unit_one
-    else:
-        one, two = one.astype(object), two.astype(object)
-        left, right, unit = one * unit_two, two * unit_one, unit_one * unit_two
+    first, second, left, right, unit, far = laws.ends(pairs, some)
     same = first[:, :, None] == second[:, None, :]
     held = np.where(same, right[:, None, :], 0).sum(axis=2)
     delta = np.concatenate([left - held, np.where(same.any(axis=1), 0, -right)], axis=1)
-    apart = [
-        (left * laws.vertices[first, axis]).sum(axis=1)
-        - (right * laws.vertices[second, axis]).sum(axis=1)
-        for axis in (0, 1)
-    ]
-    whole = unit[:, 0]
-    far = np.hypot(*((part / whole).astype(np.float64) for part in apart))
     allowed = float(laws.epsilon) * far
     change = (delta / unit).astype(np.float64)
     rows = laws.weights[np.concatenate([first, second], axis=1)].astype(np.float64)
     moved = np.einsum("pv,pvk->pk", change, rows)
     slack = np.einsum("pv,pvk->pk", np.abs(change), rows) * (_SAFE * _UNIT)
-    at_one = np.einsum("pv,pvk->pk", (left / unit).astype(np.float64), rows[:, :3])
-    at_two = np.einsum("pv,pvk->pk", (right / unit).astype(np.float64), rows[:, 3:])
+    at_one = np.einsum("pv,pvk->pk", (left / unit).astype(np.float64), rows[:, : first.shape[1]])
+    at_two = np.einsum("pv,pvk->pk", (right / unit).astype(np.float64), rows[:, first.shape[1] :])
     base = np.where(moved >= 0, at_two, at_one)
     with np.errstate(divide="ignore", invalid="ignore"):
         most = np.log1p((np.abs(moved) + slack) / base)
@@ -406,15 +484,9 @@ def _compare(
     return np.where(np.isfinite(strength), strength, 0.0), ~cleared
 
 
-def _decide(
-    laws: PointLaws, pairs: PointPairs, at: int, reports: Sequence[int]
-) -> tuple[bool, float]:
+def _decide(laws: Judged[Q], pairs: Q, at: int, reports: Sequence[int]) -> tuple[bool, float]:
     """Tell in fractions whether a pair breaks the promise with some of these reports, and how strong the worst is."""
-    sides = []
-    for triangles, parts in ((pairs.first, pairs.first_parts), (pairs.second, pairs.second_parts)):
-        triangle, weights = int(triangles[at]), [int(part) for part in parts[at]]
-        sides.append((laws.law(triangle, weights), laws.point(triangle, weights)))
-    (law, (x, y)), (other, (u, v)) = sides
+    (law, (x, y)), (other, (u, v)) = laws.exactly(pairs, at)
     squared = laws.epsilon**2 * ((x - u) ** 2 + (y - v) ** 2)
     broken, worst = False, 0.0
     for report in reports:
@@ -461,11 +533,7 @@ def _exponential(x: int, digits: int, *, up: bool) -> int:
     return -(-(total + term + n) // one) if up else (total // one)
 
 
-def _words(laws: PointLaws, pairs: PointPairs, at: int, report: int) -> str:
-    spots = []
-    for triangles, parts in ((pairs.first, pairs.first_parts), (pairs.second, pairs.second_parts)):
-        x, y = laws.point(int(triangles[at]), [int(part) for part in parts[at]])
-        spots.append((x, y))
-    (x, y), (u, v) = spots
+def _words(laws: Judged[Q], pairs: Q, at: int, report: int) -> str:
+    (_, (x, y)), (_, (u, v)) = laws.exactly(pairs, at)
     far = math.hypot(float(x - u), float(y - v))
     return f"report {report}, {pairs.label}, {far:.3g} apart at ({float(x):.6g}, {float(y):.6g})"

@@ -23,9 +23,12 @@ from discreet.evaluate.attack.borders import (
 )
 from discreet.evaluate.attack.finding import Attacked
 from discreet.evaluate.audit.borders import audit_laws_of_points, audit_snapped_points
+from discreet.evaluate.audit.nets import NetLaws
 from discreet.evaluate.audit.points import PointLaws
 from discreet.lrgeo import Client, Region, design
 from discreet.lrgeo.points.mechanism import PointMechanism
+from discreet.lrgeo.points.noise import NoiseMechanism
+from discreet.lrgeo.points.published import PublishedPoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,7 +46,7 @@ __all__ = [
     "audit_points",
     "audit_service_points",
     "laws_of",
-    "mesh_law",
+    "point_law",
     "snapped_law",
 ]
 
@@ -67,20 +70,9 @@ def snapped_law(region: Region, claim: MetricDP) -> Law:
     return law
 
 
-def mesh_law(region: Region, claim: MetricDP) -> Law:
-    """Design for every point of a region; a point draws a corner of its triangle first, by exact weights."""
-    mechanism = PointMechanism.from_design(design(region, claim, scope="points", throw=False))
-
-    def law(point: tuple[str, str]) -> Sequence[Fraction]:
-        triangle, parts = mechanism.find(point)
-        rows = mechanism.weights[mechanism.mesh.triangles[triangle]].tolist()
-        unit = sum(parts) << mechanism.bits
-        return [
-            Fraction(sum(a * w for a, w in zip(parts, column, strict=True)), unit)
-            for column in zip(*rows, strict=True)
-        ]
-
-    return law
+def point_law(region: Region, claim: MetricDP) -> Law:
+    """Design for every point of a region, by the default: the exact law of each point."""
+    return design(region, claim).published().law
 
 
 @final
@@ -103,7 +95,7 @@ class BorderMode(NamedTuple):
 
 
 BORDER_MODES: dict[str, BorderMode] = {
-    "every-point": BorderMode(mesh_law, ((-2, -1), (2, -1), (0, 2)), 6),
+    "every-point": BorderMode(point_law, ((-2, -1), (2, -1), (0, 2)), 6),
     "places-only": BorderMode(snapped_law, ((-100, 0), (100, 0)), 10),
 }
 """The modes by name. Two places on a line are no region of points: there it is three."""
@@ -155,11 +147,22 @@ def attack_borders(request: AttackRequest) -> Attacked:
     return Attacked(f"lrgeo, {mode}, borders", findings, facts)
 
 
-def laws_of(mechanism: PointMechanism) -> PointLaws:
-    """Take the published integers of a mechanism, to be judged by code that knows nothing else of it."""
-    per = 10_000 if mechanism.frame.unit == "km" else 10
-    epsilon = mechanism.guarantee.epsilon / per
-    return PointLaws(mechanism.mesh.vertices, mechanism.mesh.triangles, mechanism.weights, epsilon)
+def laws_of(mechanism: PublishedPoints) -> PointLaws | NetLaws:
+    """Take the published integers of a mechanism, to be judged by code that knows nothing else of it.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a form without a judge, or a net with too many control points and reports.
+    """
+    epsilon = mechanism.guarantee.epsilon / (10_000 if mechanism.frame.unit == "km" else 10)
+    if isinstance(mechanism, PointMechanism):
+        mesh = mechanism.mesh
+        return PointLaws(mesh.vertices, mesh.triangles, mechanism.weights, epsilon)
+    if isinstance(mechanism, NoiseMechanism):
+        net, tables = mechanism.net, (mechanism.noise, mechanism.names)
+        return NetLaws(*tables, mechanism.K, net.low, net.side, net.cells, epsilon)
+    raise InvalidProblemError("mechanism", "rows on a mesh, or one noise", type(mechanism).__name__)
 
 
 def audit_points(request: AuditRequest) -> Audit:
@@ -185,7 +188,7 @@ def audit_points(request: AuditRequest) -> Audit:
     if request.method == "places-only":
         client = Client(design(region, claim, gap=0.5, throw=False, scope="places"))
         return audit_snapped_points(region, lambda place: client.row(place).tolist(), claim, count)
-    made = PointMechanism.from_design(design(region, claim, scope="points", throw=False))
+    made = design(region, claim).published()
     return audit_laws_of_points(laws_of(made), made.guarantee, count, on_stage=request.on_stage)
 
 
@@ -213,10 +216,10 @@ def audit_service_points(request: AuditRequest, record: Record) -> Audit:
         For an option that has no meaning here, or fewer than two pairs.
     """
     region, claim, count = _audited(request)
-    made = PointMechanism.from_design(design(region, claim, scope="points", throw=False))
+    made = design(region, claim).published()
     with record(made, region) as service:
         held = service.fetched()
-    if not isinstance(held, PointMechanism):
+    if not isinstance(held, PublishedPoints):
         raise InvalidProblemError("service", "a mechanism for every point", "one for places")
     return audit_laws_of_points(laws_of(held), held.guarantee, count, on_stage=request.on_stage)
 
