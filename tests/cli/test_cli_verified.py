@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import noises
 from cli.commands import Said, say
 from discreet.artefact import save_mechanism
 from discreet.cli import registry
@@ -109,14 +108,16 @@ def tables(capsys: pytest.CaptureFixture[str]) -> str:
 def everywhere(capsys: pytest.CaptureFixture[str]) -> str:
     del capsys
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    made = design(region, MetricDP(2, "km"), scope="points", spacing="0.25")
+    made = design(region, MetricDP(2, "km"), method="mesh", spacing="0.25")
     save_mechanism(PointMechanism.from_design(made), "points.mechanism")
     return "points.mechanism"
 
 
-def by_noise(capsys: pytest.CaptureFixture[str]) -> str:
+def noise(capsys: pytest.CaptureFixture[str]) -> str:
     del capsys
-    Path("noise.mechanism").write_bytes(noises.sealed(noises.KINDS["a box"].parts()))
+    region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    made = design(region, MetricDP(2, "km"), method="noise", spacing="0.25")
+    save_mechanism(made.published(), "noise.mechanism")
     return "noise.mechanism"
 
 
@@ -130,7 +131,7 @@ MAKERS = {
     "anchored": anchored,
     "choice": choice,
     "mechanism": placed,
-    "noise-mechanism": by_noise,
+    "noise-mechanism": noise,
     "point-mechanism": everywhere,
     "region-counts": counts,
     "measurements": kept,
@@ -161,7 +162,7 @@ def test_each_kind_of_file_has_a_page(capsys: pytest.CaptureFixture[str], kind: 
     assert f"Every check of what {path} claims <b>passed</b>" in text
     assert f"discreet verify {path}</code>" in text or f"discreet verify {path}\n" in text
     assert ("python verify_standalone.py" in text) == (
-        kind in {"channel", "anchored", "noise-mechanism", "point-mechanism"}
+        kind in {"channel", "anchored", "point-mechanism", "noise-mechanism"}
     )
     in_browser = kind in {"channel", "anchored", "mechanism"}
     assert ("a page can't vouch for itself" in text) == ("<div data-verify" in text) == in_browser

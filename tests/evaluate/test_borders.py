@@ -161,7 +161,7 @@ def test_a_design_for_every_point_keeps_its_promise_for_the_judge_that_did_not_m
     """And with a little less epsilon than it was made for it does not."""
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
     made = PointMechanism.from_design(
-        design(region, MetricDP(2, "km"), scope="points", spacing="0.25", throw=False)
+        design(region, MetricDP(2, "km"), method="mesh", spacing="0.25")
     )
     laws = laws_of(made)
     assert not audit_laws_of_points(laws, made.guarantee, 20_000).rejected

@@ -192,7 +192,7 @@ def points(folder: Path) -> tuple[Any, ...]:
         ("m", "500", Fraction(1, 500), "250", (41.88, 12.46)),
     ):
         region = Region.from_grid(2, 2, cell=cell, unit=unit, origin=origin)
-        found = design_region(region, MetricDP(rate, unit), scope="points", spacing=spacing)
+        found = design_region(region, MetricDP(rate, unit), method="mesh", spacing=spacing)
         save_mechanism(PointMechanism.from_design(found), folder / "original")
         made.append(json.loads((folder / "original").read_text(encoding="utf-8")))
     loose = [

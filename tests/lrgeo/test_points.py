@@ -57,7 +57,7 @@ standalone = alone()
 def small() -> PointMechanism:
     """Nine reports, 25 vertices, half a nat a cell."""
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    made = design(region, MetricDP(2, "km"), scope="points", spacing="0.25")
+    made = design(region, MetricDP(2, "km"), method="mesh", spacing="0.25")
     return PointMechanism.from_design(made)
 
 
@@ -382,14 +382,16 @@ def test_the_bound_of_the_mesh_is_one_and_the_design_is_near_it() -> None:
 
 def test_two_meshes_of_one_region_have_one_scope() -> None:
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    finer = design(region, MetricDP(1, "km"), scope="points", spacing="0.125")
+    finer = design(region, MetricDP(1, "km"), method="mesh", spacing="0.125")
+    noise = design(region, MetricDP(1, "km"), method="noise", spacing="0.125")
+    assert noise.guarantee.scope == finer.guarantee.scope == small().guarantee.scope
     assert finer.guarantee.scope == small().guarantee.scope
     assert compose(finer.guarantee, small().guarantee).epsilon == 3
 
 
 def test_a_region_on_the_sphere_keeps_great_circles_longer() -> None:
     region = Region.from_grid(3, 3, cell="2", unit="km", origin=(62.0, 179.98))
-    made = design(region, MetricDP("0.5", "km"), scope="points", spacing="1")
+    made = design(region, MetricDP("0.5", "km"), method="mesh", spacing="1")
     frame, reach = made.frame, made.mesh.reach
     rng, radius = np.random.default_rng(1), 63_710_088.0
     low, high = made.mesh.box
@@ -437,12 +439,12 @@ def test_a_point_beyond_the_reach_is_refused_and_a_near_one_is_projected() -> No
 )
 def test_regions_that_have_no_mesh_are_refused(make: Callable[[], Region], said: str) -> None:
     with pytest.raises(InvalidProblemError, match=said):
-        design(make(), MetricDP(2, "km"), scope="points", spacing="0.0001")
+        design(make(), MetricDP(2, "km"), method="mesh", spacing="0.0001")
 
 
 def test_the_same_input_gives_the_same_mechanism() -> None:
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    again = design(region, MetricDP(2, "km"), scope="points", spacing="0.25", threads=2)
+    again = design(region, MetricDP(2, "km"), method="mesh", spacing="0.25", threads=2)
     assert PointMechanism.from_design(again).digest == small().digest
     assert small().draw((0.3, 0.4), SeededBits(3)) == small().draw(("0.3", "0.4"), SeededBits(3))
 

@@ -47,7 +47,7 @@ def test_a_mesh_over_roads_takes_every_point_of_every_road() -> None:
     region = city()
     assert region.roads is not None
     made = PointMechanism.from_design(
-        design(region, MetricDP(2, "km"), spacing="0.5", time_limit=2, throw=False)
+        design(region, MetricDP(2, "km"), method="mesh", spacing="0.5", time_limit=2)
     )
     assert verify(made.claimed()).passed
     ends = region.roads.vertices[region.roads.segments]

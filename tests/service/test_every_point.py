@@ -40,7 +40,7 @@ YEAR = Epochs(365 * 86_400)
 @pytest.fixture(scope="module")
 def made() -> PointMechanism:
     """Make a mechanism for every point of the region of the other tests, on a coarse mesh."""
-    return PointMechanism.from_design(design(region(), MetricDP(2, "km"), spacing="0.5"))
+    return design(region(), MetricDP(2, "km"), method="mesh", spacing="0.5").published()
 
 
 def forged(made: PointMechanism) -> PointMechanism:
@@ -85,10 +85,10 @@ def test_a_process_designs_publishes_and_keeps_it_and_another_one_serves_the_fil
     assert say(capsys, "locate", "-", *options).data == weak.data
     told = say(capsys, "verify", kept, "--json")
     assert told.status == 0
-    assert (told.data["kind"], told.data["digest"]) == ("point-mechanism", published.digest)
+    assert (told.data["kind"], told.data["digest"]) == ("noise-mechanism", published.digest)
     assert "what it is  a mechanism for every point" in say(capsys, "verify", kept).out
     facts = say(capsys, "info", kept, "--json").data
-    assert (facts["kind"], facts["digest"]) == ("point-mechanism", published.digest)
+    assert (facts["kind"], facts["digest"]) == ("noise-mechanism", published.digest)
     assert facts["sizes"]["reports"] == published.K
     assert re.search("which is about +any two points", say(capsys, "info", kept).out)
     server.send_signal(signal.SIGTERM)
@@ -171,7 +171,7 @@ def test_after_every_point_places_are_weaker_unless_they_are_accepted(
         with Client(quick(create_app(publishes, region())), **options) as client:
             assert client.mechanism.digest == publishes.digest
     weaker = PointMechanism.from_design(
-        design(region(), MetricDP(3, "km"), spacing="0.5", time_limit=0.01)
+        design(region(), MetricDP(3, "km"), method="mesh", spacing="0.5", time_limit=0.01)
     )
     with (
         Client(quick(create_app(weaker, region())), **options) as client,
