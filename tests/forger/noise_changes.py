@@ -161,6 +161,14 @@ def _limit(parts: Any, chance: random.Random) -> None:
     parts["guarantee"]["epsilon"] = str(epsilon)
 
 
+def _beyond(parts: Any, chance: random.Random) -> None:
+    """Claim so little, over such long sides, that no float holds how much a cell allows."""
+    parts["cells"], parts["low"] = [1, 1], [1 - 2**30, 1 - 2**30]
+    parts["side"] = chance.choice([2**31 - 2, 2**31 - 1, 2**30, 1])
+    epsilon = chance.choice([Fraction(10**300), Fraction(10**297), Fraction(1, 10**300)])
+    parts["guarantee"]["epsilon"] = str(epsilon)
+
+
 def _tight(parts: Any, chance: random.Random) -> None:
     """Raise an entry to where a node of it is at its limit, by halving, and sometimes one more."""
     flat, torus = parts["noise"], tuple(parts["torus"])
@@ -238,6 +246,7 @@ NOISE: dict[str, Callable[[Any, random.Random], object]] = {
     "another box": _box,
     "another side": _side,
     "a claim at its limit": _limit,
+    "a claim beyond floats": _beyond,
     "noise at its limit": _tight,
     "other names": _names,
     "other reports": _reports,
