@@ -2,10 +2,11 @@
 
 :data:`MAY_IMPORT` is the whole matrix, edges included: a room imports what stands in its row, and itself. ``cli``,
 ``service`` and ``studio`` do not import one another, but for the commands that start or record them
-(:data:`LAUNCHERS`). ``lrgeo`` may import ``metricdp``. A ``verify.py`` imports its problem, core without the solvers,
-NumPy and the standard library, and nothing else, since the checker must share no code with what it checks; for the same
-reason a ``problem.py`` imports core alone. What a paper prints without a valid guarantee (``as_published``) is imported
-by judges, by the face of its own mechanism for types alone, and by nothing else; registries name it as text.
+(:data:`LAUNCHERS`). ``lrgeo`` may import ``metricdp``. A ``verify.py``, or a ``verify_`` beside it, imports its
+problem, core without the solvers, NumPy, the standard library, and parts of the same verifier, and nothing else, since
+the checker must share no code with what it checks; for the same reason a ``problem.py`` imports core alone. What a paper
+prints without a valid guarantee (``as_published``) is imported by judges, by the face of its own mechanism for types
+alone, and by nothing else; registries name it as text.
 """
 
 from __future__ import annotations
@@ -128,7 +129,9 @@ def judge(parts: tuple[str, ...], name: str) -> str | None:
     part = target[1] if len(target) > 1 and target[1] in ALL else "façade"
     # A room inside a room has a problem of its own.
     problems = ([own, "problem"], [*parts[:-1], "problem"])
-    if is_verifier(parts) and not is_trusted(target) and not _is_one_of(target, problems):
+    if is_verifier(parts) and not (
+        is_trusted(target) or _is_one_of(target, problems) or _is_its_part(parts, target)
+    ):
         return f"a verifier imports {name}"
     if parts[-1] == "problem" and not is_trusted(target):
         return f"a problem imports {name}"
@@ -140,6 +143,11 @@ def judge(parts: tuple[str, ...], name: str) -> str | None:
     if part != own and part not in MAY_IMPORT[own] and LAUNCHERS.get(parts) != part:
         return f"{own} imports {part}"
     return None
+
+
+def _is_its_part(parts: tuple[str, ...], target: list[str]) -> bool:
+    """Tell whether a verifier imports another file of the same verifier, which is held to the same."""
+    return target[1 : len(parts)] == [*parts[:-1]] and target[len(parts)].startswith("verify_")
 
 
 def _is_one_of(target: list[str], modules: Iterable[list[str]]) -> bool:
@@ -190,7 +198,7 @@ def judge_foreign(parts: tuple[str, ...], package: str) -> str | None:
 
 def is_verifier(parts: tuple[str, ...]) -> bool:
     """Tell whether a module is the checker of a mechanism; the command of this name only calls one."""
-    return parts[-1] == "verify" and parts[0] in MECHANISMS
+    return parts[0] in MECHANISMS and (parts[-1] == "verify" or parts[-1].startswith("verify_"))
 
 
 def is_trusted(target: list[str]) -> bool:

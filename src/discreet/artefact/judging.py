@@ -388,22 +388,17 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
 
 
 def judge_points(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify the mechanism for every point of a file: its mesh and each triangle and report, or each node of its noise.
-
-    Parameters and results are those of :func:`judge_mechanism`.
-    """
+    """Verify the mechanism for every point of a file; parameters and results are those of :func:`judge_mechanism`."""
     from discreet.artefact.mechanism import load_points
-    from discreet.lrgeo.points.mechanism import PointMechanism
 
     mechanism = load_points(path)
     checks = list(_verify_points(mechanism).checks)
     if optimality:
-        on_mesh = mechanism.mesh_lower if isinstance(mechanism, PointMechanism) else None
-        told = int((mechanism.lower, on_mesh) != (None, None))
-        checks.append(Check("lower bound not proved", told, 0, exact=True))
-    found = claim_facts(kind_of_file(path), mechanism.guarantee, mechanism.provenance)
-    found |= {"digest": mechanism.digest, "optimality": optimality}
-    return Certificate(tuple(checks)), found
+        stated = {mechanism.lower, getattr(mechanism, "mesh_lower", None)} != {None}
+        checks.append(Check("lower bound not proved", int(stated), 0, exact=True))
+    facts = claim_facts(kind_of_file(path), mechanism.guarantee, mechanism.provenance)
+    facts |= {"digest": mechanism.digest, "optimality": optimality}
+    return Certificate(tuple(checks)), facts
 
 
 def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:

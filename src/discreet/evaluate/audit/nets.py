@@ -57,7 +57,7 @@ class NetLaws:
     >>> noise, names = np.array([[2, 1, 1], [1, 1, 0], [1, 0, 1]]), np.array([[0, 0, 1]] * 3)
     >>> laws = NetLaws(noise, names, 2, (0, 0), 4, (1, 1), Fraction(1))
     >>> laws.law((0, 0), (Fraction(1, 2), Fraction(0)))
-    [Fraction(45, 64), Fraction(19, 64)]
+    [Fraction(3, 4), Fraction(1, 4)]
     """
 
     noise: NDArray[np.int64]

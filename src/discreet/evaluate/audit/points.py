@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Broken",
     "Ends",
-    "Judged",
+    "MixedLaws",
     "Pairs",
     "PointLaws",
     "PointPairs",
@@ -107,7 +107,7 @@ Q = TypeVar("Q", bound=Pairs)
 Q_contra = TypeVar("Q_contra", bound=Pairs, contravariant=True)
 
 
-class Judged(Protocol[Q_contra]):
+class MixedLaws(Protocol[Q_contra]):
     """Laws of all points, each a mixture of rows of weights."""
 
     @property
@@ -413,7 +413,7 @@ def _inwards(parts: Sequence[int], grain: int, bits: SeededBits) -> tuple[int, i
 
 
 def count_broken(
-    laws: Judged[Q],
+    laws: MixedLaws[Q],
     pairs: Q,
     *,
     on_stage: Callable[[int, float], None] | None = None,
@@ -461,7 +461,7 @@ def count_broken(
 
 
 def _compare(
-    laws: Judged[Q], pairs: Q, some: slice
+    laws: MixedLaws[Q], pairs: Q, some: slice
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Give log-ratios as parts of epsilon times the distance, and which of them floats do not clear."""
     first, second, left, right, unit, far = laws.ends(pairs, some)
@@ -484,7 +484,7 @@ def _compare(
     return np.where(np.isfinite(strength), strength, 0.0), ~cleared
 
 
-def _decide(laws: Judged[Q], pairs: Q, at: int, reports: Sequence[int]) -> tuple[bool, float]:
+def _decide(laws: MixedLaws[Q], pairs: Q, at: int, reports: Sequence[int]) -> tuple[bool, float]:
     """Tell in fractions whether a pair breaks the promise with some of these reports, and how strong the worst is."""
     (law, (x, y)), (other, (u, v)) = laws.exactly(pairs, at)
     squared = laws.epsilon**2 * ((x - u) ** 2 + (y - v) ** 2)
@@ -533,7 +533,7 @@ def _exponential(x: int, digits: int, *, up: bool) -> int:
     return -(-(total + term + n) // one) if up else (total // one)
 
 
-def _words(laws: Judged[Q], pairs: Q, at: int, report: int) -> str:
+def _words(laws: MixedLaws[Q], pairs: Q, at: int, report: int) -> str:
     (_, (x, y)), (_, (u, v)) = laws.exactly(pairs, at)
     far = math.hypot(float(x - u), float(y - v))
     return f"report {report}, {pairs.label}, {far:.3g} apart at ({float(x):.6g}, {float(y):.6g})"

@@ -92,6 +92,12 @@ def design_every_point(
     >>> made.published().K
     9
     """
+    stated: object = method
+    if stated is not None and not isinstance(stated, str):
+        expected = '"noise" or "mesh", or none; scope="places" has others'
+        raise InvalidProblemError("method", expected, type(stated).__name__)
+    if stated is not None and stated not in POINT_METHODS:
+        raise unknown_name("method", stated, POINT_METHODS)
     if method == "mesh":
         return design_points(
             region,
@@ -104,8 +110,6 @@ def design_every_point(
             threads=threads,
             throw=throw,
         )
-    if method not in {None, "noise"}:
-        raise unknown_name("method", method, POINT_METHODS)
     stop = math.inf if time_limit is None else time.perf_counter() + time_limit
     noise = design_noise(
         region,

@@ -190,6 +190,7 @@ def design_points(
     --------
     >>> from discreet.lrgeo import Region
     >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    >>> from discreet.metricdp import Problem
     >>> problem = Problem(region.space, utility_loss="distance")
     >>> design_points(region, MetricDP(2, "km"), problem, spacing="0.25")
     PointDesign(9 reports, 25 vertices, loss 0.4982 km, certified)

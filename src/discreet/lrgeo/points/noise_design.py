@@ -82,7 +82,7 @@ class NoiseDesign(NoiseRows):
     >>> from discreet.lrgeo import Region, design
     >>> made = design(Region.from_grid(8, 8, cell="0.5", unit="km"), MetricDP(1, "km"), method="noise")
     >>> made
-    NoiseDesign(64 reports, 25600 nodes, loss 1.1634 km, certified)
+    NoiseDesign(64 reports, 25600 nodes, loss 1.163 km, certified)
     """
 
     region: Region
@@ -159,7 +159,7 @@ def design_noise(
     >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
     >>> problem = Problem(region.space, utility_loss="distance")
     >>> design_noise(region, MetricDP(2, "km"), problem, spacing="0.25")
-    NoiseDesign(9 reports, 1296 nodes, loss 0.5027 km, certified)
+    NoiseDesign(9 reports, 1600 nodes, loss 0.486 km, certified)
     """
     tell = Reporter(on_progress)
     frame, places, reach = plane_of(region)

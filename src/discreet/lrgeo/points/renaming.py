@@ -2,7 +2,7 @@ r"""Names for the nodes of a torus: at each the report that costs least, given h
 
 .. math:: \min_k \sum_p \pi_p f_z(p) \ell(p, k)
 
-at the node z, where :math:`\pi_p f_z(p)` is the probability that somebody is at the place p and the draw ends at z. No
+at the node z, where :math:`\pi_p f_z(p)` is the probability that a person is at the place p and the draw ends at z. No
 privacy depends on names: whatever is done with a node once it is drawn is done without the point.
 
 On small tori all reports are compared at all nodes. On large ones all are compared at every fourth node of every

@@ -112,6 +112,7 @@ def verify(claimed: Claimed | ClaimedNoise) -> Certificate:
 
     Examples
     --------
+    >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region, design
     >>> made = design(Region.from_grid(3, 3, cell="0.5", unit="km"), MetricDP(2, "km"), scope="points")
     >>> verify(made.claimed()).passed

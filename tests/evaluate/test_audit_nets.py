@@ -1,0 +1,106 @@
+"""The judge of pairs of points of a net: against laws in fractions, and mechanisms that break their promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import MetricDP
+from discreet.evaluate.audit.borders import audit_laws_of_points
+from discreet.evaluate.audit.nets import (
+    NetLaws,
+    NetPairs,
+    edge_net_pairs,
+    random_net_pairs,
+)
+from discreet.evaluate.audit.points import count_broken, exceeds
+from discreet.evaluate.simulate.borders import laws_of
+from discreet.lrgeo import Region, design
+
+CLAIM = MetricDP(2, "km")
+
+
+@cache
+def laws() -> NetLaws:
+    region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    found = laws_of(design(region, CLAIM, method="noise", spacing="0.25").published())
+    assert isinstance(found, NetLaws)
+    return found
+
+
+def slowly(tried: NetLaws, pairs: NetPairs) -> int:
+    """Count by laws in fractions alone."""
+    broken = 0
+    for at in range(len(pairs)):
+        (law, (x, y)), (other, (u, v)) = tried.exactly(pairs, at)
+        squared = tried.epsilon**2 * ((x - u) ** 2 + (y - v) ** 2)
+        ratios = [max(a, b) / min(a, b) for a, b in zip(law, other, strict=True)]
+        broken += any(ratio > 1 and (not squared or exceeds(ratio, squared)) for ratio in ratios)
+    return broken
+
+
+def test_the_rows_are_those_of_the_client() -> None:
+    region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    mechanism = design(region, CLAIM, method="noise", spacing="0.25").published()
+    tried = laws()
+    _, rows = mechanism.net.points
+    for column, row in ((0, 0), (3, 1), (5, 5)):
+        assert (tried.weights[column * rows + row] == mechanism.row_at(column, row)).all()
+    half, third = Fraction(1, 2), Fraction(1, 3)
+    x, y = ((2_500 + 2_500 * (cell + part)) / 10_000 for cell, part in ((1, half), (2, third)))
+    spot = (repr(float(x)), f"{y.numerator * 10**30 // y.denominator}e-30")
+    near = mechanism.law(spot)
+    assert [float(p) for p in near] == pytest.approx(
+        [float(p) for p in tried.law((1, 2), (half, third))]
+    )
+
+
+def test_a_sound_mechanism_passes_everywhere() -> None:
+    for pairs in (random_net_pairs(laws(), 3_000), edge_net_pairs(laws(), 1_000)):
+        found = count_broken(laws(), pairs)
+        assert (found.pairs, found.violated) == (len(pairs), 0)
+        # Nearly all of what is allowed is used somewhere.
+        assert 0.8 < found.worst <= 1
+
+
+def test_what_is_counted_is_what_fractions_count() -> None:
+    """With epsilon a tenth lower some pairs break the promise, and others do not."""
+    less = replace(laws(), epsilon=laws().epsilon * Fraction(9, 10))
+    for pairs in (random_net_pairs(less, 120, seed=4), edge_net_pairs(less, 120, seed=5)):
+        assert count_broken(less, pairs).violated == slowly(less, pairs) > 0
+
+
+def test_noise_with_one_entry_moved_is_found_by_pairs() -> None:
+    noise = laws().noise.copy()
+    moved = int(noise[0, 0]) // 4
+    noise[0, 0] += moved
+    noise[20, 20] -= min(moved, int(noise[20, 20]))
+    assert count_broken(replace(laws(), noise=noise), random_net_pairs(laws(), 20_000)).violated
+
+
+def test_an_audit_rejects_a_stronger_claim() -> None:
+    assert not audit_laws_of_points(laws(), CLAIM, 4_000).rejected
+    less = replace(laws(), epsilon=laws().epsilon * Fraction(19, 20))
+    assert audit_laws_of_points(less, MetricDP("1.9", "km"), 4_000).rejected
+
+
+def test_pairs_across_edges_lie_on_both_sides_and_at_one_spot() -> None:
+    pairs = edge_net_pairs(laws(), 400)
+    (x, y), unit = np.abs(pairs.first - pairs.second).T, 1 << pairs.grain
+    assert ((x + y) > 0).mean() > 0.9
+    same = [laws().exactly(pairs, at) for at in range(60)]
+    assert any(one[1] == other[1] and one[0] == other[0] for one, other in same)
+    assert pairs.first_at.min() >= 0
+    assert pairs.first_at.max() <= unit
+
+
+def test_what_cannot_be_judged_is_refused() -> None:
+    with pytest.raises(InvalidProblemError, match="noise"):
+        replace(laws(), noise=laws().noise - int(laws().noise.max()))
+    with pytest.raises(InvalidProblemError, match="too many"):
+        replace(laws(), cells=(10_000, 10_000))
