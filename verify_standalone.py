@@ -37,6 +37,13 @@ once, and that ``|grad W[.][k]| <= epsilon min W[v][k]`` on each triangle, for e
 logarithm of a report's probability is Lipschitz along each segment, so that it holds between any two points. On a
 sphere, that the plane lengthens no distance is decided in floats. Bounds are stated there without proof: not checked.
 
+Its other form ("discreet.lrgeo.noise") is a box of square cells and one table of integer noise ``w`` on a torus. A
+point draws a control point by the biquadratic B-spline weights of its cell, adds noise, and the node so reached is
+renamed. So each node's probability is a spline whose coefficients are ``w`` in some order, and names only add nodes up.
+This file proves that ``w`` is a distribution and that at each knot and middle of two neighbors, in both axes, the slope
+is at most epsilon times the value, in integers. These are Bernstein coefficients, of a cell and of its gradient raised
+to the same degree; such polynomials are not negative, so that the logarithm is Lipschitz in the whole box.
+
 Where this program says 0, ``discreet verify --optimality`` passes FILE (``discreet verify`` where it is about points),
 and where it says 1 or 2 that refuses it. What FILE holds is printed escaped, on one line, and cut at 200 characters.
 
@@ -747,11 +754,12 @@ def check_bound(a):
 
 # ------------------------------------------------------------------------------------- every point
 
-POINTS = {
-    *("form", "version", "unit", "origin", "east", "north", "reach", "vertices", "triangles"),
-    *("outline", "reports", "shown", "bits", "weights", "guarantee", "certificate", "lower"),
-    *("mesh_lower", "upper", "provenance", "digest"),
+EVERYWHERE = {  # what both forms have
+    *("form", "version", "unit", "origin", "east", "north", "reach", "reports", "shown", "bits"),
+    *("guarantee", "certificate", "lower", "upper", "provenance", "digest"),
 }
+POINTS = {*EVERYWHERE, "vertices", "triangles", "outline", "weights", "mesh_lower"}
+NOISE = {*EVERYWHERE, "low", "side", "cells", "torus", "noise", "names"}
 DECIMETERS = {"km": 10_000, "m": 10}
 PI = Fraction("3.14159265358979323846264338327950288419716939937510")
 PER_DEGREE = int(
@@ -796,16 +804,16 @@ def verdicts(checks):
     return held
 
 
-class Points:
+class Everywhere:
     """The numbers of a mechanism for every point. Shapes are checked here, claims are not."""
 
-    def __init__(self, data):
+    def __init__(self, data, names):
         meta = json.loads(data, object_pairs_hook=once, parse_float=finite, parse_constant=finite)
         version = meta.get("version")
-        known = meta.keys() == POINTS and type(version) is int and version == 1
+        known = meta.keys() == names and type(version) is int and version == 1
         require(known, "no mechanism of version 1")
         require(canonical(meta) + b"\n" == data, "not written in the one way")
-        bare = {name: meta[name] for name in POINTS - {"digest"}}
+        bare = {name: meta[name] for name in names - {"digest"}}
         require(hashlib.sha256(canonical(bare)).hexdigest() == meta["digest"], "FILE was altered")
         for name in ("certificate", "provenance"):
             expect(fits(meta[name], SHAPE[name]), f"{name} in another form than files have")
@@ -814,7 +822,7 @@ class Points:
         held = verdicts(checks)
         require(checks and all(held), "a certificate that failed")
         require(meta["certificate"]["passed"], "a certificate that failed")
-        for name in ("lower", "mesh_lower", "upper"):
+        for name in names & {"lower", "mesh_lower", "upper"}:
             bound = meta[name]
             require(bound is None or repr(finite(bound)) == bound, f"{name} is no float")
         self.meta, self.claim, self.unit = meta, meta["guarantee"], meta["unit"]
@@ -823,33 +831,74 @@ class Points:
         whole = [self.reach, self.bits, self.east, self.north]
         require(all(type(one) is int for one in whole), "a number that is no integer")
         require(self.unit in DECIMETERS, "another unit")
-        texts = [] if self.origin is None else list(self.origin)
-        require(self.origin is None or len(texts) == 2, "no origin")
-        for pair in meta["shown"]:
-            require(type(pair) is list and len(pair) == 2, "a report that is no place")
-            texts += pair
-        powers = [text.lower().partition("e")[2] or "0" for text in texts]
-        plain = all(len(text) <= 60 and DECIMAL.fullmatch(text) for text in texts)
-        require(plain and all(abs(int(power)) <= 40 for power in powers), "no decimal text")
-        self.shown = [tuple(pair) for pair in meta["shown"]]
-        self.vertices, self.triangles = unpack(meta["vertices"], 2), unpack(meta["triangles"], 3)
-        self.outline, reports = unpack(meta["outline"], 1), unpack(meta["reports"], 2)
-        self.k = len(reports)
+        self.read_texts()
+        self.k = len(unpack(meta["reports"], 2))
         require(len(self.shown) == self.k, "reports that are not told")
-        flat = unpack(meta["weights"], 1)
-        self.n = len(self.vertices)
-        require(len(flat) == self.n * self.k, "weights for other vertices")
-        self.rows = [flat[at : at + self.k] for at in range(0, len(flat), self.k)]
         names = {"kind", "epsilon", "unit", "radius", "scope"}
         require(self.claim.keys() == names and self.claim["kind"] == "metric-dp", "no such claim")
         require(self.claim["unit"] == self.unit, "epsilon per another unit")
         self.epsilon = measured(self.claim["epsilon"], "epsilon")
         require(str(self.epsilon) == self.claim["epsilon"], "epsilon written in another way")
+
+    def read_texts(self):
+        """Take the origin and what is told of reports."""
+        texts = [] if self.origin is None else list(self.origin)
+        require(self.origin is None or len(texts) == 2, "no origin")
+        for pair in self.meta["shown"]:
+            require(type(pair) is list and len(pair) == 2, "a report that is no place")
+            texts += pair
+        powers = [text.lower().partition("e")[2] or "0" for text in texts]
+        plain = all(len(text) <= 60 and DECIMAL.fullmatch(text) for text in texts)
+        require(plain and all(abs(int(power)) <= 40 for power in powers), "no decimal text")
+        self.shown = [tuple(pair) for pair in self.meta["shown"]]
+
+    def require_near(self):
+        """Stop where something lies beyond what is counted in decimeters."""
+        far = max(abs(one) for place in self.vertices for one in place)
+        require(far < 1 << 30 and 0 <= self.reach < 1 << 30, "a place beyond all")
+
+
+class Points(Everywhere):
+    """A mesh of triangles, and a row of weights for each corner."""
+
+    def __init__(self, data):
+        super().__init__(data, POINTS)
+        meta = self.meta
+        self.vertices, self.triangles = unpack(meta["vertices"], 2), unpack(meta["triangles"], 3)
+        self.outline = unpack(meta["outline"], 1)
+        flat = unpack(meta["weights"], 1)
+        self.n = len(self.vertices)
+        require(len(flat) == self.n * self.k, "weights for other vertices")
+        self.rows = [flat[at : at + self.k] for at in range(0, len(flat), self.k)]
         seen = [one for three in self.triangles for one in three] + self.outline
         inside = min(seen) >= 0 and max(seen) < self.n and len(self.outline) >= 3
         require(inside, "a vertex that there is not")
-        far = max(abs(one) for place in self.vertices for one in place)
-        require(far < 1 << 30 and 0 <= self.reach < 1 << 30, "a place beyond all")
+        self.require_near()
+
+
+class Noise(Everywhere):
+    """A box of cells, a table of noise on a torus, and the report of each of its nodes."""
+
+    def __init__(self, data):
+        super().__init__(data, NOISE)
+        meta = self.meta
+        pairs = [meta["low"], meta["cells"], meta["torus"]]
+        require(all(type(pair) is list and len(pair) == 2 for pair in pairs), "no pair of numbers")
+        self.side = meta["side"]
+        whole = [self.side, *(one for pair in pairs for one in pair)]
+        require(all(type(one) is int for one in whole), "a number that is no integer")
+        (x, y), (wide, tall), (m, n) = pairs
+        require(min(self.side, wide, tall) >= 1, "a box without cells")
+        require(m >= wide + 2 and n >= tall + 2 and m * n <= 1 << 22, "a torus of another size")
+        right, top = x + wide * self.side, y + tall * self.side
+        self.vertices, self.outline = [[x, y], [right, y], [right, top], [x, top]], range(4)
+        self.require_near()
+        self.torus, self.noise, self.names = (
+            (m, n),
+            unpack(meta["noise"], 1),
+            unpack(meta["names"], 1),
+        )
+        require(len(self.noise) == len(self.names) == m * n, "noise or names of other nodes")
 
 
 def turn(a, b, c):
@@ -931,8 +980,53 @@ def check_sphere(p):
     return "distances longer in the plane", int(wrong), "in floats, with a margin of 2^-31"
 
 
+def check_slopes(p):
+    """No slope of the noise at a knot or a middle of the torus exceeds epsilon times the value there."""
+    (m, n), rate = p.torus, p.epsilon * p.side / DECIMETERS[p.unit]
+    top, below = rate.numerator**2, rate.denominator**2
+    rows, wrong = [p.noise[at : at + n] for at in range(0, m * n, n)], 0
+    for a in range(m):
+        first, second, third = rows[a], rows[(a + 1) % m], rows[(a + 2) % m]
+        knot = [u + v for u, v in zip(first, second)], [2 * (v - u) for u, v in zip(first, second)]
+        middle = [2 * v for v in second], [w - u for u, w in zip(first, third)]
+        for value, slope in (knot, middle):
+            ahead = value[1:] + value[:1], value[2:] + value[:2], slope[1:] + slope[:1]
+            for u, v, w, x, y in zip(value, ahead[0], ahead[1], slope, ahead[2]):
+                # A knot between two columns, and the middle of the next one.
+                wrong += ((x + y) ** 2 + 4 * (v - u) ** 2) * below > top * (u + v) ** 2
+                wrong += (4 * y * y + (w - u) ** 2) * below > top * 4 * v * v
+    return "inequalities violated", wrong, f"{4 * m * n} knots and middles of the torus"
+
+
+def check_region(p):
+    """The claim is about all points of this region, and about nothing else."""
+    named = {name: p.meta[name] for name in ("unit", "origin", "east", "north", "reach")}
+    named["outline"] = [p.vertices[corner] for corner in p.outline]
+    region = hashlib.sha256(b"discreet.points/1 " + canonical(named)).hexdigest()
+    other = p.claim["radius"] is not None or p.claim["scope"] != {"region": region}
+    return "another region than stated", int(other), ""
+
+
+def verify_noise(p):
+    """Make all checks of noise on a lattice."""
+    total = 2**p.bits if 0 < p.bits <= 53 else -1
+    nodes = f"{p.torus[0]} x {p.torus[1]} nodes"
+    table = [
+        ("noise of another sum", int(sum(p.noise) != total), f"{nodes}, {p.bits} bits"),
+        ("negative noise", sum(one < 0 for one in p.noise), ""),
+        ("names of no report", sum(not 0 <= one < p.k for one in p.names), f"{p.k} reports"),
+        ("reports that are told alike", p.k - len(set(p.shown)), ""),
+    ]
+    yield from table
+    if not any(found for _, found, _ in table):
+        yield check_slopes(p)
+    yield check_region(p)
+    yield check_sphere(p)
+    yield "randomness from a seed", int(p.meta["provenance"]["seeded"]), ""
+
+
 def verify_points(p):
-    """Make all checks of a mechanism for every point."""
+    """Make all checks of a mesh and its rows."""
     total = 2**p.bits if 0 < p.bits <= 53 else -1
     yield "row sums off", sum(sum(row) != total for row in p.rows), f"{p.n} rows of {p.bits} bits"
     yield "negative weights", sum(one < 0 for row in p.rows for one in row), ""
@@ -941,27 +1035,27 @@ def verify_points(p):
     yield from mesh
     if not any(found for _, found, _ in mesh):
         yield check_gradients(p)
-    named = {name: p.meta[name] for name in ("unit", "origin", "east", "north", "reach")}
-    named["outline"] = [p.vertices[corner] for corner in p.outline]
-    region = hashlib.sha256(b"discreet.points/1 " + canonical(named)).hexdigest()
-    other = p.claim["radius"] is not None or p.claim["scope"] != {"region": region}
-    yield "another region than stated", int(other), ""
+    yield check_region(p)
     yield check_sphere(p)
     yield "randomness from a seed", int(p.meta["provenance"]["seeded"]), ""
 
 
-def is_points(path):
-    """Tell whether a file is a mechanism for every point; give its bytes then."""
+FORMS = {"discreet.lrgeo.points": Points, "discreet.lrgeo.noise": Noise}
+
+
+def everywhere(path):
+    """Read a mechanism for every point; nothing where a file is none."""
     with open(path, "rb") as file:  # noqa: PTH123 - fewer imports
         data = file.read() if file.read(1) == b"{" else b""
     head = json.loads(b"{" + data, object_pairs_hook=once) if data else {}
-    return b"{" + data if head.get("form") == "discreet.lrgeo.points" else None
+    form = head.get("form")
+    return FORMS[form](b"{" + data) if type(form) is str and form in FORMS else None
 
 
 def verify(a):
     """Make all checks."""
-    if isinstance(a, Points):
-        yield from verify_points(a)
+    if isinstance(a, Everywhere):
+        yield from (verify_noise if isinstance(a, Noise) else verify_points)(a)
         return
     yield check_rows(a)
     yield check_inequalities(a)
@@ -982,8 +1076,7 @@ def main(arguments):
         return 2
     file = shown(arguments[0])
     try:
-        points = is_points(arguments[0])
-        a = Artefact(arguments[0]) if points is None else Points(points)
+        a = everywhere(arguments[0]) or Artefact(arguments[0])
         checks = list(verify(a))
     except NotCheckedError as reason:
         print(f"{file} is NOT CHECKED: {shown(reason)}", file=sys.stderr)
@@ -994,7 +1087,7 @@ def main(arguments):
         return 2
     unit, radius = shown(a.claim["unit"]), a.claim["radius"]
     pairs = "all pairs" if radius is None else f"pairs within {shown(radius)} {unit}"
-    pairs = "any two points" if isinstance(a, Points) else pairs
+    pairs = "any two points" if isinstance(a, Everywhere) else pairs
     epsilon = shown(a.claim["epsilon"])
     print(f"metric differential privacy, epsilon {epsilon} per {unit}, {pairs}")
     for claim, violations, detail in checks:

@@ -22,6 +22,7 @@ from discreet import ZeroConcentratedDP
 from discreet.artefact import (
     load_tables,
     save_anonymous,
+    save_mechanism,
     save_table_measurements,
     save_tables,
     sidecar_of,
@@ -31,7 +32,7 @@ from discreet.artefact.judging import JUDGES
 from discreet.artefact.layout import NEEDED, TYPES
 from discreet.artefact.sidecar import place_table
 from discreet.core.certificate import Certificate, Check
-from discreet.core.guarantee import KAnonymity
+from discreet.core.guarantee import KAnonymity, MetricDP
 from discreet.core.outcome import Anonymization, Provenance
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency import CellCounts, plan
@@ -43,6 +44,7 @@ from discreet.kanonymity.problem import (
     Rounded,
     Taxonomy,
 )
+from discreet.lrgeo import Region, design
 from forger import originals
 from schemas import FORMATS, KINDS, faults, named, schema
 
@@ -81,6 +83,8 @@ def _frozen() -> Iterator[tuple[str, Any]]:
     yield "mechanism", json.loads((DATA / "frozen.mechanism").read_text(encoding="utf-8"))
     for one in json.loads((DATA / "lrgeo-points-vectors.json").read_text(encoding="utf-8")):
         yield "point-mechanism", one["file"]
+    for one in json.loads((DATA / "lrgeo-noise-vectors.json").read_text(encoding="utf-8")):
+        yield "noise-mechanism", one["file"]
     yield "choice", json.loads((DATA / "choice-1.choice").read_text(encoding="utf-8"))
 
 
@@ -118,6 +122,11 @@ def _written(folder: Path) -> Iterator[tuple[str, Any]]:
     for stated in originals.mechanisms(folder):
         if isinstance(stated["places"], dict):
             yield "mechanism", stated
+    region = Region.from_grid(3, 3, cell="0.5", unit="km", origin=(41.88, 12.46))
+    for method in ("noise", "mesh"):
+        designed = design(region, MetricDP(2, "km"), method=method, spacing="0.25")
+        save_mechanism(designed.published(), folder / method)
+        yield zip_kind(folder / method), json.loads((folder / method).read_text(encoding="utf-8"))
     for stated in originals.choices(folder):
         yield "choice", stated
     for make in (originals.counts, originals.measurements, originals.tables):

@@ -41,6 +41,7 @@ KINDS = (
     "ledger",
     "measurements",
     "mechanism",
+    "noise-mechanism",
     "point-mechanism",
     "region-counts",
     "region-tables",

@@ -28,10 +28,11 @@ from discreet.ledger import Ledger
 from discreet.lrgeo import Client, Epochs, Mechanism, Region, design, locate
 from discreet.service.keeping import StateFile
 from discreet.testing import Catalogue, Format, Ruling
-from forger import changes, mesh_changes, originals
+from forger import changes, mesh_changes, noise_changes, originals
 from forger.oracles.channels import anchored_is_false, channel_is_false, mechanism_is_false
 from forger.oracles.choices import choice_is_false
 from forger.oracles.counting import counts_are_false, measurements_are_false
+from forger.oracles.lattices import noise_is_false
 from forger.oracles.ledgers import ledger_is_false, state_is_false
 from forger.oracles.meshes import points_are_false
 from forger.oracles.regions import region_tables_are_false, table_measurements_are_false
@@ -39,6 +40,7 @@ from forger.oracles.tables import table_is_false
 from forger.sealing import (
     sealed_ledger,
     sealed_mechanism,
+    sealed_noise,
     sealed_points,
     sealed_state,
     sealed_table,
@@ -234,6 +236,13 @@ def point_mechanism(folder: Path) -> Format:
     return Format("point-mechanism", catalogue, sealed_points, judges, points_are_false)
 
 
+def noise_mechanism(_: Path) -> Format:
+    made = originals.lattices()
+    catalogue = Catalogue(made, ("km", "m", *CLAIMS), noise_changes.NOISE, most=24)
+    judges = {"discreet": command("noise-mechanism"), "standalone": alone, **browsers()}
+    return Format("noise-mechanism", catalogue, sealed_noise, judges, noise_is_false)
+
+
 def region_counts(folder: Path) -> Format:
     words = (*RELATIONS, *COUNTS, *CLAIMS)
     catalogue = Catalogue(originals.counts(folder), words, changes.COUNTS, most=24)
@@ -378,6 +387,7 @@ FORGED: dict[str, Callable[[Path], Format]] = {
     "ledger": ledger,
     "measurements": measurements,
     "mechanism": mechanism,
+    "noise-mechanism": noise_mechanism,
     "point-mechanism": point_mechanism,
     "region-counts": region_counts,
     "region-tables": region_tables,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable
 
-__all__ = ["POINTS"]
+__all__ = ["EVERYWHERE", "POINTS"]
 
 FACTORS = (
     *("1/1000", "1/2", "9/10", "999999/1000000", "1000001/1000000", "11/10", "2", "1000"),
@@ -272,6 +272,16 @@ def _reports(parts: Any, chance: random.Random) -> None:
     parts["weights"] = [one for row in rows for one in row]
     del parts["shown"][i], parts["reports"][2 * i : 2 * i + 2]
 
+
+EVERYWHERE: dict[str, Callable[[Any, random.Random], object]] = {
+    "a stronger claim": _claim,
+    "another reach": _reach,
+    "another plane": _plane,
+    "another origin": _origin,
+    "another unit": _unit,
+    "another scope": _scope,
+}
+"""Of both forms."""
 
 POINTS: dict[str, Callable[[Any, random.Random], object]] = {
     "a stronger claim": _claim,

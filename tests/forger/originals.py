@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+import noises
 from discreet.artefact import (
     AnchoredArtefact,
     from_tails,
@@ -194,6 +195,19 @@ def points(folder: Path) -> tuple[Any, ...]:
         found = design_region(region, MetricDP(rate, unit), method="mesh", spacing=spacing)
         save_mechanism(PointMechanism.from_design(found), folder / "original")
         made.append(json.loads((folder / "original").read_text(encoding="utf-8")))
+    loose = [
+        {
+            name: unpacked(value) if isinstance(value, dict) and "bytes" in value else value
+            for name, value in one.items()
+        }
+        for one in made
+    ]
+    return (*loose, made[0])
+
+
+def lattices() -> tuple[Any, ...]:
+    """Make noise on small lattices by hand, arrays as lists of integers; one as it is packed."""
+    made = [json.loads(noises.sealed(small.parts())) for small in noises.KINDS.values()]
     loose = [
         {
             name: unpacked(value) if isinstance(value, dict) and "bytes" in value else value

@@ -213,6 +213,29 @@ def _cracks_at_one_spot() -> Iterator[None]:
         yield
 
 
+_NOISE = "discreet.lrgeo.points.verify_noise"
+
+
+@contextmanager
+def _flat_to_the_north() -> Iterator[None]:
+    """Look at slopes to the east alone."""
+    verify: Any = import_module(_NOISE)
+    whole = verify._violations
+
+    def eastward(value: Any, east: Any, north: Any, rho: Any) -> Any:
+        return whole(value, east, 0 * north, rho)
+
+    with patch.object(verify, "_violations", eastward):
+        yield
+
+
+@contextmanager
+def _slopes_are_believed() -> Iterator[None]:
+    """Let the standalone program look at no slopes of noise."""
+    with patch.object(standalone(), "check_slopes", lambda _: ("inequalities violated", 0, "")):
+        yield
+
+
 PLANTED: dict[str, Planted] = {
     "a chain on a ragged tree": Planted("measurements", 3000, _a_level_costs_one_region),
     "a cell that is believed": Planted("channel", 2000, _a_cell_is_believed),
@@ -294,6 +317,25 @@ PLANTED: dict[str, Planted] = {
     "a crack with two rows": Planted("point-mechanism", 2000, _cracks_at_one_spot),
     "gradients that nobody looks at": Planted(
         "point-mechanism", 500, _without(_POINTS, "verify", "inequalities violated")
+    ),
+    "slopes of noise that nobody looks at": Planted(
+        "noise-mechanism", 500, _without(_POINTS, "verify_noise", "inequalities violated")
+    ),
+    "slopes of noise that a program believes": Planted(
+        "noise-mechanism", 500, _slopes_are_believed
+    ),
+    "slopes to the east alone": Planted("noise-mechanism", 2000, _flat_to_the_north),
+    "noise at knots alone": Planted(
+        "noise-mechanism", 2000, _instead(f"{_NOISE}._KINDS", ("knot",))
+    ),
+    "noise in the middle of cells alone": Planted(
+        "noise-mechanism", 2000, _instead(f"{_NOISE}._KINDS", ("middle",))
+    ),
+    "noise of any sum": Planted(
+        "noise-mechanism", 1000, _without(_NOISE, "_numbers", "sums off", "negative noise")
+    ),
+    "nodes of no report": Planted(
+        "noise-mechanism", 1000, _without(_NOISE, "_numbers", "names of no report")
     ),
     "tails without a lift": Planted(
         "anchored",

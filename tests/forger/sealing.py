@@ -32,6 +32,7 @@ __all__ = [
     "packed",
     "sealed_ledger",
     "sealed_mechanism",
+    "sealed_noise",
     "sealed_points",
     "sealed_state",
     "sealed_table",
@@ -203,6 +204,24 @@ def sealed_points(parts: Any, path: Path, number: int) -> None:
             claim = {**claim, "scope": {**claim["scope"], "region": region}}
         parts = {**parts, "guarantee": claim}
     sealed_mechanism(parts, path, number)
+
+
+def sealed_noise(parts: Any, path: Path, number: int) -> None:
+    """Write noise on a lattice as :func:`sealed_points` writes a mesh; the region is its box."""
+    if number % 3 and not keeps_hashes(number):
+        named = {name: parts[name] for name in ("unit", "origin", "east", "north", "reach")}
+        (x, y), (wide, tall) = parts["low"], parts["cells"]
+        right, top = x + wide * parts["side"], y + tall * parts["side"]
+        named["outline"] = [[x, y], [right, y], [right, top], [x, top]]
+        region = hashlib.sha256(b"discreet.points/1 " + canonical(named)).hexdigest()
+        claim = parts["guarantee"]
+        if "region" in claim["scope"]:
+            claim = {**claim, "scope": {**claim["scope"], "region": region}}
+        parts = {**parts, "guarantee": claim}
+    # Packed are tables; pairs of numbers are not.
+    pairs = {name: parts[name] for name in ("low", "cells", "torus") if name in parts}
+    told = {name: tuple(pair) if isinstance(pair, list) else pair for name, pair in pairs.items()}
+    sealed_mechanism({**parts, **told}, path, number)
 
 
 # ---------------------------------------------------------------------------------------- tables

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import noises
 from discreet.lrgeo.mechanism import packed
 from forger.kinds import FORGED, kind, standalone
 from forging import forge
@@ -40,7 +41,8 @@ def other(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "mutants"), [("channel", 120), ("anchored", 80), ("point-mechanism", 150)]
+    ("name", "mutants"),
+    [("channel", 120), ("anchored", 80), ("point-mechanism", 150), ("noise-mechanism", 150)],
 )
 def test_it_agrees_with_the_standalone_program_on_each_mutant(
     name: str, mutants: int, tmp_path: Path
@@ -114,7 +116,7 @@ def test_files_that_are_kept_are_accepted() -> None:
             assert third.judge(path)["status"] == 0
 
 
-CHECKED = {"channel", "anchored", "mechanism", "point-mechanism"}
+CHECKED = {"channel", "anchored", "mechanism", "noise-mechanism", "point-mechanism"}
 """Kinds that the page judges."""
 
 UNCHECKED = {
@@ -220,26 +222,105 @@ def _point_damages(whole: dict[str, Any], rng: random.Random) -> Iterator[dict[s
 
 
 def _found(path: Path) -> list[tuple[str, int]]:
-    return [one[:2] for one in standalone().verify(standalone().Points(path.read_bytes()))]
+    return [one[:2] for one in standalone().verify(standalone().everywhere(path))]
+
+
+def _each_finds_as_much(files: Iterator[dict[str, Any]], path: Path) -> None:
+    """Judge a file that is right and damaged ones: check by check the page counts what the other program counts."""
+    statuses = set()
+    with Verifier() as third:
+        for number, parts in enumerate(files):
+            _sealed(parts, path)
+            found = third.judge(path)
+            statuses.add(found["status"])
+            assert CLASSES[found["status"]] == other(path)
+            assert number or "any two points of the region" in found["claim"]
+            if found["status"] < 2:
+                assert [(name, wrong) for name, wrong, _ in found["checks"]] == _found(path)
+    assert statuses >= {0, 1, 2}
 
 
 @pytest.mark.parametrize("number", range(len(POINTS)))
 def test_every_check_of_every_point_finds_as_much_as_the_other_program(
     number: int, tmp_path: Path
 ) -> None:
-    whole, path = POINTS[number]["file"], tmp_path / "mutant"
-    statuses = set()
-    with Verifier() as third:
-        _sealed(whole, path)
-        assert "any two points of the region" in third.judge(path)["claim"]
-        for damaged in (whole, *_point_damages(whole, random.Random(number))):  # noqa: S311 - cases of a test
+    whole = POINTS[number]["file"]
+    damaged = _point_damages(whole, random.Random(number))  # noqa: S311 - cases of a test
+    _each_finds_as_much(iter([whole, *damaged]), tmp_path / "mutant")
+
+
+def _noise_damages(whole: dict[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
+    (m, n), noise = whole["torus"], standalone().unpack(whole["noise"], 1)
+    for power in range(40):
+        moved = list(noise)
+        i, j = rng.sample(range(m * n), 2)
+        part = moved[i] >> power
+        moved[i], moved[j] = moved[i] - part, moved[j] + part
+        yield {**whole, "noise": packed(np.array(moved))}
+    for at, value in ((0, 0), (1, -1), (2, noise[2] + 1)):
+        moved = [value if here == at else one for here, one in enumerate(noise)]
+        yield {**whole, "noise": packed(np.array(moved))}
+    below = [
+        -1 if not here else one + (here == 1) * (noise[0] + 1) for here, one in enumerate(noise)
+    ]
+    names = standalone().unpack(whole["names"], 1)
+    for more in (-1, 0, 1, 2):
+        rate = noises.limit(noise, (m, n), 20) + Fraction(more, 10**20)
+        epsilon = str(rate * noises.DECIMETERS[whole["unit"]] / whole["side"])
+        yield {**whole, "guarantee": {**whole["guarantee"], "epsilon": epsilon}}
+    for change in (
+        {"noise": packed(np.array(below))},
+        {"names": packed(np.array([len(whole["shown"]), *names[1:]]))},
+        {"names": packed(np.array(names[1:]))},
+        {"shown": [whole["shown"][1], *whole["shown"][1:]]},
+        {"torus": [n, m]},
+        {"torus": [1, m * n]},
+        {"side": whole["side"] + 1},
+        {"side": 2**30},
+        {"cells": [m - 1, 1]},
+        {"low": [whole["low"][0] + 1, whole["low"][1]]},
+        {"low": [2**30, 0]},
+        {"low": whole["low"][:1]},
+        {"east": whole["east"] + 1},
+        {"reach": whole["reach"] + 1},
+        {"bits": whole["bits"] - 1},
+        {"bits": 54},
+        {"version": True},
+        {"mesh_lower": None},
+        {"guarantee": {**whole["guarantee"], "epsilon": "1/100000"}},
+        {"guarantee": {**whole["guarantee"], "epsilon": str(10**300)}},
+        {"guarantee": {**whole["guarantee"], "radius": "1"}},
+        {"provenance": {**whole["provenance"], "seeded": True}},
+    ):
+        yield {**whole, **change}
+
+
+@pytest.mark.parametrize("name", noises.KINDS)
+def test_every_check_of_noise_finds_as_much_as_the_other_program(name: str, tmp_path: Path) -> None:
+    whole = noises.KINDS[name].parts()
+    damaged = _noise_damages(whole, random.Random(name))  # noqa: S311 - cases of a test
+    _each_finds_as_much(iter([whole, *damaged]), tmp_path / "mutant")
+
+
+BROKEN_SLOPES = {
+    "no slopes to the north": ("Math.hypot(x, y)", "Math.abs(x)"),
+    "knots alone": ("for (const inX of [KNOT, MIDDLE])", "for (const inX of [KNOT])"),
+    "floats alone": ("|| !slopeHolds(near(p.noise, a, b), inX, inY, rate)", ""),
+    "another torus": ("table[row + (b + 2) % n]", "table[row + (b + 1) % n]"),
+}
+
+
+@pytest.mark.parametrize("part", BROKEN_SLOPES)
+def test_one_whose_slopes_are_broken_disagrees(part: str, tmp_path: Path) -> None:
+    old, new = BROKEN_SLOPES[part]
+    text, path = program(), tmp_path / "mutant"
+    assert text.count(old) == 1
+    whole, found = noises.KINDS["a box"].parts(), []
+    with Verifier(text.replace(old, new)) as broken:
+        for damaged in _noise_damages(whole, random.Random(3)):  # noqa: S311 - cases of a test
             _sealed(damaged, path)
-            found = third.judge(path)
-            statuses.add(found["status"])
-            assert CLASSES[found["status"]] == other(path)
-            if found["status"] < 2:
-                assert [(name, wrong) for name, wrong, _ in found["checks"]] == _found(path)
-    assert statuses >= {0, 1, 2}
+            found.append(CLASSES[broken.judge(path)["status"]] == other(path))
+    assert not all(found)
 
 
 def test_the_page_is_one_file_that_fetches_nothing_and_says_what_it_is_not() -> None:

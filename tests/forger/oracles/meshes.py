@@ -38,7 +38,16 @@ if TYPE_CHECKING:
 
     Spot = tuple[Fraction, Fraction]
 
-__all__ = ["points_are_false"]
+__all__ = [
+    "broken",
+    "compare",
+    "farther",
+    "length",
+    "once",
+    "other_region",
+    "points_are_false",
+    "spoken",
+]
 
 DECIMETERS = {"km": 10_000, "m": 10}
 SCALE = 2**20
@@ -77,11 +86,11 @@ def points_are_false(path: Path, said: Any) -> str:
     mesh = Mesh(vertices, triangles, [vertices[at] for at in outline], rows)
     return (
         _no_rows(stated, rows, len(vertices))
-        or _other_region(stated, mesh.region)
+        or other_region(stated, mesh.region)
         or not_once(mesh)
         or not_continuous(mesh)
         or told_more(mesh, number(stated["guarantee"]["epsilon"]) / DECIMETERS[stated["unit"]])
-        or _farther(stated, mesh)
+        or farther(stated, mesh.region)
         or seeded(stated["provenance"])
     )
 
@@ -134,11 +143,16 @@ def _no_rows(stated: dict[str, Any], rows: list[list[int]], vertices: int) -> st
         return "rows of another form"
     if any(weight < 0 for row in rows for weight in row) or any(sum(r) != 2**bits for r in rows):
         return "a row that is no distribution"
+    return spoken(stated)
+
+
+def spoken(stated: dict[str, Any]) -> str:
+    """Say that two reports are told alike."""
     told = [(first, second) for first, second in stated["shown"]]
     return "two reports that are told alike" if len({*told}) < len(told) else ""
 
 
-def _other_region(stated: dict[str, Any], region: Sequence[tuple[int, int]]) -> str:
+def other_region(stated: dict[str, Any], region: Sequence[tuple[int, int]]) -> str:
     claim, unit = stated["guarantee"], stated["unit"]
     if claim["kind"] != "metric-dp" or claim["unit"] != unit or claim["radius"] is not None:
         return "another guarantee than one between any two points, in the unit"
@@ -216,14 +230,14 @@ def told_more(mesh: Mesh, rate: Fraction) -> str:
         return _beside_corners(mesh, limit) or _all_pairs(mesh, limit, float(rate))
 
 
-def _broken(p: Fraction, q: Fraction, allowed: Decimal) -> bool:
+def broken(p: Fraction, q: Fraction, allowed: Decimal) -> bool:
     """Tell whether a report is likelier than is allowed: by the logarithm of the ratio of both chances."""
     if not p or not q:
         return p != q
     return abs((as_decimal(p) / as_decimal(q)).ln()) > allowed + SURE
 
 
-def _length(x: Fraction, y: Fraction) -> Decimal:
+def length(x: Fraction, y: Fraction) -> Decimal:
     return as_decimal(x * x + y * y).sqrt()
 
 
@@ -248,7 +262,7 @@ def _beside_corners(mesh: Mesh, rate: Decimal) -> str:
             at, on = (x, y), (x + step * gx, y + step * gy)
             inside = all(side(p, q, on) >= 0 for p, q in ((a, b), (b, c), (c, a)))
             here, there = mesh.values(triangle, at)[report], mesh.values(triangle, on)[report]
-            if inside and _broken(there, here, rate * _length(step * gx, step * gy)):
+            if inside and broken(there, here, rate * length(step * gx, step * gy)):
                 return "near a corner a report tells more than epsilon times the distance"
     return ""
 
@@ -281,21 +295,26 @@ def _spots(mesh: Mesh) -> Iterator[tuple[int, Spot]]:
 
 
 def _all_pairs(mesh: Mesh, rate: Decimal, nearly: float) -> str:
-    """Compare all pairs of some points; floats sort out what is clear."""
+    """Compare all pairs of some points."""
     found = {spot: mesh.values(triangle, spot) for triangle, spot in _spots(mesh)}
+    return compare(found, rate, nearly)
+
+
+def compare(found: dict[Spot, list[Fraction]], rate: Decimal, nearly: float) -> str:
+    """Compare what is told at all pairs of some points; floats sort out what is clear."""
     spots = [(spot, values, [float(value) for value in values]) for spot, values in found.items()]
     logs = [[math.log(value) if value else -math.inf for value in rough] for _, _, rough in spots]
     for (i, (p, exact, _)), (j, (q, others, _)) in combinations(enumerate(spots), 2):
         far = nearly * math.hypot(float(p[0] - q[0]), float(p[1] - q[1])) * (1 - 1e-9) - 1e-9
         for report, (one, other) in enumerate(zip(logs[i], logs[j], strict=True)):
             if one != other and abs(one - other) >= far:
-                allowed = rate * _length(p[0] - q[0], p[1] - q[1])
-                if _broken(exact[report], others[report], allowed):
+                allowed = rate * length(p[0] - q[0], p[1] - q[1])
+                if broken(exact[report], others[report], allowed):
                     return "a report tells more of two points than epsilon times their distance"
     return ""
 
 
-def _farther(stated: dict[str, Any], mesh: Mesh) -> str:
+def farther(stated: dict[str, Any], region: Sequence[tuple[int, int]]) -> str:
     """Say whether two points that are taken are farther apart in the plane than they are."""
     reach = stated["reach"]
     if type(reach) is not int or not 0 <= reach < 2**30:
@@ -305,7 +324,7 @@ def _farther(stated: dict[str, Any], mesh: Mesh) -> str:
     latitude, longitude = (number(text) for text in stated["origin"])
     if abs(latitude) > 90 or not -180 <= longitude <= 360:
         return "an origin that is no place"
-    return _longer(latitude, stated["east"], stated["north"], reach, (*mesh.region,))
+    return _longer(latitude, stated["east"], stated["north"], reach, (*region,))
 
 
 @lru_cache(512)
@@ -334,6 +353,6 @@ def _longer(
         globe, _ = apart("haversine", "m", placed)
         for i, j in combinations(range(len(placed)), 2):
             (a, b), (c, d) = (sorted(taken)[at] for at in (i, j))
-            if _length(a - c, b - d) / 10 > globe(i, j) * (1 + ON_SPHERE):
+            if length(a - c, b - d) / 10 > globe(i, j) * (1 + ON_SPHERE):
                 return "two points are farther apart in the plane than on the sphere"
     return ""

@@ -1,10 +1,11 @@
 // A client of published location mechanisms, in one file and with nothing else. It computes what
-// docs/theory/lrgeo-mechanism.md (places) and docs/theory/lrgeo-points.md (every point) specify, in integers, and equals
-// tests/data/lrgeo-vectors.json and tests/browser/points_by_the_page.py bit for bit.
+// docs/theory/lrgeo-mechanism.md (places), docs/theory/lrgeo-points.md and docs/theory/lrgeo-noise.md (every point) specify,
+// in integers, and equals tests/data/lrgeo-vectors.json, tests/browser/points_by_the_page.py and noise_by_the_page.py bit for bit.
 // It does no input or output, holds no place, and does not verify: it takes the mechanism that was verified, by its digest.
 
 const FORM = "discreet.lrgeo.mechanism";
 const POINTS = "discreet.lrgeo.points";
+const NOISE = "discreet.lrgeo.noise";
 const VERSION = "1";
 const PER_UNIT = { km: 10_000n, m: 10n };
 const BITS = 62n;
@@ -152,10 +153,11 @@ async function opened(text, verifiedDigest) {
   return rest;
 }
 
-/** Read the text of a mechanism of either kind, and refuse one that is not that which was verified. */
+/** Read the text of a mechanism of any kind, and refuse one that is not that which was verified. */
 export async function read(text, verifiedDigest) {
   const plain = await opened(text, verifiedDigest);
-  return new (plain.form === POINTS ? PointMechanism : Mechanism)(plain, verifiedDigest);
+  const kinds = { [POINTS]: PointMechanism, [NOISE]: NoiseMechanism };
+  return new (Object.hasOwn(kinds, plain.form) ? kinds[plain.form] : Mechanism)(plain, verifiedDigest);
 }
 
 export class Mechanism {
@@ -363,6 +365,7 @@ export class Mechanism {
 
 const SCALE = 1n << 20n;
 const FARTHEST = (1n << 30n) - 1n;
+const MOST_NODES = 1n << 22n;
 const DECIMAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 
 const wholeGcd = (a, b) => {
@@ -401,14 +404,38 @@ const asFloat = ([a, b]) => {
   return Number(scaled) * 2 ** Number(-shift);
 };
 
-/** A mechanism for every point: a mesh of triangles, a row of integers at each vertex, and nothing that is rounded. */
-export class PointMechanism {
-  static async read(text, verifiedDigest) {
-    return new PointMechanism(await opened(text, verifiedDigest), verifiedDigest);
-  }
+/** The integers before and with each one: below 2^53, hence exact in floats. */
+function sumsOf(weights, bits, name) {
+  const sums = new Float64Array(weights.length);
+  let sum = 0n;
+  weights.forEach((weight, at) => (sums[at] = Number((sum += weight))));
+  return sum === 1n << bits ? sums : refuse(`${name}: another sum`);
+}
 
-  constructor(plain, digest) {
-    if (plain.form !== POINTS || plain.version.text !== VERSION) refuse("form: another version");
+/** The first whose sum is beyond a target, from `first` on and below `end`. */
+function firstBeyond(sums, target, first, end) {
+  let [low, high] = [first, end - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sums[middle] > target) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** The first of some weights whose sum is beyond a target. */
+function oneOf(weights, target) {
+  let at = 0;
+  for (let sum = weights[0]; target >= sum; sum += weights[at]) at += 1;
+  return at;
+}
+
+const sum = (weights) => weights.reduce((a, b) => a + b);
+
+/** What the mechanisms for every point have in common: a plane, a region in it, and what is told of reports. */
+export class EveryPoint {
+  constructor(plain, digest, form) {
+    if (plain.form !== form || plain.version.text !== VERSION) refuse("form: another version");
     this.digest = digest;
     this.unit = plain.unit;
     this.per = PER_UNIT[plain.unit] ?? refuse("unit: neither km nor m");
@@ -418,22 +445,64 @@ export class PointMechanism {
     this.reach = whole(plain.reach, "reach");
     this.epsilon = plain.guarantee.epsilon;
     this.bounds = [plain.lower, plain.upper].map((bound) => (bound === null ? null : Number(bound)));
-    const pairs = (packed, name) => {
-      const flat = unpack(packed, name, -FARTHEST, FARTHEST);
-      if (flat.length % 2) refuse(`${name}: no pairs`);
-      return [0, 1].map((odd) => Float64Array.from(flat.filter((_, i) => i % 2 === odd), Number));
-    };
-    [this.x, this.y] = pairs(plain.vertices, "vertices");
-    [this.reportX, this.reportY] = pairs(plain.reports, "reports");
-    this.vertices = this.x.length;
+    [this.reportX, this.reportY] = this.pairs(plain.reports, "reports");
     this.n = this.reportX.length;
-    this.corners = indices(plain.triangles, "triangles", this.vertices);
-    this.outline = indices(plain.outline, "outline", this.vertices);
-    if (!this.corners.length || this.corners.length % 3 || this.outline.length < 3) refuse("triangles: no mesh");
     if (!Array.isArray(plain.shown) || plain.shown.length !== this.n) refuse("shown: not one for each report");
     this.shown = plain.shown.map((pair) => pair.map(String));
     this.bits = whole(plain.bits, "bits");
     if (this.bits < 1n || this.bits > 53n) refuse("bits: not 1 to 53");
+  }
+
+  pairs(packed, name) {
+    const flat = unpack(packed, name, -FARTHEST, FARTHEST);
+    if (flat.length % 2) refuse(`${name}: no pairs`);
+    return [0, 1].map((odd) => Float64Array.from(flat.filter((_, i) => i % 2 === odd), Number));
+  }
+
+  /** The rational decimeters of a point as it was typed. */
+  plane(first, second) {
+    const [a, b] = [exactly(first), exactly(second)];
+    const [east, north] = this.factors.map((factor) => lowest(factor, SCALE));
+    if (!this.origin) return [times(a, east), times(b, north)];
+    if (less([90n, 1n], a) || less(a, [-90n, 1n]) || less(b, [-180n, 1n]) || less([360n, 1n], b))
+      refuse("point: no latitude and longitude");
+    const [num, den] = plus(minus(b, this.origin[1]), [180n, 1n]);
+    const away = minus(lowest(num - 360n * den * floorDiv(num, 360n * den), den), [180n, 1n]);
+    return [times(away, east), times(minus(a, this.origin[0]), north)];
+  }
+
+  /** Where a point lies that was typed; what is refused is not repeated. */
+  locate(first, second) {
+    return this.find(this.plane(first, second));
+  }
+
+  /** What is told of a report. */
+  where(report) {
+    return this.shown[report].map(Number);
+  }
+
+  /** What is shown of a point of the plane, in decimeters: floats, to be looked at. */
+  coordinates([x, y]) {
+    const [east, north] = this.factors.map((factor) => Number(factor) / Number(SCALE));
+    if (!this.origin) return [x / east, y / north];
+    const [latitude, longitude] = this.origin.map(asFloat);
+    return [latitude + y / north, ((longitude + x / east + 540) % 360) - 180];
+  }
+}
+
+/** A mechanism for every point: a mesh of triangles, a row of integers at each vertex, and nothing that is rounded. */
+export class PointMechanism extends EveryPoint {
+  static async read(text, verifiedDigest) {
+    return new PointMechanism(await opened(text, verifiedDigest), verifiedDigest);
+  }
+
+  constructor(plain, digest) {
+    super(plain, digest, POINTS);
+    [this.x, this.y] = this.pairs(plain.vertices, "vertices");
+    this.vertices = this.x.length;
+    this.corners = indices(plain.triangles, "triangles", this.vertices);
+    this.outline = indices(plain.outline, "outline", this.vertices);
+    if (!this.corners.length || this.corners.length % 3 || this.outline.length < 3) refuse("triangles: no mesh");
     this.readRows(plain.weights);
     this.boxes();
   }
@@ -458,18 +527,6 @@ export class PointMechanism {
       const [xs, ys] = [at.map((v) => this.x[v]), at.map((v) => this.y[v])];
       [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)].forEach((side, i) => (this.box[i][t] = side));
     }
-  }
-
-  /** The rational decimeters of a point as it was typed. */
-  plane(first, second) {
-    const [a, b] = [exactly(first), exactly(second)];
-    const [east, north] = this.factors.map((factor) => lowest(factor, SCALE));
-    if (!this.origin) return [times(a, east), times(b, north)];
-    if (less([90n, 1n], a) || less(a, [-90n, 1n]) || less(b, [-180n, 1n]) || less([360n, 1n], b))
-      refuse("point: no latitude and longitude");
-    const [num, den] = plus(minus(b, this.origin[1]), [180n, 1n]);
-    const away = minus(lowest(num - 360n * den * floorDiv(num, 360n * den), den), [180n, 1n]);
-    return [times(away, east), times(minus(a, this.origin[0]), north)];
   }
 
   /** The point of the region that is nearest to one within the reach. */
@@ -520,39 +577,26 @@ export class PointMechanism {
     });
   }
 
-  /** Where a point lies that was typed; what is refused is not repeated. */
-  locate(first, second) {
-    return this.find(this.plane(first, second));
-  }
-
   /** The vertex of a target below the sum of the weights. */
   vertexAt({ triangle, weights }, target) {
-    let corner = 0;
-    for (let sum = weights[0]; target >= sum; sum += weights[corner]) corner += 1;
-    return this.corners[3 * triangle + corner];
+    return this.corners[3 * triangle + oneOf(weights, target)];
   }
 
   /** The report of a vertex for a target below 2^bits: the first whose sum is beyond it. */
   reportAt(vertex, target) {
-    const wanted = Number(target);
-    let [low, high] = [vertex * this.n, vertex * this.n + this.n - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.sums[middle] > wanted) high = middle;
-      else low = middle + 1;
-    }
-    return low - vertex * this.n;
+    const first = vertex * this.n;
+    return firstBeyond(this.sums, Number(target), first, first + this.n) - first;
   }
 
   /** Draw a report for a spot: a vertex of its triangle first, then a report of its row. */
   report(spot, word = systemWord) {
-    const target = randrange(spot.weights.reduce((sum, weight) => sum + weight), word);
+    const target = randrange(sum(spot.weights), word);
     return this.reportAt(this.vertexAt(spot, target), randrange(1n << this.bits, word));
   }
 
   /** The probability of each report at a spot: floats, to be looked at. */
   shares({ triangle, weights }) {
-    const total = weights.reduce((sum, weight) => sum + weight);
+    const total = sum(weights);
     const shares = new Float64Array(this.n);
     weights.forEach((weight, corner) => {
       const part = asFloat([weight, total]) / 2 ** Number(this.bits);
@@ -562,17 +606,97 @@ export class PointMechanism {
     });
     return shares;
   }
+}
 
-  /** What is told of a report. */
-  where(report) {
-    return this.shown[report].map(Number);
+/** The other form: a box of cells, one table of noise on a torus for all of it, and the report of each node. */
+export class NoiseMechanism extends EveryPoint {
+  static async read(text, verifiedDigest) {
+    return new NoiseMechanism(await opened(text, verifiedDigest), verifiedDigest);
   }
 
-  /** What is shown of a point of the plane, in decimeters: floats, to be looked at. */
-  coordinates([x, y]) {
-    const [east, north] = this.factors.map((factor) => Number(factor) / Number(SCALE));
-    if (!this.origin) return [x / east, y / north];
-    const [latitude, longitude] = this.origin.map(asFloat);
-    return [latitude + y / north, ((longitude + x / east + 540) % 360) - 180];
+  constructor(plain, digest) {
+    super(plain, digest, NOISE);
+    const two = (name) => {
+      if (!Array.isArray(plain[name]) || plain[name].length !== 2) refuse(`${name}: no pair`);
+      return plain[name].map((part) => whole(part, name));
+    };
+    [this.low, this.cells] = [two("low"), two("cells")];
+    this.side = whole(plain.side, "side");
+    if (this.side < 1n || this.cells.some((count) => count < 1n)) refuse("cells: no box");
+    this.high = this.low.map((from, axis) => from + this.cells[axis] * this.side);
+    if ([...this.low, ...this.high].some((end) => abs(end) > FARTHEST)) refuse("low: a box beyond all");
+    const torus = two("torus");
+    if (torus.some((size, axis) => size < this.cells[axis] + 2n) || torus[0] * torus[1] > MOST_NODES) refuse("torus: of another size");
+    this.torus = torus.map(Number);
+    const noise = unpack(plain.noise, "noise", 0n, 1n << this.bits);
+    this.names = indices(plain.names, "names", this.n);
+    for (const [name, table] of [["noise", noise], ["names", this.names]])
+      if (table.length !== this.torus[0] * this.torus[1]) refuse(`${name}: not one for each node`);
+    this.sums = sumsOf(noise, this.bits, "noise");
+    // The corners of the region, as the page draws it.
+    const [[west, south], [east, north]] = [this.low, this.high].map((corner) => corner.map(Number));
+    [this.x, this.y] = [Float64Array.of(west, east, east, west), Float64Array.of(south, south, north, north)];
+    this.outline = Int32Array.of(0, 1, 2, 3);
+  }
+
+  /** The nearest point of the box; farther away than the reach nothing is reported. */
+  projected(point) {
+    const spot = point.map((x, axis) => {
+      const [low, high] = [[this.low[axis], 1n], [this.high[axis], 1n]];
+      return less(x, low) ? low : less(high, x) ? high : x;
+    });
+    const [dx, dy] = point.map((x, axis) => minus(x, spot[axis]));
+    const away = plus(times(dx, dx), times(dy, dy));
+    return less([this.reach * this.reach, 1n], away) ? refuse("point: outside the region") : spot;
+  }
+
+  /** The first of three columns of control points and of three rows, and their weights by the quadratic B-spline. */
+  find(point) {
+    return this.projected(point).map((x, axis) => {
+      const [num, den] = lowest(x[0] - this.low[axis] * x[1], x[1] * this.side);
+      const last = this.cells[axis] - 1n;
+      const first = num / den < last ? num / den : last;
+      const [p, q] = [num - first * den, den];
+      return { first: Number(first), weights: [(q - p) ** 2n, q * q + 2n * p * q - 2n * p * p, p * p] };
+    });
+  }
+
+  /** The column or the row of a target below the sum of the weights. */
+  lineAt({ first, weights }, target) {
+    return first + oneOf(weights, target);
+  }
+
+  /** The report of a control point for a target below 2^bits: the noise is the first whose sum is beyond it. */
+  reportAt(column, row, target) {
+    const [m, n] = this.torus;
+    const noise = firstBeyond(this.sums, Number(target), 0, this.sums.length);
+    return this.names[((column + Math.floor(noise / n)) % m) * n + (row + (noise % n)) % n];
+  }
+
+  /** Draw a report for a spot: a column, a row, and the noise. */
+  report(spot, word = systemWord) {
+    const [column, row] = spot.map((axis) => this.lineAt(axis, randrange(sum(axis.weights), word)));
+    return this.reportAt(column, row, randrange(1n << this.bits, word));
+  }
+
+  /** The probability of each report at a spot: floats, to be looked at. Noise is spread along columns first, then along rows. */
+  shares(spot) {
+    const [m, n] = this.torus;
+    const parts = spot.map(({ weights }) => weights.map((weight) => asFloat([weight, sum(weights)])));
+    const [columns, rows] = spot.map(({ first }) => first);
+    const chances = (this.chances ??= this.sums.map((sum, at) => (sum - (at ? this.sums[at - 1] : 0)) / 2 ** Number(this.bits)));
+    const spread = new Float64Array(m * n);
+    const shares = new Float64Array(this.n);
+    for (let from = 0; from < m * n; from += n)
+      parts[1].forEach((part, j) => {
+        for (let b = 0, to = (rows + j) % n; part && b < n; b += 1, to = to + 1 < n ? to + 1 : 0)
+          spread[from + to] += part * chances[from + b];
+      });
+    for (let a = 0; a < m; a += 1)
+      parts[0].forEach((part, i) => {
+        const [from, to] = [a * n, ((a + columns + i) % m) * n];
+        for (let b = 0; part && b < n; b += 1) shares[this.names[to + b]] += part * spread[from + b];
+      });
+    return shares;
   }
 }

@@ -1,6 +1,6 @@
 // The page: it draws the map, computes rows in the browser, and asks its own client for two things only: whether this
 // epoch's report may be drawn, and to keep what was drawn. Neither request holds a place, and choosing one makes none.
-import { PointMechanism, Refused, exactly, read as readMechanism } from "./client.js";
+import { EveryPoint, Refused, exactly, read as readMechanism } from "./client.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 1000;
@@ -46,7 +46,7 @@ async function tell(path, body) {
 class City {
   constructor(mechanism, roads) {
     this.m = mechanism;
-    this.points = mechanism instanceof PointMechanism;
+    this.points = mechanism instanceof EveryPoint;
     // What is drawn: the places that may be reported.
     [this.x, this.y] = this.points ? [mechanism.reportX, mechanism.reportY] : [mechanism.x, mechanism.y];
     const xs = roads.vertices.filter((_, i) => i % 2 === 0);
@@ -232,7 +232,7 @@ class Page {
     this.spot = null;
     this.held = null;
     this.map = new City(mechanism, data.roads);
-    this.points = mechanism instanceof PointMechanism;
+    this.points = mechanism instanceof EveryPoint;
     this.where = this.points ? new Anywhere(mechanism) : new Snapped(mechanism);
   }
 
