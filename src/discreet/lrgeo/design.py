@@ -172,7 +172,7 @@ def design(
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
     throw: bool = True,
-) -> NoiseDesign | PointDesign: ...
+) -> NoiseDesign | LatticeDesign: ...
 @overload
 def design(
     region: Region,

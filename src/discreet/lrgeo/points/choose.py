@@ -1,8 +1,8 @@
-"""What is designed for every point: one noise for all points, or rows on a mesh where those are few and lose less.
+"""What is designed for every point: one noise for all points, or rows on a net where those are few and lose less.
 
-Noise is made first: it takes a second, whatever the region. Where a region is some nats across, or people are in few of
-its places, the best mechanism is far from a noise, and its table on a mesh is small: it is solved for, too. Rows
-on a net, which lose less than either, are designed by name.
+Noise is made first: it takes a second, whatever the region. Where a region is some nats across, or thin, or people are
+in few of its places, the best mechanism is far from a noise, and its table on a net is small: it is solved for, too.
+Rows on a mesh, which lose more than either, are designed by name.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ __all__ = ["POINT_METHODS", "design_every_point"]
 POINT_METHODS = ("noise", "table", "mesh")
 """The names of methods for every point."""
 
-_MOST_TRIED = 40_000
-"""Weights of a mesh, vertices times reports, up to which its program is solved by default. Over the noise the mesh had
-.97 for 2 x 2 places a nat apart, .92 and .97 for 10 x 10 and 8 x 8 at half a nat with people in few of them, and 1.03
-for 6 x 6 with people everywhere; at 76,000 weights it lost more with any prior (2026-11)."""
+_MOST_TRIED = 200_000
+"""Weights of a net, control points times reports, up to which its program is solved by default. Over the noise the
+table had .89 for 2 x 2 places a nat apart, .984 for 8 x 8 at half a nat, .94 for 12 x 12 with people in few of them, .87
+for 40 x 3, .85 for six clusters, and .999 for 20 x 20 and 431,000 weights of central Rome (2026-11)."""
 
-_EFFORT = 200_000_000
-"""Its steps times pairs of a triangle and a report: a second or two."""
+_EFFORT = 450_000_000
+"""Its steps times pairs of a node and a report: some four CPU seconds."""
 
 
 def design_every_point(
@@ -70,7 +70,7 @@ def design_every_point(
     problem
         What each report costs at each place.
     method
-        ``"noise"``, ``"table"``, ``"mesh"``, or ``None`` for whichever of the first and the last loses less.
+        ``"noise"``, ``"table"``, ``"mesh"``, or ``None`` for whichever of the first two loses less.
     spacing, time_limit, on_progress, threads, throw
         As of :func:`discreet.lrgeo.design`.
     gap
@@ -122,11 +122,11 @@ def design_every_point(
         on_progress=on_progress,
         threads=threads,
     )
-    made: NoiseDesign | PointDesign = noise
+    made: NoiseDesign | LatticeDesign = noise
     if method is None and _weights(noise) <= _MOST_TRIED:
         made = _better(
             noise,
-            design_points(
+            design_table(
                 region,
                 guarantee,
                 problem,
@@ -145,20 +145,20 @@ def design_every_point(
 
 
 def _weights(made: NoiseDesign) -> float:
-    """Estimate the weights of a mesh over the region of a design, with four cells for one over epsilon."""
+    """Estimate the weights of a table over the region of a design, with two cells for one over epsilon."""
     (left, low), (right, high) = made.net.box
-    rate = 4 * float(made.guarantee.epsilon) / per_unit(made.unit)
-    return (rate * (right - left) + 1) * (rate * (high - low) + 1) * made.K
+    rate = 2 * float(made.guarantee.epsilon) / per_unit(made.unit)
+    return (rate * (right - left) + 2) * (rate * (high - low) + 2) * made.K
 
 
-def _better(noise: NoiseDesign, mesh: PointDesign) -> NoiseDesign | PointDesign:
+def _better(noise: NoiseDesign, table: LatticeDesign) -> NoiseDesign | LatticeDesign:
     """Take what loses less, and say what the other one loses."""
-    losses = [math.inf if one.upper is None else one.upper for one in (noise, mesh)]
+    losses = [math.inf if one.upper is None else one.upper for one in (noise, table)]
     told = " and ".join(
-        f"{name} {text_ceil(loss)}" for name, loss in zip(("noise", "mesh"), losses, strict=True)
+        f"{name} {text_ceil(loss)}" for name, loss in zip(("noise", "table"), losses, strict=True)
     )
     trace = f"of two methods the better one: {told} {noise.unit}."
-    made = noise if losses[0] <= losses[1] else mesh
+    made = noise if losses[0] <= losses[1] else table
     return replace(made, provenance=_traced(made.provenance, trace))
 
 
@@ -167,7 +167,7 @@ def _traced(provenance: Provenance, sentence: str) -> Provenance:
 
 
 def _bounded(
-    made: NoiseDesign | PointDesign,
+    made: NoiseDesign | LatticeDesign,
     problem: Problem,
     gap: float,
     stop: float,
@@ -175,7 +175,7 @@ def _bounded(
     threads: int,
     tell: Reporter,
     throw: bool,
-) -> NoiseDesign | PointDesign:
+) -> NoiseDesign | LatticeDesign:
     """Prove what no mechanism with these reports can do better, and say whether that is enough."""
     upper = made.upper
     if upper is None:  # pragma: no cover - a design with a problem has a loss
