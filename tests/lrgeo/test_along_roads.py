@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet as dc
 from discreet import MetricDP, compose, implies
 from discreet.core.errors import CertificateError, InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import PointScope, RoadScope, guarantee_from_dict
@@ -92,6 +93,8 @@ def test_no_two_points_of_the_roads_are_told_apart_by_more_than_the_way_between_
 
 def test_what_was_designed_passes_and_says_along_the_roads(made: RoadDesign) -> None:
     assert verify(made.claimed()).passed
+    assert dc.verify(made).passed
+    assert dc.verify(RoadMechanism.from_design(made)).passed
     assert made.status == "gap reached"
     assert made.gap is not None
     assert made.gap <= 0.05

@@ -127,6 +127,7 @@ def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN4
     from discreet.hierarchy import Measured
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.lrgeo import Mechanism, RegionDesign
+    from discreet.lrgeo.along.mechanism import RoadRows
     from discreet.lrgeo.points.published import EveryPoint
 
     for kinds, check in (
@@ -134,6 +135,7 @@ def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN4
         (Anonymization, _verify_anonymization),
         ((Mechanism, RegionDesign), _verify_region),
         (EveryPoint, _verify_points),
+        (RoadRows, _verify_roads),
         (Measured, _verify_measured),
         (MeasuredTables, _verify_measured_tables),
     ):
@@ -179,6 +181,13 @@ def _verify_points(made: Any) -> Certificate:  # noqa: ANN401 - a design or a me
     from discreet.lrgeo.points.verify import verify as verify_points
 
     checks = verify_points(made.claimed()).checks
+    return Certificate((*checks, _seeded(made.provenance.seeded)))
+
+
+def _verify_roads(made: Any) -> Certificate:  # noqa: ANN401 - a design or a mechanism for every point of roads
+    from discreet.lrgeo.along.verify import verify as verify_roads
+
+    checks = verify_roads(made.claimed()).checks
     return Certificate((*checks, _seeded(made.provenance.seeded)))
 
 
