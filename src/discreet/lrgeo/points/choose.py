@@ -39,8 +39,8 @@ POINT_METHODS = ("noise", "table", "mesh")
 
 _MOST_TRIED = 200_000
 """Weights of a net, control points times reports, up to which its program is solved by default. Over the noise the
-table had .89 for 2 x 2 places a nat apart, .984 for 8 x 8 at half a nat, .94 for 12 x 12 with people in few of them, .87
-for 40 x 3, .85 for six clusters, and .999 for 20 x 20 and 431,000 weights of central Rome (2026-11)."""
+table had .89 for 2 x 2 places a nat apart, .984 for 8 x 8 at half a nat, .94 for 12 x 12 with people in few of them,
+.87 for 40 x 3, .85 for six clusters, and .999 for 20 x 20 and 431,000 weights of central Rome (2026-11)."""
 
 _EFFORT = 450_000_000
 """Its steps times pairs of a node and a report: some four CPU seconds."""
