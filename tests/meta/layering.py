@@ -3,10 +3,10 @@
 :data:`MAY_IMPORT` is the whole matrix, edges included: a room imports what stands in its row, and itself. ``cli``,
 ``service`` and ``studio`` do not import one another, but for the commands that start or record them
 (:data:`LAUNCHERS`). ``lrgeo`` may import ``metricdp``. A ``verify.py``, or a ``verify_`` beside it, imports its
-problem, core without the solvers, NumPy, the standard library, and parts of the same verifier, and nothing else, since
-the checker must share no code with what it checks; for the same reason a ``problem.py`` imports core alone. What a paper
-prints without a valid guarantee (``as_published``) is imported by judges, by the face of its own mechanism for types
-alone, and by nothing else; registries name it as text.
+problem, core without the solvers, NumPy, the standard library, and parts of the same verifier, and nothing else,
+since the checker must share no code with what it checks; for the same reason a ``problem.py`` imports core alone.
+What a paper prints without a valid guarantee (``as_published``) is imported by judges, by the face of its own
+mechanism for types alone, and by nothing else; registries name it as text.
 """
 
 from __future__ import annotations

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.mechanism import PointMechanism
     from discreet.lrgeo.points.noise import NoiseMechanism
     from discreet.lrgeo.points.noise_design import NoiseDesign
+    from discreet.lrgeo.points.table import LatticeMechanism
+    from discreet.lrgeo.points.table_design import LatticeDesign
     from discreet.lrgeo.problem import travel_loss
     from discreet.lrgeo.state import State
 
@@ -42,6 +44,8 @@ __all__ = [
     "FrozenScales",
     "Instance",
     "LRGeo",
+    "LatticeDesign",
+    "LatticeMechanism",
     "Mechanism",
     "NoiseDesign",
     "NoiseMechanism",
@@ -68,6 +72,8 @@ _WHERE = {
     "FrozenScales": "methods.frozen_scales",
     "Instance": "local.instance",
     "LRGeo": "as_published.lr_geo",
+    "LatticeDesign": "points.table_design",
+    "LatticeMechanism": "points.table",
     "Mechanism": "mechanism",
     "NoiseDesign": "points.noise_design",
     "NoiseMechanism": "points.noise",

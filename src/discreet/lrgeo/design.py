@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from discreet.lrgeo.candidates import Made, Method
     from discreet.lrgeo.points.design import PointDesign
     from discreet.lrgeo.points.noise_design import NoiseDesign
+    from discreet.lrgeo.points.table_design import LatticeDesign
 
 __all__ = ["RegionDesign", "design"]
 
@@ -146,6 +147,23 @@ def design(
     targets: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     prior: ArrayLike | None = None,
+    method: Literal["table"],
+    spacing: Exact | None = None,
+    gap: float | None = None,
+    time_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    threads: int = 1,
+    throw: bool = True,
+) -> LatticeDesign: ...
+@overload
+def design(
+    region: Region,
+    guarantee: MetricDP,
+    *,
+    scope: Literal["points"] = "points",
+    targets: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
     method: None = None,
     spacing: Exact | None = None,
     gap: float | None = None,
@@ -187,7 +205,7 @@ def design(
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
     throw: bool = True,
-) -> RegionDesign | NoiseDesign | PointDesign:
+) -> RegionDesign | NoiseDesign | LatticeDesign | PointDesign:
     r"""Design the mechanism that a server publishes for a region.
 
     .. math:: \min \sum_i p_i \sum_k \beta_{ik} z_{ik}, \qquad \beta_{ik} = \sum_l q_l |T_{il} - T_{kl}|
@@ -212,15 +230,16 @@ def design(
     prior
         ``(K,)`` how likely people are at each place; uniform by default. All of this is public.
     method
-        For every point ``"noise"``, one noise for all points whose outcomes are named by reports, or ``"mesh"``, a row
-        of weights for each vertex of a mesh; ``None`` takes the first, and the second where its table is small and it
-        loses less. For places an instance such as ``Balls(2.0)``, or a name of
+        For every point ``"noise"``, one noise for all points whose outcomes are named by reports; ``"table"``, a row
+        of weights for each control point of a net, which loses less and takes a larger file; or ``"mesh"``, one for
+        each vertex of a mesh. ``None`` takes the first, and the last where its table is small and it loses less.
+        For places an instance such as ``Balls(2.0)``, or a name of
         :data:`discreet.lrgeo.methods.METHODS`; ``None`` tries several.
     spacing
         For every point: the side of cells, in the unit; by default a small part of one over epsilon.
     gap
-        Relative gap between loss and lower bound to be proved; ``None`` for no bound. With ``"mesh"``, the gap to the
-        mesh's own program.
+        Relative gap between loss and lower bound to be proved; ``None`` for no bound. With ``"table"``
+        and ``"mesh"``, the gap to the program of that net or mesh.
     time_limit
         Seconds of wall-clock time, looked at between methods and while bounds are sought. What is verified by then is
         returned.
@@ -233,8 +252,8 @@ def design(
 
     Returns
     -------
-    RegionDesign, NoiseDesign or PointDesign
-        A verified mechanism, the latter two for every point: ``published()`` gives what a server publishes.
+    RegionDesign, NoiseDesign, LatticeDesign or PointDesign
+        A verified mechanism, all but the first for every point: ``published()`` gives what a server publishes.
 
     Raises
     ------
@@ -309,7 +328,7 @@ def _for_every_point(
     guarantee: MetricDP,
     problem: Problem | None,
     **options: Any,  # noqa: ANN401 - those of design_every_point, which names them
-) -> NoiseDesign | PointDesign:
+) -> NoiseDesign | LatticeDesign | PointDesign:
     from discreet.lrgeo.points.choose import design_every_point
 
     if guarantee.radius is not None:

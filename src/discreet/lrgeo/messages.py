@@ -130,8 +130,9 @@ def mechanism_from(data: Mapping[str, Any]) -> Mechanism | PublishedPoints:
     from discreet.lrgeo.points.mechanism import POINTS_FORM
     from discreet.lrgeo.points.noise import NOISE_FORM
     from discreet.lrgeo.points.reading import read_published
+    from discreet.lrgeo.points.table import LATTICE_FORM
 
-    if data.get("form") in {POINTS_FORM, NOISE_FORM}:
+    if data.get("form") in {POINTS_FORM, NOISE_FORM, LATTICE_FORM}:
         return read_published(data)
     return Mechanism.from_dict(data)
 

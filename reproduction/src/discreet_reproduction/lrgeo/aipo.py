@@ -14,7 +14,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.randomness import SeededBits
 from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets.city import made_city
-from discreet.evaluate.audit.nets import NetLaws, edge_net_pairs, random_net_pairs
+from discreet.evaluate.audit.nets import RowLaws, edge_net_pairs, random_net_pairs
 from discreet.evaluate.audit.points import count_broken, edge_pairs, random_pairs
 from discreet.evaluate.simulate.borders import laws_of
 from discreet.lrgeo.as_published.aipo import aipo as interpolated
@@ -23,6 +23,7 @@ from discreet.lrgeo.design import design as region_design
 from discreet.lrgeo.places.region import Region
 from discreet.lrgeo.points.mechanism import PointMechanism
 from discreet.lrgeo.points.noise import NoiseMechanism
+from discreet.lrgeo.points.table import LatticeMechanism
 from discreet.metricdp import Problem, design
 from discreet_reproduction.drawing import lines_of
 from discreet_reproduction.lrgeo.instances import road_tables
@@ -164,6 +165,7 @@ def _at(
         Region(spots, None, "km"),
         MetricDP(str(epsilon), "km"),
         prior=made.prior,
+        method="table",
         time_limit=run.limit,
     ).published()
     seconds = time.process_time() - begun
@@ -197,7 +199,9 @@ def _law_of(mechanism: PublishedPoints) -> Law:
 
     def law(spots: NDArray[np.float64]) -> NDArray[np.float64]:
         found = [_mixed(mechanism, (repr(x), repr(y))) for x, y in spots.tolist()]
-        laws = [np.array(parts) / sum(parts) @ rows[numbers] for numbers, parts in found]
+        # The integers of a net have no bound: each is divided as such before it becomes a float.
+        shares = [np.array([part / sum(parts) for part in parts]) for _, parts in found]
+        laws = [share @ rows[numbers] for share, (numbers, _) in zip(shares, found, strict=True)]
         return np.array(laws)
 
     return law
@@ -208,8 +212,8 @@ def _mixed(mechanism: PublishedPoints, point: tuple[str, str]) -> tuple[list[int
     if isinstance(mechanism, PointMechanism):
         spot = mechanism.find(point)
         return mechanism.mesh.triangles[spot.triangle].tolist(), list(spot.weights)
-    if not isinstance(mechanism, NoiseMechanism):
-        raise InvalidProblemError("mechanism", "rows on a mesh, or one noise", "another form")
+    if not isinstance(mechanism, NoiseMechanism | LatticeMechanism):
+        raise InvalidProblemError("mechanism", "rows, or one noise", "another form")
     held = mechanism.find(point)
     _, rows = mechanism.net.points
     near = [(i, j) for i in range(3) for j in range(3)]
@@ -222,7 +226,7 @@ def _mixed(mechanism: PublishedPoints, point: tuple[str, str]) -> tuple[list[int
 def _counted(mechanism: PublishedPoints, count: int) -> int:
     """Count violations exactly: ten random pairs of points for each one across an edge."""
     laws, near = laws_of(mechanism), count // 11
-    if isinstance(laws, NetLaws):
+    if isinstance(laws, RowLaws):
         return sum(
             count_broken(laws, pairs).violated
             for pairs in (random_net_pairs(laws, count - near), edge_net_pairs(laws, near))

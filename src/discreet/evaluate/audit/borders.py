@@ -11,7 +11,13 @@ import numpy as np
 from discreet.core.exact import float_floor, to_fraction
 from discreet.core.randomness import SeededBits
 from discreet.evaluate.audit.audit import Audit
-from discreet.evaluate.audit.nets import NetLaws, edge_net_pairs, random_net_pairs
+from discreet.evaluate.audit.nets import (
+    NetLaws,
+    RowLaws,
+    TableLaws,
+    edge_net_pairs,
+    random_net_pairs,
+)
 from discreet.evaluate.audit.points import count_broken, edge_pairs, exceeds, random_pairs
 
 if TYPE_CHECKING:
@@ -27,7 +33,7 @@ _GRAIN = 1 << 20
 
 
 def audit_laws_of_points(
-    laws: PointLaws | NetLaws,
+    laws: PointLaws | NetLaws | TableLaws,
     claim: MetricDP,
     count: int,
     *,
@@ -52,7 +58,7 @@ def audit_laws_of_points(
         Exact: rejected if and only if a pair breaks the promise.
     """
     half, rest = count // 2, count - count // 2
-    if isinstance(laws, NetLaws):
+    if isinstance(laws, RowLaws):
         found = [
             count_broken(laws, pairs, on_stage=on_stage)
             for pairs in (random_net_pairs(laws, half), edge_net_pairs(laws, rest))

@@ -8,6 +8,7 @@ of the design or of its verifier is used.
 
 from __future__ import annotations
 
+import abc
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,7 +23,7 @@ from discreet.evaluate.audit.points import Ends
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NetLaws", "NetPairs", "edge_net_pairs", "random_net_pairs"]
+__all__ = ["NetLaws", "NetPairs", "RowLaws", "TableLaws", "edge_net_pairs", "random_net_pairs"]
 
 _COARSE, _FINE = 12, 60
 """Bits of the part of a cell at which random points lie, and those across edges: their weights fit int64, or do not."""
@@ -31,9 +32,73 @@ _MOST_ROWS = 1 << 27
 """Control points times reports, at most: a gigabyte."""
 
 
+class RowLaws(abc.ABC):
+    """Laws of all points of a net, by a row of integers for each control point; all rows have one sum.
+
+    Attributes
+    ----------
+    low, side, cells
+        The corner, the side of cells, and how many there are east and north.
+    epsilon
+        Nats per unit of the coordinates.
+    """
+
+    low: tuple[int, int]
+    side: int
+    cells: tuple[int, int]
+    epsilon: Fraction
+
+    @abc.abstractmethod
+    def row(self, number: int) -> list[int]:
+        """Give the integers of a control point."""
+
+    def law(self, cell: tuple[int, int], part: tuple[Fraction, Fraction]) -> list[Fraction]:
+        """Give the law of a point by its cell and how far along that it is, from 0 to 1 on both axes."""
+        across, along = (_blurred(one) for one in part)
+        found = [Fraction(0)] * len(self.row(0))
+        for i, first in enumerate(across):
+            for j, second in enumerate(along):
+                row = self.row((cell[0] + i) * (self.cells[1] + 2) + cell[1] + j)
+                found = [known + first * second * w for known, w in zip(found, row, strict=True)]
+        whole = sum(self.row(0))
+        return [value / whole for value in found]
+
+    def ends(self, pairs: NetPairs, some: slice) -> Ends:
+        """Give which rows two points mix, by which integers, and how far apart they are."""
+        one = 1 << pairs.grain
+        numbers, counts = [], []
+        for cell, at in ((pairs.first, pairs.first_at), (pairs.second, pairs.second_at)):
+            t = at[some]
+            # Of a cell, four times: each axis sums to twice the square of its parts.
+            axis = np.stack([(one - t) ** 2, one * one + 2 * t * (one - t), t**2], axis=2)
+            counts.append((axis[:, 0, :, None] * axis[:, 1, None, :]).reshape(-1, 9))
+            column, row = (cell[some][:, k, None] + np.arange(3) for k in (0, 1))
+            numbers.append(
+                (column[:, :, None] * (self.cells[1] + 2) + row[:, None, :]).reshape(-1, 9)
+            )
+        apart = (pairs.first[some] - pairs.second[some]) * one + (
+            pairs.first_at[some] - pairs.second_at[some]
+        )
+        far = self.side * np.hypot(*(apart / one).astype(np.float64).T)
+        unit = np.full((len(far), 1), 4 * one**4, dtype=counts[0].dtype)
+        return Ends(numbers[0], numbers[1], counts[0], counts[1], unit, far)
+
+    def exactly(
+        self, pairs: NetPairs, at: int
+    ) -> list[tuple[list[Fraction], tuple[Fraction, Fraction]]]:
+        """Give the laws of both points of a pair, and where they are."""
+        found = []
+        for cells, parts in ((pairs.first, pairs.first_at), (pairs.second, pairs.second_at)):
+            a, b = cells[at].tolist()
+            t, u = (Fraction(int(part), 1 << pairs.grain) for part in parts[at])
+            x, y = self.low[0] + (a + t) * self.side, self.low[1] + (b + u) * self.side
+            found.append((self.law((a, b), (t, u)), (x, y)))
+        return found
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class NetLaws:
+class NetLaws(RowLaws):
     """Laws of all points of a net.
 
     Parameters
@@ -89,47 +154,46 @@ class NetLaws:
             rows[number] = made.astype(np.int64)
         return rows
 
-    def law(self, cell: tuple[int, int], part: tuple[Fraction, Fraction]) -> list[Fraction]:
-        """Give the law of a point by its cell and how far along that it is, from 0 to 1 on both axes."""
-        across, along = (_blurred(one) for one in part)
-        found = [Fraction(0)] * self.reports
-        for i, first in enumerate(across):
-            for j, second in enumerate(along):
-                row = self.weights[(cell[0] + i) * (self.cells[1] + 2) + cell[1] + j].tolist()
-                found = [known + first * second * w for known, w in zip(found, row, strict=True)]
-        whole = sum(self.noise.ravel().tolist())
-        return [value / whole for value in found]
+    def row(self, number: int) -> list[int]:
+        """Give the integers of a control point."""
+        found: list[int] = self.weights[number].tolist()
+        return found
 
-    def ends(self, pairs: NetPairs, some: slice) -> Ends:
-        """Give which rows two points mix, by which integers, and how far apart they are."""
-        one = 1 << pairs.grain
-        numbers, counts = [], []
-        for cell, at in ((pairs.first, pairs.first_at), (pairs.second, pairs.second_at)):
-            t = at[some]
-            # Of a cell, four times: each axis sums to twice the square of its parts.
-            axis = np.stack([(one - t) ** 2, one * one + 2 * t * (one - t), t**2], axis=2)
-            counts.append((axis[:, 0, :, None] * axis[:, 1, None, :]).reshape(-1, 9))
-            column, row = (cell[some][:, k, None] + np.arange(3) for k in (0, 1))
-            numbers.append(
-                (column[:, :, None] * (self.cells[1] + 2) + row[:, None, :]).reshape(-1, 9)
-            )
-        apart = (pairs.first[some] - pairs.second[some]) * one + (
-            pairs.first_at[some] - pairs.second_at[some]
-        )
-        far = self.side * np.hypot(*(apart / one).astype(np.float64).T)
-        unit = np.full((len(far), 1), 4 * one**4, dtype=counts[0].dtype)
-        return Ends(numbers[0], numbers[1], counts[0], counts[1], unit, far)
 
-    def exactly(
-        self, pairs: NetPairs, at: int
-    ) -> list[tuple[list[Fraction], tuple[Fraction, Fraction]]]:
-        """Give the laws of both points of a pair, and where they are."""
-        found = []
-        for cells, parts in ((pairs.first, pairs.first_at), (pairs.second, pairs.second_at)):
-            a, b = cells[at].tolist()
-            t, u = (Fraction(int(part), 1 << pairs.grain) for part in parts[at])
-            x, y = self.low[0] + (a + t) * self.side, self.low[1] + (b + u) * self.side
-            found.append((self.law((a, b), (t, u)), (x, y)))
+@final
+@dataclass(frozen=True, eq=False)
+class TableLaws(RowLaws):
+    """Laws of all points of a net whose control points have rows of their own.
+
+    Parameters
+    ----------
+    weights
+        ``(V, K)`` integers, a row for each control point, row after row of a column; all have one sum.
+    low, side, cells
+        The corner, the side of cells, and how many there are east and north.
+    epsilon
+        Nats per unit of the coordinates.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another number of rows, or rows of other sums.
+    """
+
+    weights: NDArray[np.int64]
+    low: tuple[int, int]
+    side: int
+    cells: tuple[int, int]
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        sums = set(self.weights.sum(axis=1, dtype=object).tolist())
+        if len(self.weights) != (self.cells[0] + 2) * (self.cells[1] + 2) or len(sums) != 1:
+            raise InvalidProblemError("weights", "a row for each control point", "others")
+
+    def row(self, number: int) -> list[int]:
+        """Give the integers of a control point."""
+        found: list[int] = self.weights[number].tolist()
         return found
 
 
@@ -169,7 +233,7 @@ class NetPairs:
         return len(self.first)
 
 
-def random_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
+def random_net_pairs(laws: RowLaws, count: int, *, seed: int = 0) -> NetPairs:
     """Draw pairs of points evenly from the region.
 
     Parameters
@@ -195,7 +259,7 @@ def random_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
     return NetPairs(first, one, second, two, _COARSE, "random points")
 
 
-def edge_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
+def edge_net_pairs(laws: RowLaws, count: int, *, seed: int = 0) -> NetPairs:
     """Draw pairs that straddle sides and corners of cells, or lie along the region's border.
 
     A fifth of the points are at an edge exactly, seen from both cells, which must give one law; the others are from

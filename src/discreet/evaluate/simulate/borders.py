@@ -23,12 +23,13 @@ from discreet.evaluate.attack.borders import (
 )
 from discreet.evaluate.attack.finding import Attacked
 from discreet.evaluate.audit.borders import audit_laws_of_points, audit_snapped_points
-from discreet.evaluate.audit.nets import NetLaws
+from discreet.evaluate.audit.nets import NetLaws, TableLaws
 from discreet.evaluate.audit.points import PointLaws
 from discreet.lrgeo import Client, Region, design
 from discreet.lrgeo.points.mechanism import PointMechanism
 from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.published import PublishedPoints
+from discreet.lrgeo.points.table import LatticeMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -147,7 +148,7 @@ def attack_borders(request: AttackRequest) -> Attacked:
     return Attacked(f"lrgeo, {mode}, borders", findings, facts)
 
 
-def laws_of(mechanism: PublishedPoints) -> PointLaws | NetLaws:
+def laws_of(mechanism: PublishedPoints) -> PointLaws | NetLaws | TableLaws:
     """Take the published integers of a mechanism, to be judged by code that knows nothing else of it.
 
     Raises
@@ -162,7 +163,10 @@ def laws_of(mechanism: PublishedPoints) -> PointLaws | NetLaws:
     if isinstance(mechanism, NoiseMechanism):
         net, tables = mechanism.net, (mechanism.noise, mechanism.names)
         return NetLaws(*tables, mechanism.K, net.low, net.side, net.cells, epsilon)
-    raise InvalidProblemError("mechanism", "rows on a mesh, or one noise", type(mechanism).__name__)
+    if isinstance(mechanism, LatticeMechanism):
+        net = mechanism.net
+        return TableLaws(mechanism.weights, net.low, net.side, net.cells, epsilon)
+    raise InvalidProblemError("mechanism", "rows, or one noise", type(mechanism).__name__)
 
 
 def audit_points(request: AuditRequest) -> Audit:

@@ -1,7 +1,8 @@
-"""The default for every point: one noise for all points, or rows on a mesh where those are few and lose less.
+"""What is designed for every point: one noise for all points, or rows on a mesh where those are few and lose less.
 
 Noise is made first: it takes a second, whatever the region. Where a region is some nats across, or people are in few of
-its places, the best mechanism is far from a noise, and its table on a mesh is small: it is solved for, too.
+its places, the best mechanism is far from a noise, and its table on a mesh is small: it is solved for, too. Rows
+on a net, which lose less than either, are designed by name.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from discreet.lrgeo.points.bounding import SAME_PLACE, bound_for_all
 from discreet.lrgeo.points.design import PointDesign, design_points
 from discreet.lrgeo.points.layout import plane_of
 from discreet.lrgeo.points.noise_design import NoiseDesign, design_noise
+from discreet.lrgeo.points.table_design import LatticeDesign, design_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["POINT_METHODS", "design_every_point"]
 
-POINT_METHODS = ("noise", "mesh")
+POINT_METHODS = ("noise", "table", "mesh")
 """The names of methods for every point."""
 
 _MOST_TRIED = 40_000
@@ -56,7 +58,7 @@ def design_every_point(
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
     throw: bool = True,
-) -> NoiseDesign | PointDesign:
+) -> NoiseDesign | LatticeDesign | PointDesign:
     """Design the mechanism that a server publishes for every point of a region; see :func:`discreet.lrgeo.design`.
 
     Parameters
@@ -68,11 +70,11 @@ def design_every_point(
     problem
         What each report costs at each place.
     method
-        ``"noise"``, ``"mesh"``, or ``None`` for whichever loses less.
+        ``"noise"``, ``"table"``, ``"mesh"``, or ``None`` for whichever of the first and the last loses less.
     spacing, time_limit, on_progress, threads, throw
         As of :func:`discreet.lrgeo.design`.
     gap
-        To all mechanisms with these reports; with ``"mesh"`` to those on that mesh.
+        To all mechanisms with these reports; with ``"table"`` and ``"mesh"`` to those on that net or mesh.
 
     Raises
     ------
@@ -94,12 +96,13 @@ def design_every_point(
     """
     stated: object = method
     if stated is not None and not isinstance(stated, str):
-        expected = '"noise" or "mesh", or none; scope="places" has others'
+        expected = '"noise", "table" or "mesh", or none; scope="places" has others'
         raise InvalidProblemError("method", expected, type(stated).__name__)
     if stated is not None and stated not in POINT_METHODS:
         raise unknown_name("method", stated, POINT_METHODS)
-    if method == "mesh":
-        return design_points(
+    if method in {"mesh", "table"}:
+        rows = design_points if method == "mesh" else design_table
+        return rows(
             region,
             guarantee,
             problem,
@@ -152,7 +155,7 @@ def _better(noise: NoiseDesign, mesh: PointDesign) -> NoiseDesign | PointDesign:
     """Take what loses less, and say what the other one loses."""
     losses = [math.inf if one.upper is None else one.upper for one in (noise, mesh)]
     told = " and ".join(
-        f"{name} {text_ceil(loss)}" for name, loss in zip(POINT_METHODS, losses, strict=True)
+        f"{name} {text_ceil(loss)}" for name, loss in zip(("noise", "mesh"), losses, strict=True)
     )
     trace = f"of two methods the better one: {told} {noise.unit}."
     made = noise if losses[0] <= losses[1] else mesh

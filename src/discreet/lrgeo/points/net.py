@@ -19,7 +19,11 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+    from discreet.core.randomness.bits import RandomBits
 
     Point = tuple[Fraction, Fraction]
 
@@ -44,6 +48,11 @@ class NetSpot(NamedTuple):
     row: int
     across: tuple[int, int, int]
     along: tuple[int, int, int]
+
+    def draw(self, bits: RandomBits) -> tuple[int, int]:
+        """Draw a control point by its weight, its column first and then its row."""
+        column = self.column + _one_of(self.across, bits)
+        return column, self.row + _one_of(self.along, bits)
 
 
 @final
@@ -206,3 +215,12 @@ def _weights(part: Fraction) -> tuple[int, int, int]:
     shared = math.gcd(*weights)
     first, second, third = (weight // shared for weight in weights)
     return first, second, third
+
+
+def _one_of(weights: Sequence[int], bits: RandomBits) -> int:
+    """Draw a number by its weight."""
+    drawn, found = bits.randrange(sum(weights)), 0
+    while drawn >= weights[found]:
+        drawn -= weights[found]
+        found += 1
+    return found

@@ -27,7 +27,7 @@ from discreet.lrgeo.points.published import EveryPoint, PublishedPoints, read_bo
 from discreet.lrgeo.points.verify_noise import MOST_NODES, ClaimedNoise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -168,9 +168,7 @@ class NoiseMechanism(NoiseRows, PublishedPoints):
             Source of randomness; the operating system's by default.
         """
         spot, source = self.find(point), bits or SystemBits()
-        column = spot.column + _one_of(spot.across, source)
-        row = spot.row + _one_of(spot.along, source)
-        return self.draw_at(column, row, source)
+        return self.draw_at(*spot.draw(source), source)
 
     def draw_at(self, column: int, row: int, bits: RandomBits) -> int:
         """Draw a report from a control point."""
@@ -293,12 +291,3 @@ class NoiseMechanism(NoiseRows, PublishedPoints):
         if made.digest != data["digest"]:
             raise InvalidProblemError("content", "written as to_dict writes it", "other forms")
         return made
-
-
-def _one_of(weights: Sequence[int], bits: RandomBits) -> int:
-    """Draw a number by its weight."""
-    drawn, found = bits.randrange(sum(weights)), 0
-    while drawn >= weights[found]:
-        drawn -= weights[found]
-        found += 1
-    return found

@@ -1,7 +1,8 @@
 """What all mechanisms for every point have in common, whichever form they are written in.
 
-There are two forms: rows of integers at the vertices of a mesh, in :mod:`~discreet.lrgeo.points.mechanism`, and one
-noise for all points, in :mod:`~discreet.lrgeo.points.noise`. Clients, servers and commands take either.
+There are three forms: rows of integers at the vertices of a mesh, in :mod:`~discreet.lrgeo.points.mechanism`, or at the
+control points of a net, in :mod:`~discreet.lrgeo.points.table`, and one noise for all points, in
+:mod:`~discreet.lrgeo.points.noise`. Clients, servers and commands take any of them.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.frame import PointFrame
     from discreet.lrgeo.points.verify import Claimed
     from discreet.lrgeo.points.verify_noise import ClaimedNoise
+    from discreet.lrgeo.points.verify_table import ClaimedTable
 
 __all__ = ["MOST_BITS", "EveryPoint", "PublishedPoints", "read_bound", "read_texts", "relative"]
 
@@ -87,7 +89,7 @@ class EveryPoint(abc.ABC):
         return len(self.reports)
 
     @abc.abstractmethod
-    def claimed(self) -> Claimed | ClaimedNoise:
+    def claimed(self) -> Claimed | ClaimedNoise | ClaimedTable:
         """Give what is verified: the arrays and the claim, and nothing that made them."""
 
     @abc.abstractmethod
@@ -96,7 +98,7 @@ class EveryPoint(abc.ABC):
 
 
 class PublishedPoints(EveryPoint):
-    """What a server publishes for every point of a region, in either form."""
+    """What a server publishes for every point of a region, in any of the forms."""
 
     def __repr__(self) -> str:
         from discreet.core.exact import decimal_up

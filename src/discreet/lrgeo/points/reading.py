@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.lrgeo.points.mechanism import PointMechanism
 from discreet.lrgeo.points.noise import NOISE_FORM, NoiseMechanism
+from discreet.lrgeo.points.table import LATTICE_FORM, LatticeMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +22,7 @@ def read_published(data: Mapping[str, Any]) -> PublishedPoints:
     Parameters
     ----------
     data
-        What :meth:`~discreet.lrgeo.points.published.PublishedPoints.to_dict` wrote, in either form.
+        What :meth:`~discreet.lrgeo.points.published.PublishedPoints.to_dict` wrote, in any form.
 
     Raises
     ------
@@ -30,4 +31,6 @@ def read_published(data: Mapping[str, Any]) -> PublishedPoints:
     """
     if data.get("form") == NOISE_FORM:
         return NoiseMechanism.from_dict(data)
+    if data.get("form") == LATTICE_FORM:
+        return LatticeMechanism.from_dict(data)
     return PointMechanism.from_dict(data)

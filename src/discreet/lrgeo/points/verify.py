@@ -31,6 +31,7 @@ from discreet.lrgeo.points.verify_claims import (
     check_none,
 )
 from discreet.lrgeo.points.verify_noise import ClaimedNoise, verify_noise
+from discreet.lrgeo.points.verify_table import ClaimedTable, verify_table
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -88,7 +89,7 @@ class Claimed:
     guarantee: MetricDP
 
 
-def verify(claimed: Claimed | ClaimedNoise) -> Certificate:
+def verify(claimed: Claimed | ClaimedNoise | ClaimedTable) -> Certificate:
     """Verify a mechanism for every point, in exact integers.
 
     Parameters
@@ -120,6 +121,8 @@ def verify(claimed: Claimed | ClaimedNoise) -> Certificate:
     """
     if isinstance(claimed, ClaimedNoise):
         return verify_noise(claimed)
+    if isinstance(claimed, ClaimedTable):
+        return verify_table(claimed)
     checks = [*_rows(claimed)]
     if all(check.passed for check in checks):
         mesh = _mesh(claimed)

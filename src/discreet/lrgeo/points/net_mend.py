@@ -1,0 +1,215 @@
+r"""From an iterate to integers that keep the condition of a net: mending with strictly private columns, and rounding.
+
+**Projection.** An iterate violates the condition a little at many nodes. One after the other, each violated node is
+moved to the boundary of its constraint in a metric in which an entry is as long as it is large: tails, which no other
+metric sees, count like the rest. Sweeps over all nodes, rows divided by their sums in between, leave little to add.
+
+**Mending.** Columns that keep the condition form a convex cone, so that a violation is paid for by adding a column that
+has slack where it is. At the control points of a node that is violated by u the least such column is about
+:math:`u / \rho`, and from there it may fall off at any rate below epsilon: the closure of what is needed, at four
+tenths of epsilon along steps from a control point to the eight around it, has slack everywhere. Division by the row
+sums turns gradients by little, and two or three rounds end it. What is left after many rounds is paid for by mixing
+with the reports' mean probabilities, which have no gradient at all.
+
+**Rounding.** Let rows of y sum to 1 and :math:`|G(y_k)| \le (1 - s) \rho V(y_k)` at all nodes for all k, with
+:math:`0 < s < 1`. Let :math:`x = (2^B - K m) y + m` with :math:`m \ge (6 / \rho + 2) / s + 1`. Then integers w within 2
+of x keep the condition. *Proof.* The weights of V at a node are not negative and sum to 1, those of each component of G
+sum to 0, their magnitudes to at most 2. So adding m to all of a column raises V by m and changes no G: x keeps the
+condition with the same s, and :math:`V(x) \ge m`. From x to w, V changes by at most 2 and each component of G by at
+most 4, G by at most :math:`4 \sqrt 2 < 6`. So :math:`|G(w)| \le (1 - s) \rho V(x) + 6 \le \rho (V(x) - 2) \le
+\rho V(w)` where :math:`6 + 2 \rho \le s \rho V(x)`, which :math:`V(x) \ge m` gives. ∎ It does not depend on how small a
+probability is. The verifier looks at the integers and uses none of it.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.lrgeo.points.stencils import gradients, slack, stencils
+from discreet.metricdp.primal_dual.iterate import share
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["NET_BITS", "mend_net", "round_net"]
+
+NET_BITS = 48
+"""Of what a row sums to: six bytes a weight, and exact doubles in JavaScript."""
+
+_ROUNDS = 20
+_FALL = 0.4
+"""Part of epsilon at which what is added falls off."""
+
+_SLACK = 0.4
+"""Part of epsilon that is thought to be left in what is added; too high a guess takes another round."""
+
+_SWEEPS, _LENGTH = 200, 1.6
+"""Sweeps over all nodes, at most, and how far a violated one is moved, in units of what its constraint needs."""
+
+_ROUND, _ENOUGH = 10, 1e-3
+"""Sweeps from one look at what is left to the next, and the part of epsilon by which gradients may be too large."""
+
+_PIECE = 64
+"""Columns that a thread takes at a time."""
+
+_FLOOR = 1e-14
+"""Entries are raised to this, so that quotients are numbers."""
+
+
+def mend_net(
+    cells: tuple[int, int],
+    matrix: NDArray[np.float64],
+    rho: float,
+    *,
+    sweeps: int = _SWEEPS,
+    threads: int = 1,
+) -> NDArray[np.float64]:
+    """Make rows sum to 1 and columns keep the condition.
+
+    Parameters
+    ----------
+    cells
+        Of the net.
+    matrix
+        ``(V, K)`` non-negative, each row with a positive entry.
+    rho
+        Nats a cell: less than the guarantee's by what the rounding needs.
+    sweeps
+        Of projections, at most, before anything is added.
+    threads
+        Among how many threads columns are divided.
+
+    Returns
+    -------
+    ndarray
+        ``(V, K)``. Floats: nothing is claimed, and what is left over is below parts in :math:`10^{12}`.
+    """
+    from discreet.metricdp.bounds.closure import close_columns
+
+    table = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
+    if sweeps:
+        _project(cells, table, rho, sweeps, threads)
+    start, ends, lengths = _around(cells)
+    factor = np.exp(-_FALL * rho * lengths)
+    for _ in range(_ROUNDS):
+        needed = _needed(cells, table, rho)
+        if needed is None:
+            return np.asarray(table)
+        close_columns(needed, start, ends, factor, threads=threads)
+        table += needed
+        table /= table.sum(axis=1, keepdims=True)
+    return _mixed(cells, table, rho)
+
+
+def _project(
+    cells: tuple[int, int], table: NDArray[np.float64], rho: float, sweeps: int, threads: int
+) -> None:
+    """Sweep over the nodes to and fro, in place."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from discreet.lrgeo.points.kernels.nets import project_nets
+
+    kinds, points, weights = stencils(cells)
+    ways = ((kinds, points), (kinds[::-1].copy(), points[::-1].copy()))
+    n_reports = table.shape[1]
+    pieces = -(-n_reports // _PIECE)
+
+    def take(way: int, piece: int) -> None:
+        first = piece * _PIECE
+        project_nets(
+            first, min(first + _PIECE, n_reports), table, *ways[way], weights, rho, _LENGTH
+        )
+
+    with ThreadPoolExecutor(max(1, threads - 1)) as pool:
+        helpers = pool if threads > 1 else None
+        for sweep in range(sweeps):
+            share(helpers, threads, pieces, partial(take, sweep % 2))
+            table /= table.sum(axis=1, keepdims=True)
+            looks = sweep % _ROUND == _ROUND - 1
+            if looks and float(slack(cells, table, rho)[1].min()) > -_ENOUGH:
+                return
+
+
+def _around(
+    cells: tuple[int, int],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """List the eight steps from each control point: where they start, their other ends, and lengths in cells."""
+    wide, tall = (count + 2 for count in cells)
+    i, j = np.divmod(np.arange(wide * tall), tall)
+    steps = [(u, v) for u in (-1, 0, 1) for v in (-1, 0, 1) if u or v]
+    inside = np.stack(
+        [(i + u >= 0) & (i + u < wide) & (j + v >= 0) & (j + v < tall) for u, v in steps], axis=1
+    )
+    ends = np.stack([(i + u) * tall + j + v for u, v in steps], axis=1)[inside].astype(np.int32)
+    lengths = np.broadcast_to([math.hypot(u, v) for u, v in steps], inside.shape)[inside]
+    start = np.concatenate([[0], np.cumsum(inside.sum(axis=1))]).astype(np.int64)
+    return start, ends, np.asarray(lengths)
+
+
+def _needed(
+    cells: tuple[int, int], table: NDArray[np.float64], rho: float
+) -> NDArray[np.float64] | None:
+    """Give what has to be added at the control points of violated nodes; nothing where none is."""
+    needed, worst = np.full(table.shape, 1e-18), 0.0
+    points = stencils(cells).points
+    for nodes, length, value in gradients(cells, table):
+        short = np.maximum(length - rho * value, 0.0)
+        worst = max(worst, float(short.max()))
+        for column in points[nodes].T:
+            np.maximum.at(needed, column, short * (1.02 / (_SLACK * rho)))
+    return needed if worst > 0 else None
+
+
+def _mixed(cells: tuple[int, int], table: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
+    """Mix with the reports' mean probabilities, as much as is left over."""
+    mean = table.mean(axis=0)
+    short = np.maximum(-slack(cells, table, rho)[0], 0.0) / (rho * mean)
+    theta = float(short.max()) / (1 + float(short.max())) * (1 + 1e-6)
+    mixed: NDArray[np.float64] = (1 - theta) * table + theta * mean
+    return mixed
+
+
+def round_net(
+    cells: tuple[int, int], table: NDArray[np.float64], rho: float
+) -> NDArray[np.int64] | None:
+    """Round to weights that keep the condition, by the proof above.
+
+    Parameters
+    ----------
+    cells
+        Of the net.
+    table
+        ``(V, K)``, rows summing to 1.
+    rho
+        The guarantee's nats a cell.
+
+    Returns
+    -------
+    ndarray or None
+        ``(V, K)`` rows summing to :math:`2^{48}`; ``None`` where there is too little slack.
+    """
+    # What floats err by in a slack that is relative to sums of positive terms is far below this.
+    spare = float(slack(cells, table, rho)[1].min()) - 1e-9
+    if spare <= 0:
+        return None
+    lift = math.ceil((6 / rho + 2) / min(spare, 0.5)) + 2
+    total, k = 1 << NET_BITS, table.shape[1]
+    if lift * k > total >> 4:
+        return None
+    free = total - lift * k
+    scaled = table / table.sum(axis=1, keepdims=True) * free
+    whole = np.floor(scaled)
+    # Floats of 48 bits err by parts of a unit, their sums by a few units, which the nearest to the next one get.
+    left = free - whole.astype(np.int64).sum(axis=1)
+    order = np.argsort(whole - scaled, axis=1, kind="stable")
+    weights = whole.astype(np.int64) + lift
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(k)[None], axis=1)
+    weights += (rank < left[:, None]).astype(np.int64)
+    short = (left < 0) | (left > k)
+    # Never seen; were it so, the proof would not hold.
+    return None if short.any() else weights
