@@ -123,7 +123,7 @@ def _written(folder: Path) -> Iterator[tuple[str, Any]]:
         if isinstance(stated["places"], dict):
             yield "mechanism", stated
     region = Region.from_grid(3, 3, cell="0.5", unit="km", origin=(41.88, 12.46))
-    for method in ("noise", "mesh"):
+    for method in ("noise", "mesh", "table"):
         designed = design(region, MetricDP(2, "km"), method=method, spacing="0.25")
         save_mechanism(designed.published(), folder / method)
         yield zip_kind(folder / method), json.loads((folder / method).read_text(encoding="utf-8"))

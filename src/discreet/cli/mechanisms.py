@@ -101,21 +101,27 @@ def open_points(path: str) -> PublishedPoints:
 
 def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
     """Give what a mechanism for every point says of itself, as plain values."""
-    from discreet.artefact import NOISE_MECHANISM, POINT_MECHANISM
+    from discreet.artefact import LATTICE_MECHANISM, NOISE_MECHANISM, POINT_MECHANISM
     from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.noise import NoiseMechanism
+    from discreet.lrgeo.points.table import LatticeMechanism
 
+    kinds = {
+        PointMechanism: POINT_MECHANISM,
+        NoiseMechanism: NOISE_MECHANISM,
+        LatticeMechanism: LATTICE_MECHANISM,
+    }
     guarantee = mechanism.guarantee
-    on_mesh = isinstance(mechanism, PointMechanism)
     sizes = {name.replace(" ", "_"): count for name, count in mechanism.sizes.items()}
     return {
-        "kind": POINT_MECHANISM if on_mesh else NOISE_MECHANISM,
+        "kind": next(kind for form, kind in kinds.items() if isinstance(mechanism, form)),
         "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
         "unit": guarantee.unit,
         "method": mechanism.provenance.method,
         "sizes": {**sizes, "bits": mechanism.bits},
         "loss": mechanism.upper,
         "lower": mechanism.lower,
-        "mesh_lower": mechanism.mesh_lower if isinstance(mechanism, PointMechanism) else None,
+        "mesh_lower": getattr(mechanism, "mesh_lower", None),
         "digest": mechanism.digest,
         "certificate": mechanism.certificate.to_dict(),
         "provenance": mechanism.provenance.to_dict(),
