@@ -44,10 +44,10 @@ This file proves that ``w`` is a distribution and that at each knot and middle o
 is at most epsilon times the value, in integers. These are Bernstein coefficients, of a cell and of its gradient raised
 to the same degree; such polynomials are not negative, so that the logarithm is Lipschitz in the whole box.
 
-Its third form ("discreet.lrgeo.lattice") is such a box, and a row of weights for each control point in place of noise: a
-point draws a control point in the same way, then a report from its row. So each report's probability is a spline whose
-coefficients are its weights. This file proves that each row sums to its total and makes the comparison of the second
-form for each report, at each knot and middle inside the box: there no torus is needed, and none is gone around.
+Its third form ("discreet.lrgeo.lattice") is such a box, with a row of weights for each control point in place of noise.
+A point draws a control point in the same way, then a report from its row, so that each report's probability is a spline
+whose coefficients are its weights. This file proves that each row sums to its total, and makes the comparison of the
+second form for each report at each knot and middle of the box.
 
 Where this program says 0, ``discreet verify --optimality`` passes FILE (``discreet verify`` where it is about points),
 and where it says 1 or 2 that refuses it. What FILE holds is printed escaped, on one line, and cut at 200 characters.

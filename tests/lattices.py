@@ -1,7 +1,7 @@
-"""Small mechanisms with rows on a lattice, made by hand as docs/theory/lrgeo-lattice.md says, with nothing of the library.
+"""Small mechanisms with rows on a lattice, made by hand as docs/theory/lrgeo-lattice.md says, with no code of ours.
 
-Verifiers and forgeries are tested with these. Rows are those of one noise, renamed, in which some reports take a part of
-others near their control points: so no two rows need to be alike.
+Verifiers and forgeries are tested with these. Rows are those of one noise, renamed, in which some reports take a part
+of others, more of it in the east: so rows are not one row that is moved.
 """
 
 from __future__ import annotations

@@ -85,6 +85,8 @@ def _frozen() -> Iterator[tuple[str, Any]]:
         yield "point-mechanism", one["file"]
     for one in json.loads((DATA / "lrgeo-noise-vectors.json").read_text(encoding="utf-8")):
         yield "noise-mechanism", one["file"]
+    for one in json.loads((DATA / "lrgeo-lattice-vectors.json").read_text(encoding="utf-8")):
+        yield "lattice-mechanism", one["file"]
     yield "choice", json.loads((DATA / "choice-1.choice").read_text(encoding="utf-8"))
 
 

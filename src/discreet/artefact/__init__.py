@@ -77,8 +77,8 @@ if TYPE_CHECKING:
     from discreet.artefact.layout import different_labels
     from discreet.artefact.mechanism import (
         FOR_EVERY_POINT,
-        MECHANISM,
         LATTICE_MECHANISM,
+        MECHANISM,
         NOISE_MECHANISM,
         POINT_MECHANISM,
         load_mechanism,
@@ -100,8 +100,8 @@ __all__ = [
     "ANONYMOUS",
     "CHOICE",
     "FOR_EVERY_POINT",
-    "MECHANISM",
     "LATTICE_MECHANISM",
+    "MECHANISM",
     "NOISE_MECHANISM",
     "POINT_MECHANISM",
     "AnchoredArtefact",

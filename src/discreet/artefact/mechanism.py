@@ -37,7 +37,7 @@ MECHANISM, POINT_MECHANISM, NOISE_MECHANISM = "mechanism", "point-mechanism", "n
 LATTICE_MECHANISM = "lattice-mechanism"
 
 FOR_EVERY_POINT = (POINT_MECHANISM, NOISE_MECHANISM, LATTICE_MECHANISM)
-"""The kinds of mechanisms for every point: rows at the vertices of a mesh, one noise for all points, rows on a lattice."""
+"""The kinds of mechanisms for every point: rows for vertices of a mesh, one noise for all points, rows on a lattice."""
 
 _KINDS = {
     POINTS_FORM: POINT_MECHANISM,
