@@ -17,7 +17,7 @@ from noises import packed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["KINDS", "Small", "coefficients", "limit", "violations"]
+__all__ = ["KINDS", "Small", "coefficients", "limit", "renamed", "violations"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Small:
 
     def weights(self) -> list[int]:
         """Give the rows, one after the other."""
-        plain = [weight for row in self._renamed() for weight in row]
+        plain = renamed(self.box.cells, self.box.torus, self.box.noise(), self.box.names())
         part = self.moved
         while part > Fraction(1, 2**40):
             made = self._mixed(plain, part)
@@ -56,16 +56,6 @@ class Small:
                 return made
             part /= 2
         return plain
-
-    def _renamed(self) -> Iterator[list[int]]:
-        (wide, tall), (m, n) = self.box.cells, self.box.torus
-        noise, names = self.box.noise(), self.box.names()
-        for i in range(wide + 2):
-            for j in range(tall + 2):
-                row = [0] * self.reports
-                for step, weight in enumerate(noise):
-                    row[names[(i + step // n) % m * n + (j + step % n) % n]] += weight
-                yield row
 
     def _mixed(self, plain: list[int], part: Fraction) -> list[int]:
         """Let each second report take a part of the next one, more of it in the columns to the east."""
@@ -84,6 +74,20 @@ class Small:
             del said[name]
         said |= {"form": "discreet.lrgeo.lattice", "weights": packed(self.weights())}
         return said | {"lower": "0.25", "mesh_lower": None}
+
+
+def renamed(
+    cells: tuple[int, int], torus: tuple[int, int], noise: list[int], names: list[int]
+) -> list[int]:
+    """Give the rows that one noise has for control points: all of it, added to each."""
+    (wide, tall), (m, n), rows = cells, torus, []
+    for i in range(wide + 2):
+        for j in range(tall + 2):
+            row = [0] * (max(names) + 1)
+            for step, weight in enumerate(noise):
+                row[names[(i + step // n) % m * n + (j + step % n) % n]] += weight
+            rows += row
+    return rows
 
 
 def violations(weights: list[int], cells: tuple[int, int], reports: int, rate: Fraction) -> int:

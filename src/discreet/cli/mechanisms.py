@@ -106,7 +106,7 @@ def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
     from discreet.lrgeo.points.noise import NoiseMechanism
     from discreet.lrgeo.points.table import LatticeMechanism
 
-    kinds = {
+    kinds: dict[type[PublishedPoints], str] = {
         PointMechanism: POINT_MECHANISM,
         NoiseMechanism: NOISE_MECHANISM,
         LatticeMechanism: LATTICE_MECHANISM,
@@ -114,7 +114,7 @@ def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
     guarantee = mechanism.guarantee
     sizes = {name.replace(" ", "_"): count for name, count in mechanism.sizes.items()}
     return {
-        "kind": next(kind for form, kind in kinds.items() if isinstance(mechanism, form)),
+        "kind": kinds[type(mechanism)],
         "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
         "unit": guarantee.unit,
         "method": mechanism.provenance.method,
@@ -130,13 +130,11 @@ def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
 
 def points_text(mechanism: PublishedPoints) -> str:
     """Describe a mechanism for every point to people."""
-    from discreet.lrgeo.points.mechanism import PointMechanism
-
     provenance, unit = mechanism.provenance, mechanism.unit
     lower = "none" if mechanism.lower is None else text_floor(mechanism.lower)
-    if isinstance(mechanism, PointMechanism):
-        bound = mechanism.mesh_lower
-        lower += f", on this mesh {'none' if bound is None else text_floor(bound)}"
+    if hasattr(mechanism, "mesh_lower"):
+        bound, what = mechanism.mesh_lower, "mesh" if hasattr(mechanism, "mesh") else "lattice"
+        lower += f", on this {what} {'none' if bound is None else text_floor(bound)}"
     upper = "unknown" if mechanism.upper is None else text_ceil(mechanism.upper)
     sizes = [(name, count) for name, count in mechanism.sizes.items() if name != "reports"]
     rows: list[tuple[str, object]] = [
