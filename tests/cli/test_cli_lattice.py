@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,3 +158,17 @@ def test_a_bit_that_was_altered_is_seen(tmp_path: Path, capsys: pytest.CaptureFi
     path.write_bytes(path.read_bytes().replace(b'"side":1250', b'"side":1251'))
     assert say(capsys, "verify", path).status == 2
     assert alone(path).returncode == 2
+
+
+def test_a_claim_that_no_float_holds_is_judged_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So little is claimed over so long a side that all slopes are allowed, by more than a float can say."""
+    box = noises.Small((1, 1), (3, 3), Fraction(1), "m", (1 - 2**30, 1 - 2**30), 2**31 - 2)
+    parts = lattices.Small(box).parts()
+    parts["guarantee"]["epsilon"] = str(10**300)
+    path = written(parts, tmp_path)
+    assert say(capsys, "verify", path).status == alone(path).returncode == 0
+    if NODE is not None:
+        with Verifier() as third:
+            assert third.judge(path)["status"] == 0
