@@ -37,12 +37,17 @@ once, and that ``|grad W[.][k]| <= epsilon min W[v][k]`` on each triangle, for e
 logarithm of a report's probability is Lipschitz along each segment, so that it holds between any two points. On a
 sphere, that the plane lengthens no distance is decided in floats. Bounds are stated there without proof: not checked.
 
-Its other form ("discreet.lrgeo.noise") is a box of square cells and one table of integer noise ``w`` on a torus. A
+Its second form ("discreet.lrgeo.noise") is a box of square cells and one table of integer noise ``w`` on a torus. A
 point draws a control point by the biquadratic B-spline weights of its cell, adds noise, and the node so reached is
 renamed. So each node's probability is a spline whose coefficients are ``w`` in some order, and names only add nodes up.
 This file proves that ``w`` is a distribution and that at each knot and middle of two neighbors, in both axes, the slope
 is at most epsilon times the value, in integers. These are Bernstein coefficients, of a cell and of its gradient raised
 to the same degree; such polynomials are not negative, so that the logarithm is Lipschitz in the whole box.
+
+Its third form ("discreet.lrgeo.lattice") is such a box, with a row of weights for each control point in place of noise.
+A point draws a control point in the same way, then a report from its row, so that each report's probability is a spline
+whose coefficients are its weights. This file proves that each row sums to its total, and makes the comparison of the
+second form for each report at each knot and middle of the box.
 
 Where this program says 0, ``discreet verify --optimality`` passes FILE (``discreet verify`` where it is about points),
 and where it says 1 or 2 that refuses it. What FILE holds is printed escaped, on one line, and cut at 200 characters.
@@ -760,6 +765,7 @@ EVERYWHERE = {  # what both forms have
 }
 POINTS = {*EVERYWHERE, "vertices", "triangles", "outline", "weights", "mesh_lower"}
 NOISE = {*EVERYWHERE, "low", "side", "cells", "torus", "noise", "names"}
+LATTICE = {*EVERYWHERE, "low", "side", "cells", "weights", "mesh_lower"}
 DECIMETERS = {"km": 10_000, "m": 10}
 PI = Fraction("3.14159265358979323846264338327950288419716939937510")
 PER_DEGREE = int(
@@ -876,28 +882,45 @@ class Points(Everywhere):
         self.require_near()
 
 
-class Noise(Everywhere):
+class Box(Everywhere):
+    """A box of cells in the plane."""
+
+    def __init__(self, data, names):
+        super().__init__(data, names)
+        (x, y), self.cells, self.side = self.pair("low"), self.pair("cells"), self.meta["side"]
+        require(type(self.side) is int, "a number that is no integer")
+        require(min(self.side, *self.cells) >= 1, "a box without cells")
+        right, top = (low + count * self.side for low, count in zip((x, y), self.cells))
+        self.vertices, self.outline = [[x, y], [right, y], [right, top], [x, top]], range(4)
+        self.require_near()
+
+    def pair(self, name):
+        """Take two integers."""
+        found = self.meta[name]
+        require(type(found) is list and len(found) == 2, f"{name} is no pair of numbers")
+        require(all(type(one) is int for one in found), "a number that is no integer")
+        return found
+
+
+class Lattice(Box):
+    """A box of cells, and a row of weights for each control point."""
+
+    def __init__(self, data):
+        super().__init__(data, LATTICE)
+        self.weights = unpack(self.meta["weights"], 1)
+        self.n = prod(count + 2 for count in self.cells)
+        require(self.k and len(self.weights) == self.n * self.k, "weights of other control points")
+
+
+class Noise(Box):
     """A box of cells, a table of noise on a torus, and the report of each of its nodes."""
 
     def __init__(self, data):
         super().__init__(data, NOISE)
-        meta = self.meta
-        pairs = [meta["low"], meta["cells"], meta["torus"]]
-        require(all(type(pair) is list and len(pair) == 2 for pair in pairs), "no pair of numbers")
-        self.side = meta["side"]
-        whole = [self.side, *(one for pair in pairs for one in pair)]
-        require(all(type(one) is int for one in whole), "a number that is no integer")
-        (x, y), (wide, tall), (m, n) = pairs
-        require(min(self.side, wide, tall) >= 1, "a box without cells")
+        (wide, tall), (m, n) = self.cells, self.pair("torus")
         require(m >= wide + 2 and n >= tall + 2 and m * n <= 1 << 22, "a torus of another size")
-        right, top = x + wide * self.side, y + tall * self.side
-        self.vertices, self.outline = [[x, y], [right, y], [right, top], [x, top]], range(4)
-        self.require_near()
-        self.torus, self.noise, self.names = (
-            (m, n),
-            unpack(meta["noise"], 1),
-            unpack(meta["names"], 1),
-        )
+        self.torus = m, n
+        self.noise, self.names = (unpack(self.meta[name], 1) for name in ("noise", "names"))
         require(len(self.noise) == len(self.names) == m * n, "noise or names of other nodes")
 
 
@@ -998,6 +1021,30 @@ def check_slopes(p):
     return "inequalities violated", wrong, f"{4 * m * n} knots and middles of the torus"
 
 
+def check_splines(p):
+    """No report's slope at a knot or a middle of the box exceeds epsilon times its value there."""
+    (wide, tall), k, rate = p.cells, p.k, p.epsilon * p.side / DECIMETERS[p.unit]
+    top, below, wrong = rate.numerator**2, rate.denominator**2, 0
+    # A column of control points at a time, with the rows of all of them one after the other.
+    size = (tall + 2) * k
+    columns = [p.weights[at : at + size] for at in range(0, len(p.weights), size)]
+    for a, first in enumerate(columns[:-1]):
+        second, lines = columns[a + 1], []
+        both = list(zip(first, second))
+        lines.append(([u + v for u, v in both], [2 * (v - u) for u, v in both]))
+        if a < wide:
+            ends = zip(first, columns[a + 2])
+            lines.append(([2 * v for v in second], [w - u for u, w in ends]))
+        for value, slope in lines:
+            ahead, farther, beside = value[k:], value[2 * k :], slope[k:]
+            for u, v, x, y in zip(value, ahead, slope, beside):
+                wrong += ((x + y) ** 2 + 4 * (v - u) ** 2) * below > top * (u + v) ** 2
+            for u, v, w, y in zip(value, ahead, farther, beside):
+                wrong += (4 * y * y + (w - u) ** 2) * below > top * 4 * v * v
+    nodes = (2 * wide + 1) * (2 * tall + 1)
+    return "inequalities violated", wrong, f"{nodes} knots and middles, {k} reports each"
+
+
 def check_region(p):
     """The claim is about all points of this region, and about nothing else."""
     named = {name: p.meta[name] for name in ("unit", "origin", "east", "north", "reach")}
@@ -1025,6 +1072,23 @@ def verify_noise(p):
     yield "randomness from a seed", int(p.meta["provenance"]["seeded"]), ""
 
 
+def verify_lattice(p):
+    """Make all checks of rows on a lattice."""
+    total = 2**p.bits if 0 < p.bits <= 53 else -1
+    rows = (p.weights[at : at + p.k] for at in range(0, len(p.weights), p.k))
+    table = [
+        ("row sums off", sum(sum(row) != total for row in rows), f"{p.n} rows of {p.bits} bits"),
+        ("negative weights", sum(one < 0 for one in p.weights), ""),
+        ("reports that are told alike", p.k - len(set(p.shown)), ""),
+    ]
+    yield from table
+    if not any(found for _, found, _ in table):
+        yield check_splines(p)
+    yield check_region(p)
+    yield check_sphere(p)
+    yield "randomness from a seed", int(p.meta["provenance"]["seeded"]), ""
+
+
 def verify_points(p):
     """Make all checks of a mesh and its rows."""
     total = 2**p.bits if 0 < p.bits <= 53 else -1
@@ -1040,7 +1104,11 @@ def verify_points(p):
     yield "randomness from a seed", int(p.meta["provenance"]["seeded"]), ""
 
 
-FORMS = {"discreet.lrgeo.points": Points, "discreet.lrgeo.noise": Noise}
+FORMS = {
+    "discreet.lrgeo.points": Points,
+    "discreet.lrgeo.noise": Noise,
+    "discreet.lrgeo.lattice": Lattice,
+}
 
 
 def everywhere(path):
@@ -1055,7 +1123,8 @@ def everywhere(path):
 def verify(a):
     """Make all checks."""
     if isinstance(a, Everywhere):
-        yield from (verify_noise if isinstance(a, Noise) else verify_points)(a)
+        found = {Points: verify_points, Noise: verify_noise, Lattice: verify_lattice}
+        yield from found[type(a)](a)
         return
     yield check_rows(a)
     yield check_inequalities(a)

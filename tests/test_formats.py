@@ -85,6 +85,8 @@ def _frozen() -> Iterator[tuple[str, Any]]:
         yield "point-mechanism", one["file"]
     for one in json.loads((DATA / "lrgeo-noise-vectors.json").read_text(encoding="utf-8")):
         yield "noise-mechanism", one["file"]
+    for one in json.loads((DATA / "lrgeo-lattice-vectors.json").read_text(encoding="utf-8")):
+        yield "lattice-mechanism", one["file"]
     yield "choice", json.loads((DATA / "choice-1.choice").read_text(encoding="utf-8"))
 
 
@@ -123,7 +125,7 @@ def _written(folder: Path) -> Iterator[tuple[str, Any]]:
         if isinstance(stated["places"], dict):
             yield "mechanism", stated
     region = Region.from_grid(3, 3, cell="0.5", unit="km", origin=(41.88, 12.46))
-    for method in ("noise", "mesh"):
+    for method in ("noise", "mesh", "table"):
         designed = design(region, MetricDP(2, "km"), method=method, spacing="0.25")
         save_mechanism(designed.published(), folder / method)
         yield zip_kind(folder / method), json.loads((folder / method).read_text(encoding="utf-8"))

@@ -193,10 +193,10 @@ CASES: dict[str, tuple[tuple[str, str] | None, str]] = {
 }
 
 
-def vectors(name: str) -> dict[str, Any]:
+def vectors(name: str, make: type[Made] = Made) -> dict[str, Any]:
     """Make the vectors of a case."""
     origin, unit = CASES[name]
-    made = Made(origin, unit, seed=11)
+    made = make(origin, unit, seed=11)
     return {"file": made.file(), "points": made.points(200)}
 
 
@@ -245,11 +245,11 @@ def holds(points: list[dict[str, Any]], found: list[Any]) -> None:
             assert abs(share - wanted) <= 1e-14
 
 
-def told_of_words() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def told_of_words(make: type[Made] = Made) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Give words of 64 bits and the report that follows: some that are refused, some that are two for one number."""
     name = "a plane in kilometers"
     origin, unit = CASES[name]
-    made = Made(origin, unit, seed=11)
+    made = make(origin, unit, seed=11)
     asked = []
     for point in (
         ("-0.3001", "0.0017"),

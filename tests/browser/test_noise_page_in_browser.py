@@ -1,4 +1,4 @@
-"""The page of ``discreet locate --page`` with noise on a lattice: odds that move smoothly, two points side by side.
+"""The page of ``discreet locate --page`` with noise or rows on a lattice: smooth odds, two points side by side.
 
 Run by ``make test-browser``. With ``DISCREET_SCREENSHOTS`` set to a folder the pictures are kept there.
 """
@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import lattices
 import noises
+from browser.noise_by_the_page import unpacked
 from browser.test_page_in_browser import WIDTHS, browser, opening
 from discreet.lrgeo import Region
 from discreet.lrgeo.points.noise import NoiseMechanism
+from discreet.lrgeo.points.table import LatticeMechanism
 
 if TYPE_CHECKING:
     from browser.devtools import Browser
@@ -48,8 +51,17 @@ def parts() -> dict[str, Any]:
     }
 
 
-def made() -> NoiseMechanism:
-    return NoiseMechanism.from_dict(json.loads(noises.sealed(parts())))
+def made(form: str = "noise") -> NoiseMechanism | LatticeMechanism:
+    """Give the noise, or the same law as a table: a row for each control point."""
+    said = parts()
+    if form == "noise":
+        return NoiseMechanism.from_dict(json.loads(noises.sealed(said)))
+    small = noises.Small((PLACES * 2, PLACES * 2), (34, 34), Fraction(1), side=STEP // 2)
+    names = unpacked(said["names"])
+    rows = lattices.renamed(small.cells, small.torus, small.noise(), names)
+    said = {name: part for name, part in said.items() if name not in {"torus", "noise", "names"}}
+    said |= {"form": "discreet.lrgeo.lattice", "weights": noises.packed(rows), "mesh_lower": None}
+    return LatticeMechanism.from_dict(json.loads(noises.sealed(said)))
 
 
 def where() -> Region:
@@ -64,11 +76,13 @@ def typed(page: Any, first: float, second: float) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "form"), [("light", "noise"), ("dark", "noise"), ("light", "rows")]
+)
 def test_a_point_is_chosen_and_a_report_taken(
-    opening: Any, browser: Browser, scheme: str, width: str
+    opening: Any, browser: Browser, scheme: str, form: str, width: str
 ) -> None:
-    page = opening(made(), where())
+    page = opening(made(form), where())
     browser.call(
         "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
     )
@@ -81,7 +95,7 @@ def test_a_point_is_chosen_and_a_report_taken(
         page.until("!document.querySelector('#two').hidden")
         page.click("#take")
         page.until("document.querySelector('#report').textContent.startsWith('Reported')")
-        page.picture(f"locate-noise-{width}-{scheme}")
+        page.picture(f"locate-{form}-{width}-{scheme}")
         report = json.loads(browser.evaluate("document.querySelector('#report').dataset.report"))
         assert [str(x) for x in map(float, report)] in parts()["shown"]
         assert page.text("#where").startswith("Your point: 1.25 east, 1.2 north")
@@ -92,9 +106,10 @@ def test_a_point_is_chosen_and_a_report_taken(
         browser.call("Emulation.setEmulatedMedia", features=[])
 
 
-def test_the_odds_are_those_of_the_file_and_move_as_the_pin_moves(opening: Any) -> None:
+@pytest.mark.parametrize("form", ["noise", "rows"])
+def test_the_odds_are_those_of_the_file_and_move_as_the_pin_moves(opening: Any, form: str) -> None:
     """The largest ratio of two near points is within what is allowed, and grows with how far they are apart."""
-    page = opening(made(), where())
+    page = opening(made(form), where())
     page.show()
     typed(page, 1.0, 1.0)
     page.click("#hold")

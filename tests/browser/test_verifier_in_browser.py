@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import lattices
 import noises
 from browser.looking import complaints, opened
 from discreet.cli.app import run
@@ -87,6 +88,22 @@ def test_the_page_checks_noise_on_a_lattice(browser: Browser, tmp_path: Path) ->
     assert "epsilon 3 per km, any two points of the region" in said
     assert "168 knots and middles of the torus" in said
     parts["guarantee"]["epsilon"] = "29/10"
+    status, said = drop(browser, noises.sealed(parts))
+    assert (status, "something does not hold" in said) == ("1", True)
+    assert complaints(browser, 390) == []
+
+
+def test_the_page_checks_rows_on_a_lattice(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "verify_standalone.html"
+    source = resources.files("discreet.report").joinpath("templates", page.name)
+    page.write_bytes(source.read_bytes())
+    browser.open(page.as_uri(), 390, 844)
+    parts = lattices.KINDS["a box"].parts()
+    status, said = drop(browser, noises.sealed(parts))
+    assert (status, "All of it holds." in said) == ("0", True)
+    assert "epsilon 3 per km, any two points of the region" in said
+    assert "35 knots and middles, 5 reports each" in said
+    parts["guarantee"]["epsilon"] = "2"
     status, said = drop(browser, noises.sealed(parts))
     assert (status, "something does not hold" in said) == ("1", True)
     assert complaints(browser, 390) == []

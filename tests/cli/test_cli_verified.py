@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from cli.commands import Said, say
-from discreet.artefact import save_mechanism
+from discreet.artefact import FOR_EVERY_POINT, save_mechanism
 from discreet.cli import registry
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
@@ -113,6 +113,14 @@ def everywhere(capsys: pytest.CaptureFixture[str]) -> str:
     return "points.mechanism"
 
 
+def lattice(capsys: pytest.CaptureFixture[str]) -> str:
+    del capsys
+    region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    made = design(region, MetricDP(2, "km"), method="table", spacing="0.5")
+    save_mechanism(made.published(), "lattice.mechanism")
+    return "lattice.mechanism"
+
+
 def noise(capsys: pytest.CaptureFixture[str]) -> str:
     del capsys
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
@@ -131,6 +139,7 @@ MAKERS = {
     "anchored": anchored,
     "choice": choice,
     "mechanism": placed,
+    "lattice-mechanism": lattice,
     "noise-mechanism": noise,
     "point-mechanism": everywhere,
     "region-counts": counts,
@@ -162,7 +171,7 @@ def test_each_kind_of_file_has_a_page(capsys: pytest.CaptureFixture[str], kind: 
     assert f"Every check of what {path} claims <b>passed</b>" in text
     assert f"discreet verify {path}</code>" in text or f"discreet verify {path}\n" in text
     assert ("python verify_standalone.py" in text) == (
-        kind in {"channel", "anchored", "point-mechanism", "noise-mechanism"}
+        kind in {"channel", "anchored", *FOR_EVERY_POINT}
     )
     in_browser = kind in {"channel", "anchored", "mechanism"}
     assert ("a page can't vouch for itself" in text) == ("<div data-verify" in text) == in_browser

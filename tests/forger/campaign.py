@@ -39,6 +39,7 @@ KINDS = (
     "channel",
     "choice",
     "ledger",
+    "lattice-mechanism",
     "measurements",
     "mechanism",
     "noise-mechanism",

@@ -28,7 +28,7 @@ from discreet.ledger import Ledger
 from discreet.lrgeo import Client, Epochs, Mechanism, Region, design, locate
 from discreet.service.keeping import StateFile
 from discreet.testing import Catalogue, Format, Ruling
-from forger import changes, mesh_changes, noise_changes, originals
+from forger import changes, lattice_changes, mesh_changes, noise_changes, originals
 from forger.oracles.channels import anchored_is_false, channel_is_false, mechanism_is_false
 from forger.oracles.choices import choice_is_false
 from forger.oracles.counting import counts_are_false, measurements_are_false
@@ -36,6 +36,7 @@ from forger.oracles.lattices import noise_is_false
 from forger.oracles.ledgers import ledger_is_false, state_is_false
 from forger.oracles.meshes import points_are_false
 from forger.oracles.regions import region_tables_are_false, table_measurements_are_false
+from forger.oracles.rows import rows_are_false
 from forger.oracles.tables import table_is_false
 from forger.sealing import (
     sealed_ledger,
@@ -236,6 +237,13 @@ def point_mechanism(folder: Path) -> Format:
     return Format("point-mechanism", catalogue, sealed_points, judges, points_are_false)
 
 
+def lattice_mechanism(_: Path) -> Format:
+    made = originals.rows_on_lattices()
+    catalogue = Catalogue(made, ("km", "m", *CLAIMS), lattice_changes.LATTICE, most=24)
+    judges = {"discreet": command("lattice-mechanism"), "standalone": alone, **browsers()}
+    return Format("lattice-mechanism", catalogue, sealed_noise, judges, rows_are_false)
+
+
 def noise_mechanism(_: Path) -> Format:
     made = originals.lattices()
     catalogue = Catalogue(made, ("km", "m", *CLAIMS), noise_changes.NOISE, most=24)
@@ -385,6 +393,7 @@ FORGED: dict[str, Callable[[Path], Format]] = {
     "channel": channel,
     "choice": choice,
     "ledger": ledger,
+    "lattice-mechanism": lattice_mechanism,
     "measurements": measurements,
     "mechanism": mechanism,
     "noise-mechanism": noise_mechanism,

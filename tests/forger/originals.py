@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+import lattices as small_lattices
 import noises
 from discreet.artefact import (
     AnchoredArtefact,
@@ -207,7 +208,16 @@ def points(folder: Path) -> tuple[Any, ...]:
 
 def lattices() -> tuple[Any, ...]:
     """Make noise on small lattices by hand, arrays as lists of integers; one as it is packed."""
-    made = [json.loads(noises.sealed(small.parts())) for small in noises.KINDS.values()]
+    return _loose([json.loads(noises.sealed(small.parts())) for small in noises.KINDS.values()])
+
+
+def rows_on_lattices() -> tuple[Any, ...]:
+    """Make rows on small lattices in the same way."""
+    made = small_lattices.KINDS.values()
+    return _loose([json.loads(noises.sealed(small.parts())) for small in made])
+
+
+def _loose(made: list[Any]) -> tuple[Any, ...]:
     loose = [
         {
             name: unpacked(value) if isinstance(value, dict) and "bytes" in value else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -214,12 +215,13 @@ def _cracks_at_one_spot() -> Iterator[None]:
 
 
 _NOISE = "discreet.lrgeo.points.verify_noise"
+_ROWS = "discreet.lrgeo.points.verify_table"
 
 
 @contextmanager
-def _flat_to_the_north() -> Iterator[None]:
+def _flat_to_the_north(where: str = _NOISE) -> Iterator[None]:
     """Look at slopes to the east alone."""
-    verify: Any = import_module(_NOISE)
+    verify: Any = import_module(where)
     whole = verify._violations
 
     def eastward(value: Any, east: Any, north: Any, rho: Any) -> Any:
@@ -233,6 +235,27 @@ def _flat_to_the_north() -> Iterator[None]:
 def _slopes_are_believed() -> Iterator[None]:
     """Let the standalone program look at no slopes of noise."""
     with patch.object(standalone(), "check_slopes", lambda _: ("inequalities violated", 0, "")):
+        yield
+
+
+@contextmanager
+def _splines_are_believed() -> Iterator[None]:
+    """Let the standalone program look at no slopes of rows."""
+    with patch.object(standalone(), "check_splines", lambda _: ("inequalities violated", 0, "")):
+        yield
+
+
+@contextmanager
+def _without_the_end() -> Iterator[None]:
+    """Look at no node of the last line of the net, as a torus would not need."""
+    verify: Any = import_module(_ROWS)
+    whole = verify._across
+
+    def short(table: Any, line: int) -> Any:
+        last = 2 * (len(table) - 2)
+        return whole(table, min(line, last - 1))
+
+    with patch.object(verify, "_across", short):
         yield
 
 
@@ -336,6 +359,19 @@ PLANTED: dict[str, Planted] = {
     ),
     "nodes of no report": Planted(
         "noise-mechanism", 1000, _without(_NOISE, "_numbers", "names of no report")
+    ),
+    "rows that are believed": Planted(
+        "lattice-mechanism", 500, _without(_POINTS, "verify_table", "inequalities violated")
+    ),
+    "rows that are believed by the other program": Planted(
+        "lattice-mechanism", 500, _splines_are_believed
+    ),
+    "rows to the east alone": Planted(
+        "lattice-mechanism", 2000, partial(_flat_to_the_north, _ROWS)
+    ),
+    "rows without the last knots": Planted("lattice-mechanism", 2000, _without_the_end),
+    "rows of any claim": Planted(
+        "lattice-mechanism", 1000, _without(_ROWS, "check_claims", "another region than stated")
     ),
     "tails without a lift": Planted(
         "anchored",

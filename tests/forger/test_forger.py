@@ -95,6 +95,7 @@ LIES: dict[str, tuple[str, str]] = {
     "anchored": ("a stronger claim", "forger.oracles.channels.broken_pair"),
     "channel": ("a stronger claim", "forger.oracles.channels.broken_pair"),
     "mechanism": ("a stronger claim", "forger.oracles.channels.broken_pair"),
+    "lattice-mechanism": ("a stronger claim", "forger.oracles.rows.told_more"),
     "noise-mechanism": ("a stronger claim", "forger.oracles.lattices.told_more"),
     "point-mechanism": ("a stronger claim", "forger.oracles.meshes.told_more"),
     "region-counts": ("another claim", "forger.oracles.counting.costs"),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import lattices
 import noises
 from discreet.lrgeo.mechanism import packed
 from forger.kinds import FORGED, kind, standalone
@@ -42,7 +43,13 @@ def other(path: Path) -> str:
 
 @pytest.mark.parametrize(
     ("name", "mutants"),
-    [("channel", 120), ("anchored", 80), ("point-mechanism", 150), ("noise-mechanism", 150)],
+    [
+        ("channel", 120),
+        ("anchored", 80),
+        ("point-mechanism", 150),
+        ("noise-mechanism", 150),
+        ("lattice-mechanism", 150),
+    ],
 )
 def test_it_agrees_with_the_standalone_program_on_each_mutant(
     name: str, mutants: int, tmp_path: Path
@@ -116,7 +123,14 @@ def test_files_that_are_kept_are_accepted() -> None:
             assert third.judge(path)["status"] == 0
 
 
-CHECKED = {"channel", "anchored", "mechanism", "noise-mechanism", "point-mechanism"}
+CHECKED = {
+    "channel",
+    "anchored",
+    "lattice-mechanism",
+    "mechanism",
+    "noise-mechanism",
+    "point-mechanism",
+}
 """Kinds that the page judges."""
 
 UNCHECKED = {
@@ -305,7 +319,7 @@ def test_every_check_of_noise_finds_as_much_as_the_other_program(name: str, tmp_
 BROKEN_SLOPES = {
     "no slopes to the north": ("Math.hypot(x, y)", "Math.abs(x)"),
     "knots alone": ("for (const inX of [KNOT, MIDDLE])", "for (const inX of [KNOT])"),
-    "floats alone": ("|| !slopeHolds(near(p.noise, a, b), inX, inY, rate)", ""),
+    "floats alone": ("|| !slopeHolds(exact(), inX, inY, rate)", ""),
     "another torus": ("table[row + (b + 2) % n]", "table[row + (b + 1) % n]"),
 }
 
@@ -320,6 +334,92 @@ def test_one_whose_slopes_are_broken_disagrees(part: str, tmp_path: Path) -> Non
         for damaged in _noise_damages(whole, random.Random(3)):  # noqa: S311 - cases of a test
             _sealed(damaged, path)
             found.append(CLASSES[broken.judge(path)["status"]] == other(path))
+    assert not all(found)
+
+
+def _lattice_damages(whole: dict[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
+    weights, k = standalone().unpack(whole["weights"], 1), len(whole["shown"])
+    cells = tuple(whole["cells"])
+    points = len(weights) // k
+    for power in range(60):
+        moved, point = list(weights), rng.choice([0, points - 1, rng.randrange(points)])
+        i, j = (point * k + report for report in rng.sample(range(k), 2))
+        part = moved[i] >> power % 40
+        moved[i], moved[j] = moved[i] - part, moved[j] + part
+        yield {**whole, "weights": packed(np.array(moved))}
+    for at, value in ((0, 0), (1, -1), (len(weights) - 1, weights[-1] + 1)):
+        moved = [value if here == at else one for here, one in enumerate(weights)]
+        yield {**whole, "weights": packed(np.array(moved))}
+    less = [*weights]
+    less[0], less[1] = -1, less[1] + less[0] + 1
+    across = [*weights]
+    across[0], across[k] = across[0] - 1, across[k] + 1
+    for more in (-1, 0, 1, 2):
+        rate = lattices.limit(weights, cells, k, 20) + Fraction(more, 10**20)
+        epsilon = str(rate * noises.DECIMETERS[whole["unit"]] / whole["side"])
+        yield {**whole, "guarantee": {**whole["guarantee"], "epsilon": epsilon}}
+    wide, tall = cells
+    for change in (
+        {"weights": packed(np.array(less))},
+        {"weights": packed(np.array(across))},
+        {"weights": packed(np.array(weights[k:]))},
+        {"weights": packed(np.array(weights[1:]))},
+        {"shown": [whole["shown"][1], *whole["shown"][1:]]},
+        {"cells": [tall, wide]},
+        {"cells": [points // 2 - 2, 0]},
+        {"cells": [-1, points - 2]},
+        {"cells": [wide + 1, tall]},
+        {"side": whole["side"] + 1},
+        {"side": 2**30},
+        {"low": [whole["low"][0] + 1, whole["low"][1]]},
+        {"low": [2**30, 0]},
+        {"low": whole["low"][:1]},
+        {"east": whole["east"] + 1},
+        {"reach": whole["reach"] + 1},
+        {"bits": whole["bits"] - 1},
+        {"bits": 54},
+        {"version": True},
+        {"torus": [3, 3]},
+        {"mesh_lower": "inf"},
+        {"mesh_lower": "0.5"},
+        {"guarantee": {**whole["guarantee"], "epsilon": "1/100000"}},
+        {"guarantee": {**whole["guarantee"], "epsilon": str(10**300)}},
+        {"guarantee": {**whole["guarantee"], "radius": "1"}},
+        {"provenance": {**whole["provenance"], "seeded": True}},
+    ):
+        yield {**whole, **change}
+
+
+@pytest.mark.parametrize("name", lattices.KINDS)
+def test_every_check_of_rows_finds_as_much_as_the_other_program(name: str, tmp_path: Path) -> None:
+    whole = lattices.KINDS[name].parts()
+    damaged = _lattice_damages(whole, random.Random(name))  # noqa: S311 - cases of a test
+    _each_finds_as_much(iter([whole, *damaged]), tmp_path / "mutant")
+
+
+BROKEN_SPLINES = {
+    "no middles to the east": ("a < wide ? [KNOT, MIDDLE] : [KNOT]", "[KNOT]"),
+    "no middles to the north": ("b < tall ? [KNOT, MIDDLE] : [KNOT]", "[KNOT]"),
+    "not the last knots": ("a <= wide; a += 1", "a < wide; a += 1"),
+    "not the last report": ("report < k; report += 1", "report < k - 1; report += 1"),
+    "floats alone": ("|| !slopeHolds(exact(), inX, inY, rate)", ""),
+    "another control point": ("b + j) * k + report]", "b + i) * k + report]"),
+}
+
+
+@pytest.mark.parametrize("part", BROKEN_SPLINES)
+def test_one_whose_splines_are_broken_disagrees(part: str, tmp_path: Path) -> None:
+    old, new = BROKEN_SPLINES[part]
+    text, path = program(), tmp_path / "mutant"
+    assert text.count(old) == 1
+    whole, found = lattices.KINDS["a box"].parts(), []
+    with Verifier(text.replace(old, new)) as broken:
+        for damaged in _lattice_damages(whole, random.Random(3)):  # noqa: S311 - cases of a test
+            _sealed(damaged, path)
+            said = broken.judge(path)
+            checks = [(name, wrong) for name, wrong, _ in said["checks"]]
+            same = CLASSES[said["status"]] == other(path)
+            found.append(same and (said["status"] > 1 or checks == _found(path)))
     assert not all(found)
 
 

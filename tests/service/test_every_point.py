@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import lattices
+import noises
 from cli.commands import say
 from discreet.artefact import load_points, save_mechanism
 from discreet.core.errors import CertificateError, InvalidProblemError
@@ -20,6 +22,7 @@ from discreet.core.randomness import SeededBits
 from discreet.lrgeo import Epochs, design
 from discreet.lrgeo.mechanism import packed, text_digest
 from discreet.lrgeo.points.mechanism import PointMechanism
+from discreet.lrgeo.points.table import LatticeMechanism
 from discreet.service import Client, create_app
 from discreet.service.page import Page
 from service.running import ask, in_thread, mechanism, quick, region
@@ -98,6 +101,18 @@ def test_a_process_designs_publishes_and_keeps_it_and_another_one_serves_the_fil
         url_of(again), state=tmp_path / "s2", cache=tmp_path / "c2", accepts=MetricDP(2, "km")
     ) as client:
         assert client.mechanism.digest == published.digest
+
+
+def test_rows_on_a_lattice_are_served_and_drawn_from(tmp_path: Path) -> None:
+    file = json.loads(noises.sealed(lattices.KINDS["on the sphere"].parts()))
+    rows = LatticeMechanism.from_dict(file)
+    state, cache = tmp_path / "s", tmp_path / "c"
+    with (
+        in_thread(create_app(rows, region())) as url,
+        Client(url, state=state, cache=cache, accepts=MetricDP("4/3", "km")) as client,
+    ):
+        assert client.mechanism.digest == file["digest"]
+        assert client.locate(("41.882", "12.461")).report in [rows.where(k) for k in range(rows.K)]
 
 
 def test_an_epsilon_that_is_too_large_is_refused_before_a_place_is_read(

@@ -33,7 +33,7 @@ and multipliers; ``rate``, ``lift`` and ``totals_share`` stand in ``meta.json``:
 The mechanism of a location service (``kind`` is ``"mechanism"``) is one line of canonical JSON with its own SHA-256,
 which is also what a server sends; docs/theory/lrgeo-mechanism.md specifies it. So is the mechanism for
 every point: a mesh, and a row of integers for each vertex (``kind`` is ``"point-mechanism"``), or one noise for all
-points (``"noise-mechanism"``).
+points (``"noise-mechanism"``), or a row for each control point of a lattice (``"lattice-mechanism"``).
 
 A private choice (``kind`` is ``"choice"``) is JSON: the chosen candidates, the matroid, the accountant's lines.
 
@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from discreet.artefact.layout import different_labels
     from discreet.artefact.mechanism import (
         FOR_EVERY_POINT,
+        LATTICE_MECHANISM,
         MECHANISM,
         NOISE_MECHANISM,
         POINT_MECHANISM,
@@ -99,6 +100,7 @@ __all__ = [
     "ANONYMOUS",
     "CHOICE",
     "FOR_EVERY_POINT",
+    "LATTICE_MECHANISM",
     "MECHANISM",
     "NOISE_MECHANISM",
     "POINT_MECHANISM",
@@ -145,6 +147,7 @@ _WHERE = {
     "save_choice": "choice",
     "MECHANISM": "mechanism",
     "FOR_EVERY_POINT": "mechanism",
+    "LATTICE_MECHANISM": "mechanism",
     "NOISE_MECHANISM": "mechanism",
     "POINT_MECHANISM": "mechanism",
     "AnchoredArtefact": "implicit",

@@ -57,6 +57,7 @@ JUDGES: dict[str, str] = {
     "mechanism": f"{_HERE}:judge_mechanism",
     "point-mechanism": f"{_HERE}:judge_points",
     "noise-mechanism": f"{_HERE}:judge_points",
+    "lattice-mechanism": f"{_HERE}:judge_points",
     "measurements": f"{_HERE}:judge_measurements",
     "region-counts": f"{_HERE}:judge_counts",
     "region-tables": f"{_HERE}:judge_tables",

@@ -14,6 +14,7 @@ from discreet.lrgeo.points.mechanism import POINTS_FORM
 from discreet.lrgeo.points.noise import NOISE_FORM
 from discreet.lrgeo.points.published import PublishedPoints
 from discreet.lrgeo.points.reading import read_published
+from discreet.lrgeo.points.table import LATTICE_FORM
 
 if TYPE_CHECKING:
     import os
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FOR_EVERY_POINT",
+    "LATTICE_MECHANISM",
     "MECHANISM",
     "NOISE_MECHANISM",
     "POINT_MECHANISM",
@@ -32,11 +34,16 @@ __all__ = [
 ]
 
 MECHANISM, POINT_MECHANISM, NOISE_MECHANISM = "mechanism", "point-mechanism", "noise-mechanism"
+LATTICE_MECHANISM = "lattice-mechanism"
 
-FOR_EVERY_POINT = (POINT_MECHANISM, NOISE_MECHANISM)
-"""The kinds of mechanisms for every point: rows at the vertices of a mesh, and one noise for all points."""
+FOR_EVERY_POINT = (POINT_MECHANISM, NOISE_MECHANISM, LATTICE_MECHANISM)
+"""The kinds of mechanisms for every point: rows for vertices of a mesh, one noise for all points, rows on a lattice."""
 
-_KINDS = {POINTS_FORM: POINT_MECHANISM, NOISE_FORM: NOISE_MECHANISM}
+_KINDS = {
+    POINTS_FORM: POINT_MECHANISM,
+    NOISE_FORM: NOISE_MECHANISM,
+    LATTICE_FORM: LATTICE_MECHANISM,
+}
 
 M = TypeVar("M", Mechanism, PublishedPoints)
 
@@ -87,7 +94,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
 
 
 def load_points(path: str | os.PathLike[str]) -> PublishedPoints:
-    """Read a mechanism for every point, in either form, from a file, and refuse a file of which one bit was altered.
+    """Read a mechanism for every point, in any form, from a file, and refuse a file of which one bit was altered.
 
     Raises
     ------

@@ -101,21 +101,27 @@ def open_points(path: str) -> PublishedPoints:
 
 def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
     """Give what a mechanism for every point says of itself, as plain values."""
-    from discreet.artefact import NOISE_MECHANISM, POINT_MECHANISM
+    from discreet.artefact import LATTICE_MECHANISM, NOISE_MECHANISM, POINT_MECHANISM
     from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.noise import NoiseMechanism
+    from discreet.lrgeo.points.table import LatticeMechanism
 
+    kinds: dict[type[PublishedPoints], str] = {
+        PointMechanism: POINT_MECHANISM,
+        NoiseMechanism: NOISE_MECHANISM,
+        LatticeMechanism: LATTICE_MECHANISM,
+    }
     guarantee = mechanism.guarantee
-    on_mesh = isinstance(mechanism, PointMechanism)
     sizes = {name.replace(" ", "_"): count for name, count in mechanism.sizes.items()}
     return {
-        "kind": POINT_MECHANISM if on_mesh else NOISE_MECHANISM,
+        "kind": kinds[type(mechanism)],
         "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
         "unit": guarantee.unit,
         "method": mechanism.provenance.method,
         "sizes": {**sizes, "bits": mechanism.bits},
         "loss": mechanism.upper,
         "lower": mechanism.lower,
-        "mesh_lower": mechanism.mesh_lower if isinstance(mechanism, PointMechanism) else None,
+        "mesh_lower": getattr(mechanism, "mesh_lower", None),
         "digest": mechanism.digest,
         "certificate": mechanism.certificate.to_dict(),
         "provenance": mechanism.provenance.to_dict(),
@@ -124,13 +130,11 @@ def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
 
 def points_text(mechanism: PublishedPoints) -> str:
     """Describe a mechanism for every point to people."""
-    from discreet.lrgeo.points.mechanism import PointMechanism
-
     provenance, unit = mechanism.provenance, mechanism.unit
     lower = "none" if mechanism.lower is None else text_floor(mechanism.lower)
-    if isinstance(mechanism, PointMechanism):
-        bound = mechanism.mesh_lower
-        lower += f", on this mesh {'none' if bound is None else text_floor(bound)}"
+    if hasattr(mechanism, "mesh_lower"):
+        bound, what = mechanism.mesh_lower, "mesh" if hasattr(mechanism, "mesh") else "lattice"
+        lower += f", on this {what} {'none' if bound is None else text_floor(bound)}"
     upper = "unknown" if mechanism.upper is None else text_ceil(mechanism.upper)
     sizes = [(name, count) for name, count in mechanism.sizes.items() if name != "reports"]
     rows: list[tuple[str, object]] = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.artefact import interruption_of, is_table
+from discreet.artefact import FOR_EVERY_POINT, interruption_of, is_table
 from discreet.artefact.folders import RECORD
 from discreet.artefact.judging import kind_of_file
 from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at run time
@@ -202,7 +202,7 @@ def verify(
     lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
     if "achieved_epsilon" in found:
         lines.insert(0, ("achieved epsilon", found["achieved_epsilon"]))
-    if found["kind"] in {"point-mechanism", "noise-mechanism"}:
+    if found["kind"] in FOR_EVERY_POINT:
         about = "a mechanism for every point: any two points of the region, none snapped to a place"
         lines.insert(0, ("what it is", about))
     interrupted = interruption_of(file)

@@ -145,6 +145,14 @@ KINDS: Mapping[str, _Kind] = {
             _PUBLIC,
         ),
     ),
+    "lattice-mechanism": _Kind(
+        "the mechanism of a location service, for every point",
+        "A client draws a control point near its own point, and a report from the row of that one. It was checked at "
+        "each knot and each middle of the region's cells, and for each report, that chances rise nowhere faster than "
+        "the guarantee allows, in whole numbers.",
+        _EVERY_POINT,
+        _ALONE,
+    ),
     "noise-mechanism": _Kind(
         "the mechanism of a location service, for every point",
         "A client draws a control point near its own point, moves it by noise whose chances are in this file, and "

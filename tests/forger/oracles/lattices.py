@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Spot = tuple[Fraction, Fraction]
 
-__all__ = ["noise_is_false"]
+__all__ = ["DECIMETERS", "MOST_CELLS", "Box", "noise_is_false", "told_more"]
 
 DECIMETERS = {"km": 10_000, "m": 10}
 MOST_NODES, MOST_CELLS = 200, 12
@@ -87,27 +87,19 @@ def _no_noise(stated: dict[str, Any], noise: list[int]) -> str:
     return ""
 
 
-class Lattice:
-    """A box of cells in the plane, noise on a torus, and the names of its nodes."""
+class Box:
+    """A box of cells in the plane, whose control points have rows."""
 
-    def __init__(self, stated: dict[str, Any], noise: list[int], names: list[int]) -> None:
+    def __init__(self, stated: dict[str, Any]) -> None:
         self.low, self.side, self.cells = stated["low"], stated["side"], stated["cells"]
-        self.torus, self.noise, self.names = stated["torus"], noise, names
         self.reports = len(stated["shown"])
         (x, y), (wide, tall) = self.low, self.cells
         right, top = x + wide * self.side, y + tall * self.side
         self.region = [(x, y), (right, y), (right, top), (x, top)]
-        self.rows: dict[tuple[int, int], list[int]] = {}
 
     def row(self, i: int, j: int) -> list[int]:
-        """Give how often each report is told from a control point: all noise is added to it."""
-        if (i, j) not in self.rows:
-            m, n = self.torus
-            told = [0] * self.reports
-            for step, weight in enumerate(self.noise):
-                told[self.names[(i + step // n) % m * n + (j + step % n) % n]] += weight
-            self.rows[i, j] = told
-        return self.rows[i, j]
+        """Give how often each report is told from a control point."""
+        raise NotImplementedError
 
     def spread(self, columns: list[Fraction], rows: list[Fraction]) -> list[Fraction]:
         """Add up the rows of control points by what a point, or a slope there, takes of each."""
@@ -141,6 +133,25 @@ class Lattice:
         return [(x / self.side, y / self.side) for x, y in zip(east, north, strict=True)]
 
 
+class Lattice(Box):
+    """A box of cells in the plane, noise on a torus, and the names of its nodes."""
+
+    def __init__(self, stated: dict[str, Any], noise: list[int], names: list[int]) -> None:
+        super().__init__(stated)
+        self.torus, self.noise, self.names = stated["torus"], noise, names
+        self.rows: dict[tuple[int, int], list[int]] = {}
+
+    def row(self, i: int, j: int) -> list[int]:
+        """Give how often each report is told from a control point: all noise is added to it."""
+        if (i, j) not in self.rows:
+            m, n = self.torus
+            told = [0] * self.reports
+            for step, weight in enumerate(self.noise):
+                told[self.names[(i + step // n) % m * n + (j + step % n) % n]] += weight
+            self.rows[i, j] = told
+        return self.rows[i, j]
+
+
 @cache
 def spline(degree: int, i: int, u: Fraction) -> Fraction:
     """Evaluate a B-spline on whole knots, the first of them i - 2, by its recursion."""
@@ -151,7 +162,7 @@ def spline(degree: int, i: int, u: Fraction) -> Fraction:
     return ((u - knot) * before + (knot + degree + 1 - u) * after) / degree
 
 
-def told_more(lattice: Lattice, rate: Fraction) -> str:
+def told_more(lattice: Box, rate: Fraction) -> str:
     """Say which points a report tells apart by more than the rate times their distance."""
     spline.cache_clear()
     with localcontext(Context(prec=DIGITS, rounding=ROUND_HALF_EVEN, Emin=-(10**8), Emax=10**8)):
@@ -160,7 +171,7 @@ def told_more(lattice: Lattice, rate: Fraction) -> str:
         return _beside(lattice, spots, limit) or compare(found, limit, float(rate))
 
 
-def _spots(lattice: Lattice) -> Iterator[Spot]:
+def _spots(lattice: Box) -> Iterator[Spot]:
     """Give points of each cell: knots, middles, and some of its inside, the same ones for the same lattice."""
     chance = random.Random(lattice.cells[0])  # noqa: S311 - which pairs are tried, and no release
     axes = [range(2 * cells + 1) for cells in lattice.cells]
@@ -174,7 +185,7 @@ def _spots(lattice: Lattice) -> Iterator[Spot]:
         yield x + u * lattice.side, y + v * lattice.side
 
 
-def _beside(lattice: Lattice, spots: list[Spot], rate: Decimal) -> str:
+def _beside(lattice: Box, spots: list[Spot], rate: Decimal) -> str:
     """Look at two points very near each other along the gradient of each report."""
     middle = [
         Fraction(sum(axis), 2) for axis in zip(lattice.region[0], lattice.region[2], strict=True)

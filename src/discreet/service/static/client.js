@@ -1,11 +1,13 @@
 // A client of published location mechanisms, in one file and with nothing else. It computes what
-// docs/theory/lrgeo-mechanism.md (places), docs/theory/lrgeo-points.md and docs/theory/lrgeo-noise.md (every point) specify,
-// in integers, and equals tests/data/lrgeo-vectors.json, tests/browser/points_by_the_page.py and noise_by_the_page.py bit for bit.
+// docs/theory/lrgeo-mechanism.md (places), docs/theory/lrgeo-points.md, lrgeo-noise.md and lrgeo-lattice.md (every point)
+// specify, in integers, and equals tests/data/lrgeo-vectors.json and tests/browser/points_by_the_page.py, noise_by_the_page.py and
+// lattice_by_the_page.py bit for bit.
 // It does no input or output, holds no place, and does not verify: it takes the mechanism that was verified, by its digest.
 
 const FORM = "discreet.lrgeo.mechanism";
 const POINTS = "discreet.lrgeo.points";
 const NOISE = "discreet.lrgeo.noise";
+const LATTICE = "discreet.lrgeo.lattice";
 const VERSION = "1";
 const PER_UNIT = { km: 10_000n, m: 10n };
 const BITS = 62n;
@@ -156,7 +158,7 @@ async function opened(text, verifiedDigest) {
 /** Read the text of a mechanism of any kind, and refuse one that is not that which was verified. */
 export async function read(text, verifiedDigest) {
   const plain = await opened(text, verifiedDigest);
-  const kinds = { [POINTS]: PointMechanism, [NOISE]: NoiseMechanism };
+  const kinds = { [POINTS]: PointMechanism, [NOISE]: NoiseMechanism, [LATTICE]: LatticeMechanism };
   return new (Object.hasOwn(kinds, plain.form) ? kinds[plain.form] : Mechanism)(plain, verifiedDigest);
 }
 
@@ -412,6 +414,18 @@ function sumsOf(weights, bits, name) {
   return sum === 1n << bits ? sums : refuse(`${name}: another sum`);
 }
 
+/** The same for each row of a table. */
+function rowSums(weights, width, bits) {
+  if (!width) refuse("weights: rows without reports");
+  const sums = new Float64Array(weights.length);
+  for (let from = 0; from < weights.length; from += width) {
+    let sum = 0n;
+    for (let k = 0; k < width; k += 1) sums[from + k] = Number((sum += weights[from + k]));
+    if (sum !== 1n << bits) refuse("weights: a row of another sum");
+  }
+  return sums;
+}
+
 /** The first whose sum is beyond a target, from `first` on and below `end`. */
 function firstBeyond(sums, target, first, end) {
   let [low, high] = [first, end - 1];
@@ -507,16 +521,10 @@ export class PointMechanism extends EveryPoint {
     this.boxes();
   }
 
-  /** Sums of the weights before and with each report: below 2^53, hence exact in floats. */
   readRows(packed) {
     const weights = unpack(packed, "weights", 0n, 1n << this.bits);
     if (weights.length !== this.vertices * this.n) refuse("weights: not a row for each vertex");
-    this.sums = new Float64Array(weights.length);
-    for (let v = 0; v < this.vertices; v += 1) {
-      let sum = 0n;
-      for (let k = 0; k < this.n; k += 1) this.sums[v * this.n + k] = Number((sum += weights[v * this.n + k]));
-      if (sum !== 1n << this.bits) refuse("weights: a row of another sum");
-    }
+    this.sums = rowSums(weights, this.n, this.bits);
   }
 
   boxes() {
@@ -608,35 +616,24 @@ export class PointMechanism extends EveryPoint {
   }
 }
 
-/** The other form: a box of cells, one table of noise on a torus for all of it, and the report of each node. */
-export class NoiseMechanism extends EveryPoint {
-  static async read(text, verifiedDigest) {
-    return new NoiseMechanism(await opened(text, verifiedDigest), verifiedDigest);
-  }
-
-  constructor(plain, digest) {
-    super(plain, digest, NOISE);
-    const two = (name) => {
-      if (!Array.isArray(plain[name]) || plain[name].length !== 2) refuse(`${name}: no pair`);
-      return plain[name].map((part) => whole(part, name));
-    };
-    [this.low, this.cells] = [two("low"), two("cells")];
+/** What the forms on a lattice have in common: a box of cells, whose control points have biquadratic B-spline weights. */
+export class BoxMechanism extends EveryPoint {
+  constructor(plain, digest, form) {
+    super(plain, digest, form);
+    [this.low, this.cells] = [this.two(plain, "low"), this.two(plain, "cells")];
     this.side = whole(plain.side, "side");
     if (this.side < 1n || this.cells.some((count) => count < 1n)) refuse("cells: no box");
     this.high = this.low.map((from, axis) => from + this.cells[axis] * this.side);
     if ([...this.low, ...this.high].some((end) => abs(end) > FARTHEST)) refuse("low: a box beyond all");
-    const torus = two("torus");
-    if (torus.some((size, axis) => size < this.cells[axis] + 2n) || torus[0] * torus[1] > MOST_NODES) refuse("torus: of another size");
-    this.torus = torus.map(Number);
-    const noise = unpack(plain.noise, "noise", 0n, 1n << this.bits);
-    this.names = indices(plain.names, "names", this.n);
-    for (const [name, table] of [["noise", noise], ["names", this.names]])
-      if (table.length !== this.torus[0] * this.torus[1]) refuse(`${name}: not one for each node`);
-    this.sums = sumsOf(noise, this.bits, "noise");
     // The corners of the region, as the page draws it.
     const [[west, south], [east, north]] = [this.low, this.high].map((corner) => corner.map(Number));
     [this.x, this.y] = [Float64Array.of(west, east, east, west), Float64Array.of(south, south, north, north)];
     this.outline = Int32Array.of(0, 1, 2, 3);
+  }
+
+  two(plain, name) {
+    if (!Array.isArray(plain[name]) || plain[name].length !== 2) refuse(`${name}: no pair`);
+    return plain[name].map((part) => whole(part, name));
   }
 
   /** The nearest point of the box; farther away than the reach nothing is reported. */
@@ -666,6 +663,36 @@ export class NoiseMechanism extends EveryPoint {
     return first + oneOf(weights, target);
   }
 
+  /** Draw a report for a spot: a column, a row, and what is drawn from their control point. */
+  report(spot, word = systemWord) {
+    const [column, row] = spot.map((axis) => this.lineAt(axis, randrange(sum(axis.weights), word)));
+    return this.reportAt(column, row, randrange(1n << this.bits, word));
+  }
+
+  /** What of the whole each column, and each row, of a spot has: floats. */
+  partsOf(spot) {
+    return spot.map(({ weights }) => weights.map((weight) => asFloat([weight, sum(weights)])));
+  }
+}
+
+/** The second form: one table of noise on a torus for all of the box, and the report of each node. */
+export class NoiseMechanism extends BoxMechanism {
+  static async read(text, verifiedDigest) {
+    return new NoiseMechanism(await opened(text, verifiedDigest), verifiedDigest);
+  }
+
+  constructor(plain, digest) {
+    super(plain, digest, NOISE);
+    const torus = this.two(plain, "torus");
+    if (torus.some((size, axis) => size < this.cells[axis] + 2n) || torus[0] * torus[1] > MOST_NODES) refuse("torus: of another size");
+    this.torus = torus.map(Number);
+    const noise = unpack(plain.noise, "noise", 0n, 1n << this.bits);
+    this.names = indices(plain.names, "names", this.n);
+    for (const [name, table] of [["noise", noise], ["names", this.names]])
+      if (table.length !== this.torus[0] * this.torus[1]) refuse(`${name}: not one for each node`);
+    this.sums = sumsOf(noise, this.bits, "noise");
+  }
+
   /** The report of a control point for a target below 2^bits: the noise is the first whose sum is beyond it. */
   reportAt(column, row, target) {
     const [m, n] = this.torus;
@@ -673,16 +700,10 @@ export class NoiseMechanism extends EveryPoint {
     return this.names[((column + Math.floor(noise / n)) % m) * n + (row + (noise % n)) % n];
   }
 
-  /** Draw a report for a spot: a column, a row, and the noise. */
-  report(spot, word = systemWord) {
-    const [column, row] = spot.map((axis) => this.lineAt(axis, randrange(sum(axis.weights), word)));
-    return this.reportAt(column, row, randrange(1n << this.bits, word));
-  }
-
   /** The probability of each report at a spot: floats, to be looked at. Noise is spread along columns first, then along rows. */
   shares(spot) {
     const [m, n] = this.torus;
-    const parts = spot.map(({ weights }) => weights.map((weight) => asFloat([weight, sum(weights)])));
+    const parts = this.partsOf(spot);
     const [columns, rows] = spot.map(({ first }) => first);
     const chances = (this.chances ??= this.sums.map((sum, at) => (sum - (at ? this.sums[at - 1] : 0)) / 2 ** Number(this.bits)));
     const spread = new Float64Array(m * n);
@@ -697,6 +718,40 @@ export class NoiseMechanism extends EveryPoint {
         const [from, to] = [a * n, ((a + columns + i) % m) * n];
         for (let b = 0; part && b < n; b += 1) shares[this.names[to + b]] += part * spread[from + b];
       });
+    return shares;
+  }
+}
+
+/** The third form: a row of weights for each control point of the box. */
+export class LatticeMechanism extends BoxMechanism {
+  static async read(text, verifiedDigest) {
+    return new LatticeMechanism(await opened(text, verifiedDigest), verifiedDigest);
+  }
+
+  constructor(plain, digest) {
+    super(plain, digest, LATTICE);
+    [this.columns, this.rows] = this.cells.map((count) => Number(count) + 2);
+    const weights = unpack(plain.weights, "weights", 0n, 1n << this.bits);
+    if (weights.length !== this.columns * this.rows * this.n) refuse("weights: not a row for each control point");
+    this.sums = rowSums(weights, this.n, this.bits);
+  }
+
+  /** The report of a control point for a target below 2^bits: the first of its row whose sum is beyond it. */
+  reportAt(column, row, target) {
+    const first = (column * this.rows + row) * this.n;
+    return firstBeyond(this.sums, Number(target), first, first + this.n) - first;
+  }
+
+  /** The probability of each report at a spot: floats, to be looked at. */
+  shares(spot) {
+    const shares = new Float64Array(this.n);
+    const [columns, rows] = this.partsOf(spot);
+    columns.forEach((across, i) => rows.forEach((along, j) => {
+      const part = (across * along) / 2 ** Number(this.bits);
+      const row = ((spot[0].first + i) * this.rows + spot[1].first + j) * this.n;
+      for (let k = 0; part && k < this.n; k += 1)
+        shares[k] += part * (this.sums[row + k] - (k ? this.sums[row + k - 1] : 0));
+    }));
     return shares;
   }
 }
