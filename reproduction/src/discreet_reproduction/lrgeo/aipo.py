@@ -165,7 +165,6 @@ def _at(
         Region(spots, None, "km"),
         MetricDP(str(epsilon), "km"),
         prior=made.prior,
-        method="table",
         time_limit=run.limit,
     ).published()
     seconds = time.process_time() - begun
