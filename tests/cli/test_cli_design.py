@@ -516,7 +516,7 @@ def test_a_bug_is_internal_and_shows_where(
     def broken(*_: object) -> None:
         raise KeyError("oops")
 
-    monkeypatch.setattr(design, "state", broken)
+    monkeypatch.setattr(design, "state_any", broken)
     said = say(capsys, "design", *GRID, *EPSILON)
     assert (said.status, said.out) == (70, "")
     # Its words may be a value; its place is none.
@@ -558,13 +558,13 @@ def test_an_interrupt_writes_the_best_that_was_verified(
 def test_a_design_that_compiles_says_so_on_standard_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    plain = vars(design)["state"]
+    plain = vars(design)["state_any"]
 
     def compiles(*arguments: Any) -> Any:
         with event.trigger_event("numba:compile"):
             return plain(*arguments)
 
-    monkeypatch.setattr(design, "state", compiles)
+    monkeypatch.setattr(design, "state_any", compiles)
     kernel(lambda: None)
     arguments = ["design", *GRID, *EPSILON, "-o", str(tmp_path / "c"), "--json"]
     assert run(arguments) == 0
@@ -579,7 +579,7 @@ def test_an_interrupt_elsewhere_is_status_130(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(design, "state", interrupted)
+    monkeypatch.setattr(design, "state_any", interrupted)
     said = say(capsys, "design", *GRID, *EPSILON)
     assert (said.status, said.out) == (130, "")
 

@@ -51,7 +51,7 @@ def raising(error: BaseException) -> Callable[..., None]:
 def test_what_escapes_is_one_line_without_its_words(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    monkeypatch.setattr(design, "state", raising(error))
+    monkeypatch.setattr(design, "state_any", raising(error))
     said = say(capsys, *DESIGN)
     assert (said.status, said.out) == (70, "")
     assert said.err.startswith(
@@ -77,7 +77,7 @@ def test_memory_and_the_system_are_named(
     error: Exception,
     words: str,
 ) -> None:
-    monkeypatch.setattr(design, "state", raising(error))
+    monkeypatch.setattr(design, "state_any", raising(error))
     said = say(capsys, *DESIGN)
     assert (said.status, said.out) == (70, "")
     assert words in said.err
@@ -87,9 +87,9 @@ def test_memory_and_the_system_are_named(
 def test_what_ends_a_run_is_no_failure(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(design, "state", raising(KeyboardInterrupt()))
+    monkeypatch.setattr(design, "state_any", raising(KeyboardInterrupt()))
     assert say(capsys, *DESIGN).status == 130
-    monkeypatch.setattr(design, "state", raising(SystemExit(143)))
+    monkeypatch.setattr(design, "state_any", raising(SystemExit(143)))
     with pytest.raises(SystemExit) as caught:
         run(DESIGN)
     assert caught.value.code == 143
@@ -107,7 +107,7 @@ def broken(*_):
     aside.join()
     late.to_list()
 
-design.state = broken
+design.state_any = broken
 main()
 """
 

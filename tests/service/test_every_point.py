@@ -88,10 +88,10 @@ def test_a_process_designs_publishes_and_keeps_it_and_another_one_serves_the_fil
     assert say(capsys, "locate", "-", *options).data == weak.data
     told = say(capsys, "verify", kept, "--json")
     assert told.status == 0
-    assert (told.data["kind"], told.data["digest"]) == ("noise-mechanism", published.digest)
+    assert (told.data["kind"], told.data["digest"]) == ("lattice-mechanism", published.digest)
     assert "what it is  a mechanism for every point" in say(capsys, "verify", kept).out
     facts = say(capsys, "info", kept, "--json").data
-    assert (facts["kind"], facts["digest"]) == ("noise-mechanism", published.digest)
+    assert (facts["kind"], facts["digest"]) == ("lattice-mechanism", published.digest)
     assert facts["sizes"]["reports"] == published.K
     assert re.search("which is about +any two points", say(capsys, "info", kept).out)
     server.send_signal(signal.SIGTERM)

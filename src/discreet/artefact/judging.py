@@ -135,8 +135,7 @@ def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN4
         (Release, _verify_release),
         (Anonymization, _verify_anonymization),
         ((Mechanism, RegionDesign), _verify_region),
-        (EveryPoint, _verify_points),
-        (RoadRows, _verify_roads),
+        ((EveryPoint, RoadRows), _verify_points),
         (Measured, _verify_measured),
         (MeasuredTables, _verify_measured_tables),
     ):
@@ -178,18 +177,13 @@ def _verify_region(made: Any) -> Certificate:  # noqa: ANN401 - a RegionDesign o
     return Certificate((*checks, _seeded(made.provenance.seeded)))
 
 
-def _verify_points(made: Any) -> Certificate:  # noqa: ANN401 - a design or a mechanism for every point
+def _verify_points(made: Any) -> Certificate:  # noqa: ANN401 - a design or a mechanism for points
+    from discreet.lrgeo.along.mechanism import RoadRows
+    from discreet.lrgeo.along.verify import verify as verify_roads
     from discreet.lrgeo.points.verify import verify as verify_points
 
-    checks = verify_points(made.claimed()).checks
-    return Certificate((*checks, _seeded(made.provenance.seeded)))
-
-
-def _verify_roads(made: Any) -> Certificate:  # noqa: ANN401 - a design or a mechanism for every point of roads
-    from discreet.lrgeo.along.verify import verify as verify_roads
-
-    checks = verify_roads(made.claimed()).checks
-    return Certificate((*checks, _seeded(made.provenance.seeded)))
+    check: Any = verify_roads if isinstance(made, RoadRows) else verify_points
+    return Certificate((*check(made.claimed()).checks, _seeded(made.provenance.seeded)))
 
 
 def _verify_measured(made: Any) -> Certificate:  # noqa: ANN401 - kept measurements
@@ -423,10 +417,8 @@ def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
 
     Returns
     -------
-    certificate : Certificate
-        All checks.
-    facts : dict
-        Those of :func:`claim_facts`, ``rows``, ``classes``, ``smallest_class``.
+    certificate, facts
+        All checks; those of :func:`claim_facts`, ``rows``, ``classes``, ``smallest_class``.
     """
     from discreet.artefact.anonymous import ANONYMOUS, load_anonymous
     from discreet.kanonymity.verify import classes_of
