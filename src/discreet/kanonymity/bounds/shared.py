@@ -262,7 +262,9 @@ def _first_cells(packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     Examples
     --------
     >>> from discreet.kanonymity.problem import Numeric, Problem
-    >>> people = Problem.from_columns({"age": [20, 21, 22, 22]}, [Numeric("age")])
+    >>> people = Problem.from_columns(
+    ...     {"age": [20, 21, 22, 22], "zip": [1, 2, 3, 4]}, [Numeric("age"), Numeric("zip", weight=2)]
+    ... )
     >>> [each.tolist() for each in _first_cells(pack(people, 2, 16))]
     [[3, 2, 1, 0, 0], [4, 2, 3, 1, 2]]
     """
