@@ -5,12 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+import lattices
+import noises
 from discreet.core.guarantee import MetricDP, PointScope, Scope
+from discreet.lrgeo.points.noise import NoiseMechanism
+from discreet.lrgeo.points.table import LatticeMechanism
 from discreet.lrgeo.points.verify import Claimed, verify
 
 if TYPE_CHECKING:
@@ -248,3 +253,15 @@ def test_the_plane_is_nowhere_longer_than_the_sphere(
     """A degree of longitude is narrower by the cosine of the latitude: half as wide at 60 degrees, and less above."""
     found = failed(square(origin=origin, factors=(east, north)))
     assert found == (set() if flat else {"distances longer in the plane"})
+
+
+@pytest.mark.parametrize("kind", ["noise", "table"])
+def test_forms_on_a_lattice_have_verifiers_of_their_own(kind: str) -> None:
+    small = noises.Small((1, 1), (3, 4), Fraction(1))
+    small_table = lattices.Small(small)
+    files = {"noise": noises.sealed(small.parts()), "table": noises.sealed(small_table.parts())}
+    forms: dict[str, Any] = {"noise": NoiseMechanism, "table": LatticeMechanism}
+    claimed = forms[kind].from_dict(json.loads(files[kind])).claimed()
+    assert verify(claimed).passed
+    less = replace(claimed.guarantee, epsilon=Fraction(1, 100))
+    assert not verify(replace(claimed, guarantee=less)).passed
