@@ -81,6 +81,13 @@ def test_what_is_misstated_is_refused(change: dict[str, Any]) -> None:
     assert not verify(replace(claimed("0.17"), **change)).passed
 
 
+def test_a_claim_beyond_floats_is_judged_in_integers() -> None:
+    assert verify(claimed("1e300")).passed
+    rows = np.array([[0, 16], [8, 8], [8, 8], [8, 8]], dtype=np.int64)
+    assert not verify(replace(claimed("1e300"), weights=rows)).passed
+    assert not verify(claimed("1e-300")).passed
+
+
 def test_a_zero_is_zero_on_all_roads_that_are_joined() -> None:
     rows = np.array([[0, 16], [0, 16], [0, 16], [0, 16]], dtype=np.int64)
     assert verify(replace(claimed(), weights=rows)).passed

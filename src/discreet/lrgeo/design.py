@@ -228,8 +228,8 @@ def design(
 
     .. math:: \min \sum_i p_i \sum_k \beta_{ik} z_{ik}, \qquad \beta_{ik} = \sum_l q_l |T_{il} - T_{kl}|
 
-    over the mechanisms on a mesh for which :math:`z_k(x) \le e^{\epsilon |x - y|} z_k(y)` holds between any two points
-    of the region; or, with ``scope="places"``, over those for which it holds between any two places.
+    over the mechanisms of one form for which :math:`z_k(x) \le e^{\epsilon |x - y|} z_k(y)` holds between any two
+    points of the region; or, with ``scope="places"``, over those for which it holds between any two places.
 
     Parameters
     ----------
@@ -240,10 +240,10 @@ def design(
     scope
         ``"points"``: the promise is about any two points of the region, near or far, with no borders between places;
         see :mod:`discreet.lrgeo.points`. ``"places"``: a point is snapped to its nearest place, and the promise is
-        about places, so that two points on two sides of a border may be told apart. It loses less, and takes more
-        places. ``"roads"``: for points that are *on* roads, and at the distance *along* the roads, which is another
-        promise and a weaker one: not for GPS points that are moved to the nearest road, since that takes near points
-        far apart; see :mod:`discreet.lrgeo.along`.
+        about places, so that two points on two sides of a border may be told apart. It loses a little less, and takes
+        more places. ``"roads"``: for points that are *on* roads, and at the distance *along* the roads, which is
+        a different and weaker promise: not for GPS points that are moved to the nearest road, since that takes near
+        points far apart; see :mod:`discreet.lrgeo.along`.
     targets, weights
         Places that people travel to, and how likely each is; without them the loss is the distance between the true
         place and the reported one.
@@ -251,8 +251,8 @@ def design(
         ``(K,)`` how likely people are at each place; uniform by default. All of this is public.
     method
         For every point ``"noise"``, one noise for all points whose outcomes are named by reports; ``"table"``, a row
-        of weights for each control point of a net, which loses less and takes a larger file; or ``"mesh"``, one for
-        each vertex of a mesh. ``None`` takes the first, and the last where its table is small and it loses less.
+        of weights for each control point of a net; or ``"mesh"``, one for each vertex of a mesh, which loses more.
+        ``None`` makes the first, and the second too where its table is small, and takes whichever loses less.
         For places an instance such as ``Balls(2.0)``, or a name of
         :data:`discreet.lrgeo.methods.METHODS`; ``None`` tries several.
     spacing
@@ -288,11 +288,12 @@ def design(
     Guarantee
     ---------
     That of the design, for the integers that are sampled: between any two points of the region, by
-    :func:`discreet.lrgeo.points.verify.verify`, or between *places*, by :func:`discreet.lrgeo.verify`.
+    :func:`discreet.lrgeo.points.verify.verify`; between *places*, by :func:`discreet.lrgeo.verify`; or between any two
+    points of the roads, by :func:`discreet.lrgeo.along.verify.verify`.
 
     Complexity
     ----------
-    For every point, without a gap, a second, and some seconds for thousands of places. For places about ``20 K^3``
+    For every point, without a gap, some seconds. For places about ``20 K^3``
     operations: some seconds for 900, half a minute for 1600; 10^5 cells take a minute of tails.
 
     Examples

@@ -45,7 +45,7 @@ _MOST_NODES = 5120
 """Nodes of a metric space with a table of its distances."""
 
 _GAP, _SECONDS = 0.01, 30.0
-"""What is tried for, and how long, where nothing is asked for."""
+"""The gap that is aimed at, and the time limit in seconds, where the caller states neither."""
 
 
 @final

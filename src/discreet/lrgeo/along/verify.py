@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +28,6 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.guarantee import MetricDP, RoadScope
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from numpy.typing import NDArray
 
 __all__ = ["ClaimedRoads", "verify"]
@@ -36,6 +35,8 @@ __all__ = ["ClaimedRoads", "verify"]
 _DECIMETERS = {"km": 10_000, "m": 10}
 _MOST_BITS = 62
 _FARTHEST = 1 << 30
+_ALLOWS_ALL = Fraction(1 << 200)
+"""A rise beyond all quotients of weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +166,8 @@ def _condition(claimed: ClaimedRoads) -> Check:
 def _violations(a: NDArray[np.int64], b: NDArray[np.int64], rise: Fraction) -> int:
     """Count reports whose weights rise by more than a part of the lesser: in floats where these are sure."""
     low, high = np.minimum(a, b), np.maximum(a, b)
+    # Weights are below 2^63, so that a larger rise allows no more, and no float holds all.
+    rise = min(rise, _ALLOWS_ALL)
     p, q = rise.numerator, rise.denominator
     most = float(rise)
     left, right = (high - low).astype(np.float64), low.astype(np.float64) * most
