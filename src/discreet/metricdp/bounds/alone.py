@@ -1,23 +1,21 @@
 """Blocks of secrets on their own: what they lose without any constraint between them bounds the whole from below.
 
-Leaving constraints out relaxes the program, and what is left falls apart. The bound is far from tight, and it is there
-where no other is: 2,500 secrets and more.
+Leaving constraints out relaxes the program, and what is left falls apart. The bound is far from tight; decomposition
+begins with its prices.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.spaces.adjacency import Adjacency
-from discreet.metricdp.blocks import partition
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.methods.primal_dual import PrimalDual
-from discreet.metricdp.part import Candidate, Part
+from discreet.metricdp.part import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,62 +24,10 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.part import PartLimits
 
-__all__ = ["Alone", "prices_of_blocks"]
+__all__ = ["prices_of_blocks"]
 
 _GAP = 0.01
 """Gap at which a block's bound is good enough, beside what is lost between blocks."""
-
-_FAR = 3.0
-"""Reports that cost every secret of a block more than so many times what it is thought to pay need no prices there."""
-
-
-@final
-@dataclass(frozen=True)
-class Alone:
-    """The bound of blocks that nothing joins, and no channel.
-
-    Parameters
-    ----------
-    size
-        Secrets in a block, on average.
-    seconds
-        Time that the blocks may take together, if no less is left.
-
-    Examples
-    --------
-    >>> Alone(size=1)
-    Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: size: expected at least two secrets, got 1
-    """
-
-    size: int = 225
-    seconds: float = 60.0
-
-    def __post_init__(self) -> None:
-        if self.size < 2:
-            raise InvalidProblemError("size", "at least two secrets", self.size)
-
-    def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Partition the part, and price constraints within its blocks.
-
-        Returns
-        -------
-        Candidate or None
-            Without a matrix; ``None`` for a part that is no larger than a block, or was made by hand.
-
-        Complexity
-        ----------
-        That of :class:`~discreet.metricdp.PrimalDual` for each block, with the reports that are not far from it.
-        """
-        if part.space is None or part.n <= self.size:
-            return None
-        how = "k-m-DV" if part.space.points is None else "k-m-rec"
-        labels = partition(part.space, part.constraints, -(-part.n // self.size), how)
-        seconds = min(self.seconds, np.inf if limits.seconds is None else 0.5 * limits.seconds)
-        prices = prices_of_blocks(part, labels, replace(limits, seconds=seconds), far=_FAR)
-        count = int(labels.max()) + 1
-        note = f"{count} blocks of about {self.size} secrets bound the whole, with nothing between them."
-        return Candidate("blocks", None, prices, note)
 
 
 def prices_of_blocks(
