@@ -115,7 +115,7 @@ class Commands(TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None:
             own = name in _STUBS
-            command = command_named(name) if own else typer.main.get_command(load(name))
+            command = command_named(name) if own else _added_command(name)
         return name, command, rest
 
 
@@ -136,6 +136,13 @@ def command_named(name: str) -> Any:  # noqa: ANN401 - a class that depends on T
     app = typer.Typer(rich_markup_mode="markdown")
     importlib.import_module(f"discreet.cli.{name}").register(app)
     command = typer.main.get_group(app).commands[name]
+    hide_types_of_flags(command)
+    return command
+
+
+def _added_command(name: str) -> Any:  # noqa: ANN401 - as above
+    """Build a command of another distribution, with a help like that of ours."""
+    command = typer.main.get_command(load(name))
     hide_types_of_flags(command)
     return command
 
