@@ -200,36 +200,19 @@ OTHERS: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who"], "keep": [
 
 
 @pytest.mark.parametrize("out", ["out", "out.csv", "out.parquet"])
-def test_rows_stand_in_the_order_of_their_keys(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
-) -> None:
-    """Over the whole table: keys that fall with the number of a row turn each published part round."""
-    original = people(3)
-    monkeypatch.setattr(large_steps, "SystemBits", Falling)
-    anonymize_files(folder_of(original, tmp_path / "in"), tmp_path / out, GUARANTEE, **OTHERS)
+def test_rows_stand_in_a_random_order(tmp_path: Path, out: str) -> None:
+    """In each published part about half of the rows are followed by a later one of the table; in its order all are."""
+    anonymize_files(folder_of(people(3), tmp_path / "in"), tmp_path / out, GUARANTEE, **OTHERS)
     where = tmp_path / out
     parts = sorted(where.glob("*.parquet")) if where.is_dir() else [where]
     rows = [
-        (pl.read_csv if path.suffix == ".csv" else pl.read_parquet)(path)["row"].to_list()
+        (pl.read_csv if path.suffix == ".csv" else pl.read_parquet)(path)["row"].to_numpy()
         for path in parts
     ]
-    assert sorted(row for part in rows for row in part) == list(range(N))
-    assert any(part != sorted(part) for part in rows)
-    # Each call gives falling keys, so that in a part the rows of one batch stand backwards.
-    firsts = [part[0] for part in rows]
-    assert firsts != sorted(firsts) or len(rows) == 1
-
-
-class Falling:
-    """Bits whose keys fall from call to call and within a call."""
-
-    def __init__(self) -> None:
-        self.left = 2**63
-
-    def randranges(self, n: int, size: int) -> np.ndarray[Any, Any]:
-        self.left -= size
-        keys = np.arange(size, 0, -1, dtype=np.uint64) + np.uint64(self.left)
-        return keys if n == 2**64 else keys % np.uint64(n)
+    assert sorted(np.concatenate(rows).tolist()) == list(range(N))
+    for part in rows:
+        # The share has a standard deviation of .29 by the square root of the rows: eight of them and more.
+        assert abs((np.diff(part) > 0).mean() - 0.5) < 2.4 / np.sqrt(len(part))
 
 
 @pytest.mark.parametrize("keep", [False, True])
