@@ -102,7 +102,7 @@ def open_points(path: str) -> PublishedPoints:
 def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
     """Give what a mechanism for every point says of itself, as plain values."""
     from discreet.artefact import LATTICE_MECHANISM, NOISE_MECHANISM, POINT_MECHANISM
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.mesh import PointMechanism
     from discreet.lrgeo.points.noise import NoiseMechanism
     from discreet.lrgeo.points.table import LatticeMechanism
 
