@@ -62,6 +62,21 @@ def test_all_who_read_a_file_say_one_thing_of_it(
     assert f"{nodes} knots and middles, {small.reports} reports each" in other.stdout
 
 
+def test_info_says_of_each_lower_bound_what_it_is_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = lattices.KINDS["a box"].parts()
+    for bounds, told in (
+        ({"lower": None, "mesh_lower": None}, ("not computed", "not computed")),
+        ({"lower": None, "mesh_lower": "0.25"}, ("not computed", "0.25 km")),
+        ({"lower": "0.125", "mesh_lower": "0.25"}, ("0.125 km", "0.25 km")),
+    ):
+        text = say(capsys, "info", written(parts | bounds, tmp_path)).out
+        lines = [" ".join(line.split()) for line in text.splitlines()]
+        assert f"lower bound for all mechanisms with these reports: {told[0]}" in lines
+        assert f"lower bound for all tables on this lattice: {told[1]}" in lines
+
+
 def _moved(parts: dict[str, Any], point: int, part: int) -> None:
     """Move a part of what the second report has at a control point to the first."""
     small = lattices.KINDS["a box"]

@@ -19,10 +19,10 @@ from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP, PureDP
 from discreet.lrgeo import Region, design
-from discreet.lrgeo.points.mechanism import PointMechanism
 from discreet.report import make_chapter
 from discreet.report.check_words import MEANINGS, meaning
 from discreet.report.verified import KINDS
+from meshes import frozen
 from service.running import mechanism
 
 DATA = Path(__file__).parents[1] / "data"
@@ -107,9 +107,7 @@ def tables(capsys: pytest.CaptureFixture[str]) -> str:
 
 def everywhere(capsys: pytest.CaptureFixture[str]) -> str:
     del capsys
-    region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    made = design(region, MetricDP(2, "km"), method="mesh", spacing="0.25")
-    save_mechanism(PointMechanism.from_design(made), "points.mechanism")
+    save_mechanism(frozen(), "points.mechanism")
     return "points.mechanism"
 
 

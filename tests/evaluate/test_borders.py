@@ -31,8 +31,8 @@ from discreet.evaluate.simulate.borders import (
     audit_service_points,
     laws_of,
 )
-from discreet.lrgeo import Region, design
-from discreet.lrgeo.points.mechanism import PointMechanism
+from discreet.lrgeo import LatticeMechanism, NoiseMechanism, Region
+from meshes import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,10 +143,10 @@ def test_what_a_client_of_the_service_draws_from_is_audited_by_points() -> None:
     class Altered:
         """Says that a mechanism keeps less than it keeps."""
 
-        def __init__(self, held: PointMechanism) -> None:
+        def __init__(self, held: NoiseMechanism | LatticeMechanism) -> None:
             self.held = held
 
-        def fetched(self) -> PointMechanism:
+        def fetched(self) -> NoiseMechanism | LatticeMechanism:
             return replace(
                 self.held, guarantee=replace(self.held.guarantee, epsilon=Fraction(3, 2))
             )
@@ -157,12 +157,9 @@ def test_what_a_client_of_the_service_draws_from_is_audited_by_points() -> None:
     assert audit_service_points(request, cast("Any", altered)).rejected
 
 
-def test_a_design_for_every_point_keeps_its_promise_for_the_judge_that_did_not_make_it() -> None:
+def test_a_frozen_mesh_keeps_its_promise_for_a_judge_that_shares_nothing_with_its_design() -> None:
     """And with a little less epsilon than it was made for it does not."""
-    region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    made = PointMechanism.from_design(
-        design(region, MetricDP(2, "km"), method="mesh", spacing="0.25")
-    )
+    made = frozen()
     laws = laws_of(made)
     assert not audit_laws_of_points(laws, made.guarantee, 20_000).rejected
     less = replace(laws, epsilon=laws.epsilon * Fraction(95, 100))

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 import lattices as small_lattices
+import meshes
 import noises
 from discreet.artefact import (
     AnchoredArtefact,
@@ -57,7 +58,6 @@ from discreet.kanonymity.verify import verify as verify_table
 from discreet.ledger import Ledger
 from discreet.lrgeo import Mechanism, Region
 from discreet.lrgeo import design as design_region
-from discreet.lrgeo.points.mechanism import PointMechanism
 from discreet.metricdp.bounds.tails import tail_channel
 from discreet.metricdp.problem import Problem
 from discreet.submodular import (
@@ -174,36 +174,21 @@ def mechanisms(folder: Path) -> tuple[Any, ...]:
             folder / "original",
         )
         made.append(json.loads((folder / "original").read_text(encoding="utf-8")))
-    loose = [
-        {
-            name: unpacked(value) if isinstance(value, dict) and "bytes" in value else value
-            for name, value in one.items()
-        }
-        for one in made
-    ]
-    return (*loose, made[0])
+    return _loose(made)
 
 
 def points(folder: Path) -> tuple[Any, ...]:
     """Make mechanisms for every point: in a plane with a vertex inside, with none, and on the sphere in meters."""
     made = []
-    for unit, cell, rate, spacing, origin in (
-        ("km", "0.5", Fraction(2), "0.25", None),
-        ("km", "0.5", Fraction(1), "0.5", None),
-        ("m", "500", Fraction(1, 500), "250", (41.88, 12.46)),
+    for unit, cell, rate, side, origin in (
+        ("km", "0.5", Fraction(2), 2_500, None),
+        ("km", "0.5", Fraction(1), 5_000, None),
+        ("m", "500", Fraction(1, 500), 2_500, (41.88, 12.46)),
     ):
         region = Region.from_grid(2, 2, cell=cell, unit=unit, origin=origin)
-        found = design_region(region, MetricDP(rate, unit), method="mesh", spacing=spacing)
-        save_mechanism(PointMechanism.from_design(found), folder / "original")
+        save_mechanism(meshes.exponential(region, MetricDP(rate, unit), side), folder / "original")
         made.append(json.loads((folder / "original").read_text(encoding="utf-8")))
-    loose = [
-        {
-            name: unpacked(value) if isinstance(value, dict) and "bytes" in value else value
-            for name, value in one.items()
-        }
-        for one in made
-    ]
-    return (*loose, made[0])
+    return _loose(made)
 
 
 def lattices() -> tuple[Any, ...]:

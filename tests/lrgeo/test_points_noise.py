@@ -28,8 +28,7 @@ from discreet.core.randomness.bits import SeededBits
 from discreet.lrgeo import LatticeDesign, PointClient, Region, design
 from discreet.lrgeo.mechanism import text_digest
 from discreet.lrgeo.messages import mechanism_from
-from discreet.lrgeo.points.frame import PointFrame
-from discreet.lrgeo.points.mesh import region_digest
+from discreet.lrgeo.points.frame import PointFrame, region_digest
 from discreet.lrgeo.points.net import ControlNet
 from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.noise_design import NoiseDesign
@@ -60,10 +59,21 @@ def by_hand(
     frame, net = PointFrame.plain("km"), ControlNet((0, 0), side, cells, reach=5_000)
     reports = np.arange(2 * (int(names.max()) + 1)).reshape(-1, 2) * 1_000
     bits = int(noise.sum()).bit_length() - 1
-    claim = MetricDP(epsilon, "km", scope=PointScope(region_digest(frame, net)))
+    claim = MetricDP(epsilon, "km", scope=PointScope(region_digest(frame, net.corners, net.reach)))
     shown = tuple(frame.shown(reports))
     return NoiseMechanism(
-        frame, net, noise, names, reports, shown, bits, claim, PASSED, None, None, PROVENANCE
+        frame=frame,
+        net=net,
+        noise=noise,
+        names=names,
+        reports=reports,
+        shown=shown,
+        bits=bits,
+        guarantee=claim,
+        certificate=PASSED,
+        lower=None,
+        upper=None,
+        provenance=PROVENANCE,
     )
 
 
@@ -426,11 +436,10 @@ def test_the_default_takes_whichever_loses_less() -> None:
     tiny = Region.from_grid(2, 2, cell="0.5", unit="km")
     noise = design(tiny, MetricDP(2, "km"), method="noise")
     table = design(tiny, MetricDP(2, "km"), method="table")
-    mesh = design(tiny, MetricDP(2, "km"), method="mesh")
     made = design(tiny, MetricDP(2, "km"))
     assert isinstance(made, LatticeDesign)
-    losses = [one.upper or 0.0 for one in (made, table, mesh, noise)]
-    assert losses[0] == losses[1] < losses[2] < losses[3]
+    losses = [one.upper or 0.0 for one in (made, table, noise)]
+    assert losses[0] == losses[1] < losses[2]
     some = design(Region.from_grid(8, 8, cell="0.5", unit="km"), MetricDP(1, "km"))
     assert isinstance(some, LatticeDesign)
     # 1.163 of noise, 1.209 of the mesh, 1.2545 of the first prototype, 1.139 of places alone.

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 import lattices
+import meshes
 import noises
 from cli.commands import say
 from discreet.artefact import load_points, save_mechanism
 from discreet.core.errors import CertificateError, InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.randomness import SeededBits
-from discreet.lrgeo import Epochs, design
+from discreet.lrgeo import Epochs, PointMechanism
 from discreet.lrgeo.mechanism import packed, text_digest
-from discreet.lrgeo.points.mechanism import PointMechanism
 from discreet.lrgeo.points.table import LatticeMechanism
 from discreet.service import Client, create_app
 from discreet.service.page import Page
@@ -43,7 +43,7 @@ YEAR = Epochs(365 * 86_400)
 @pytest.fixture(scope="module")
 def made() -> PointMechanism:
     """Make a mechanism for every point of the region of the other tests, on a coarse mesh."""
-    return design(region(), MetricDP(2, "km"), method="mesh", spacing="0.5").published()
+    return meshes.exponential(region(), MetricDP(2, "km"), 5_000)
 
 
 def forged(made: PointMechanism) -> PointMechanism:
@@ -185,9 +185,7 @@ def test_after_every_point_places_are_weaker_unless_they_are_accepted(
     for publishes in (mechanism(), made):
         with Client(quick(create_app(publishes, region())), **options) as client:
             assert client.mechanism.digest == publishes.digest
-    weaker = PointMechanism.from_design(
-        design(region(), MetricDP(3, "km"), method="mesh", spacing="0.5", time_limit=0.01)
-    )
+    weaker = meshes.exponential(region(), MetricDP(3, "km"), 5_000)
     with (
         Client(quick(create_app(weaker, region())), **options) as client,
         pytest.raises(CertificateError, match="3 per km between any two points"),

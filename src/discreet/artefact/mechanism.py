@@ -10,11 +10,11 @@ from discreet.artefact.layout import is_whole
 from discreet.artefact.placing import replace_file
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.mechanism import FORM, Mechanism, canonical
-from discreet.lrgeo.points.mechanism import POINTS_FORM
-from discreet.lrgeo.points.noise import NOISE_FORM
+from discreet.lrgeo.points.client import read_published
+from discreet.lrgeo.points.mesh import PointMechanism
+from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.published import PublishedPoints
-from discreet.lrgeo.points.reading import read_published
-from discreet.lrgeo.points.table import LATTICE_FORM
+from discreet.lrgeo.points.table import LatticeMechanism
 
 if TYPE_CHECKING:
     import os
@@ -40,9 +40,9 @@ FOR_EVERY_POINT = (POINT_MECHANISM, NOISE_MECHANISM, LATTICE_MECHANISM)
 """The kinds of mechanisms for every point: rows for vertices of a mesh, one noise for all points, rows on a lattice."""
 
 _KINDS = {
-    POINTS_FORM: POINT_MECHANISM,
-    NOISE_FORM: NOISE_MECHANISM,
-    LATTICE_FORM: LATTICE_MECHANISM,
+    PointMechanism.FORM: POINT_MECHANISM,
+    NoiseMechanism.FORM: NOISE_MECHANISM,
+    LatticeMechanism.FORM: LATTICE_MECHANISM,
 }
 
 M = TypeVar("M", Mechanism, PublishedPoints)

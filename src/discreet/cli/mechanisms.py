@@ -72,15 +72,15 @@ def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
 def mechanism_text(mechanism: Mechanism) -> str:
     """Describe a mechanism to people."""
     channel, provenance = mechanism.channel, mechanism.provenance
-    lower = "none" if mechanism.lower is None else text_floor(mechanism.lower)
-    upper = "unknown" if mechanism.upper is None else text_ceil(mechanism.upper)
+    unit = mechanism.guarantee.unit
     rows: list[tuple[str, object]] = [
         ("guarantee", mechanism.guarantee),
         ("which is about", "places: a point is snapped to the nearest one first"),
         ("places", mechanism.region.K),
         ("explicit weights", len(channel.ball)),
-        ("tails fall at", f"{float(channel.rate):.6g} nats per {mechanism.guarantee.unit}"),
-        ("expected loss", f"{upper}, lower bound {lower}"),
+        ("tails fall at", f"{float(channel.rate):.6g} nats per {unit}"),
+        ("expected loss", _loss(mechanism.upper, unit)),
+        ("lower bound", f"for all mechanisms: {_bound(mechanism.lower, unit)}"),
         ("method", provenance.method),
         ("sha256", mechanism.digest),
     ]
@@ -102,7 +102,7 @@ def open_points(path: str) -> PublishedPoints:
 def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
     """Give what a mechanism for every point says of itself, as plain values."""
     from discreet.artefact import LATTICE_MECHANISM, NOISE_MECHANISM, POINT_MECHANISM
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.mesh import PointMechanism
     from discreet.lrgeo.points.noise import NoiseMechanism
     from discreet.lrgeo.points.table import LatticeMechanism
 
@@ -131,11 +131,6 @@ def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
 def points_text(mechanism: PublishedPoints) -> str:
     """Describe a mechanism for every point to people."""
     provenance, unit = mechanism.provenance, mechanism.unit
-    lower = "none" if mechanism.lower is None else text_floor(mechanism.lower)
-    if hasattr(mechanism, "mesh_lower"):
-        bound, what = mechanism.mesh_lower, "mesh" if hasattr(mechanism, "mesh") else "lattice"
-        lower += f", on this {what} {'none' if bound is None else text_floor(bound)}"
-    upper = "unknown" if mechanism.upper is None else text_ceil(mechanism.upper)
     sizes = [(name, count) for name, count in mechanism.sizes.items() if name != "reports"]
     rows: list[tuple[str, object]] = [
         ("guarantee", mechanism.guarantee),
@@ -146,10 +141,24 @@ def points_text(mechanism: PublishedPoints) -> str:
             "a little outside",
             f"up to {mechanism.reach / per_unit(unit):g} {unit}: as the nearest point",
         ),
-        ("expected loss", f"{upper}, lower bound {lower}"),
+        ("expected loss", _loss(mechanism.upper, unit)),
+        ("lower bound", f"for all mechanisms with these reports: {_bound(mechanism.lower, unit)}"),
         ("method", provenance.method),
         ("sha256", mechanism.digest),
     ]
+    if hasattr(mechanism, "mesh_lower"):
+        form = (
+            "all rows on this mesh" if hasattr(mechanism, "mesh") else "all tables on this lattice"
+        )
+        rows.insert(-2, ("lower bound", f"for {form}: {_bound(mechanism.mesh_lower, unit)}"))
     rows += [("tried", sentence) for sentence in provenance.method_trace]
     rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
     return facts(rows)
+
+
+def _loss(upper: float | None, unit: str) -> str:
+    return "not computed" if upper is None else f"{text_ceil(upper)} {unit}"
+
+
+def _bound(lower: float | None, unit: str) -> str:
+    return "not computed" if lower is None else f"{text_floor(lower)} {unit}"

@@ -1,7 +1,7 @@
 """LR-Geo: places are reported such that near ones can't be told apart, by a mechanism that is published whole.
 
 Make a :class:`Region`, :func:`design` a mechanism for every point of it and publish that: a :class:`NoiseMechanism` or
-a :class:`PointMechanism`; a :class:`PointClient` draws from it. For places alone these are a :class:`Mechanism` and a
+a :class:`LatticeMechanism`; a :class:`PointClient` draws from it. For places alone these are a :class:`Mechanism` and a
 :class:`Client`. Nothing is uploaded. Loaded on first use.
 """
 
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from discreet.lrgeo.places.region import Region
     from discreet.lrgeo.places.roads import Roads
     from discreet.lrgeo.points.client import PointClient
-    from discreet.lrgeo.points.design import PointDesign
-    from discreet.lrgeo.points.mechanism import PointMechanism
+    from discreet.lrgeo.points.mesh import PointMechanism
     from discreet.lrgeo.points.noise import NoiseMechanism
     from discreet.lrgeo.points.noise_design import NoiseDesign
     from discreet.lrgeo.points.table import LatticeMechanism
@@ -52,7 +51,6 @@ __all__ = [
     "NoiseDesign",
     "NoiseMechanism",
     "PointClient",
-    "PointDesign",
     "PointMechanism",
     "Region",
     "RegionDesign",
@@ -82,8 +80,7 @@ _WHERE = {
     "NoiseDesign": "points.noise_design",
     "NoiseMechanism": "points.noise",
     "PointClient": "points.client",
-    "PointDesign": "points.design",
-    "PointMechanism": "points.mechanism",
+    "PointMechanism": "points.mesh",
     "Region": "places.region",
     "RegionDesign": "design",
     "RoadDesign": "along.design",

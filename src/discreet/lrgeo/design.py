@@ -15,7 +15,7 @@ import math
 import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, final, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, final, overload
 
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError, unknown_name
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from discreet.core.progress import Progress
     from discreet.lrgeo.along.design import RoadDesign
     from discreet.lrgeo.candidates import Made, Method
-    from discreet.lrgeo.points.design import PointDesign
     from discreet.lrgeo.points.noise_design import NoiseDesign
     from discreet.lrgeo.points.table_design import LatticeDesign
 
@@ -105,22 +104,28 @@ class RegionDesign(CertifiedChannel):
         )
 
 
+class _Options(TypedDict, total=False):
+    """What :func:`design` takes whatever the scope; it says what each is."""
+
+    targets: ArrayLike | None
+    weights: ArrayLike | None
+    prior: ArrayLike | None
+    spacing: Exact | None
+    gap: float | None
+    time_limit: float | None
+    on_progress: Callable[[Progress], None] | None
+    threads: int
+    throw: bool
+
+
 @overload
 def design(
     region: Region,
     guarantee: MetricDP,
     *,
     scope: Literal["points"] = "points",
-    targets: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    prior: ArrayLike | None = None,
     method: Literal["noise"],
-    spacing: Exact | None = None,
-    gap: float | None = None,
-    time_limit: float | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
-    threads: int = 1,
-    throw: bool = True,
+    **options: Unpack[_Options],
 ) -> NoiseDesign: ...
 @overload
 def design(
@@ -128,33 +133,8 @@ def design(
     guarantee: MetricDP,
     *,
     scope: Literal["points"] = "points",
-    targets: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    prior: ArrayLike | None = None,
-    method: Literal["mesh"],
-    spacing: Exact | None = None,
-    gap: float | None = None,
-    time_limit: float | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
-    threads: int = 1,
-    throw: bool = True,
-) -> PointDesign: ...
-@overload
-def design(
-    region: Region,
-    guarantee: MetricDP,
-    *,
-    scope: Literal["points"] = "points",
-    targets: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    prior: ArrayLike | None = None,
     method: Literal["table"],
-    spacing: Exact | None = None,
-    gap: float | None = None,
-    time_limit: float | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
-    threads: int = 1,
-    throw: bool = True,
+    **options: Unpack[_Options],
 ) -> LatticeDesign: ...
 @overload
 def design(
@@ -162,16 +142,8 @@ def design(
     guarantee: MetricDP,
     *,
     scope: Literal["points"] = "points",
-    targets: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    prior: ArrayLike | None = None,
     method: None = None,
-    spacing: Exact | None = None,
-    gap: float | None = None,
-    time_limit: float | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
-    threads: int = 1,
-    throw: bool = True,
+    **options: Unpack[_Options],
 ) -> NoiseDesign | LatticeDesign: ...
 @overload
 def design(
@@ -179,16 +151,8 @@ def design(
     guarantee: MetricDP,
     *,
     scope: Literal["places"],
-    targets: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    prior: ArrayLike | None = None,
     method: Method | str | None = None,
-    spacing: Exact | None = None,
-    gap: float | None = None,
-    time_limit: float | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
-    threads: int = 1,
-    throw: bool = True,
+    **options: Unpack[_Options],
 ) -> RegionDesign: ...
 @overload
 def design(
@@ -196,16 +160,7 @@ def design(
     guarantee: MetricDP,
     *,
     scope: Literal["roads"],
-    targets: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    prior: ArrayLike | None = None,
-    method: Method | str | None = None,
-    spacing: Exact | None = None,
-    gap: float | None = None,
-    time_limit: float | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
-    threads: int = 1,
-    throw: bool = True,
+    **options: Unpack[_Options],
 ) -> RoadDesign: ...
 @explained("design(region, dc.MetricDP(1, unit='km'))")
 def design(
@@ -223,7 +178,7 @@ def design(
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
     throw: bool = True,
-) -> RegionDesign | NoiseDesign | LatticeDesign | PointDesign | RoadDesign:
+) -> RegionDesign | NoiseDesign | LatticeDesign | RoadDesign:
     r"""Design the mechanism that a server publishes for a region.
 
     .. math:: \min \sum_i p_i \sum_k \beta_{ik} z_{ik}, \qquad \beta_{ik} = \sum_l q_l |T_{il} - T_{kl}|
@@ -250,16 +205,16 @@ def design(
     prior
         ``(K,)`` how likely people are at each place; uniform by default. All of this is public.
     method
-        For every point ``"noise"``, one noise for all points whose outcomes are named by reports; ``"table"``, a row
-        of weights for each control point of a net; or ``"mesh"``, one for each vertex of a mesh, which loses more.
-        ``None`` makes the first, and the second too where its table is small, and takes whichever loses less.
+        For every point ``"noise"``, one noise for all points whose outcomes are named by reports; or ``"table"``, a
+        row of weights for each control point of a net. ``None`` makes the first, and the second too where its table is
+        small, and takes whichever loses less.
         For places an instance such as ``Balls(2.0)``, or a name of
         :data:`discreet.lrgeo.methods.METHODS`; ``None`` tries several.
     spacing
         For every point: the side of cells, in the unit; by default a small part of one over epsilon.
     gap
-        Relative gap between loss and lower bound to be proved; ``None`` for no bound. With ``"table"``
-        and ``"mesh"``, the gap to the program of that net or mesh.
+        Relative gap between loss and lower bound to be proved; ``None`` for no bound. With ``"table"``,
+        the gap to the program of that net.
     time_limit
         Seconds of wall-clock time, looked at between methods and while bounds are sought. What is verified by then is
         returned.
@@ -272,8 +227,8 @@ def design(
 
     Returns
     -------
-    RegionDesign, NoiseDesign, LatticeDesign, PointDesign or RoadDesign
-        A verified mechanism: for places, for every point (the next three; ``published()`` gives what a server
+    RegionDesign, NoiseDesign, LatticeDesign or RoadDesign
+        A verified mechanism: for places, for every point (the next two; ``published()`` gives what a server
         publishes), or for every point of the roads.
 
     Raises
@@ -363,7 +318,7 @@ def _for_every_point(
     guarantee: MetricDP,
     problem: Problem | None,
     **options: Any,  # noqa: ANN401 - those of design_every_point, which names them
-) -> NoiseDesign | LatticeDesign | PointDesign:
+) -> NoiseDesign | LatticeDesign:
     from discreet.lrgeo.points.choose import design_every_point
 
     if guarantee.radius is not None:

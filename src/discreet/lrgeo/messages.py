@@ -127,12 +127,9 @@ def mechanism_from(data: Mapping[str, Any]) -> Mechanism | PublishedPoints:
         As the ``from_dict`` of the form that it states: that of places, where it states another one.
     """
     from discreet.lrgeo.mechanism import Mechanism
-    from discreet.lrgeo.points.mechanism import POINTS_FORM
-    from discreet.lrgeo.points.noise import NOISE_FORM
-    from discreet.lrgeo.points.reading import read_published
-    from discreet.lrgeo.points.table import LATTICE_FORM
+    from discreet.lrgeo.points.client import FORMS, read_published
 
-    if data.get("form") in {POINTS_FORM, NOISE_FORM, LATTICE_FORM}:
+    if data.get("form") in [*FORMS]:
         return read_published(data)
     return Mechanism.from_dict(data)
 

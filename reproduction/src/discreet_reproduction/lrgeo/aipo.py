@@ -21,9 +21,7 @@ from discreet.lrgeo.as_published.aipo import aipo as interpolated
 from discreet.lrgeo.as_published.remapped_laplace import remapped_laplace
 from discreet.lrgeo.design import design as region_design
 from discreet.lrgeo.places.region import Region
-from discreet.lrgeo.points.mechanism import PointMechanism
-from discreet.lrgeo.points.noise import NoiseMechanism
-from discreet.lrgeo.points.table import LatticeMechanism
+from discreet.lrgeo.points.net_mechanism import PublishedNet
 from discreet.metricdp import Problem, design
 from discreet_reproduction.drawing import lines_of
 from discreet_reproduction.lrgeo.instances import road_tables
@@ -208,11 +206,8 @@ def _law_of(mechanism: PublishedPoints) -> Law:
 
 def _mixed(mechanism: PublishedPoints, point: tuple[str, str]) -> tuple[list[int], list[int]]:
     """Give the rows that a point mixes, and by which integers."""
-    if isinstance(mechanism, PointMechanism):
-        spot = mechanism.find(point)
-        return mechanism.mesh.triangles[spot.triangle].tolist(), list(spot.weights)
-    if not isinstance(mechanism, NoiseMechanism | LatticeMechanism):
-        raise InvalidProblemError("mechanism", "rows, or one noise", "another form")
+    if not isinstance(mechanism, PublishedNet):
+        raise InvalidProblemError("mechanism", "one on a net", "another form")
     held = mechanism.find(point)
     _, rows = mechanism.net.points
     near = [(i, j) for i in range(3) for j in range(3)]

@@ -26,7 +26,7 @@ from discreet.evaluate.audit.borders import audit_laws_of_points, audit_snapped_
 from discreet.evaluate.audit.nets import NetLaws, TableLaws
 from discreet.evaluate.audit.points import PointLaws
 from discreet.lrgeo import Client, Region, design
-from discreet.lrgeo.points.mechanism import PointMechanism
+from discreet.lrgeo.points.mesh import PointMechanism
 from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.published import PublishedPoints
 from discreet.lrgeo.points.table import LatticeMechanism

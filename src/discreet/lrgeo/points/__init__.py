@@ -1,6 +1,8 @@
-"""Mechanisms that protect every point of a region: a mesh, weights at its vertices, and a draw between them.
+"""Mechanisms that protect every point of a region: a net of control points, integers, and a draw between them.
 
-A point draws one of the three vertices of its triangle, then a report from the row of that vertex. What a report's
-probability is at a point is then continuous and linear on each triangle, and one condition for each triangle and report
-bounds the loss between any two points. Read :mod:`~discreet.lrgeo.points.verify` first: it states that condition.
+A point draws a control point near it, and then a report: from the row of that control point, or by one noise for all.
+What a report's probability is at a point is then smooth, and one condition for each node of the net bounds the loss
+between any two points. Read :mod:`~discreet.lrgeo.points.verify_table` and :mod:`~discreet.lrgeo.points.verify_noise`
+first: they state that condition. Rows on a mesh of triangles are the former form: files of it are read, verified by
+:mod:`~discreet.lrgeo.points.verify`, and drawn from.
 """

@@ -2,7 +2,6 @@
 
 Noise is made first: it takes a second, whatever the region. Where a region is some nats across, or thin, or people are
 in few of its places, the best mechanism is far from a noise, and its table on a net is small: it is solved for, too.
-Rows on a mesh, which lose more than either, are designed by name.
 """
 
 from __future__ import annotations
@@ -10,32 +9,41 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError, unknown_name
 from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP
 from discreet.core.progress import Reporter
-from discreet.lrgeo.places.space import per_unit
-from discreet.lrgeo.points.bounding import SAME_PLACE, bound_for_all
-from discreet.lrgeo.points.design import PointDesign, design_points
+from discreet.lrgeo.candidates import bound_from_below
+from discreet.lrgeo.places.space import per_unit, space_of
 from discreet.lrgeo.points.layout import plane_of
 from discreet.lrgeo.points.noise_design import NoiseDesign, design_noise
 from discreet.lrgeo.points.table_design import LatticeDesign, design_table
+from discreet.metricdp import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
     from discreet.core.exact import Exact
     from discreet.core.outcome import Provenance
     from discreet.core.progress import Progress
     from discreet.lrgeo.places.region import Region
-    from discreet.metricdp import Problem
 
 __all__ = ["POINT_METHODS", "design_every_point"]
 
-POINT_METHODS = ("noise", "table", "mesh")
+POINT_METHODS = ("noise", "table")
 """The names of methods for every point."""
+
+_SAME_PLACE = "no bound for all mechanisms: two places lie at one decimeter."
+
+_WIDER = 1 + Fraction(1, 10**9)
+"""By what epsilon grows for the bound: more than stored distances were rounded down by."""
 
 _MOST_TRIED = 200_000
 """Weights of a net, control points times reports, up to which its program is solved by default. Over the noise the
@@ -58,7 +66,7 @@ def design_every_point(
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
     throw: bool = True,
-) -> NoiseDesign | LatticeDesign | PointDesign:
+) -> NoiseDesign | LatticeDesign:
     """Design the mechanism that a server publishes for every point of a region; see :func:`discreet.lrgeo.design`.
 
     Parameters
@@ -70,11 +78,11 @@ def design_every_point(
     problem
         What each report costs at each place.
     method
-        ``"noise"``, ``"table"``, ``"mesh"``, or ``None`` for whichever of the first two loses less.
+        ``"noise"``, ``"table"``, or ``None`` for whichever loses less.
     spacing, time_limit, on_progress, threads, throw
         As of :func:`discreet.lrgeo.design`.
     gap
-        To all mechanisms with these reports; with ``"table"`` and ``"mesh"`` to those on that net or mesh.
+        To all mechanisms with these reports; with ``"table"`` to those on that net.
 
     Raises
     ------
@@ -96,13 +104,12 @@ def design_every_point(
     """
     stated: object = method
     if stated is not None and not isinstance(stated, str):
-        expected = '"noise", "table" or "mesh", or none; scope="places" has others'
+        expected = '"noise" or "table", or none; scope="places" has others'
         raise InvalidProblemError("method", expected, type(stated).__name__)
     if stated is not None and stated not in POINT_METHODS:
         raise unknown_name("method", stated, POINT_METHODS)
-    if method in {"mesh", "table"}:
-        rows = design_points if method == "mesh" else design_table
-        return rows(
+    if method == "table":
+        return design_table(
             region,
             guarantee,
             problem,
@@ -181,7 +188,7 @@ def _bounded(
     if upper is None:  # pragma: no cover - a design with a problem has a loss
         raise InvalidProblemError("gap", "a design whose loss is known", "another")
     _, places, _ = plane_of(made.region)
-    lower = bound_for_all(
+    lower = _bound_for_all(
         places,
         problem.loss,
         problem.prior,
@@ -192,7 +199,7 @@ def _bounded(
         threads=threads,
     )
     tell("bound", lower=lower, upper=upper)
-    sentence = SAME_PLACE
+    sentence = _SAME_PLACE
     if lower is not None:
         sentence = (
             f"no mechanism with these reports loses less than {text_floor(lower)} {made.unit}."
@@ -209,3 +216,28 @@ def _bounded(
         text = f"asked for a gap of {gap:g} to all mechanisms, reached {got}"
         raise LimitReachedError(text, made)
     return made
+
+
+def _bound_for_all(
+    places: NDArray[np.int64],
+    loss: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    guarantee: MetricDP,
+    upper: float,
+    *,
+    gap: float,
+    stop: float,
+    threads: int,
+) -> float | None:
+    """Prove what no mechanism with these reports can do better that keeps the promise at the places.
+
+    ``None`` where two places lie at one decimeter, so that they make no metric space.
+    """
+    if len(places) != len(np.unique(places, axis=0)):
+        return None
+    space = space_of(places, guarantee.unit)
+    problem = Problem(space, utility_loss=loss, prior=prior)
+    wider = MetricDP(guarantee.epsilon * _WIDER, guarantee.unit)
+    enough = (1 - gap) * upper
+    found = bound_from_below(problem, wider, enough, gap=gap, stop=stop, threads=threads)
+    return max(0.0, min(found, upper))

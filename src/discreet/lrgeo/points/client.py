@@ -1,4 +1,4 @@
-"""The client of a mechanism for every point: it draws a report, and sends nothing else."""
+"""The client of a mechanism for every point: it reads any form, verifies it, draws a report, and sends nothing else."""
 
 from __future__ import annotations
 
@@ -8,16 +8,44 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import CertificateError, InvalidProblemError
 from discreet.core.exact import decimal, decimal_up
 from discreet.lrgeo.places.space import per_unit
+from discreet.lrgeo.points.mesh import PointMechanism
+from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.published import EveryPoint, PublishedPoints
+from discreet.lrgeo.points.table import LatticeMechanism
 from discreet.lrgeo.points.verify import verify
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from fractions import Fraction
 
     from discreet.core.guarantee import MetricDP
     from discreet.core.randomness.bits import RandomBits
 
-__all__ = ["PointClient"]
+__all__ = ["FORMS", "PointClient", "read_published"]
+
+FORMS: dict[str, type[PublishedPoints]] = {
+    one.FORM: one for one in (PointMechanism, NoiseMechanism, LatticeMechanism)
+}
+"""What a file states of itself, and what it is."""
+
+
+def read_published(data: Mapping[str, Any]) -> PublishedPoints:
+    """Read a mechanism for every point, and refuse what was altered.
+
+    Parameters
+    ----------
+    data
+        What :meth:`~discreet.lrgeo.points.published.PublishedPoints.to_dict` wrote, in any form.
+
+    Raises
+    ------
+    InvalidProblemError
+        As the ``from_dict`` of the form that it states, and for another form.
+    """
+    form = data.get("form")
+    if not isinstance(form, str) or form not in FORMS:
+        raise InvalidProblemError("form", "that of a mechanism for every point", "another")
+    return FORMS[form].from_dict(data)
 
 
 @final
@@ -27,7 +55,7 @@ class PointClient:
     Parameters
     ----------
     mechanism
-        What the server published: a mechanism for every point, in either form, or the design that it is made of.
+        What the server published: a mechanism for every point, in any form, or the design that it is made of.
     verified_digest
         The digest of a mechanism that was verified before: with it, the mechanism must be that one, to the last
         integer, and is not verified again.

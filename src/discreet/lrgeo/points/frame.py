@@ -9,6 +9,8 @@ holds at those on the sphere.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import re
 from dataclasses import dataclass
@@ -21,10 +23,12 @@ from discreet.lrgeo.places.plane import cosine_for
 from discreet.lrgeo.places.space import per_unit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PER_DEGREE", "SCALE", "PointFrame", "read_decimal"]
+__all__ = ["PER_DEGREE", "SCALE", "PointFrame", "read_decimal", "region_digest"]
 
 SCALE = 1 << 20
 """What the factors of the map are multiplied by, so that they are integers."""
@@ -208,6 +212,35 @@ class PointFrame:
             return False
         top = math.tan(math.radians(highest)) / math.cos(math.radians(width / 2))
         return self.east <= self.north * math.cos(math.atan(top)) * (1 - 2.0**-31)
+
+
+def region_digest(frame: PointFrame, corners: Sequence[tuple[int, int]], reach: int) -> str:
+    """Name a region by SHA-256: its plane, its corners and its reach, whatever is drawn from there.
+
+    Parameters
+    ----------
+    frame
+        The plane.
+    corners
+        Decimeters, counterclockwise from the one least by (east, north).
+    reach
+        Decimeters outside of the region within which a point is taken.
+
+    Examples
+    --------
+    >>> region_digest(PointFrame.plain("km"), [(0, 0), (4, 0), (0, 4)], 3)[:16]
+    '9db70ac457fe941f'
+    """
+    named = {
+        "unit": frame.unit,
+        "origin": None if frame.origin is None else list(frame.origin),
+        "east": frame.east,
+        "north": frame.north,
+        "reach": reach,
+        "outline": [list(corner) for corner in corners],
+    }
+    text = json.dumps(named, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(b"discreet.points/1 " + text.encode()).hexdigest()
 
 
 def _exact(value: int, per: int) -> str:

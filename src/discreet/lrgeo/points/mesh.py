@@ -1,6 +1,10 @@
-"""Meshes: triangles with integer corners that fit edge to edge and cover a convex region.
+"""The mechanism for every point on a mesh: triangles, and a row of integers for each of their corners.
 
-Where a point lies in one, and with which weights, is computed exactly: the weights of a rational point are integers
+Designs are on nets now, which lose less. Files with meshes are read, verified and drawn from as ever: what is in them
+and how a report is drawn is specified in docs/theory/lrgeo-points.md, and ``tests/data/lrgeo-points-vectors.json``
+holds what a client must find.
+
+Where a point lies in a mesh, and with which weights, is computed exactly: the weights of a rational point are integers
 with one sum. A point on an edge has the same weights from both sides of it, so that any rule may choose; the triangle
 with the least number is taken. That a mesh *conforms* is for :mod:`discreet.lrgeo.points.verify` to find out, which
 shares no code with this file.
@@ -8,25 +12,29 @@ shares no code with this file.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.randomness.bits import SystemBits
+from discreet.lrgeo.mechanism import packed, unpacked
+from discreet.lrgeo.points.net import one_of
+from discreet.lrgeo.points.published import PublishedPoints, read_bound, write_bound
+from discreet.lrgeo.points.verify import Claimed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.lrgeo.points.frame import PointFrame
-    from discreet.lrgeo.points.net import ControlNet
+    from discreet.core.randomness.bits import RandomBits
 
-__all__ = ["Mesh", "Spot", "region_digest"]
+__all__ = ["Mesh", "PointMechanism", "Spot"]
 
 _FARTHEST = 1 << 30
 """Decimeters, as for places."""
@@ -35,8 +43,6 @@ _MOST = 1 << 22
 """Vertices and triangles, at most."""
 
 Point = tuple[Fraction, Fraction]
-
-_ONE = Fraction(1)
 
 
 class Spot(NamedTuple):
@@ -218,75 +224,143 @@ class Mesh:
             raise InvalidProblemError("point", "a point in the region", "one outside")
         return best[1]
 
-    def coefficients(
-        self, points: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Give, for public points, the corners of their triangles and their weights there.
+
+@final
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class PointMechanism(PublishedPoints):
+    """What a server published for every point of a region, on a mesh: a row of weights for each vertex.
+
+    Parameters
+    ----------
+    mesh
+        The triangles.
+    weights
+        ``(V, K)``: each row sums to :math:`2^{bits}`.
+    mesh_lower
+        No mechanism on this mesh loses less; ``None`` without a bound.
+
+    The other parameters are those of :class:`~discreet.lrgeo.points.published.EveryPoint`.
+
+    Raises
+    ------
+    InvalidProblemError
+        For parts that do not fit each other, or a certificate that did not pass.
+    """
+
+    FORM: ClassVar[str] = "discreet.lrgeo.points"
+
+    mesh: Mesh
+    weights: NDArray[np.int64]
+    mesh_lower: float | None
+
+    def __post_init__(self) -> None:
+        self.check_parts()
+        if self.weights.shape != (len(self.mesh.vertices), len(self.reports)):
+            raise InvalidProblemError("weights", "a row for each vertex", self.weights.shape)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many reports, vertices and triangles there are."""
+        mesh = self.mesh
+        return {
+            "reports": self.K,
+            "vertices": len(mesh.vertices),
+            "triangles": len(mesh.triangles),
+        }
+
+    @property
+    def reach(self) -> int:
+        """Decimeters around the region within which a point is taken."""
+        return self.mesh.reach
+
+    @property
+    def box(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The least and the greatest coordinates of the region, in decimeters."""
+        return self.mesh.box
+
+    @property
+    def corners(self) -> list[tuple[int, int]]:
+        """The corners of the region, counterclockwise, in decimeters."""
+        return self.mesh.corners
+
+    def claimed(self) -> Claimed:
+        """Give what is verified: the arrays and the claim, and nothing that made them."""
+        mesh, frame = self.mesh, self.frame
+        return Claimed(
+            frame.unit,
+            frame.origin,
+            (frame.east, frame.north),
+            mesh.reach,
+            mesh.vertices,
+            mesh.triangles,
+            mesh.outline,
+            self.weights,
+            self.bits,
+            self.guarantee,
+        )
+
+    def find(self, point: object) -> Spot:
+        """Find the triangle of a point as it was stated, and its weights there: private, as the point is.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no point, or one beyond the reach; the message does not repeat it.
+        """
+        return self.mesh.find(self.frame.plane(point))
+
+    def draw(self, point: object, bits: RandomBits | None = None) -> int:
+        """Draw a report for a point: a vertex of its triangle first, then a report of its row.
 
         Parameters
         ----------
-        points
-            ``(n, 2)`` decimeters.
-
-        Returns
-        -------
-        corners : ndarray
-            ``(n, 3)`` vertex numbers.
-        weights : ndarray
-            ``(n, 3)``, each row summing to 1.
+        point
+            Latitude and longitude where there is an origin, else east and north in the unit: decimal texts, or
+            doubles, which are read by their shortest decimals.
+        bits
+            Source of randomness; the operating system's by default.
         """
-        spots = [self.find((x * _ONE, y * _ONE)) for x, y in points.tolist()]
-        weights = np.array(
-            [[w / sum(spot.weights) for w in spot.weights] for spot in spots]
-        ).reshape(-1, 3)
-        return self.triangles[[spot.triangle for spot in spots]].reshape(-1, 3), weights
+        spot, source = self.find(point), bits or SystemBits()
+        corner = one_of(spot.weights, source)
+        return self.draw_at(int(self.mesh.triangles[spot.triangle, corner]), source)
 
-    @cached_property
-    def twice_areas(self) -> NDArray[np.int64]:
-        """``(T,)`` twice the area of each triangle, in square decimeters."""
-        a, b, c = self.vertices[self.triangles].transpose(1, 0, 2)
-        (ux, uy), (vx, vy) = (b - a).T, (c - a).T
-        twice: NDArray[np.int64] = ux * vy - uy * vx
-        return twice
+    def draw_at(self, vertex: int, bits: RandomBits) -> int:
+        """Draw a report from the row of a vertex."""
+        drawn = bits.randrange(1 << self.bits)
+        return int(np.searchsorted(np.cumsum(self.weights[vertex]), drawn, side="right"))
 
-    @cached_property
-    def gradients(self) -> NDArray[np.float64]:
-        """``(T, 2, 3)``: what the gradient on a triangle is, of the values at its corners, per decimeter."""
-        at = self.vertices[self.triangles].astype(np.float64)
-        a, b, c = at.transpose(1, 0, 2)
-        across = np.stack([c - b, a - c, b - a], axis=2)
-        turned = np.stack([-across[:, 1], across[:, 0]], axis=1)
-        slopes: NDArray[np.float64] = turned / self.twice_areas[:, None, None]
-        return slopes
+    def law(self, point: object) -> list[Fraction]:
+        """Give the probability of each report at a point, exactly: private, as the point is."""
+        spot = self.find(point)
+        rows = self.weights[self.mesh.triangles[spot.triangle]].tolist()
+        whole = sum(spot.weights) << self.bits
+        return [
+            Fraction(sum(a * w for a, w in zip(spot.weights, column, strict=True)), whole)
+            for column in zip(*rows, strict=True)
+        ]
 
-    @cached_property
-    def perimeters(self) -> NDArray[np.float64]:
-        """``(T,)`` the lengths around the triangles, in decimeters."""
-        at = self.vertices[self.triangles].astype(np.float64)
-        around = np.hypot(*(at - np.roll(at, 1, axis=1)).transpose(2, 0, 1)).sum(axis=1)
-        return np.asarray(around, dtype=np.float64)
+    def own_parts(self) -> dict[str, Any]:
+        """Plain values for JSON: the mesh, the weights, and the bound of the mesh."""
+        mesh = self.mesh
+        return {
+            "vertices": packed(mesh.vertices.ravel()),
+            "triangles": packed(mesh.triangles.ravel()),
+            "outline": packed(mesh.outline),
+            "weights": packed(self.weights.ravel()),
+            "mesh_lower": write_bound(self.mesh_lower),
+        }
 
-
-def region_digest(frame: PointFrame, mesh: Mesh | ControlNet) -> str:
-    """Name the region of a mesh, by SHA-256: its plane, its outline and its reach, whatever triangles cover it.
-
-    Examples
-    --------
-    >>> from discreet.lrgeo.points.frame import PointFrame
-    >>> mesh = Mesh([[0, 0], [4, 0], [0, 4]], [[0, 1, 2]], [0, 1, 2], reach=3)
-    >>> region_digest(PointFrame.plain("km"), mesh)[:16]
-    '9db70ac457fe941f'
-    """
-    named = {
-        "unit": frame.unit,
-        "origin": None if frame.origin is None else list(frame.origin),
-        "east": frame.east,
-        "north": frame.north,
-        "reach": mesh.reach,
-        "outline": [list(corner) for corner in mesh.corners],
-    }
-    text = json.dumps(named, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(b"discreet.points/1 " + text.encode()).hexdigest()
+    @classmethod
+    def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Read what :meth:`own_parts` wrote."""
+        mesh = Mesh(
+            unpacked(data["vertices"]).reshape(-1, 2),
+            unpacked(data["triangles"]).reshape(-1, 3),
+            unpacked(data["outline"]),
+            reach=data["reach"],
+        )
+        weights = unpacked(data["weights"]).reshape(len(mesh.vertices), len(data["shown"]))
+        return {"mesh": mesh, "weights": weights, "mesh_lower": read_bound(data["mesh_lower"])}
 
 
 def _integers(values: ArrayLike, name: str, width: int) -> NDArray[np.int64]:

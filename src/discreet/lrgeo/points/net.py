@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Point = tuple[Fraction, Fraction]
 
-__all__ = ["ControlNet", "NetSpot"]
+__all__ = ["ControlNet", "NetSpot", "one_of"]
 
 _FARTHEST = 1 << 30
 """Decimeters, as for places."""
@@ -51,8 +51,8 @@ class NetSpot(NamedTuple):
 
     def draw(self, bits: RandomBits) -> tuple[int, int]:
         """Draw a control point by its weight, its column first and then its row."""
-        column = self.column + _one_of(self.across, bits)
-        return column, self.row + _one_of(self.along, bits)
+        column = self.column + one_of(self.across, bits)
+        return column, self.row + one_of(self.along, bits)
 
 
 @final
@@ -217,8 +217,8 @@ def _weights(part: Fraction) -> tuple[int, int, int]:
     return first, second, third
 
 
-def _one_of(weights: Sequence[int], bits: RandomBits) -> int:
-    """Draw a number by its weight."""
+def one_of(weights: Sequence[int], bits: RandomBits) -> int:
+    """Draw a number by its weight, exactly."""
     drawn, found = bits.randrange(sum(weights)), 0
     while drawn >= weights[found]:
         drawn -= weights[found]

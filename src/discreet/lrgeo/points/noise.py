@@ -1,29 +1,21 @@
 """The mechanism for every point with one noise for all of them: a table of integers, and a name for each node.
 
 A point draws a control point of a net, the noise moves it to a node of a torus, and a public table names the node by a
-report. What is in the file and how a report is drawn is specified in docs/theory/lrgeo-points.md. Net, noise and names
+report. What is in the file and how a report is drawn is specified in docs/theory/lrgeo-noise.md. Net, noise and names
 have one digest, which changes with any of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from discreet.core.certificate import Certificate
-from discreet.core.errors import MALFORMED, InvalidProblemError
-from discreet.core.guarantee import MetricDP, PointScope, guarantee_from_dict
-from discreet.core.outcome import Provenance
-from discreet.core.randomness.bits import SystemBits
-from discreet.lrgeo.mechanism import check_whole, packed, unpacked
-from discreet.lrgeo.points.frame import PointFrame
-from discreet.lrgeo.points.mesh import region_digest
-from discreet.lrgeo.points.net import ControlNet, NetSpot
-from discreet.lrgeo.points.published import EveryPoint, PublishedPoints, read_bound, read_texts
+from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo.mechanism import packed, unpacked
+from discreet.lrgeo.points.net_mechanism import OnNet, PublishedNet, plane_and_net, read_pair
 from discreet.lrgeo.points.verify_noise import MOST_NODES, ClaimedNoise
 
 if TYPE_CHECKING:
@@ -33,68 +25,30 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits
 
-__all__ = ["NOISE_FORM", "NoiseMechanism", "NoiseRows"]
-
-NOISE_FORM = "discreet.lrgeo.noise"
-_VERSION = 1
+__all__ = ["NoiseMechanism", "NoiseRows"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NoiseRows(EveryPoint):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class NoiseRows(OnNet):
     """What a design with one noise for all points and the mechanism that is published of it have in common.
 
     Parameters
     ----------
-    frame
-        How coordinates become decimeters.
-    net
-        The control points.
     noise
         ``(m, n)``: how likely each step on the torus is, times :math:`2^{bits}`, which they sum to.
     names
-        ``(m, n)``: the report of each node.
-    reports
-        ``(K, 2)`` decimeters: where reports are. No promise depends on it, nor on names.
-    shown
-        What is told of each report: two decimal texts.
-    bits
-        At most 53.
-    guarantee
-        What was verified, between any two points of the region.
-    certificate
-        The verifier's checks, all passed.
-    lower
-        No mechanism with these reports that keeps the guarantee at its places loses less; ``None`` without a bound.
-    upper
-        What this one loses, rounded up, in the unit; ``None`` where no loss was stated.
-    provenance
-        How it was made.
+        ``(m, n)``: the report of each node. No promise depends on it.
+
+    The other parameters are those of :class:`~discreet.lrgeo.points.net_mechanism.OnNet`.
     """
 
-    frame: PointFrame
-    net: ControlNet
     noise: NDArray[np.int64]
     names: NDArray[np.int64]
-    reports: NDArray[np.int64]
-    shown: tuple[tuple[str, str], ...]
-    bits: int
-    guarantee: MetricDP
-    certificate: Certificate
-    lower: float | None
-    upper: float | None
-    provenance: Provenance
 
     def claimed(self) -> ClaimedNoise:
         """Give what is verified: the arrays and the claim, and nothing that made them."""
-        net, frame = self.net, self.frame
         return ClaimedNoise(
-            frame.unit,
-            frame.origin,
-            (frame.east, frame.north),
-            net.reach,
-            net.low,
-            net.side,
-            net.cells,
+            *plane_and_net(self.frame, self.net),
             self.noise,
             self.names,
             len(self.reports),
@@ -108,8 +62,8 @@ class NoiseRows(EveryPoint):
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class NoiseMechanism(NoiseRows, PublishedPoints):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class NoiseMechanism(NoiseRows, PublishedNet):
     """What a server publishes for every point of a region: one noise, and a report for each node that it leads to.
 
     Its parameters are those of :class:`NoiseRows`.
@@ -119,6 +73,8 @@ class NoiseMechanism(NoiseRows, PublishedPoints):
     InvalidProblemError
         For parts that do not fit each other, or a certificate that did not pass.
     """
+
+    FORM: ClassVar[str] = "discreet.lrgeo.noise"
 
     def __post_init__(self) -> None:
         self.check_parts()
@@ -131,47 +87,8 @@ class NoiseMechanism(NoiseRows, PublishedPoints):
         columns, rows = self.net.points
         return {"reports": self.K, "control points": columns * rows, "nodes": self.noise.size}
 
-    @property
-    def reach(self) -> int:
-        """Decimeters around the region within which a point is taken."""
-        return self.net.reach
-
-    @property
-    def box(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The least and the greatest coordinates of the region, in decimeters."""
-        return self.net.box
-
-    @property
-    def region(self) -> str:
-        """SHA-256 of the region, whatever net covers it."""
-        return region_digest(self.frame, self.net)
-
-    def find(self, point: object) -> NetSpot:
-        """Find the control points of a point as it was stated, and its weights: private, as the point is.
-
-        Raises
-        ------
-        InvalidProblemError
-            For no point, or one beyond the reach; the message does not repeat it.
-        """
-        return self.net.find(self.frame.plane(point))
-
-    def draw(self, point: object, bits: RandomBits | None = None) -> int:
-        """Draw a report for a point: a column and a row of the net, a step of the noise, and the name of the node.
-
-        Parameters
-        ----------
-        point
-            Latitude and longitude where there is an origin, else east and north in the unit: decimal texts, or
-            doubles, which are read by their shortest decimals.
-        bits
-            Source of randomness; the operating system's by default.
-        """
-        spot, source = self.find(point), bits or SystemBits()
-        return self.draw_at(*spot.draw(source), source)
-
     def draw_at(self, column: int, row: int, bits: RandomBits) -> int:
-        """Draw a report from a control point."""
+        """Draw a report from a control point: a step of the noise, and the name of the node."""
         m, n = self.noise.shape
         drawn = bits.randrange(1 << self.bits)
         step = int(np.searchsorted(self._partial_sums, drawn, side="right"))
@@ -181,18 +98,6 @@ class NoiseMechanism(NoiseRows, PublishedPoints):
     def _partial_sums(self) -> NDArray[np.int64]:
         return np.cumsum(self.noise.ravel())
 
-    def law(self, point: object) -> list[Fraction]:
-        """Give the probability of each report at a point, exactly: private, as the point is."""
-        spot = self.find(point)
-        found = np.zeros(self.K, dtype=object)
-        for i, across in enumerate(spot.across):
-            for j, along in enumerate(spot.along):
-                if across * along:
-                    row = self.row_at(spot.column + i, spot.row + j)
-                    found += across * along * row.astype(object)
-        whole = sum(spot.across) * sum(spot.along) << self.bits
-        return [Fraction(weight, whole) for weight in found.tolist()]
-
     def row_at(self, column: int, row: int) -> NDArray[np.int64]:
         """Give ``(K,)`` integers: how likely each report is from a control point, times :math:`2^{bits}`."""
         found = np.zeros(self.K, dtype=np.int64)
@@ -200,94 +105,20 @@ class NoiseMechanism(NoiseRows, PublishedPoints):
         np.add.at(found, self.names.ravel(), moved.ravel())
         return found
 
-    def to_plain(self) -> dict[str, Any]:
-        """Plain values for JSON without their digest: texts, integers, and arrays packed into base64."""
-        return self._plain
-
-    @cached_property
-    def _plain(self) -> dict[str, Any]:
-        net, frame = self.net, self.frame
-        bounds = {"lower": self.lower, "upper": self.upper}
+    def own_parts(self) -> dict[str, Any]:
+        """Plain values for JSON: the net, the noise and the names."""
         return {
-            "form": NOISE_FORM,
-            "version": _VERSION,
-            "unit": frame.unit,
-            "origin": None if frame.origin is None else list(frame.origin),
-            "east": frame.east,
-            "north": frame.north,
-            "reach": net.reach,
-            "low": list(net.low),
-            "side": net.side,
-            "cells": list(net.cells),
+            **super().own_parts(),
             "torus": list(self.noise.shape),
             "noise": packed(self.noise.ravel()),
-            "bits": self.bits,
             "names": packed(self.names.ravel()),
-            "reports": packed(self.reports.ravel()),
-            "shown": [list(told) for told in self.shown],
-            "guarantee": self.guarantee.to_dict(),
-            "certificate": self.certificate.to_dict(),
-            **{name: None if bound is None else repr(bound) for name, bound in bounds.items()},
-            "provenance": self.provenance.to_dict(),
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> NoiseMechanism:
-        """Read what :meth:`to_dict` wrote, and refuse what was altered.
-
-        Raises
-        ------
-        InvalidProblemError
-            For a digest that does not fit, another version, or parts that do not fit each other.
-
-        Notes
-        -----
-        That it is whole says nothing about who made it, nor that what it claims is true:
-        :func:`discreet.lrgeo.points.verify.verify` finds out.
-        """
-        try:
-            return cls._read(data)
-        except MALFORMED as error:
-            detail = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise InvalidProblemError("mechanism", "a whole mechanism", detail) from None
-
-    @classmethod
-    def _read(cls, data: Mapping[str, Any]) -> NoiseMechanism:
-        check_whole(data, NOISE_FORM, _VERSION)
-        pairs = [data[name] for name in ("low", "cells", "torus")]
-        if any(not isinstance(pair, list) or len(pair) != 2 for pair in pairs):
-            raise InvalidProblemError("low, cells and torus", "two numbers each", "others")
-        single = [data[name] for name in ("east", "north", "reach", "side", "bits")]
-        if any(
-            type(number) is not int for number in (*single, *(x for pair in pairs for x in pair))
-        ):
-            raise InvalidProblemError("the numbers of the net", "integers", "others")
-        m, n = data["torus"]
+    def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Read what :meth:`own_parts` wrote."""
+        m, n = read_pair(data, "torus")
         if m < 1 or n < 1 or m * n > MOST_NODES:
             raise InvalidProblemError("torus", f"at most {MOST_NODES:,} nodes", "others")
-        read_texts(data)
-        origin: tuple[str, str] | None = None
-        if data["origin"] is not None:
-            latitude, longitude = data["origin"]
-            origin = latitude, longitude
-        guarantee = guarantee_from_dict(data["guarantee"])
-        if not isinstance(guarantee, MetricDP) or not isinstance(guarantee.scope, PointScope):
-            raise InvalidProblemError("guarantee", "a metric one about points", "another")
-        (x, y), (wide, tall) = data["low"], data["cells"]
-        made = cls(
-            PointFrame(data["unit"], origin, data["east"], data["north"]),
-            ControlNet((x, y), data["side"], (wide, tall), reach=data["reach"]),
-            unpacked(data["noise"]).reshape(m, n),
-            unpacked(data["names"]).reshape(m, n),
-            unpacked(data["reports"]).reshape(-1, 2),
-            tuple((first, second) for first, second in data["shown"]),
-            data["bits"],
-            guarantee,
-            Certificate.from_dict(data["certificate"]),
-            read_bound(data["lower"]),
-            read_bound(data["upper"]),
-            Provenance.from_dict(data["provenance"]),
-        )
-        if made.digest != data["digest"]:
-            raise InvalidProblemError("content", "written as to_dict writes it", "other forms")
-        return made
+        tables = {name: unpacked(data[name]).reshape(m, n) for name in ("noise", "names")}
+        return {**super().read_own(data), **tables}

@@ -5,7 +5,7 @@ r"""The design of a mechanism for every point with one noise for all: a net, a t
 over the names k, for noise that falls off as fast as its condition allows. On a net of side h such noise loses about
 :math:`(\epsilon h)^2 / 5` more than it would without a net, whatever the places, the loss and the prior are. What it
 gives away is shape: where a region is so small, or where people are in so few of its places, that the best mechanism
-is no noise at all, rows for each vertex of a mesh may lose less.
+is no noise at all, rows for each control point lose less: :mod:`~discreet.lrgeo.points.table_design`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, SolverError
-from discreet.core.exact import text_ceil, text_floor, to_fraction
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.progress import Reporter
-from discreet.core.views import most_central, row_on_map, view
 from discreet.lrgeo.places.space import per_unit
-from discreet.lrgeo.points.layout import grid_cell, plane_of, told
-from discreet.lrgeo.points.mesh import region_digest
+from discreet.lrgeo.points.frame import region_digest
+from discreet.lrgeo.points.layout import cell_sides, plane_of, told
 from discreet.lrgeo.points.net import ControlNet
+from discreet.lrgeo.points.net_mechanism import NetDesign, plane_and_net
 from discreet.lrgeo.points.noise import NoiseRows
 from discreet.lrgeo.points.noise_table import BITS, noise_table
 from discreet.lrgeo.points.renaming import STEP, renamed
@@ -66,16 +65,11 @@ _SHAVED = (0.0, 1e-9, 1e-6, 1e-4, 1e-2)
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class NoiseDesign(NoiseRows):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class NoiseDesign(NoiseRows, NetDesign):
     """A mechanism for every point with one noise for all, its certificate, and bounds on what it loses.
 
-    Parameters
-    ----------
-    region
-        The places.
-    status
-        ``"gap reached"``, ``"limit reached"``, or ``"no gap asked for"``.
+    Its parameters are those of :class:`~discreet.lrgeo.points.noise.NoiseRows`, the region and a status.
 
     Examples
     --------
@@ -84,29 +78,6 @@ class NoiseDesign(NoiseRows):
     >>> made
     NoiseDesign(64 reports, 25600 nodes, loss 1.163 km, certified)
     """
-
-    region: Region
-    status: str
-
-    def __repr__(self) -> str:
-        loss = "" if self.upper is None else f", loss {text_ceil(self.upper, 4)} {self.unit}"
-        bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
-        return f"NoiseDesign({self.K} reports, {self.noise.size} nodes{loss}{bound}, certified)"
-
-    def _repr_html_(self) -> str:
-        places = self.reports / per_unit(self.unit)
-        middle = most_central(places)
-        spot = self.net.find(
-            (Fraction(int(self.reports[middle, 0])), Fraction(int(self.reports[middle, 1])))
-        )
-        row = self.published().row_at(spot.column + 1, spot.row + 1) / 2.0**self.bits
-        loss = "not computed" if self.upper is None else text_ceil(self.upper, 4)
-        return view(
-            self.guarantee,
-            (f"{self.K} reports; expected loss {loss} {self.unit}",),
-            picture=row_on_map(places, "euclidean", middle, row),
-            certificate=self.certificate,
-        )
 
 
 def design_noise(
@@ -150,7 +121,7 @@ def design_noise(
 
     References
     ----------
-    docs/theory/lrgeo-points.md.
+    docs/theory/lrgeo/lattice.md.
 
     Examples
     --------
@@ -165,7 +136,11 @@ def design_noise(
     frame, places, reach = plane_of(region)
     per = per_unit(region.unit)
     net, shape = lay_net(region, places, reach, guarantee.epsilon / per, spacing)
-    claim = MetricDP(guarantee.epsilon, guarantee.unit, scope=PointScope(region_digest(frame, net)))
+    claim = MetricDP(
+        guarantee.epsilon,
+        guarantee.unit,
+        scope=PointScope(region_digest(frame, net.corners, net.reach)),
+    )
     rho = guarantee.epsilon * net.side / per
     noise = _certified(frame, net, shape, len(places), claim)
     first, weights = net.coefficients(places)
@@ -187,20 +162,20 @@ def design_noise(
     }
     public = PublicInput("region", region.digest, f"{region.K} places, in {region.unit}")
     return NoiseDesign(
-        frame,
-        net,
-        noise,
-        names,
-        places,
-        told(region, frame, places, np.arange(len(places))),
-        BITS,
-        claim,
-        certificate,
-        None,
-        upper,
-        Provenance(METHOD, facts, (public, *problem.assumed_public()), tuple(trace)),
-        region,
-        "no gap asked for",
+        frame=frame,
+        net=net,
+        noise=noise,
+        names=names,
+        reports=places,
+        shown=told(region, frame, places),
+        bits=BITS,
+        guarantee=claim,
+        certificate=certificate,
+        lower=None,
+        upper=upper,
+        provenance=Provenance(METHOD, facts, (public, *problem.assumed_public()), tuple(trace)),
+        region=region,
+        status="no gap asked for",
     )
 
 
@@ -231,14 +206,10 @@ def lay_net(
     InvalidProblemError
         For a spacing below a decimeter, or a torus that would be too large.
     """
-    if spacing is not None:
-        side = math.floor(to_fraction(spacing, "spacing") * per_unit(region.unit))
-        if side < 1:
-            raise InvalidProblemError("spacing", "a decimeter or more", repr(spacing))
-        sides, most = [side], _MOST_NODES
-    else:
-        sides, most = [_side(region, fine / rate) for fine in _RATES], _FEW_NODES
-    for side in sides:
+    most = _FEW_NODES if spacing is None else _MOST_NODES
+    for side in cell_sides(
+        region, rate, _RATES, spacing, coarser=Fraction(1), finer=_LARGEST_FACTOR
+    ):
         cells, shape = _torus(places, side, rate)
         if shape[0] * shape[1] <= most:
             x, y = places.min(axis=0).tolist()
@@ -248,17 +219,6 @@ def lay_net(
     expected = f"a torus of at most {_MOST_NODES:,} nodes; use a larger spacing, a smaller epsilon, or places only"
     got = f"{shape[0] * shape[1]:,} for a region of {wide:.0f} x {tall:.0f} over epsilon"
     raise InvalidProblemError("region", expected, got)
-
-
-def _side(region: Region, wanted: Fraction) -> int:
-    """Give a side of at most so many decimeters, by which the cells of a grid can be divided."""
-    cell = grid_cell(region)
-    if cell:
-        fewest = math.ceil(cell / wanted)
-        for parts in range(fewest, _LARGEST_FACTOR * fewest + 1):
-            if cell % parts == 0:
-                return cell // parts
-    return max(1, math.floor(wanted))
 
 
 def _torus(
@@ -293,5 +253,4 @@ def _claimed(
     reports: int,
     claim: MetricDP,
 ) -> ClaimedNoise:
-    plane = (frame.unit, frame.origin, (frame.east, frame.north), net.reach)
-    return ClaimedNoise(*plane, net.low, net.side, net.cells, *tables, reports, BITS, claim)
+    return ClaimedNoise(*plane_and_net(frame, net), *tables, reports, BITS, claim)

@@ -1,47 +1,51 @@
 """What all mechanisms for every point have in common, whichever form they are written in.
 
-There are three forms: rows of integers at the vertices of a mesh, in :mod:`~discreet.lrgeo.points.mechanism`, or at the
-control points of a net, in :mod:`~discreet.lrgeo.points.table`, and one noise for all points, in
-:mod:`~discreet.lrgeo.points.noise`. Clients, servers and commands take any of them.
+There are three forms: rows of integers at the control points of a net, in :mod:`~discreet.lrgeo.points.table`, one
+noise for all points, in :mod:`~discreet.lrgeo.points.noise`, and rows at the vertices of a mesh, in
+:mod:`~discreet.lrgeo.points.mesh`, which are no longer designed. Clients, servers and commands take any of them.
 """
 
 from __future__ import annotations
 
 import abc
 import math
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.mechanism import text_digest
-from discreet.lrgeo.points.frame import read_decimal
+from discreet.core.certificate import Certificate
+from discreet.core.errors import MALFORMED, InvalidProblemError
+from discreet.core.guarantee import MetricDP, PointScope, guarantee_from_dict
+from discreet.core.outcome import Provenance
+from discreet.lrgeo.mechanism import check_whole, packed, text_digest, unpacked
+from discreet.lrgeo.points.frame import PointFrame, read_decimal, region_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
+    from typing import Self
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.core.certificate import Certificate
-    from discreet.core.guarantee import MetricDP
-    from discreet.core.outcome import Provenance
     from discreet.core.randomness.bits import RandomBits
-    from discreet.lrgeo.points.frame import PointFrame
     from discreet.lrgeo.points.verify import Claimed
     from discreet.lrgeo.points.verify_noise import ClaimedNoise
     from discreet.lrgeo.points.verify_table import ClaimedTable
 
-__all__ = ["MOST_BITS", "EveryPoint", "PublishedPoints", "read_bound", "read_texts", "relative"]
+__all__ = ["EveryPoint", "PublishedPoints", "read_bound", "relative", "write_bound"]
 
-MOST_BITS = 53
+_MOST_BITS = 53
 """Partial sums of what is drawn from are exact doubles up to here."""
 
+_VERSION = 1
 
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class EveryPoint(abc.ABC):
     """A design for every point, or what is published of it: what it promises, and where its reports are.
 
-    Attributes
+    Parameters
     ----------
     frame
         How coordinates become decimeters.
@@ -98,7 +102,15 @@ class EveryPoint(abc.ABC):
 
 
 class PublishedPoints(EveryPoint):
-    """What a server publishes for every point of a region, in any of the forms."""
+    """What a server publishes for every point of a region, in any of the forms.
+
+    Attributes
+    ----------
+    FORM
+        What the file states of itself.
+    """
+
+    FORM: ClassVar[str]
 
     def __repr__(self) -> str:
         from discreet.core.exact import decimal_up
@@ -124,8 +136,17 @@ class PublishedPoints(EveryPoint):
 
     @property
     @abc.abstractmethod
+    def corners(self) -> list[tuple[int, int]]:
+        """The corners of the region, counterclockwise, in decimeters."""
+
+    @property
     def region(self) -> str:
         """SHA-256 of the region: its plane, outline and reach, whatever is drawn there."""
+        return region_digest(self.frame, self.corners, self.reach)
+
+    def published(self) -> Self:
+        """Give what a server publishes: this."""
+        return self
 
     @abc.abstractmethod
     def draw(self, point: object, bits: RandomBits | None = None) -> int:
@@ -150,8 +171,63 @@ class PublishedPoints(EveryPoint):
         """Give the probability of each report at a point, exactly: private, as the point is."""
 
     @abc.abstractmethod
+    def own_parts(self) -> dict[str, Any]:
+        """Plain values for JSON of what this form alone has."""
+
+    @classmethod
+    @abc.abstractmethod
+    def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Read what :meth:`own_parts` wrote: parameters of the mechanism."""
+
     def to_plain(self) -> dict[str, Any]:
         """Plain values for JSON without their digest: texts, integers, and arrays packed into base64."""
+        return self._plain
+
+    @cached_property
+    def _plain(self) -> dict[str, Any]:
+        frame = self.frame
+        return {
+            "form": self.FORM,
+            "version": _VERSION,
+            "unit": frame.unit,
+            "origin": None if frame.origin is None else list(frame.origin),
+            "east": frame.east,
+            "north": frame.north,
+            "reach": self.reach,
+            **self.own_parts(),
+            "bits": self.bits,
+            "reports": packed(self.reports.ravel()),
+            "shown": [list(told) for told in self.shown],
+            "guarantee": self.guarantee.to_dict(),
+            "certificate": self.certificate.to_dict(),
+            "lower": write_bound(self.lower),
+            "upper": write_bound(self.upper),
+            "provenance": self.provenance.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_dict` wrote, and refuse what was altered.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a digest that does not fit, another version, or parts that do not fit each other.
+
+        Notes
+        -----
+        That it is whole says nothing about who made it, nor that what it claims is true:
+        :func:`discreet.lrgeo.points.verify.verify` finds out.
+        """
+        try:
+            check_whole(data, cls.FORM, _VERSION)
+            made = cls(**_read_shared(data), **cls.read_own(data))
+        except MALFORMED as error:
+            detail = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise InvalidProblemError("mechanism", "a whole mechanism", detail) from None
+        if made.digest != data["digest"]:
+            raise InvalidProblemError("content", "written as to_dict writes it", "other forms")
+        return made
 
     def where(self, report: int) -> tuple[float, float]:
         """Give what is told of a report: latitude and longitude, or east and north in the unit."""
@@ -176,15 +252,40 @@ class PublishedPoints(EveryPoint):
             raise InvalidProblemError("reports", "a place and a text for each", "others")
         if len(set(self.shown)) != len(self.shown):
             raise InvalidProblemError("shown", "different texts", "one of them twice")
-        if isinstance(self.bits, bool) or not 0 < self.bits <= MOST_BITS:
-            raise InvalidProblemError("bits", f"an integer from 1 to {MOST_BITS}", self.bits)
+        if isinstance(self.bits, bool) or not 0 < self.bits <= _MOST_BITS:
+            raise InvalidProblemError("bits", f"an integer from 1 to {_MOST_BITS}", self.bits)
         if self.guarantee.unit != self.frame.unit:
             raise InvalidProblemError("guarantee", f"per {self.frame.unit}", self.guarantee.unit)
         if not self.certificate.passed:
             raise InvalidProblemError("certificate", "one that passed", "one that failed")
 
 
-def read_texts(data: Mapping[str, Any]) -> None:
+def _read_shared(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the parameters that mechanisms of all forms have."""
+    if any(type(data[name]) is not int for name in ("east", "north", "reach", "bits")):
+        raise InvalidProblemError("east, north, reach and bits", "integers", "others")
+    _check_texts(data)
+    origin: tuple[str, str] | None = None
+    if data["origin"] is not None:
+        latitude, longitude = data["origin"]
+        origin = latitude, longitude
+    guarantee = guarantee_from_dict(data["guarantee"])
+    if not isinstance(guarantee, MetricDP) or not isinstance(guarantee.scope, PointScope):
+        raise InvalidProblemError("guarantee", "a metric one about points", "another")
+    return {
+        "frame": PointFrame(data["unit"], origin, data["east"], data["north"]),
+        "reports": unpacked(data["reports"]).reshape(-1, 2),
+        "shown": tuple((first, second) for first, second in data["shown"]),
+        "bits": data["bits"],
+        "guarantee": guarantee,
+        "certificate": Certificate.from_dict(data["certificate"]),
+        "lower": read_bound(data["lower"]),
+        "upper": read_bound(data["upper"]),
+        "provenance": Provenance.from_dict(data["provenance"]),
+    }
+
+
+def _check_texts(data: Mapping[str, Any]) -> None:
     """Refuse an origin, or what is told of reports, that is not decimals alone."""
     stated = data["origin"]
     texts = [*([] if stated is None else stated), *(one for pair in data["shown"] for one in pair)]
@@ -194,6 +295,11 @@ def read_texts(data: Mapping[str, Any]) -> None:
         read_decimal(text)
         if text != text.strip():
             raise InvalidProblemError("origin and shown", "decimals alone", "spaces beside them")
+
+
+def write_bound(bound: float | None) -> str | None:
+    """Write a bound as the shortest text of its double."""
+    return None if bound is None else repr(bound)
 
 
 def read_bound(text: str | None) -> float | None:

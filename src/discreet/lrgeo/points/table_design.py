@@ -21,16 +21,16 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
-from discreet.core.exact import text_ceil, text_floor, to_fraction
+from discreet.core.exact import text_floor
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.jit import clock
 from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.progress import Reporter
-from discreet.core.views import most_central, row_on_map, view
 from discreet.lrgeo.places.space import per_unit
-from discreet.lrgeo.points.layout import grid_cell, plane_of, told
-from discreet.lrgeo.points.mesh import region_digest
+from discreet.lrgeo.points.frame import region_digest
+from discreet.lrgeo.points.layout import cell_sides, plane_of, told
 from discreet.lrgeo.points.net import ControlNet
+from discreet.lrgeo.points.net_mechanism import NetDesign, plane_and_net
 from discreet.lrgeo.points.net_mend import NET_BITS, mend_net, round_net
 from discreet.lrgeo.points.net_steps import NetIterate
 from discreet.lrgeo.points.table import LatticeRows
@@ -77,23 +77,16 @@ TABLE_EFFORT = 900_000_000
 """Steps times pairs of a node and a report, in blocks of 64 reports, at most, where neither a gap nor seconds were
 stated: 8 CPU s for 441 control points and 400 reports; November 2026."""
 
-_ONE = Fraction(1)
-
 _DELTA = 1 / 2000
 """Part of epsilon that is left to the rounding."""
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class LatticeDesign(LatticeRows):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LatticeDesign(LatticeRows, NetDesign):
     """A mechanism for every point with a row for each control point, its certificate, and bounds on what it loses.
 
-    Parameters
-    ----------
-    region
-        The places.
-    status
-        ``"gap reached"``, ``"limit reached"``, or ``"no gap asked for"``.
+    Its parameters are those of :class:`~discreet.lrgeo.points.table.LatticeRows`, the region and a status.
 
     Examples
     --------
@@ -104,29 +97,6 @@ class LatticeDesign(LatticeRows):
     >>> made.status, made.mesh_gap < 0.01
     ('no gap asked for', True)
     """
-
-    region: Region
-    status: str
-
-    def __repr__(self) -> str:
-        loss = "" if self.upper is None else f", loss {text_ceil(self.upper, 4)} {self.unit}"
-        bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
-        points = len(self.weights)
-        return f"LatticeDesign({self.K} reports, {points} control points{loss}{bound}, certified)"
-
-    def _repr_html_(self) -> str:
-        places = self.reports / per_unit(self.unit)
-        middle = most_central(places)
-        x, y = self.reports[middle].tolist()
-        spot = self.net.find((x * _ONE, y * _ONE))
-        row = self.published().row_at(spot.column + 1, spot.row + 1) / 2.0**self.bits
-        loss = "not computed" if self.upper is None else text_ceil(self.upper, 4)
-        return view(
-            self.guarantee,
-            (f"{self.K} reports; expected loss {loss} {self.unit}",),
-            picture=row_on_map(places, "euclidean", middle, row),
-            certificate=self.certificate,
-        )
 
 
 def design_table(
@@ -228,7 +198,7 @@ class _Search:
         rate = guarantee.epsilon / per_unit(guarantee.unit)
         self.net = _net(region, self.places, reach, rate, spacing)
         self.rho = rate * self.net.side
-        scope = PointScope(region_digest(self.frame, self.net))
+        scope = PointScope(region_digest(self.frame, self.net.corners, self.net.reach))
         self.claim = MetricDP(guarantee.epsilon, guarantee.unit, scope=scope)
         self.cost = _on_points(self.net, self.places, problem.prior[:, None] * problem.loss)
         self.best: tuple[NDArray[np.int64], Certificate] | None = None
@@ -329,20 +299,20 @@ class _Search:
         public = PublicInput("region", region.digest, f"{region.K} places, in {unit}")
         inputs = (public, *self.problem.assumed_public())
         return LatticeDesign(
-            self.frame,
-            self.net,
-            self.places,
-            told(region, self.frame, self.places, np.arange(len(self.places))),
-            weights,
-            NET_BITS,
-            self.claim,
-            certificate,
-            None,
-            lower,
-            self.upper,
-            Provenance(METHOD, facts, inputs, tuple(self.trace)),
-            region,
-            status,
+            frame=self.frame,
+            net=self.net,
+            reports=self.places,
+            shown=told(region, self.frame, self.places),
+            weights=weights,
+            bits=NET_BITS,
+            guarantee=self.claim,
+            certificate=certificate,
+            lower=None,
+            mesh_lower=lower,
+            upper=self.upper,
+            provenance=Provenance(METHOD, facts, inputs, tuple(self.trace)),
+            region=region,
+            status=status,
         )
 
 
@@ -354,12 +324,7 @@ def _net(
     spacing: Exact | None,
 ) -> ControlNet:
     """Lay a net over the box around places: the finest of a few whose table is small enough."""
-    if spacing is None:
-        sides = [_side(region, fine / rate) for fine in _RATES]
-    else:
-        sides = [math.floor(to_fraction(spacing, "spacing") * per_unit(region.unit))]
-        if sides[0] < 1:
-            raise InvalidProblemError("spacing", "a decimeter or more", repr(spacing))
+    sides = cell_sides(region, rate, _RATES, spacing, coarser=_COARSER, finer=_LARGEST_FACTOR)
     x, y = places.min(axis=0).tolist()
     size = 0
     for number, side in enumerate(sides):
@@ -370,17 +335,6 @@ def _net(
             return ControlNet((x, y), side, (wide, tall), reach)
     expected = f"a table of at most {MOST_TABLE:,} weights; use one noise, or places only"
     raise InvalidProblemError("region", expected, f"{size:,}")
-
-
-def _side(region: Region, wanted: Fraction) -> int:
-    """Give a side of about so many decimeters, by which the cells of a grid can be divided."""
-    cell = grid_cell(region)
-    if cell:
-        fewest = math.ceil(cell / (wanted * _COARSER))
-        for parts in range(fewest, _LARGEST_FACTOR * fewest + 1):
-            if cell % parts == 0:
-                return cell // parts
-    return max(1, math.floor(wanted))
 
 
 def _on_points(
@@ -400,5 +354,4 @@ def _on_points(
 def _claimed(
     frame: PointFrame, net: ControlNet, weights: NDArray[np.int64], claim: MetricDP
 ) -> ClaimedTable:
-    plane = (frame.unit, frame.origin, (frame.east, frame.north), net.reach)
-    return ClaimedTable(*plane, net.low, net.side, net.cells, weights, NET_BITS, claim)
+    return ClaimedTable(*plane_and_net(frame, net), weights, NET_BITS, claim)

@@ -1,0 +1,188 @@
+"""What the two mechanisms on a net share: a point draws a control point, and the rest follows from there.
+
+One noise for all points, in :mod:`~discreet.lrgeo.points.noise`, and a row for each control point, in
+:mod:`~discreet.lrgeo.points.table`, differ in what is drawn from a control point alone.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import text_ceil, text_floor
+from discreet.core.randomness.bits import SystemBits
+from discreet.core.views import most_central, row_on_map, view
+from discreet.lrgeo.places.space import per_unit
+from discreet.lrgeo.points.net import ControlNet
+from discreet.lrgeo.points.published import EveryPoint, PublishedPoints
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.core.randomness.bits import RandomBits
+    from discreet.lrgeo.places.region import Region
+    from discreet.lrgeo.points.frame import PointFrame
+    from discreet.lrgeo.points.net import NetSpot
+
+    _PlaneAndNet = tuple[
+        str,
+        tuple[str, str] | None,
+        tuple[int, int],
+        int,
+        tuple[int, int],
+        int,
+        tuple[int, int],
+    ]
+
+__all__ = ["NetDesign", "OnNet", "PublishedNet", "plane_and_net", "read_pair"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class OnNet(EveryPoint):
+    """A design on a net, or what is published of it.
+
+    Parameters
+    ----------
+    net
+        The control points.
+
+    The other parameters are those of :class:`~discreet.lrgeo.points.published.EveryPoint`.
+    """
+
+    net: ControlNet
+
+    @abc.abstractmethod
+    def published(self) -> PublishedNet:
+        """Give what a server publishes of it."""
+
+
+def plane_and_net(frame: PointFrame, net: ControlNet) -> _PlaneAndNet:
+    """Give what verifiers take of a plane and a net, in their order."""
+    plane = (frame.unit, frame.origin, (frame.east, frame.north), net.reach)
+    return (*plane, net.low, net.side, net.cells)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class NetDesign(OnNet):
+    """A design on a net: its certificate, and bounds on what it loses.
+
+    Parameters
+    ----------
+    region
+        The places.
+    status
+        ``"gap reached"``, ``"limit reached"``, or ``"no gap asked for"``.
+    """
+
+    region: Region
+    status: str
+
+    def __repr__(self) -> str:
+        loss = "" if self.upper is None else f", loss {text_ceil(self.upper, 4)} {self.unit}"
+        bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
+        *_, (what, count) = self.published().sizes.items()
+        return f"{type(self).__name__}({self.K} reports, {count} {what}{loss}{bound}, certified)"
+
+    def _repr_html_(self) -> str:
+        places = self.reports / per_unit(self.unit)
+        middle = most_central(places)
+        x, y = self.reports[middle].tolist()
+        spot = self.net.find((Fraction(x), Fraction(y)))
+        row = self.published().row_at(spot.column + 1, spot.row + 1) / 2.0**self.bits
+        loss = "not computed" if self.upper is None else text_ceil(self.upper, 4)
+        return view(
+            self.guarantee,
+            (f"{self.K} reports; expected loss {loss} {self.unit}",),
+            picture=row_on_map(places, "euclidean", middle, row),
+            certificate=self.certificate,
+        )
+
+
+class PublishedNet(OnNet, PublishedPoints):
+    """What a server publishes of a design on a net."""
+
+    @property
+    def reach(self) -> int:
+        """Decimeters around the region within which a point is taken."""
+        return self.net.reach
+
+    @property
+    def box(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The least and the greatest coordinates of the region, in decimeters."""
+        return self.net.box
+
+    @property
+    def corners(self) -> list[tuple[int, int]]:
+        """The corners of the region, counterclockwise, in decimeters."""
+        return self.net.corners
+
+    @abc.abstractmethod
+    def draw_at(self, column: int, row: int, bits: RandomBits) -> int:
+        """Draw a report from a control point."""
+
+    @abc.abstractmethod
+    def row_at(self, column: int, row: int) -> NDArray[np.int64]:
+        """Give ``(K,)`` integers: how likely each report is from a control point, times :math:`2^{bits}`."""
+
+    def find(self, point: object) -> NetSpot:
+        """Find the control points of a point as it was stated, and its weights: private, as the point is.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no point, or one beyond the reach; the message does not repeat it.
+        """
+        return self.net.find(self.frame.plane(point))
+
+    def draw(self, point: object, bits: RandomBits | None = None) -> int:
+        """Draw a report for a point: a column and a row of the net, and then from that control point.
+
+        Parameters
+        ----------
+        point
+            Latitude and longitude where there is an origin, else east and north in the unit: decimal texts, or
+            doubles, which are read by their shortest decimals.
+        bits
+            Source of randomness; the operating system's by default.
+        """
+        spot, source = self.find(point), bits or SystemBits()
+        return self.draw_at(*spot.draw(source), source)
+
+    def law(self, point: object) -> list[Fraction]:
+        """Give the probability of each report at a point, exactly: private, as the point is."""
+        spot = self.find(point)
+        found = np.zeros(self.K, dtype=object)
+        for i, across in enumerate(spot.across):
+            for j, along in enumerate(spot.along):
+                if across * along:
+                    row = self.row_at(spot.column + i, spot.row + j)
+                    found += across * along * row.astype(object)
+        whole = sum(spot.across) * sum(spot.along) << self.bits
+        return [Fraction(weight, whole) for weight in found.tolist()]
+
+    def own_parts(self) -> dict[str, Any]:
+        """Plain values for JSON: the net."""
+        net = self.net
+        return {"low": list(net.low), "side": net.side, "cells": list(net.cells)}
+
+    @classmethod
+    def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Read what :meth:`own_parts` wrote."""
+        low, cells = (read_pair(data, name) for name in ("low", "cells"))
+        return {"net": ControlNet(low, data["side"], cells, reach=data["reach"])}
+
+
+def read_pair(data: Mapping[str, Any], name: str) -> tuple[int, int]:
+    """Read two integers."""
+    stated = data[name]
+    if not isinstance(stated, list) or len(stated) != 2 or {*map(type, stated)} != {int}:
+        raise InvalidProblemError(name, "two integers", "others")
+    first, second = stated
+    return first, second
