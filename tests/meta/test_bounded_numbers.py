@@ -19,10 +19,7 @@ NUMBERS = {
     "core/lp/bounds.py": {"cost[j]", "a", "v"},
     # Coordinates of this process: integers and fractions.
     "lrgeo/points/net.py": {"least", "most", "x", "y"},
-    "lrgeo/points/noise_design.py": {
-        "int(self.reports[middle, 0])",
-        "int(self.reports[middle, 1])",
-    },
+    "lrgeo/points/net_mechanism.py": {"x", "y"},
     # Weights and coefficients of this process: integers of the fit, or fractions and floats made of them.
     "hierarchy/contingency/exact.py": {
         "one",

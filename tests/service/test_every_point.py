@@ -237,17 +237,16 @@ def test_who_accepts_no_places_gets_none_from_the_server_nor_from_the_cache(
         assert ("one for places alone" in said.err) == bool(status)
 
 
-def test_a_report_is_drawn_from_the_rows_of_its_triangle(
-    made: PointMechanism, tmp_path: Path
-) -> None:
+def test_a_report_is_drawn_from_the_rows_of_its_triangle(tmp_path: Path) -> None:
     """A vertex, then a row: the frequencies are those of the mixture, not those of the nearest place."""
-    with Client(quick(create_app(made, None)), **folders(tmp_path, "a")) as client:
+    frozen, point = meshes.frozen(0), ("41.8870", "12.4645")
+    with Client(quick(create_app(frozen, None)), **folders(tmp_path, "a")) as client:
         bits = SeededBits(7)
-        drawn = [client.prepared().report(HERE, bits=bits) for _ in range(4000)]
-    spot = made.find(HERE)
-    rows = made.weights[made.mesh.triangles[spot.triangle]] / 2.0**made.bits
+        drawn = [client.prepared().report(point, bits=bits) for _ in range(4000)]
+    spot = frozen.find(point)
+    rows = frozen.weights[frozen.mesh.triangles[spot.triangle]] / 2.0**frozen.bits
     share = np.array([float(w) for w in spot.weights]) / float(sum(spot.weights))
-    found = np.array([drawn.count(made.where(k)) / 4000 for k in range(made.K)])
+    found = np.array([drawn.count(frozen.where(k)) / 4000 for k in range(frozen.K)])
     assert np.abs(found - share @ rows).max() < 0.025
     assert min(np.abs(share @ rows - row).max() for row in rows) > 0.05
 

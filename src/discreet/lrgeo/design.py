@@ -319,7 +319,7 @@ def _for_every_point(
     problem: Problem | None,
     **options: Any,  # noqa: ANN401 - those of design_every_point, which names them
 ) -> NoiseDesign | LatticeDesign:
-    from discreet.lrgeo.points.choose import design_every_point
+    from discreet.lrgeo.points.design import design_every_point
 
     if guarantee.radius is not None:
         expected = 'none for every point; scope="places" takes one'

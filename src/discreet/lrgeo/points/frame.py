@@ -191,28 +191,6 @@ class PointFrame:
             for x, y in places.tolist()
         ]
 
-    def keeps_distances(self, low: tuple[int, int], high: tuple[int, int], reach: int) -> bool:
-        """Tell whether nothing of an envelope is farther apart in the plane than on the sphere.
-
-        Parameters
-        ----------
-        low, high
-            Corners of a box around the region, in decimeters.
-        reach
-            How far outside of it points are taken.
-        """
-        if self.origin is None:
-            return True
-        latitude = float(read_decimal(self.origin[0]))
-        south = latitude + (low[1] - reach) * SCALE / self.north
-        north = latitude + (high[1] + reach) * SCALE / self.north
-        width = (high[0] - low[0] + 2 * reach) * SCALE / self.east
-        highest = max(abs(south), abs(north))
-        if width > 20 or highest > 70:
-            return False
-        top = math.tan(math.radians(highest)) / math.cos(math.radians(width / 2))
-        return self.east <= self.north * math.cos(math.atan(top)) * (1 - 2.0**-31)
-
 
 def region_digest(frame: PointFrame, corners: Sequence[tuple[int, int]], reach: int) -> str:
     """Name a region by SHA-256: its plane, its corners and its reach, whatever is drawn from there.

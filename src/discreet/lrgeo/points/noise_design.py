@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.frame import PointFrame
     from discreet.metricdp import Problem
 
-__all__ = ["NoiseDesign", "design_noise", "lay_net"]
+__all__ = ["NoiseDesign", "design_noise"]
 
 METHOD = "noise, reports renamed"
 
@@ -135,7 +135,7 @@ def design_noise(
     tell = Reporter(on_progress)
     frame, places, reach = plane_of(region)
     per = per_unit(region.unit)
-    net, shape = lay_net(region, places, reach, guarantee.epsilon / per, spacing)
+    net, shape = _lay_net(region, places, reach, guarantee.epsilon / per, spacing)
     claim = MetricDP(
         guarantee.epsilon,
         guarantee.unit,
@@ -179,33 +179,14 @@ def design_noise(
     )
 
 
-def lay_net(
+def _lay_net(
     region: Region,
     places: NDArray[np.int64],
     reach: int,
     rate: Fraction,
     spacing: Exact | None = None,
 ) -> tuple[ControlNet, tuple[int, int]]:
-    """Lay a net over the box around places, and say how large its torus is.
-
-    Parameters
-    ----------
-    region
-        The places, and how one travels.
-    places
-        ``(n, 2)`` decimeters.
-    reach
-        Decimeters outside of the box within which a point is taken.
-    rate
-        Epsilon per decimeter.
-    spacing
-        Side of cells in the unit; by default the first of several that fits.
-
-    Raises
-    ------
-    InvalidProblemError
-        For a spacing below a decimeter, or a torus that would be too large.
-    """
+    """Lay a net over the box around places, and say how large its torus is."""
     most = _FEW_NODES if spacing is None else _MOST_NODES
     for side in cell_sides(
         region, rate, _RATES, spacing, coarser=Fraction(1), finer=_LARGEST_FACTOR

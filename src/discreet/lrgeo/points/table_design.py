@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.frame import PointFrame
     from discreet.metricdp import Problem
 
-__all__ = ["MOST_TABLE", "TABLE_EFFORT", "LatticeDesign", "design_table"]
+__all__ = ["LatticeDesign", "design_table"]
 
 METHOD = "rows on a net, cone-primal-dual"
 
@@ -58,7 +58,7 @@ _GAP = 0.01
 _RATES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))
 """Epsilon times the side of a cell, the first that fits."""
 
-_FEW, MOST_TABLE = 40_000, 2_600_000
+_FEW, _MOST_TABLE = 40_000, 2_600_000
 """Weights up to which the finest net is taken, and at most: a file of 21 MB."""
 
 _LARGEST_FACTOR, _COARSER = 2, Fraction(5, 4)
@@ -73,7 +73,7 @@ _AS_STEPS, _FEWEST_SWEEPS = 200, 20
 _ADDED = 0.005
 """Part by which mending is thought to raise a loss, at least: before bound and iterate are so near, it is not tried."""
 
-TABLE_EFFORT = 900_000_000
+_EFFORT = 900_000_000
 """Steps times pairs of a node and a report, in blocks of 64 reports, at most, where neither a gap nor seconds were
 stated: 8 CPU s for 441 control points and 400 reports; November 2026."""
 
@@ -110,7 +110,7 @@ def design_table(
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
     throw: bool = True,
-    effort: int = TABLE_EFFORT,
+    effort: int = _EFFORT,
 ) -> LatticeDesign:
     """Design the mechanism with a row for each control point of a net.
 
@@ -331,9 +331,9 @@ def _net(
         wide, tall = (max(1, -(-across // side)) for across in np.ptp(places, axis=0).tolist())
         size = (wide + 2) * (tall + 2) * len(places)
         finest = number == 0 and len(sides) > 1
-        if size <= (_FEW if finest else MOST_TABLE):
+        if size <= (_FEW if finest else _MOST_TABLE):
             return ControlNet((x, y), side, (wide, tall), reach)
-    expected = f"a table of at most {MOST_TABLE:,} weights; use one noise, or places only"
+    expected = f"a table of at most {_MOST_TABLE:,} weights; use one noise, or places only"
     raise InvalidProblemError("region", expected, f"{size:,}")
 
 

@@ -1,6 +1,6 @@
-"""The client in JavaScript for noise on a lattice, in a real browser: bit for bit what its page says.
+"""The client in JavaScript for noise and for rows on a lattice, in a real browser: bit for bit what their pages say.
 
-Run by ``make test-browser``. ``tests/service/test_noise_client_in_node.py`` asks the same under Node.
+Run by ``make test-browser``. ``tests/service/test_net_clients_in_node.py`` asks the same under Node.
 """
 
 from __future__ import annotations
@@ -14,23 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from browser import lattice_by_the_page, noise_by_the_page
 from browser.devtools import Browser
-from browser.noise_by_the_page import (
-    BROKEN,
-    CASES,
-    FIND,
-    READ,
-    WORDS,
-    broken,
-    holds,
-    told_of_words,
-    vectors,
-)
+from browser.noise_by_the_page import CASES, READ, WORDS, holds, told_of_words, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.browser
+
+PAGES: dict[str, Any] = {"noise": noise_by_the_page, "lattice": lattice_by_the_page}
 
 
 @pytest.fixture(scope="module")
@@ -54,22 +47,28 @@ def ask(browser: Browser, function: str, value: object) -> Any:
     return browser.evaluate(f"({function})({json.dumps(value)})")
 
 
+@pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("name", CASES)
-def test_the_client_finds_control_points_reports_and_their_law(browser: Browser, name: str) -> None:
-    case = vectors(name)
+def test_the_client_finds_control_points_reports_and_their_law(
+    browser: Browser, page: str, name: str
+) -> None:
+    case = vectors(name, PAGES[page].Made)
     text = json.dumps(case["file"])
     asked = {"text": text, "digest": case["file"]["digest"], "points": case["points"]}
-    holds(case["points"], ask(browser, FIND, asked))
+    holds(case["points"], ask(browser, PAGES[page].FIND, asked))
 
 
-def test_draws_take_words_in_the_order_of_the_page(browser: Browser) -> None:
-    case, words = told_of_words()
+@pytest.mark.parametrize("page", PAGES)
+def test_draws_take_words_in_the_order_of_the_page(browser: Browser, page: str) -> None:
+    case, words = told_of_words(PAGES[page].Made)
     text = json.dumps(case["file"])
     drawn = ask(browser, WORDS, [text, case["file"]["digest"], words])
     assert drawn == [one["report"] for one in words]
 
 
-@pytest.mark.parametrize("at", range(len(BROKEN)))
-def test_parts_that_do_not_fit_are_refused(browser: Browser, at: int) -> None:
-    text, digest, complaint = broken(at)
+@pytest.mark.parametrize(
+    ("page", "at"), [(page, at) for page in PAGES for at in range(len(PAGES[page].BROKEN))]
+)
+def test_parts_that_do_not_fit_are_refused(browser: Browser, page: str, at: int) -> None:
+    text, digest, complaint = PAGES[page].broken(at)
     assert ask(browser, READ, [text, digest]).startswith(complaint)
