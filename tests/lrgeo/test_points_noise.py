@@ -464,9 +464,11 @@ def test_the_gap_is_to_all_mechanisms() -> None:
         design(region, MetricDP(1, "km"), method="noise", gap=1e-4)
     best: Any = missed.value.best
     assert best.status == "limit reached"
-    wrong: Any = "nosie"
-    with pytest.raises(InvalidProblemError, match="method"):
-        design(region, MetricDP(1, "km"), method=wrong)
+    # Meshes are read and no longer designed.
+    for wrong in ("nosie", "mesh"):
+        stated: Any = wrong
+        with pytest.raises(InvalidProblemError, match="noise, table"):
+            design(region, MetricDP(1, "km"), method=stated)
 
 
 def test_the_same_input_gives_the_same_noise() -> None:
