@@ -147,9 +147,14 @@ def items_of(values: Any, field: str, expected: str) -> tuple[Any, ...]:  # noqa
     >>> items_of(3, "columns", "a list of names")
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: columns: expected a list of names, got int
+    >>> items_of("age", "columns", "a list of names")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: columns: expected a list of names, got str
     """
+    # A text would be gone through letter by letter.
     if (
         not isinstance(values, Iterable)
+        or isinstance(values, str | bytes)
         or np.ndim(values if isinstance(values, np.ndarray) else [0]) == 0
     ):
         raise InvalidProblemError(field, expected, type(values).__name__)
