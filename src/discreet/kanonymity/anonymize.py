@@ -398,7 +398,7 @@ def _look_at_models(models: Any) -> None:  # noqa: ANN401 - as it came
     for listed in (models or {}).values():
         for demand in items_of(listed, "models", "a list of demands for each column"):
             if not callable(getattr(demand, "failing", None)) or isinstance(demand, type):
-                expected = "demands such as kanonymity.DistinctDiversity(2) for each column"
+                expected = "demands such as kanonymity.models.DistinctDiversity(2) for each column"
                 raise InvalidProblemError("models", expected, type(demand).__name__)
 
 
