@@ -420,3 +420,9 @@ def test_a_number_of_numpy_is_a_number_of_candidates() -> None:
                 PureDP(1, "add-remove-one"),
                 objective=FacilityLocation.spec(),
             )  # type: ignore[arg-type]
+
+
+def test_masked_similarities_are_refused() -> None:
+    """What lies under a mask is no similarity."""
+    with pytest.raises(InvalidProblemError, match="similarity: .*masked entries"):
+        PLACES.release(np.ma.masked_array(np.ones((2, 3)), mask=[[True, False, False]] * 2))

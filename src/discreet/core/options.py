@@ -195,6 +195,8 @@ def array_of(
 ) -> NDArray[Any]:
     """Make an array of what came; one that NumPy cannot make is refused, and no value of it is said.
 
+    So is what NumPy would make by leaving something out: a mask, or the imaginary part of numbers.
+
     Parameters
     ----------
     values
@@ -212,6 +214,10 @@ def array_of(
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: counts: expected integers, got list
     """
+    if np.ma.is_masked(values):
+        raise InvalidProblemError(field, expected, "one with masked entries")
+    if kind is not None and isinstance(values, np.ndarray) and values.dtype.kind == "c":
+        raise InvalidProblemError(field, expected, "complex numbers")
     try:
         return np.asarray(values, dtype=kind)
     except (OverflowError, TypeError, ValueError):
