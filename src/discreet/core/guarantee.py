@@ -343,8 +343,6 @@ e^(1.5 d) times likelier from one secret than from another at d km
         named: object = unit
         if not isinstance(named, str) or not named.strip():
             raise InvalidProblemError("unit", "the name of a unit of distance", repr(named))
-        if not named.isprintable():
-            raise InvalidProblemError("unit", "a name that can be printed on one line", repr(named))
         if not isinstance(scope, Scope | PointScope | RoadScope | None):
             raise InvalidProblemError(
                 "scope", "what `design` fills in, or none", type(scope).__name__
