@@ -144,7 +144,9 @@ def test_no_color_means_no_color() -> None:
     assert re.search(r"\x1b\[[0-9;]*3\d", loud.stdout)
 
 
-@pytest.mark.parametrize("command", [(), ("attack",), ("verify",), ("budget", "show")])
+@pytest.mark.parametrize(
+    "command", [(), ("attack",), ("verify",), ("budget", "show"), ("reproduce",)]
+)
 def test_flags_have_no_type(capsys: pytest.CaptureFixture[str], command: tuple[str, ...]) -> None:
     shown = say(capsys, *command, "--help").out
     assert "--help" in shown

@@ -60,7 +60,10 @@ def verify(
     ],
     *,
     optimality: Annotated[
-        bool, typer.Option("--optimality", help="Check the lower bound too.")
+        bool,
+        typer.Option(
+            "--optimality", help="Check the loss that is stated and its lower bound, too."
+        ),
     ] = False,
     k: Annotated[
         int | None,
