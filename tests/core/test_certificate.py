@@ -138,8 +138,8 @@ def test_a_certificate_says_what_holds_or_what_failed(checks: tuple[Check, ...],
 
 
 def test_what_can_be_gone_through_once_is_no_certificate() -> None:
-    """A generator of no checks is true, and all of none pass."""
-    for checks in ((each for each in ()), iter([BAD]), {GOOD}, None, (1,), "ab"):
+    """An iterator over no checks is true, and all of none pass."""
+    for checks in (iter(()), iter([BAD]), {GOOD}, None, (1,), "ab"):
         with pytest.raises(InvalidProblemError, match="checks: expected a tuple of Check"):
             Certificate(checks)  # type: ignore[arg-type]
     listed = [BAD]
@@ -156,5 +156,5 @@ def test_a_check_compares_numbers(value: Any) -> None:
 
 
 def test_integers_of_numpy_are_written_as_json() -> None:
-    check = Check("a", np.int64(3), np.float64(1), exact=True)
+    check = Check("a", np.int64(3), np.float64(1), exact=True)  # type: ignore[arg-type]
     assert json.loads(json.dumps(check.to_dict()))["passed"] is False

@@ -81,7 +81,7 @@ def verify(outcome: object, *, optimality: bool = False) -> Certificate:
         :func:`discreet.kanonymity.anonymize` or :func:`discreet.submodular.release` returned; a
         :class:`discreet.lrgeo.Mechanism`; kept measurements of counts; or the path of a file of any kind.
     optimality
-        Whether to check the lower bound of a channel, too.
+        Whether to check the stated loss of a design, and its lower bound, too; without it neither is looked at.
 
     Returns
     -------
@@ -272,7 +272,7 @@ def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str
     path
         The file.
     optimality
-        Whether to check the lower bound too.
+        Whether to check the stated loss and its lower bound too.
 
     Returns
     -------
@@ -298,7 +298,9 @@ def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str
     checks = (*certificate.checks, seeded)
     unchecked = []
     if not optimality:
-        unchecked.append("that no channel loses less: --optimality does")
+        unchecked.append(
+            "the loss that is stated, and that no channel loses less: --optimality does"
+        )
     unchecked += _taken(design.problem.space)
     found = claim_facts("channel", design.guarantee, design.provenance, unchecked)
     return Certificate(checks), {**found, "achieved_epsilon": achieved, "optimality": optimality}

@@ -94,7 +94,8 @@ def frame_of(
             argument, "columns of different names", "one name for several"
         ) from None
     if isinstance(frame, nw.DataFrame):
-        for place, name in enumerate(frame.columns, start=1):
+        names: list[Any] = frame.columns
+        for place, name in enumerate(names, start=1):
             if not isinstance(name, str) or "\0" in name:
                 came = "one with a zero character" if isinstance(name, str) else type(name).__name__
                 wanted = "names of columns that are text; rename them, as with columns.astype(str)"
