@@ -133,3 +133,22 @@ def test_what_is_no_outcome_is_refused_in_a_sentence(tmp_path: Path) -> None:
     for path in ("odd.csv", "none.channel"):
         with pytest.raises(dc.InvalidProblemError, match="path"):
             dc.verify(tmp_path / path)
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_an_outcome_with_a_part_that_is_none_is_not_verified(kind: str) -> None:
+    """``dataclasses.replace`` puts anything anywhere; a part that the verifier reads must not pass unread."""
+    made = OUTCOMES[kind]()
+    for part in ("result", "table", "channel", "guarantee", "provenance"):
+        if not hasattr(made, part):
+            continue
+        try:
+            odd = replace(made, **{part: None})
+        except (dc.DiscreetError, AttributeError, TypeError):
+            # Some refuse it when they are made.
+            continue
+        try:
+            passed = dc.verify(odd).passed
+        except dc.DiscreetError:
+            passed = False
+        assert not passed, part

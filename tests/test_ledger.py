@@ -407,3 +407,18 @@ def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(BudgetError, match="has no budget"):
             ask("caf\udce9")
+
+
+@pytest.mark.parametrize("wrong", [None, 3, ["a"]])
+def test_what_is_no_text_is_refused_in_words(wrong: Any, tmp_path: Path) -> None:
+    limit = PureDP(1, neighbors="replace-one")
+    path = tmp_path / "ledger.db"
+    with pytest.raises(InvalidProblemError, match="ledger: expected the path of a file"):
+        Ledger(wrong)
+    with pytest.raises(InvalidProblemError, match="ledger: expected the path of a file"):
+        Ledger.create(wrong, "a", limit)
+    with pytest.raises(InvalidProblemError, match="dataset: expected a name"):
+        Ledger.create(path, wrong, limit)
+    assert not path.exists()
+    with pytest.raises(InvalidProblemError, match="digest: expected what"):
+        Ledger.create(path, "a", limit).check(wrong)

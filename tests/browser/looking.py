@@ -66,6 +66,11 @@ LOOK = r"""((width) => {
     const size = getComputedStyle(e).fontSize;
     if (parseFloat(size) < 11) found.push(`letters of ${size}: ${short(e)}`);
   }
+  // What a picture leaves without a color is black: legible on white alone.
+  for (const e of document.querySelectorAll('svg text')) {
+    if (!e.checkVisibility() || !e.textContent.trim() || getComputedStyle(e).fill !== 'rgb(0, 0, 0)') continue;
+    if (light(behind(e.closest('svg'))) < 0.2) found.push(`black in the dark: ${e.textContent.trim().slice(0, 50)}`);
+  }
   return [...new Set(found)];
 })"""
 

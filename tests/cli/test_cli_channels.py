@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -266,8 +267,12 @@ def test_verify_fails_what_was_made_with_a_seed(
 
 def test_verify_fails_an_inflated_bound(capsys: pytest.CaptureFixture[str], channel: Path) -> None:
     forge(channel, lambda meta, _: meta.update(lower=meta["upper"]))
-    assert say(capsys, "verify", channel).status == 0
-    assert say(capsys, "verify", channel, "--optimality").status == 1
+    said = say(capsys, "verify", channel)
+    assert said.status == 0
+    assert re.search("not checked +the loss that is stated", said.out)
+    said = say(capsys, "verify", channel, "--optimality")
+    assert said.status == 1
+    assert "not checked" not in said.out
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "haversine"])
@@ -302,3 +307,20 @@ def test_files_that_are_no_channels_are_refused(
     as_json = say(capsys, *command, path, "--json")
     assert (as_json.status, as_json.out) == (2, "")
     assert json.loads(as_json.err)["error"]["argument"] == "CHANNEL"
+
+
+def test_info_passes_on_what_a_file_states_and_says_that_it_does(
+    capsys: pytest.CaptureFixture[str], channel: Path
+) -> None:
+    """The weights of another channel under the certificate of this one: nothing of it may be told as a fact."""
+
+    def reveal(_: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+        limbs = arrays["limbs"]
+        limbs[...] = 0
+        limbs[0][np.diag_indices(limbs.shape[1])] = 2**62
+
+    forge(channel, reveal)
+    assert say(capsys, "verify", channel).status == 1
+    said = say(capsys, "info", channel).out
+    assert "Not checked here; discreet verify does. The file states: " in said
+    assert say(capsys, "info", channel, "--json").data["checked"] is False

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from hypothesis import given
@@ -16,6 +16,7 @@ from discreet.core.guarantee import (
     KAnonymity,
     MetricDP,
     PureDP,
+    RoadScope,
     Scope,
     ZeroConcentratedDP,
 )
@@ -209,3 +210,31 @@ def test_what_was_granted_implies_the_limit(
         total = compose(tiny, *granted)
         assert implies(total, ZeroConcentratedDP(rho + Fraction("1e-60"), ONE))
         assert sum(account.spent) <= rho
+
+
+def test_near_pairs_within_the_limit_do_not_pay_for_far_ones() -> None:
+    """Of one epsilon within the radius, one channel may give away more beyond it than another."""
+    limit = MetricDP(1, "km", 2, scope=Scope("here", 9, Fraction(6, 5)))
+    half = MetricDP("1/2", "km", 2, scope=Scope("here", 9, Fraction(3, 5)))
+    account = Account(limit).charge(half)
+    assert account.charge(half).together == limit
+    for far in (Fraction(61, 100), None):
+        more = MetricDP("1/2", "km", 2, scope=Scope("here", 9, far))
+        with pytest.raises(BudgetError, match="between all pairs"):
+            account.charge(more)
+    # A limit that promises nothing about them is not overdrawn by them.
+    free = Account(MetricDP(1, "km", 2, scope=Scope("here", 9, None)))
+    assert free.charge(MetricDP(1, "km", 2, scope=Scope("here", 9, None))).left == (0,)
+
+
+def test_promises_along_roads_need_a_limit_along_roads() -> None:
+    along = MetricDP(1, "km", scope=RoadScope("a" * 64))
+    with pytest.raises(InvalidProblemError, match="a limit for these roads"):
+        Account(MetricDP(1, "km")).charge(along)
+    assert Account(along).charge(along).left == (Fraction(0),)
+
+
+@pytest.mark.parametrize("limit", [None, 1, "epsilon"])
+def test_what_is_no_guarantee_is_no_limit(limit: Any) -> None:
+    with pytest.raises(InvalidProblemError, match="limit: expected differential privacy"):
+        Account(limit)

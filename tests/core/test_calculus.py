@@ -161,6 +161,13 @@ def test_delta_is_a_probability(delta: Any) -> None:
         to_approx_dp(ZeroConcentratedDP(1, "replace-one"), delta=delta)
 
 
+def test_what_is_not_concentrated_is_not_converted() -> None:
+    with pytest.raises(
+        InvalidProblemError, match="guarantee: expected ZeroConcentratedDP, got PureDP"
+    ):
+        to_approx_dp(PureDP(1, "replace-one"), delta="1e-6")  # type: ignore[arg-type]
+
+
 def test_extreme_parameters_convert_to_a_positive_epsilon() -> None:
     for rho, delta in [("1e-12", "0.999"), ("1000", "1e-300"), ("1e-12", "1e-12")]:
         assert to_approx_dp(ZeroConcentratedDP(rho, "replace-one"), delta=delta).epsilon > 0

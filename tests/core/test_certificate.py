@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
 
 from discreet.core.certificate import Certificate, Check
@@ -133,3 +135,26 @@ def test_numbers_beyond_floats_are_printed() -> None:
 )
 def test_a_certificate_says_what_holds_or_what_failed(checks: tuple[Check, ...], said: str) -> None:
     assert Certificate(checks).sentence == said
+
+
+def test_what_can_be_gone_through_once_is_no_certificate() -> None:
+    """An iterator over no checks is true, and all of none pass."""
+    for checks in (iter(()), iter([BAD]), {GOOD}, None, (1,), "ab"):
+        with pytest.raises(InvalidProblemError, match="checks: expected a tuple of Check"):
+            Certificate(checks)  # type: ignore[arg-type]
+    listed = [BAD]
+    certificate = Certificate(listed)  # type: ignore[arg-type]
+    listed[0] = GOOD
+    assert not certificate.passed
+
+
+@pytest.mark.parametrize("value", ["0", None, [0], 1j])
+def test_a_check_compares_numbers(value: Any) -> None:
+    for residual, limit in ((value, 0), (0, value)):
+        with pytest.raises(InvalidProblemError, match="expected a number"):
+            Check("a", residual, limit, exact=True)
+
+
+def test_integers_of_numpy_are_written_as_json() -> None:
+    check = Check("a", np.int64(3), np.float64(1), exact=True)  # type: ignore[arg-type]
+    assert json.loads(json.dumps(check.to_dict()))["passed"] is False

@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
@@ -17,6 +18,7 @@ from discreet.core.guarantee import (
     MetricDP,
     PointScope,
     PureDP,
+    RoadScope,
     Scope,
     ZeroConcentratedDP,
     guarantee_from_dict,
@@ -126,6 +128,57 @@ def test_isolated_secrets_stand_once_and_exist(alone: list[int]) -> None:
 def test_k_must_be_an_integer_of_two_or_more(k: Any) -> None:
     with pytest.raises(InvalidProblemError, match="k: expected"):
         KAnonymity(k, ("age",))
+
+
+def test_an_integer_of_numpy_is_a_k() -> None:
+    stated = KAnonymity(np.int64(5), ("age",))  # type: ignore[arg-type]
+    assert stated == KAnonymity(5, ("age",))
+    assert json.dumps(stated.to_dict()) == json.dumps(KAnonymity(5, ("age",)).to_dict())
+    for k in (np.True_, np.float64(5), np.array([5, 6])):
+        with pytest.raises(InvalidProblemError, match="k: expected"):
+            KAnonymity(k, ("age",))  # type: ignore[arg-type]
+
+
+def test_the_power_of_a_quotient_is_bracketed() -> None:
+    """Of e^1/3 one would read a third of e, which is below 1 and so no factor at all."""
+    assert "no output is more than e^(1/3) times" in str(PureDP("1/3", "replace-one"))
+    assert "no output is more than e^0.25 times" in str(PureDP("1/4", "replace-one"))
+    assert "more than e^(2/3) times" in str(ApproxDP("2/3", "1e-6", "replace-one"))
+
+
+@pytest.mark.parametrize("scope", ["x", 1, {"region": "ab" * 32}])
+def test_a_scope_is_a_record(scope: Any) -> None:
+    with pytest.raises(InvalidProblemError, match="scope"):
+        MetricDP(1, "km", scope=scope)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        [],
+        {},
+        {"kind": []},
+        {"kind": "pure-dp"},
+        {"kind": "approx-dp", "epsilon": 1, "neighbors": "replace-one"},
+        {"kind": "metric-dp", "epsilon": 1, "unit": "km", "radius": None},
+        {"kind": "metric-dp", "epsilon": 1, "unit": "km", "radius": None, "scope": 3},
+        {"kind": "metric-dp", "epsilon": 1, "unit": "km", "radius": None, "scope": {}},
+        {"kind": "metric-dp", "epsilon": 1, "unit": "km", "radius": None, "scope": {"region": 1}},
+        {"kind": "k-anonymity", "k": 5, "quasi_identifiers": None},
+    ],
+    ids=str,
+)
+def test_what_is_no_guarantee_is_refused_in_words(data: Any) -> None:
+    with pytest.raises(InvalidProblemError):
+        guarantee_from_dict(data)
+
+
+@pytest.mark.parametrize("named", [None, 5, b"ab" * 32, "ab"])
+def test_a_digest_is_text(named: Any) -> None:
+    for scope in (PointScope, RoadScope):
+        with pytest.raises(InvalidProblemError, match="SHA-256"):
+            scope(named)
 
 
 @pytest.mark.parametrize("columns", [(), "age", ("age", "age"), (1, 2), None])

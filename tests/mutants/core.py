@@ -393,8 +393,8 @@ MUTANTS = (
     Mutant(
         "1-anonymity is taken",
         "core/guarantee.py",
-        find="or whole < 2:",
-        replace="or whole < 1:",
+        find="or whole is None or whole < 2:",
+        replace="or whole is None or whole < 1:",
         breaks="a guarantee that every table has",
         tests=("tests/core/test_guarantee.py::test_k_must_be_an_integer_of_two_or_more",),
     ),
@@ -896,8 +896,8 @@ MUTANTS = (
     Mutant(
         "what is no number passes",
         "core/certificate.py",
-        find="return self.residual <= self.limit",
-        replace="return not self.residual > self.limit",
+        find="return bool(self.residual <= self.limit)",
+        replace="return not bool(self.residual > self.limit)",
         breaks="a residual of NaN passes every limit",
         tests=("tests/core/test_certificate.py::test_a_residual_above_its_limit_fails",),
     ),

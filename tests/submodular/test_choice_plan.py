@@ -379,3 +379,50 @@ def test_a_sum_is_planned_from_its_parts() -> None:
 def test_parts_of_a_source_that_do_not_fit(source: Any, said: str) -> None:
     with pytest.raises(InvalidProblemError, match=said):
         WeightedCoverage.spec().check(source, 3)
+
+
+def test_a_table_that_names_the_candidates_has_them_in_their_order() -> None:
+    """A table is read by position: another order would choose for others."""
+    places = ("north", "east", "south")
+    choice = plan(
+        places,
+        UniformMatroid(3, 1),
+        PureDP(50, "add-remove-one"),
+        objective=FacilityLocation.spec(),
+    )
+    table = pl.DataFrame({"north": [1.0] * 200, "east": [0.0] * 200, "south": [0.0] * 200})
+    assert choice.release(table).result.names == ("north",)
+    # Names that are no candidate's say nothing about an order.
+    assert choice.release(table.rename(dict(zip(places, "abc", strict=True)))).result.names == (
+        "north",
+    )
+    budget = MemoryBudget({"a": PureDP(50, "add-remove-one")})
+    for other in (table.select("south", "east", "north"), table.rename({"south": "west"})):
+        for source in (other, {"similarity": other}):
+            with pytest.raises(InvalidProblemError, match="in their order"):
+                choice.release(source, budget=budget, dataset="a")
+    assert budget.account("a").left == (50,)
+
+
+def test_a_number_of_numpy_is_a_number_of_candidates() -> None:
+    choice = plan(
+        np.int64(3),
+        UniformMatroid(3, 1),
+        PureDP(1, "add-remove-one"),
+        objective=FacilityLocation.spec(),
+    )  # type: ignore[arg-type]
+    assert choice.statement.n_elements == 3
+    for wrong in (np.True_, np.float64(3)):
+        with pytest.raises(InvalidProblemError, match="or their number"):
+            plan(
+                wrong,
+                UniformMatroid(3, 1),
+                PureDP(1, "add-remove-one"),
+                objective=FacilityLocation.spec(),
+            )  # type: ignore[arg-type]
+
+
+def test_masked_similarities_are_refused() -> None:
+    """What lies under a mask is no similarity."""
+    with pytest.raises(InvalidProblemError, match="similarity: .*masked entries"):
+        PLACES.release(np.ma.masked_array(np.ones((2, 3)), mask=[[True, False, False]] * 2))

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.certificate import Certificate, Check
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import MALFORMED, DiscreetError, InvalidProblemError
 from discreet.core.exact import float_ceil
 from discreet.core.lazy import registered
 from discreet.core.outcome import Anonymization, Design, Release
@@ -81,7 +81,7 @@ def verify(outcome: object, *, optimality: bool = False) -> Certificate:
         :func:`discreet.kanonymity.anonymize` or :func:`discreet.submodular.release` returned; a
         :class:`discreet.lrgeo.Mechanism`; kept measurements of counts; or the path of a file of any kind.
     optimality
-        Whether to check the lower bound of a channel, too.
+        Whether to check the stated loss of a design, and its lower bound, too; without it neither is looked at.
 
     Returns
     -------
@@ -91,8 +91,8 @@ def verify(outcome: object, *, optimality: bool = False) -> Certificate:
     Raises
     ------
     InvalidProblemError
-        For anything else, an :class:`discreet.Unproven` outcome among it, which claims nothing; for a file that cannot
-        be read; and for a bound where there is none.
+        For anything else, an :class:`discreet.Unproven` outcome among it, which claims nothing; for an outcome whose
+        parts are not what a verb put there; for a file that cannot be read; and for a bound where there is none.
 
     Examples
     --------
@@ -109,22 +109,31 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
     if isinstance(outcome, str | os.PathLike):
         return judge(outcome, optimality=optimality)[0]
     check = _checker(outcome)
-    if check is not None and not optimality:
-        return check(outcome)
-    if isinstance(outcome, Design):
-        from discreet.metricdp.verify import verify as verify_design
-
-        checks = verify_design(outcome, optimality=optimality).checks
-        return Certificate((*checks, _seeded(outcome.provenance.seeded)))
     if check is None:
         raise InvalidProblemError("outcome", _ALLOWED, type(outcome).__name__)
-    raise InvalidProblemError(
-        "optimality", "a Design, which proves its lower bound", type(outcome).__name__
-    )
+    if optimality and not isinstance(outcome, Design):
+        expected = "a Design, which proves its lower bound"
+        raise InvalidProblemError("optimality", expected, type(outcome).__name__)
+    try:
+        return _verify_design(outcome, optimality=True) if optimality else check(outcome)
+    except DiscreetError:
+        raise
+    except MALFORMED:
+        # What a library says of a part that it does not know may quote it.
+        raise InvalidProblemError(
+            "outcome", "one whose parts are as a verb returned them", type(outcome).__name__
+        ) from None
+
+
+def _verify_design(made: Design[Any, Any], *, optimality: bool = False) -> Certificate:
+    from discreet.metricdp.verify import verify as verify_design
+
+    checks = verify_design(made, optimality=optimality).checks
+    return Certificate((*checks, _seeded(made.provenance.seeded)))
 
 
 def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN401 - any outcome
-    """Find what checks an outcome that has no proof of a lower bound."""
+    """Find what checks an outcome."""
     from discreet.hierarchy import Measured
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.lrgeo import Mechanism, RegionDesign
@@ -132,6 +141,7 @@ def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN4
     from discreet.lrgeo.points.published import EveryPoint
 
     for kinds, check in (
+        (Design, _verify_design),
         (Release, _verify_release),
         (Anonymization, _verify_anonymization),
         ((Mechanism, RegionDesign), _verify_region),
@@ -262,7 +272,7 @@ def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str
     path
         The file.
     optimality
-        Whether to check the lower bound too.
+        Whether to check the stated loss and its lower bound too.
 
     Returns
     -------
@@ -288,7 +298,9 @@ def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str
     checks = (*certificate.checks, seeded)
     unchecked = []
     if not optimality:
-        unchecked.append("that no channel loses less: --optimality does")
+        unchecked.append(
+            "the loss that is stated, and that no channel loses less: --optimality does"
+        )
     unchecked += _taken(design.problem.space)
     found = claim_facts("channel", design.guarantee, design.provenance, unchecked)
     return Certificate(checks), {**found, "achieved_epsilon": achieved, "optimality": optimality}

@@ -78,7 +78,10 @@ discreet verify out.csv --against patients.csv
 def anonymize(
     table: Annotated[
         str,
-        typer.Argument(metavar="TABLE", help="CSV or Parquet file, one row for each person."),
+        typer.Argument(
+            metavar="TABLE",
+            help="CSV or Parquet file, or a folder of them, one row for each person.",
+        ),
     ],
     *,
     k: Annotated[

@@ -130,7 +130,7 @@ def audit(
 
     The published claim is tested, also where it is known to be false: nothing is released, so that no acceptance is
     needed. The exit status is 1 when the claim is refused. That it is not refused proves nothing but what the verdict
-    says. Inputs are made ones; an audit reads no private data.
+    says. Inputs are synthetic; an audit reads no private data.
     """
     from discreet.evaluate.audit.request import AuditRequest
 

@@ -68,7 +68,7 @@ OWN: dict[str, dict[str, str]] = {
         "compare": "Compare what methods lose under the same guarantee, at one or more strengths.",
     },
     "Pages": {
-        "demo": "Design mechanisms for a made-up city and a grid, and write FOLDER/index.html, which explains them.",
+        "demo": "Run all five mechanisms on synthetic data, and write FOLDER/index.html, which explains them.",
         "studio": "Anonymize a table, or publish counts, on pages in the browser, served by this machine to itself.",
     },
 }

@@ -49,7 +49,7 @@ discreet compare --grid 6x6 --unit km --epsilon 0.5,1,2 --methods optimal,expone
 
 discreet compare places.csv --x lon --y lat --metric haversine --epsilon 1,2 --prior weight --report frontier.html
 
-discreet compare hierarchy --epsilon 0.5,1,2 --methods m_c_dp_weighted,m_h_dp
+discreet compare hierarchy --epsilon 0.5,1,2 --methods m-c-dp-weighted,m-h-dp
 
 discreet compare kanonymity -k 2,5,10 --report frontier.html
 ```

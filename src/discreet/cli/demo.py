@@ -1,4 +1,4 @@
-"""``demo``: a made-up city, its mechanism, and the page that explains it."""
+"""``demo``: five mechanisms on synthetic data, and the page that explains them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def demo(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Design mechanisms for a made-up city and a grid, and write FOLDER/index.html, which explains them."""
+    """Run all five mechanisms on synthetic data, and write FOLDER/index.html, which explains them."""
     made = _build(output, seed, quiet=quiet)
     files, tables = [str(path) for path in made.artefacts], [str(path) for path in made.tables]
     data = {

@@ -15,7 +15,7 @@ from discreet.cli.mechanisms import (
     points_text,
 )
 from discreet.cli.options import Channel, Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
-from discreet.cli.output import emit, facts
+from discreet.cli.output import emit, facts, proved
 from discreet.core.exact import text_ceil, text_floor
 
 if TYPE_CHECKING:
@@ -66,7 +66,10 @@ def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -
 def _tell(
     data: Mapping[str, Any], text: str, certificate: Certificate, *, as_json: bool, verbose: bool
 ) -> None:
-    emit(data, text, as_json=as_json, command="info", certificate=certificate, verbose=verbose)
+    # A file may state any certificate: only `verify` may say that something holds.
+    stated = f"Not checked here; discreet verify does. The file states: {proved(certificate, verbose=verbose)}"
+    told = {**data, "checked": False}
+    emit(told, f"{text}\n\n{stated}", as_json=as_json, command="info")
 
 
 def register(app: typer.Typer) -> None:

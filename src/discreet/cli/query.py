@@ -41,7 +41,7 @@ def query(
     ] = None,
     sizes: Annotated[
         str,
-        typer.Option(metavar="1-7,10", help="Count units of these sizes; default: all."),
+        typer.Option(metavar="1-7,10", help="Count units of these sizes."),
     ] = "all",
     people: Annotated[
         bool,
@@ -291,6 +291,6 @@ def _open(path: str) -> Measured:
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
-        epilog="Example:\n\n```\ndiscreet query nm.parquet --level 2 --sizes 1-7 --interval 0.95\n\n"
+        epilog="Examples:\n\n```\ndiscreet query nm.parquet --level 2 --sizes 1-7 --interval 0.95\n\n"
         "discreet query kept.parquet --level 2 --by sex --interval 0.95\n```"
     )(query)

@@ -74,5 +74,5 @@ def studio(
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
-        epilog="Example:\n\n```\ndiscreet studio --sample\n\ndiscreet studio --port 8090 --no-browser\n```"
+        epilog="Examples:\n\n```\ndiscreet studio --sample\n\ndiscreet studio --port 8090 --no-browser\n```"
     )(studio)

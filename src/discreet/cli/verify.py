@@ -60,7 +60,10 @@ def verify(
     ],
     *,
     optimality: Annotated[
-        bool, typer.Option("--optimality", help="Check the lower bound too.")
+        bool,
+        typer.Option(
+            "--optimality", help="Check the loss that is stated and its lower bound, too."
+        ),
     ] = False,
     k: Annotated[
         int | None,
@@ -210,9 +213,10 @@ def verify(
         data["interrupted"] = interrupted
         lines.append(("interrupted", interrupted))
     summary = facts(lines)
-    if "not_shown" in found:
-        left = [("not checked", said) for said in found["not_checked"]]
-        left += [("no file can show", said) for said in found["not_shown"]]
+    left = [("no file can show", said) for said in found.get("not_shown", ())]
+    if left or found["kind"] == "channel":
+        left = [("not checked", said) for said in found["not_checked"]] + left
+    if left:
         summary = f"{facts(left)}\n\n{summary}"
     emit(
         data,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from discreet.core.calculus import compose
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.exact import decimal
-from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
+from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, RoadScope, ZeroConcentratedDP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,14 +73,14 @@ class Account:
         The most that all releases together may give away.
     spent
         Sums so far, in the order of the parameters of the limit; empty for a new account.
-    first
-        The metric guarantee that settles the space, that of the limit or else of the first charge: all others must
-        be about the same space.
+    together
+        What all metric charges so far give away together; ``None`` before the first. It settles the space where the
+        limit does not: all others must be about the same one.
 
     Raises
     ------
     InvalidProblemError
-        When the limit is k-anonymity, which does not compose, or when the sums do not fit the limit.
+        When the limit is k-anonymity, which does not compose, or no guarantee, or when the sums do not fit the limit.
 
     Notes
     -----
@@ -100,16 +100,17 @@ class Account:
 
     limit: Guarantee
     spent: tuple[Fraction, ...] = ()
-    first: MetricDP | None = None
+    together: MetricDP | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.limit, PureDP | ApproxDP | ZeroConcentratedDP | MetricDP):
+            came = type(self.limit).__name__
+            raise InvalidProblemError("limit", "differential privacy, which adds up", came)
         size = len(_amounts(self.limit, self.limit))
         spent = self.spent or (Fraction(0),) * size
         if len(spent) != size or min(spent) < 0:
             raise InvalidProblemError("spent", f"{size} nonnegative sums", spent)
         object.__setattr__(self, "spent", spent)
-        if self.first is None and isinstance(self.limit, MetricDP) and self.limit.scope is not None:
-            object.__setattr__(self, "first", self.limit)
 
     @property
     def left(self) -> tuple[Fraction, ...]:
@@ -138,16 +139,16 @@ class Account:
             When the guarantee has another notion of privacy, other neighbors, another unit, radius or space.
         """
         asked = _amounts(self.limit, guarantee)
-        first = self.first
-        if isinstance(guarantee, MetricDP):
-            first = first or guarantee
-            # Only its refusals matter: it knows which spaces are the same.
-            compose(first, guarantee)
+        together = self.together
+        if isinstance(self.limit, MetricDP) and isinstance(guarantee, MetricDP):
+            together = _together(self.limit, together, guarantee)
         for (name, amount), left in zip(asked.items(), self.left, strict=True):
             if amount > left:
                 raise BudgetError(f"{name}: {decimal(amount)} asked, {decimal(left)} left")
+        if together is not None and isinstance(self.limit, MetricDP):
+            _refuse_far_pairs(self.limit, together)
         spent = tuple(a + b for a, b in zip(self.spent, asked.values(), strict=True))
-        return replace(self, spent=spent, first=first)
+        return replace(self, spent=spent, together=together)
 
 
 class MemoryBudget:
@@ -225,6 +226,30 @@ def _amounts(limit: Guarantee, guarantee: Guarantee) -> dict[str, Fraction]:
         case _:
             ours, theirs = type(limit).__name__, type(guarantee).__name__
             raise InvalidProblemError("guarantee", f"one that adds up to {ours}", theirs)
+
+
+def _together(limit: MetricDP, before: MetricDP | None, guarantee: MetricDP) -> MetricDP:
+    """Add a metric charge to those before, or refuse one that is about other pairs or other distances."""
+    bound = before if limit.scope is None else limit
+    # Only its refusals matter: it knows which spaces are the same.
+    compose(bound or guarantee, guarantee)
+    if isinstance(guarantee.scope, RoadScope) and limit.scope is None:
+        # Ways along roads are longer than distances, which is what a limit without a scope is read as.
+        raise InvalidProblemError(
+            "guarantee", "one at distances; one along roads needs a limit for these roads", "roads"
+        )
+    return guarantee if before is None else compose(before, guarantee)
+
+
+def _refuse_far_pairs(limit: MetricDP, together: MetricDP) -> None:
+    """Refuse what keeps the epsilon of near pairs and gives away more about those beyond the radius."""
+    promised, given = limit.space_scope, together.space_scope
+    if promised is None or given is None or promised.all_pairs_epsilon is None:
+        return
+    far, most = given.all_pairs_epsilon, promised.all_pairs_epsilon
+    if far is None or far > most:
+        asked = "no bound" if far is None else f"{decimal(far)} in all"
+        raise BudgetError(f"epsilon between all pairs: {asked}, {decimal(most)} allowed")
 
 
 def _agree(what: str, ours: object, theirs: object) -> None:

@@ -248,7 +248,7 @@ def to_approx_dp(guarantee: ZeroConcentratedDP, *, delta: Exact) -> ApproxDP:
     Raises
     ------
     InvalidProblemError
-        For a delta outside (0, 1).
+        For a delta outside (0, 1), or a guarantee that is not zero-concentrated.
 
     References
     ----------
@@ -259,6 +259,8 @@ def to_approx_dp(guarantee: ZeroConcentratedDP, *, delta: Exact) -> ApproxDP:
     >>> float(to_approx_dp(ZeroConcentratedDP("0.1", "replace-one"), delta="1e-6").epsilon)  # doctest: +ELLIPSIS
     2.14193...
     """
+    if not isinstance(guarantee, ZeroConcentratedDP):
+        raise InvalidProblemError("guarantee", "ZeroConcentratedDP", type(guarantee).__name__)
     small = to_fraction(delta, "delta")
     if not 0 < small < 1:
         raise InvalidProblemError("delta", "a number strictly between 0 and 1", delta)

@@ -10,6 +10,7 @@ import html
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import index
 from typing import Any
 
 from discreet.core.errors import CertificateError, InvalidProblemError
@@ -42,6 +43,11 @@ class Check:
     detail
         A few words for the reader, such as how many inequalities were looked at.
 
+    Raises
+    ------
+    InvalidProblemError
+        For a residual or a limit that is no number.
+
     Examples
     --------
     >>> Check("inequalities violated", 0, 0, exact=True).passed
@@ -56,10 +62,20 @@ class Check:
     exact: bool
     detail: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("residual", "limit"):
+            value: Any = getattr(self, name)
+            if not isinstance(value, int | float | Fraction):
+                try:
+                    # An integer of NumPy is one, and JSON does not know it.
+                    object.__setattr__(self, name, index(value))
+                except TypeError:
+                    raise InvalidProblemError(name, "a number", type(value).__name__) from None
+
     @property
     def passed(self) -> bool:
         """Whether the residual is within its limit; NaN is not."""
-        return self.residual <= self.limit
+        return bool(self.residual <= self.limit)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; fractions become text such as ``"1/3"``."""
@@ -99,6 +115,11 @@ class Certificate:
     checks
         The checks, in the order in which they were made.
 
+    Raises
+    ------
+    InvalidProblemError
+        For anything but a tuple or a list of checks: of what can be gone through once it would be said that it passed.
+
     Examples
     --------
     >>> certificate = Certificate((Check("row sums off", 0, 0, exact=True, detail="25 rows"),))
@@ -112,6 +133,12 @@ class Certificate:
     """
 
     checks: tuple[Check, ...]
+
+    def __post_init__(self) -> None:
+        given: Any = self.checks
+        if not isinstance(given, tuple | list) or not all(isinstance(one, Check) for one in given):
+            raise InvalidProblemError("checks", "a tuple of Check", type(given).__name__)
+        object.__setattr__(self, "checks", tuple(given))
 
     @property
     def passed(self) -> bool:

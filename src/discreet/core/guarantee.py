@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from operator import index
 from typing import Any, Literal
 
 from discreet.core.calls import explained_record
-from discreet.core.errors import InvalidProblemError, unknown_name
+from discreet.core.errors import MALFORMED, DiscreetError, InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, decimal, decimal_up, to_measure, to_positive
 
 __all__ = [
@@ -78,8 +79,8 @@ likelier on one dataset than on a neighbor
     def __str__(self) -> str:
         e = decimal_up(self.epsilon)
         return (
-            f"{e}-differentially private (neighbors: {_MEANING[self.neighbors]}): no output is more than e^{e} "
-            "times likelier on one dataset than on a neighbor"
+            f"{e}-differentially private (neighbors: {_MEANING[self.neighbors]}): no output is more than "
+            f"{_factor(e)} times likelier on one dataset than on a neighbor"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,7 +127,7 @@ class ApproxDP:
         e, d = decimal_up(self.epsilon), decimal_up(self.delta)
         return (
             f"({e}, {d})-differentially private (neighbors: {_MEANING[self.neighbors]}): no set of outputs has more "
-            f"than e^{e} times the probability on one dataset than on a neighbor, plus {d}"
+            f"than {_factor(e)} times the probability on one dataset than on a neighbor, plus {d}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -242,7 +243,7 @@ another at d km; for any two points of the region, not only for its places
     region: str
 
     def __post_init__(self) -> None:
-        if not re.fullmatch("[0-9a-f]{64}", self.region):
+        if not _is_digest(self.region):
             raise InvalidProblemError("region", "a SHA-256 in hexadecimal", "another text")
 
     def to_dict(self) -> dict[str, Any]:
@@ -277,7 +278,7 @@ another at d km; for any two points on the roads, d being the way along them, wh
     roads: str
 
     def __post_init__(self) -> None:
-        if not re.fullmatch("[0-9a-f]{64}", self.roads):
+        if not _is_digest(self.roads):
             raise InvalidProblemError("roads", "a SHA-256 in hexadecimal", "another text")
 
     def to_dict(self) -> dict[str, Any]:
@@ -342,6 +343,10 @@ e^(1.5 d) times likelier from one secret than from another at d km
         named: object = unit
         if not isinstance(named, str) or not named.strip():
             raise InvalidProblemError("unit", "the name of a unit of distance", repr(named))
+        if not isinstance(scope, Scope | PointScope | RoadScope | None):
+            raise InvalidProblemError(
+                "scope", "what `design` fills in, or none", type(scope).__name__
+            )
         near = None if radius is None else to_measure(radius, "radius")
         if near is not None and isinstance(scope, PointScope | RoadScope):
             raise InvalidProblemError(
@@ -419,9 +424,14 @@ class KAnonymity:
     quasi_identifiers: tuple[str, ...]
 
     def __init__(self, k: int, quasi_identifiers: tuple[str, ...] | list[str]) -> None:
-        whole: object = k
-        if isinstance(whole, bool) or not isinstance(whole, int) or whole < 2:
-            raise InvalidProblemError("k", "an integer of 2 or more", repr(whole))
+        whole: Any = k
+        try:
+            # An integer of NumPy is one too.
+            whole = whole if isinstance(whole, bool) else index(whole)
+        except TypeError:
+            whole = None
+        if isinstance(whole, bool) or whole is None or whole < 2:
+            raise InvalidProblemError("k", "an integer of 2 or more", repr(k))
         names: object = quasi_identifiers
         listed = isinstance(names, tuple | list) and all(isinstance(name, str) for name in names)
         if (
@@ -430,7 +440,7 @@ class KAnonymity:
             or len(set(quasi_identifiers)) != len(quasi_identifiers)
         ):
             raise InvalidProblemError("quasi_identifiers", "different column names", repr(names))
-        _set(self, k=k, quasi_identifiers=tuple(quasi_identifiers))
+        _set(self, k=whole, quasi_identifiers=tuple(quasi_identifiers))
 
     def __str__(self) -> str:
         known = f"{self.k}-anonymous in {', '.join(self.quasi_identifiers)}"
@@ -451,13 +461,24 @@ def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
     Raises
     ------
     InvalidProblemError
-        For an unknown kind, or parameters that the guarantee refuses.
+        For what is no mapping, an unknown kind, parameters that are missing or that the guarantee refuses.
 
     Examples
     --------
     >>> guarantee_from_dict(PureDP(1, neighbors="replace-one").to_dict()) == PureDP(1, "replace-one")
     True
     """
+    try:
+        return _from_dict(data)
+    except DiscreetError:
+        raise
+    except MALFORMED as error:
+        raise InvalidProblemError(
+            "guarantee", "a mapping that its `to_dict` wrote", f"another ({type(error).__name__})"
+        ) from None
+
+
+def _from_dict(data: dict[str, Any]) -> Guarantee:
     match data.get("kind"):
         case "pure-dp":
             return PureDP(data["epsilon"], data["neighbors"])
@@ -480,9 +501,18 @@ def _scope(data: dict[str, Any]) -> Scope | PointScope | RoadScope:
     return PointScope.from_dict(data) if "region" in data else Scope.from_dict(data)
 
 
+def _is_digest(text: object) -> bool:
+    return isinstance(text, str) and re.fullmatch("[0-9a-f]{64}", text) is not None
+
+
 def _plain(record: Guarantee | Scope | PointScope | RoadScope) -> dict[str, Any]:
     """Fields of a record as JSON knows them: fractions as text, records as mappings."""
     return {field.name: _json(getattr(record, field.name)) for field in fields(record)}
+
+
+def _factor(epsilon: str) -> str:
+    """Write the exponential of a budget; of a quotient, "e^1/3" would be read as a third of e."""
+    return f"e^({epsilon})" if "/" in epsilon else f"e^{epsilon}"
 
 
 def _json(value: object) -> object:

@@ -147,9 +147,14 @@ def items_of(values: Any, field: str, expected: str) -> tuple[Any, ...]:  # noqa
     >>> items_of(3, "columns", "a list of names")
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: columns: expected a list of names, got int
+    >>> items_of("age", "columns", "a list of names")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: columns: expected a list of names, got str
     """
+    # A text would be gone through letter by letter.
     if (
         not isinstance(values, Iterable)
+        or isinstance(values, str | bytes)
         or np.ndim(values if isinstance(values, np.ndarray) else [0]) == 0
     ):
         raise InvalidProblemError(field, expected, type(values).__name__)
@@ -190,6 +195,8 @@ def array_of(
 ) -> NDArray[Any]:
     """Make an array of what came; one that NumPy cannot make is refused, and no value of it is said.
 
+    So is what NumPy would make by leaving something out: a mask, or the imaginary part of numbers.
+
     Parameters
     ----------
     values
@@ -207,6 +214,10 @@ def array_of(
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: counts: expected integers, got list
     """
+    if np.ma.is_masked(values):
+        raise InvalidProblemError(field, expected, "one with masked entries")
+    if kind is not None and isinstance(values, np.ndarray) and values.dtype.kind == "c":
+        raise InvalidProblemError(field, expected, "complex numbers")
     try:
         return np.asarray(values, dtype=kind)
     except (OverflowError, TypeError, ValueError):

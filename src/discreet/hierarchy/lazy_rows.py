@@ -32,7 +32,7 @@ def is_remote(source: Any) -> bool:  # noqa: ANN401 - anything
     """Tell whether a table is lazy, and of a library whose rows have no order: all lazy ones but Polars."""
     try:
         table = nw.from_native(source)
-    except TypeError:
+    except (TypeError, nw.exceptions.DuplicateError):
         return False
     return isinstance(table, nw.LazyFrame) and not table.implementation.is_polars()
 

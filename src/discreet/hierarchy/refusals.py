@@ -14,7 +14,7 @@ import narwhals as nw
 
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import SUFFIXES, look
-from discreet.tables.frames import ROW, collect, name_rows, open_table, rows_where
+from discreet.tables.frames import ROW, collect, frame_of, name_rows, open_table, rows_where
 from discreet.tables.reading import refuse_unreadable
 
 if TYPE_CHECKING:
@@ -162,10 +162,7 @@ def check_shape(
         mark = look(str(given), argument, (*SUFFIXES, ".txt"))
         refuse_unreadable(str(given), mark, argument)
         return
-    try:
-        names = nw.from_native(given).collect_schema().names()
-    except TypeError:
-        raise InvalidProblemError(argument, "a table or a path", type(given).__name__) from None
+    names = frame_of(given, argument).collect_schema().names()
     for name in wanted:
         if name not in names:
             expected = f"a column of {argument} ({', '.join(names)})"

@@ -204,14 +204,21 @@ def anonymize(
     """
     from discreet.kanonymity.cells import publish, read_problem
     from discreet.kanonymity.verify import verify
-    from discreet.tables.frames import left_out, names_of, opened, singled_out, without
+    from discreet.tables.frames import (
+        left_out,
+        names_of,
+        opened,
+        refuse_nested_cells,
+        singled_out,
+        without,
+    )
     from discreet.tables.roles import Given, assign_roles, look_of
 
     claim: object = guarantee
     if not isinstance(claim, KAnonymity):
         raise InvalidProblemError("guarantee", "a KAnonymity", type(guarantee).__name__)
     method = METHODS.resolve(method, optional=True)
-    mapping(models, "models", "demands by column")
+    _look_at_models(models)
     callback(on_progress)
     bits = None if bits is None else as_bits(bits)
     sensitive = items_of(sensitive, "sensitive", "a list of columns")
@@ -231,6 +238,8 @@ def anonymize(
     )
     whole = table
     roles = assign_roles(names_of(whole), given, lambda name: look_of(whole, name))
+    others = [name for name in names_of(whole) if name not in roles.drop]
+    refuse_nested_cells(whole, others, "table")
     table = left_out(table, roles.drop)
     if from_file:
         attributes = _numbers_of(table, guarantee.quasi_identifiers, attributes)
@@ -382,6 +391,15 @@ def _is_dates(table: Any, name: str) -> bool:  # noqa: ANN401 - as above
 def _union(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     """Name columns once each."""
     return tuple(dict.fromkeys((*first, *more)))
+
+
+def _look_at_models(models: Any) -> None:  # noqa: ANN401 - as it came
+    mapping(models, "models", "demands by column")
+    for listed in (models or {}).values():
+        for demand in items_of(listed, "models", "a list of demands for each column"):
+            if not callable(getattr(demand, "failing", None)) or isinstance(demand, type):
+                expected = "demands such as kanonymity.models.DistinctDiversity(2) for each column"
+                raise InvalidProblemError("models", expected, type(demand).__name__)
 
 
 def _demands(

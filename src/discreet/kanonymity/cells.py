@@ -99,7 +99,9 @@ def _kind_of(series: nw.Series[Any], name: str) -> Attribute:
 
 def _whole(series: nw.Series[Any], attribute: Attribute) -> list[Any] | NDArray[Any]:
     """Take a column of plain numbers as it is stored, and another value by value."""
-    plain = series.dtype.is_integer() or series.dtype.is_float()
+    # NumPy has no integers of 128 bits.
+    wide = series.dtype in (nw.Int128, nw.UInt128)
+    plain = (series.dtype.is_integer() and not wide) or series.dtype.is_float()
     if isinstance(attribute, Numeric) and plain and not series.is_null().any():
         found: NDArray[Any] = series.to_numpy()
         if found.dtype.kind in "iuf":
@@ -121,9 +123,12 @@ def values_of(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
     """
     if series.dtype.is_temporal():
         return _moments(series, attribute)
-    text = series.dtype in (nw.String, nw.Categorical, nw.Enum)
     pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
     values: list[Any] = [None if missing else value for value, missing in pairs]
+    # Categories of pandas may be numbers.
+    text = series.dtype in (nw.String, nw.Categorical, nw.Enum) and all(
+        value is None or isinstance(value, str) for value in values
+    )
     if isinstance(attribute, Taxonomy) and not text:
         labels = [attribute.tree.labels[leaf] for leaf in attribute.tree.leaves.tolist()]
         if all(isinstance(label, str) for label in labels):

@@ -12,6 +12,7 @@ was noted elsewhere, which is what :meth:`Ledger.digest` is for.
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,7 +36,6 @@ from discreet.ledger.lines import (
 )
 
 if TYPE_CHECKING:
-    import os
     import sqlite3
     from contextlib import AbstractContextManager
 
@@ -108,7 +108,7 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = Path(path)
+        self._path = _path_of(path)
         with self._open() as db:
             self._read(db)
 
@@ -138,9 +138,10 @@ class Ledger:
             k-anonymity.
         """
         Account(limit)
-        if not dataset.strip() or not _is_text(dataset):
-            raise InvalidProblemError("dataset", "a name, in Unicode", repr(dataset))
-        where = Path(path)
+        named: object = dataset
+        if not isinstance(named, str) or not named.strip() or not _is_text(named):
+            raise InvalidProblemError("dataset", "a name, in Unicode", repr(named))
+        where = _path_of(path)
         fill(where, lambda db: rewrite(db, []))
         ledger = cls(where)
         with ledger._open(writing=True) as db:
@@ -284,7 +285,8 @@ class Ledger:
         InvalidProblemError
             For what is no digest, or when a line was damaged.
         """
-        parts = _DIGEST.fullmatch(digest.strip())
+        given: object = digest
+        parts = _DIGEST.fullmatch(given.strip()) if isinstance(given, str) else None
         if parts is None:
             expected = (
                 "what `budget show --digest` printed: a number, a colon and 96 hexadecimal digits"
@@ -337,6 +339,14 @@ class Ledger:
 
     def _open(self, *, writing: bool = False) -> AbstractContextManager[sqlite3.Connection]:
         return transaction(self._path, writing=writing)
+
+
+def _path_of(path: object) -> Path:
+    if isinstance(path, str | Path):
+        return Path(path)
+    if isinstance(path, os.PathLike):
+        return Path(os.fsdecode(path))
+    raise InvalidProblemError("ledger", "the path of a file", type(path).__name__)
 
 
 def _text(guarantee: Guarantee) -> str:

@@ -43,12 +43,12 @@ _PURE = ("subsampled", "permute-and-flip", "random-base")
 
 _CARS = (
     "A company wants ten places where its cars wait, near where people get in. Each person's pick-up counts for the "
-    "chosen place that is nearest to it, fully at no distance and not at all from 1.5 km on. Where a person got in is "
-    "nobody's business."
+    "chosen place that is nearest to it, fully at no distance and not at all from 1.5 km on. Where a person got in "
+    "must not be learned."
 )
 _CANDIDATES = (
-    "The candidates are a public grid. They must be: a candidate that is there because a person got in there would "
-    "tell so whether it is chosen or not."
+    "The candidates are a public grid. They must be: a candidate that is listed because a person got in there "
+    "shows that, whether it is chosen or not."
 )
 _MAP = (
     "{people:,} synthetic pick-ups in grey, candidates as dots, the private choice as discs. Rings mark what would be "
@@ -57,7 +57,7 @@ _MAP = (
 _NOTE = (
     "Share of the value that greedy choice without noise reaches, on {people:,} synthetic pick-ups, mean of {quick} "
     "runs ({slow} for the continuous methods). All but the subsample, permute-and-flip and the random choice have "
-    "delta = 10⁻⁶. Such values are of the data themselves: they can be shown because these were made."
+    "delta = 10⁻⁶. Such values are of the data themselves: they can be shown because these are synthetic."
 )
 
 

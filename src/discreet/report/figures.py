@@ -75,7 +75,8 @@ def inline_svg(figure: Figure, *, label: str, salt: str) -> str:
         "xlink:href", "href"
     )
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', body)[0]
-    opening = f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}">'
+    # Matplotlib leaves black out, which is what no color means: a name beside an axis is to have the page's ink.
+    opening = f'<svg viewBox="0 0 {width} {height}" fill="currentColor" role="img" aria-label="{html.escape(label)}">'
     body = re.sub(r"<svg\b[^>]*>", lambda _: opening, body, count=1)
     body = _COLORS.sub(lambda m: f"var(--{_NAMES[m[0].lower()]})", body)
     # Names that are used get this figure's salt, since a page has one name space; the others go.

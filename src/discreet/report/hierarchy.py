@@ -91,7 +91,7 @@ def chapter(
     figures = [
         (
             "Groups by size: the whole, and the largest regions of the second level. Bars are published"
-            + ("; rings are the made truth." if truth is not None else "."),
+            + ("; rings are the true counts of the synthetic data." if truth is not None else "."),
             _multiples(result, truth, anchor),
         )
     ]

@@ -51,17 +51,17 @@ _LABELS = {
 """The quick methods, and what they are called on the page."""
 
 _LEAD = (
-    "A hospital wants to give a table of its patients to researchers. Names are gone; but age, sex and postal code "
-    "point at many a person all the same."
+    "A hospital wants to give a table of its patients to researchers. Names are removed; but age, sex and postal code "
+    "together still identify many of them."
 )
 _HOW = (
     "So cells are made coarser, each only as far as it has to be: an age becomes an interval, a postal code its first "
-    "digits, until every combination is shared by {k} patients or more. The {n:,} patients on this page are made."
+    "digits, until every combination is shared by {k} patients or more. The {n:,} patients here are synthetic."
 )
 _NOTE = (
     "The mean loss of a cell: 0 where nothing was changed, 1 where nothing is left. Nothing can lie in the shaded "
     "area. "
-    "Such losses are of the original rows: they can be shown because these were made."
+    "Such losses are of the original rows: they can be shown because these are synthetic."
 )
 
 

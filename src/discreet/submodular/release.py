@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import index
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.calls import explained
@@ -100,7 +102,7 @@ def plan(
     ['north', 'south']
     """
     names = read_candidates(candidates)
-    size = candidates if isinstance(candidates, int) else len(names or ())
+    size = len(names) if names is not None else index(candidates)  # type: ignore[arg-type] # it read a number
     spec: Any = objective
     if not isinstance(spec, ObjectiveSpec):
         got = type(spec).__name__ if not isinstance(spec, type) else f"the class {spec.__name__}"
@@ -174,9 +176,13 @@ class Plan:
         Raises
         ------
         InvalidProblemError
-            When the source has other public sizes, or lacks a column or an argument.
+            When the source has other public sizes, or lacks a column or an argument; and for a table whose columns
+            have the names of candidates in another order.
         """
         self.objective.check(source, self.statement.n_elements)
+        given = source.values() if isinstance(source, Mapping) else (source,)
+        for table in given:
+            _refuse_other_order(table, self.candidates)
 
     def release(
         self,
@@ -551,3 +557,18 @@ def _provenance(
         "decomposable": spec.decomposable,
     }
     return Provenance(method.name, parameters, public, trace, seeded=not is_private(bits))
+
+
+def _refuse_other_order(table: Any, candidates: tuple[Any, ...] | None) -> None:  # noqa: ANN401 - anything
+    """Refuse a dataframe that names the candidates and has them elsewhere: a table is read by position."""
+    # What becomes an array and names its columns; those of PyArrow have their names apart.
+    if candidates is None or not hasattr(table, "__array__"):
+        return
+    named = getattr(table, "column_names", None) or getattr(table, "columns", None)
+    if named is None:
+        return
+    columns = [str(name) for name in named]
+    wanted = [str(name) for name in candidates]
+    if columns != wanted and set(columns) & set(wanted):
+        expected = "a column for each candidate, in their order, as with table[list(candidates)]"
+        raise InvalidProblemError("source", expected, "candidates in another order")

@@ -28,7 +28,7 @@ __all__ = ["choose_method", "facts_of", "read_candidates", "state_choice"]
 def read_candidates(candidates: object) -> tuple[Any, ...] | None:
     """Read the names of candidates; ``None`` where only their number is given."""
     expected = "names of the candidates in a list or tuple, or their number"
-    if isinstance(candidates, int) and not isinstance(candidates, bool):
+    if isinstance(candidates, int | np.integer) and not isinstance(candidates, bool):
         if candidates < 1:
             raise InvalidProblemError("candidates", "at least 1", candidates)
         return None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from discreet.core.errors import InvalidProblemError
+from discreet.tables.columns import columns_at
 from discreet.tables.dialect import look
 from discreet.tables.parsing import scan
 from discreet.tables.reading import PUBLIC_SUFFIXES, read_rows
@@ -29,7 +30,9 @@ __all__ = [
     "ROW",
     "Table",
     "collect",
+    "frame_of",
     "group_sizes",
+    "has_nested_cells",
     "is_lazy",
     "left_out",
     "name_rows",
@@ -39,6 +42,7 @@ __all__ = [
     "opened",
     "rebuilt",
     "records_of",
+    "refuse_nested_cells",
     "rows_where",
     "singled_out",
     "text_of",
@@ -56,6 +60,47 @@ _MOST = 10**15
 
 NEARLY_DIFFERENT = 0.9
 """Share of different values from which on a column points at single rows."""
+
+
+def frame_of(
+    given: Any,  # noqa: ANN401 - anything
+    argument: str,
+    expected: str = "a table or a path",
+    *,
+    eager: bool = False,
+) -> Any:  # noqa: ANN401 - a frame of Narwhals, eager or lazy
+    """Take a dataframe of any library that Narwhals knows, whose columns have different names that are text.
+
+    Raises
+    ------
+    InvalidProblemError
+        For what is no dataframe, and for other names, which Pandas allows: no name is repeated in the message.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame_of(pl.DataFrame({"a": [1]}), "table").columns
+    ['a']
+    >>> frame_of([1], "table")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: table: expected a table or a path, got list
+    """
+    try:
+        frame: Any = nw.from_native(given, eager_only=True) if eager else nw.from_native(given)
+    except TypeError:
+        raise InvalidProblemError(argument, expected, type(given).__name__) from None
+    except nw.exceptions.DuplicateError:
+        raise InvalidProblemError(
+            argument, "columns of different names", "one name for several"
+        ) from None
+    if isinstance(frame, nw.DataFrame):
+        names: list[Any] = frame.columns
+        for place, name in enumerate(names, start=1):
+            if not isinstance(name, str) or "\0" in name:
+                came = "one with a zero character" if isinstance(name, str) else type(name).__name__
+                wanted = "names of columns that are text; rename them, as with columns.astype(str)"
+                raise InvalidProblemError(argument, wanted, f"{came} for column {place}")
+    return frame
 
 
 def open_table(given: Any, argument: str, wanted: Sequence[str]) -> Table:  # noqa: ANN401 - any table or path
@@ -79,10 +124,7 @@ def open_table(given: Any, argument: str, wanted: Sequence[str]) -> Table:  # no
     if isinstance(given, str | Path):
         table = _scan(str(given), argument)
     else:
-        try:
-            table = nw.from_native(given)
-        except TypeError:
-            raise InvalidProblemError(argument, "a table or a path", type(given).__name__) from None
+        table = frame_of(given, argument)
         if isinstance(table, nw.LazyFrame) and table.implementation.is_polars():
             # Rows of lazy frames of Polars have an order, which Narwhals does not count.
             table = nw.from_native(table.to_native().with_row_index(ROW))
@@ -146,7 +188,7 @@ def is_lazy(table: Any) -> bool:  # noqa: ANN401 - anything
     """
     try:
         return isinstance(nw.from_native(table), nw.LazyFrame)
-    except TypeError:
+    except (TypeError, nw.exceptions.DuplicateError):
         return False
 
 
@@ -282,6 +324,36 @@ def near_unique(
     return [name for name in others if len(frame) > 1 and frame[name].n_unique() >= least]
 
 
+def has_nested_cells(series: nw.Series[Any]) -> bool:
+    """Tell whether cells are lists or records, by the type of the column or, where it has none, by what it holds."""
+    if series.dtype != nw.Object:
+        return series.dtype.is_nested()
+    try:
+        set(series.to_list())
+    except TypeError:
+        return True
+    return False
+
+
+def refuse_nested_cells(
+    table: Any,  # noqa: ANN401 - a dataframe of any library
+    names: Sequence[str],
+    argument: str,
+) -> None:
+    """Refuse columns of lists or of records among those that are compared; what is dropped may hold anything.
+
+    Raises
+    ------
+    InvalidProblemError
+        With their places.
+    """
+    frame = nw.from_native(table, eager_only=True)
+    nested = [name for name in names if has_nested_cells(frame[name])]
+    if nested:
+        expected = "one value in each cell; unpack or drop its nested columns"
+        raise InvalidProblemError(argument, expected, columns_at(nested, frame.columns))
+
+
 def singled_out(table: Any, name: str) -> int:  # noqa: ANN401 - a dataframe of any library
     """Count the rows whose value of a column no other row has; missing ones do not count.
 
@@ -304,11 +376,7 @@ def opened(table: Any, argument: str) -> Any:  # noqa: ANN401 - as above
     """Read a file as a frame of Polars, its cells as they stand there; give a frame back as it is."""
     if isinstance(table, str | Path):
         return read_rows(str(table), argument)
-    try:
-        nw.from_native(table, eager_only=True)
-    except TypeError:
-        expected = "a dataframe, or the path of a file"
-        raise InvalidProblemError(argument, expected, type(table).__name__) from None
+    frame_of(table, argument, "a dataframe, or the path of a file", eager=True)
     return table
 
 

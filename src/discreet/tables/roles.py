@@ -14,6 +14,7 @@ import narwhals as nw
 
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.columns import no_column
+from discreet.tables.frames import has_nested_cells
 from discreet.tables.looks import Look, look_at
 
 if TYPE_CHECKING:
@@ -274,7 +275,7 @@ def look_of_column(
     """Say what a column of Narwhals looks like."""
     kind = series.dtype
     wide = kind.is_float()
-    if kind.is_nested() or kind == nw.Binary:
+    if kind == nw.Binary or has_nested_cells(series):
         return Look("drop", "nested", "cells are lists, records or bytes")
     if kind in (nw.Categorical, nw.Enum, nw.Boolean):
         series = series.cast(nw.String)

@@ -482,3 +482,20 @@ def test_arrays_are_ours_and_read_only() -> None:
         MetricSpace.from_graph(2, [(0, 1)], [1.0], unit="km").distances,
     ):
         assert not made.flags.writeable
+
+
+def test_points_that_numpy_would_make_by_leaving_something_out() -> None:
+    masked = np.ma.masked_array(np.eye(3), mask=np.eye(3))
+    for points, came in ((masked, "masked entries"), (np.array([[1j, 0]]), "complex numbers")):
+        with pytest.raises(InvalidProblemError, match=f"points: .*{came}"):
+            MetricSpace.from_points(points, unit="km")
+    assert MetricSpace.from_points(np.ma.masked_array(np.eye(3)), unit="km").n == 3
+
+
+def test_integers_that_floats_are_not() -> None:
+    """2^63 and 2^63 + 1100 would be 2,048 apart, and so less protected than was promised."""
+    far = np.array([[2**63], [2**63 + 1100]], dtype=np.uint64)
+    with pytest.raises(InvalidProblemError, match="whole coordinates up to 2"):
+        MetricSpace.from_points(far, unit="km")
+    near = np.array([[2**53], [2**53 - 1100]], dtype=np.int64)
+    assert MetricSpace.from_points(near, unit="km").n == 2

@@ -46,6 +46,13 @@ def unit_name(unit: object, metric: str) -> str:
 def point_table(points: ArrayLike, metric: str) -> NDArray[np.float64]:
     """Read points as a read-only array ``(n, dimensions)``; name the row that is wrong."""
     array = array_of(points, "points", "an array (n, dimensions)", np.float64).copy()
+    if (
+        isinstance(points, np.ndarray)
+        and points.dtype.kind in "iu"
+        and (abs(array) > 2.0**53).any()
+    ):
+        # Beyond it floats are not these integers, and a distance could come out longer than it is.
+        raise InvalidProblemError("points", "whole coordinates up to 2^53", "larger ones")
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidProblemError("points", "an array (n, dimensions)", f"shape {array.shape}")
     wrong = ~(np.abs(array) < 2.0**100).all(axis=1)

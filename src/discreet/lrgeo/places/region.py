@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
+from discreet.core.options import array_of
 from discreet.core.spaces.geography import lat_lon
 from discreet.core.spaces.inputs import positive_count
 from discreet.lrgeo.places.osmnx import street_tables
@@ -151,7 +152,9 @@ class Region:
         places = np.stack([column * step + step // 2, row * step + step // 2], axis=-1)
         if origin is None:
             return cls(places, None, unit)
-        north = origin[0] + np.array([0.0, rows * step / DEGREE])
+        if np.shape(array_of(origin, "origin", "one latitude and longitude", np.float64)) != (2,):
+            raise InvalidProblemError("origin", "one latitude and longitude", type(origin).__name__)
+        north = float(origin[0]) + np.array([0.0, rows * step / DEGREE])
         # The cosine decides how wide the grid is, which decides the cosine: wide enough at once.
         around = cosine_for(north, 0.0)
         width = columns * step / (DEGREE * around) * 1.01

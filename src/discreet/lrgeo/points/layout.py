@@ -122,7 +122,8 @@ def _side(cell: int, wanted: Fraction, coarser: Fraction, finer: int) -> int:
     """Give a side of about so many decimeters, by which the cells of a grid can be divided where there is one."""
     if cell:
         fewest = math.ceil(cell / (wanted * coarser))
-        for parts in range(fewest, finer * fewest + 1):
+        # No part is less than a decimeter: with a large epsilon there would be no end to try.
+        for parts in range(fewest, min(finer * fewest, cell) + 1):
             if cell % parts == 0:
                 return cell // parts
     return max(1, math.floor(wanted))

@@ -53,6 +53,9 @@ and at 1 about a fifth."""
 _LARGEST_FACTOR = 4
 """How much finer than needed a net may be so that its cells divide those of a grid."""
 
+_MANY = 10**15
+"""From so many nodes on their number is not told."""
+
 _FEW_NODES, _MOST_NODES = 1 << 16, 1 << 18
 """Nodes of a torus up to which the finest net is taken, and at most: 197,136 of them make a file of 2.2 MB."""
 
@@ -198,7 +201,9 @@ def _lay_net(
         most = _MOST_NODES
     wide, tall = (float(rate * size) for size in np.ptp(places, axis=0).tolist())
     expected = f"a torus of at most {_MOST_NODES:,} nodes; use a larger spacing, a smaller epsilon, or places only"
-    got = f"{shape[0] * shape[1]:,} for a region of {wide:.0f} x {tall:.0f} over epsilon"
+    nodes = shape[0] * shape[1]
+    told = f"{nodes:,}" if nodes < _MANY else "far more"
+    got = f"{told} for a region of {wide:.3g} x {tall:.3g} over epsilon"
     raise InvalidProblemError("region", expected, got)
 
 

@@ -215,13 +215,9 @@ class Coverage(Objective):
 
 
 def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eager or a lazy frame
-    import narwhals as nw
+    from discreet.tables.frames import frame_of
 
-    given: Any = source
-    try:
-        return nw.from_native(given)
-    except TypeError:
-        raise InvalidProblemError("source", spec.wanted, type(source).__name__) from None
+    return frame_of(source, "source", spec.wanted)
 
 
 def _schema(frame: Any) -> dict[str, Any]:  # noqa: ANN401 - as above

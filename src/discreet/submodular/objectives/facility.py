@@ -89,7 +89,7 @@ class FacilityLocation(Objective):
         else:
             source = (
                 similarity
-                if isinstance(similarity, np.ndarray)
+                if isinstance(similarity, np.ndarray) and not np.ma.is_masked(similarity)
                 else array_of(similarity, "similarity", "a table of numbers")
             )
         if source.ndim != 2 or source.dtype.kind not in "fiub" or not source.shape[1]:
