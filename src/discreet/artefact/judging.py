@@ -58,6 +58,7 @@ JUDGES: dict[str, str] = {
     "point-mechanism": f"{_HERE}:judge_points",
     "noise-mechanism": f"{_HERE}:judge_points",
     "lattice-mechanism": f"{_HERE}:judge_points",
+    "road-mechanism": f"{_HERE}:judge_points",
     "measurements": f"{_HERE}:judge_measurements",
     "region-counts": f"{_HERE}:judge_counts",
     "region-tables": f"{_HERE}:judge_tables",
@@ -392,15 +393,19 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
 
 
 def judge_points(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify the mechanism for every point of a file; parameters and results are those of :func:`judge_mechanism`."""
-    from discreet.artefact.mechanism import load_points
+    """Verify the mechanism for every point, of a region or of roads, of a file.
 
-    mechanism = load_points(path)
+    Parameters and results are those of :func:`judge_mechanism`.
+    """
+    from discreet.artefact.mechanism import ROAD_MECHANISM, load_points, load_roads
+
+    kind = kind_of_file(path)
+    mechanism = load_roads(path) if kind == ROAD_MECHANISM else load_points(path)
     checks = list(_verify_points(mechanism).checks)
     if optimality:
         stated = {mechanism.lower, getattr(mechanism, "mesh_lower", None)} != {None}
         checks.append(Check("lower bound not proved", int(stated), 0, exact=True))
-    facts = claim_facts(kind_of_file(path), mechanism.guarantee, mechanism.provenance)
+    facts = claim_facts(kind, mechanism.guarantee, mechanism.provenance)
     facts |= {"digest": mechanism.digest, "optimality": optimality}
     return Certificate(tuple(checks)), facts
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.artefact import FOR_EVERY_POINT, interruption_of, is_table
+from discreet.artefact import FOR_EVERY_POINT, ROAD_MECHANISM, interruption_of, is_table
 from discreet.artefact.folders import RECORD
 from discreet.artefact.judging import kind_of_file
 from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at run time
@@ -204,6 +204,11 @@ def verify(
         lines.insert(0, ("achieved epsilon", found["achieved_epsilon"]))
     if found["kind"] in FOR_EVERY_POINT:
         about = "a mechanism for every point: any two points of the region, none snapped to a place"
+        lines.insert(0, ("what it is", about))
+    if found["kind"] == ROAD_MECHANISM:
+        about = (
+            "a mechanism along roads: any two points on them, at the length of the way between them"
+        )
         lines.insert(0, ("what it is", about))
     interrupted = interruption_of(file)
     if interrupted:
