@@ -114,16 +114,16 @@ def _stored(path: str, options: RegionOptions) -> Published:
             raise InvalidProblemError(f"--{name}", "none beside --mechanism", repr(value))
     try:
         kind = zip_kind(path)
-        if kind == ROAD_MECHANISM:
-            expected = "one for places, or for every point of a region: no service publishes roads"
-            raise InvalidProblemError("mechanism", expected, "one along roads")
         if kind in FOR_EVERY_POINT:
             for_points = load_points(path)
             verify_points(for_points.claimed()).raise_for_failure()
             return for_points
-        found = load_mechanism(path)
+        found = None if kind == ROAD_MECHANISM else load_mechanism(path)
     except InvalidProblemError as error:
         raise InvalidProblemError("--mechanism", error.expected, error.got) from None
+    if found is None:
+        expected = "one for places, or for every point of a region: no service publishes roads"
+        raise InvalidProblemError("--mechanism", expected, "one along roads")
     verify(found.channel, found.guarantee, totals_share=found.totals_share).raise_for_failure()
     return found
 
