@@ -186,7 +186,7 @@ KINDS: dict[str, Small] = {
         bits=30,
     ),
     "two networks": Small(
-        ((0, 1), (2, 3)), (3000, 4000), (2, 2), (0, 3), Fraction(4, 3), origin=("41.88", "12.46")
+        ((0, 1), (2, 3)), (3000, 4000), (2, 2), (0, 1, 3), Fraction(4, 3), origin=("41.88", "12.46")
     ),
     "one report": Small(((0, 1),), (9,), (9,), (1,), Fraction(1), bits=62),
 }

@@ -429,7 +429,9 @@ PLANTED: dict[str, Planted] = {
         "road-mechanism", 1000, _without(_ROADS, "_claims", "other roads than stated")
     ),
     "rows along roads of any sum": Planted(
-        "road-mechanism", 1000, _without(_ROADS, "_rows", "row sums off")
+        "road-mechanism",
+        1000,
+        _without("discreet.artefact.judging", "_verify_points", "row sums off"),
     ),
     "tails without a lift": Planted(
         "anchored",

@@ -39,7 +39,8 @@ def _set(parts: Any, rows: list[list[int]]) -> None:
 
 
 def _first_cut(parts: Any, piece: int) -> int:
-    return len(parts["vertices"]) // 2 + sum(count - 1 for count in parts["parts"][:piece])
+    cuts = [int(count) - 1 for count in parts["parts"][:piece]]
+    return len(parts["vertices"]) // 2 + sum(cuts)
 
 
 def _two(parts: Any, chance: random.Random) -> list[int]:

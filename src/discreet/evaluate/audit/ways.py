@@ -61,7 +61,8 @@ class RoadLaws:
 
     Examples
     --------
-    >>> laws = RoadLaws(2, np.array([[0, 1]]), np.array([9]), np.array([2]), np.array([[3, 1], [1, 3], [2, 2]]), Fraction(1))
+    >>> rows = np.array([[3, 1], [1, 3], [2, 2]])
+    >>> laws = RoadLaws(2, np.array([[0, 1]]), np.array([9]), np.array([2]), rows, Fraction(1))
     >>> laws.law(1, Fraction(1, 2))
     [Fraction(3, 8), Fraction(5, 8)]
     """
@@ -144,7 +145,7 @@ class RoadLaws:
             a, b = self.segments[piece].T
             ends.append((piece, offset, ((a, offset), (b, whole - offset))))
         (piece, offset, first), (other, others, second) = ends
-        found = np.where(piece == other, np.abs(offset - others), 2 * _NO_WAY * one)
+        found = np.where(piece == other, np.abs(offset - others), _NO_WAY * one)
         for a, left in first:
             for b, right in second:
                 between = self.ways[a, b].astype(offset.dtype) * one
