@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ROADS"]
 
+MOST_PARTS = 500
+"""Of a road, or of all of them, that are written down here."""
+
 
 def _ends(parts: Any) -> list[tuple[int, int]]:
     flat = parts["segments"]
@@ -24,7 +27,9 @@ def _ends(parts: Any) -> list[tuple[int, int]]:
 
 
 def _cut(parts: Any) -> list[tuple[int, int, int]]:
-    """Give each part of a road: its nodes and its length."""
+    """Give each part of a road: its nodes and its length; none where another change made parts without end."""
+    if sum(parts["parts"]) > MOST_PARTS:
+        raise ValueError("more parts than are written down")
     n = len(parts["vertices"]) // 2
     return pieces(n, _ends(parts), parts["lengths"], parts["parts"])
 
@@ -93,11 +98,13 @@ def _cuts_more(parts: Any, chance: random.Random) -> None:
     """Cut a piece again, its nodes with rows between their neighbors', or with those of one of them."""
     piece = chance.randrange(len(parts["parts"]))
     count, long = parts["parts"][piece], parts["lengths"][piece]
+    if count > MOST_PARTS:
+        return
     rows, first, (a, b) = _rows(parts), _first_cut(parts, piece), _ends(parts)[piece]
     nodes = [rows[a], *rows[first : first + count - 1], rows[b]]
     marks = [at * long // count for at in range(count + 1)]
     new = count + chance.choice([1, 1, 2, count])
-    if new > long:
+    if not 0 < new <= min(long, MOST_PARTS):
         return
     made = []
     for at in range(1, new):

@@ -369,8 +369,7 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
     certificate : Certificate
         All checks.
     facts : dict
-        Those of :func:`claim_facts`, the digest of the mechanism, and whether the
-        lower bound was requested.
+        Those of :func:`claim_facts`, the digest of the mechanism, and whether the lower bound was requested.
     """
     from discreet.artefact.mechanism import load_mechanism
     from discreet.lrgeo.client import scope_check
@@ -393,19 +392,15 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
 
 
 def judge_points(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify the mechanism for every point, of a region or of roads, of a file.
+    """Verify a mechanism for every point, or along roads; parameters and results are as of :func:`judge_mechanism`."""
+    from discreet.artefact.mechanism import load_drawn
 
-    Parameters and results are those of :func:`judge_mechanism`.
-    """
-    from discreet.artefact.mechanism import ROAD_MECHANISM, load_points, load_roads
-
-    kind = kind_of_file(path)
-    mechanism = load_roads(path) if kind == ROAD_MECHANISM else load_points(path)
+    mechanism = load_drawn(path)
     checks = list(_verify_points(mechanism).checks)
     if optimality:
         stated = {mechanism.lower, getattr(mechanism, "mesh_lower", None)} != {None}
         checks.append(Check("lower bound not proved", int(stated), 0, exact=True))
-    facts = claim_facts(kind, mechanism.guarantee, mechanism.provenance)
+    facts = claim_facts(kind_of_file(path), mechanism.guarantee, mechanism.provenance)
     facts |= {"digest": mechanism.digest, "optimality": optimality}
     return Certificate(tuple(checks)), facts
 

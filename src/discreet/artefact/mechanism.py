@@ -29,6 +29,7 @@ __all__ = [
     "POINT_MECHANISM",
     "ROAD_MECHANISM",
     "is_mechanism",
+    "load_drawn",
     "load_mechanism",
     "load_points",
     "load_roads",
@@ -155,6 +156,13 @@ def load_roads(path: str | os.PathLike[str]) -> RoadMechanism:
     True
     """
     return _read(path, RoadMechanism.from_dict)
+
+
+def load_drawn(path: str | os.PathLike[str]) -> PublishedPoints | RoadMechanism:
+    """Read a mechanism for every point of a region, or of roads: as :func:`load_points` or :func:`load_roads`."""
+    with is_whole(path) as data:
+        kind = point_kind(data)
+    return load_roads(path) if kind == ROAD_MECHANISM else load_points(path)
 
 
 def is_mechanism(data: bytes) -> bool:

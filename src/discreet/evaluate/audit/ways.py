@@ -181,7 +181,7 @@ class RoadLaws:
             laws.append(self.law(int(part[at]), Fraction(int(share[at]), one)))
         along = start + Fraction(int(pairs.first_at[at]), one) * (stop - start)
         way = Fraction(int(self.apart(pairs, slice(at, at + 1))[0]), one)
-        spots = ((along, Fraction(piece)), (along + way, Fraction(piece)))
+        spots = ((along, Fraction(piece, 1)), (along + way, Fraction(piece, 1)))
         return [*zip(laws, spots, strict=True)]
 
 
