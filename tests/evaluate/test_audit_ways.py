@@ -15,12 +15,14 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.evaluate.audit.borders import audit_laws_of_points
 from discreet.evaluate.audit.points import count_broken, exceeds
+from discreet.evaluate.audit.request import AuditRequest
 from discreet.evaluate.audit.ways import (
     RoadLaws,
     RoadPairs,
     near_road_pairs,
     random_road_pairs,
 )
+from discreet.evaluate.simulate.borders import audit_points
 
 CLAIM = MetricDP(3, "km")
 
@@ -125,3 +127,10 @@ def test_what_cannot_be_judged_is_refused() -> None:
         changed: dict[str, Any] = {name: value}
         with pytest.raises(InvalidProblemError):
             replace(tried, **changed)
+
+
+def test_the_design_for_roads_is_audited_by_name() -> None:
+    found = audit_points(AuditRequest("along-roads", points=400))
+    assert not found.rejected
+    assert "the way along them" in str(found.guarantee)
+    assert found.lower > 1.8
