@@ -49,6 +49,13 @@ A point draws a control point in the same way, then a report from its row, so th
 whose coefficients are its weights. This file proves that each row sums to its total, and makes the comparison of the
 second form for each report at each knot and middle of the box.
 
+A mechanism along roads ("discreet.lrgeo.roads") is about points *on* a road network, and about distances *along* it:
+nothing is promised of distances in the plane. Pieces of road have integer lengths and are cut into parts; each node, a
+vertex or a cut, has a row of weights. A point draws the nearer end of its part more often, in proportion, then a report
+from the row of that node. This file proves that each row sums to its total, and that on each part ``|W[a][k] - W[b][k]|
+<= epsilon length min(W[a][k], W[b][k])`` for each report k, in integers. So the logarithm of a report's probability is
+Lipschitz along each way. Lengths are taken as FILE states them: roads that are shorter in truth are told more of.
+
 Where this program says 0, ``discreet verify --optimality`` passes FILE (``discreet verify`` where it is about points),
 and where it says 1 or 2 that refuses it. What FILE holds is printed escaped, on one line, and cut at 200 characters.
 
@@ -766,6 +773,9 @@ EVERYWHERE = {  # what both forms have
 POINTS = {*EVERYWHERE, "vertices", "triangles", "outline", "weights", "mesh_lower"}
 NOISE = {*EVERYWHERE, "low", "side", "cells", "torus", "noise", "names"}
 LATTICE = {*EVERYWHERE, "low", "side", "cells", "weights", "mesh_lower"}
+ROADS = (EVERYWHERE - {"east", "north", "reach"}) | {
+    *("vertices", "segments", "lengths", "parts", "weights"),
+}
 DECIMETERS = {"km": 10_000, "m": 10}
 PI = Fraction("3.14159265358979323846264338327950288419716939937510")
 PER_DEGREE = int(
@@ -780,8 +790,8 @@ def canonical(value):
     return text.encode()
 
 
-def unpack(stated, width):
-    """Read packed integers, in rows of some width."""
+def unpack(stated, width, most=2**62 - 1):
+    """Read packed integers, in rows of some width, the largest of them at most so much above the least."""
     require(set(stated) == {"count", "bytes", "least", "data"}, "an array of another form")
     count, wide, least = stated["count"], stated["bytes"], stated["least"]
     require({type(count), type(wide), type(least)} == {int}, "an array of another form")
@@ -790,7 +800,7 @@ def unpack(stated, width):
     require(len(body) == count * wide and count % width == 0, "an array is cut short")
     flat = [int.from_bytes(body[at : at + wide], "little") for at in range(0, len(body), wide)]
     least_fits = least == 0 or (least < 0 and min(flat) == 0)
-    require(least_fits and max(flat) < 1 << 62, "an array is written in another way")
+    require(least_fits and max(flat) <= most, "an array is written in another way")
     # Where all are negative, zero counts as the largest of them.
     top = max(*flat, -least)
     require(wide == max(1, -(-top.bit_length() // 8)), "an array is written in another way")
@@ -810,8 +820,8 @@ def verdicts(checks):
     return held
 
 
-class Everywhere:
-    """The numbers of a mechanism for every point. Shapes are checked here, claims are not."""
+class Published:
+    """The numbers of a mechanism of one line of text. Shapes are checked here, claims are not."""
 
     def __init__(self, data, names):
         meta = json.loads(data, object_pairs_hook=once, parse_float=finite, parse_constant=finite)
@@ -832,14 +842,11 @@ class Everywhere:
             bound = meta[name]
             require(bound is None or repr(finite(bound)) == bound, f"{name} is no float")
         self.meta, self.claim, self.unit = meta, meta["guarantee"], meta["unit"]
-        self.origin, self.reach, self.bits = meta["origin"], meta["reach"], meta["bits"]
-        self.east, self.north = meta["east"], meta["north"]
-        whole = [self.reach, self.bits, self.east, self.north]
-        require(all(type(one) is int for one in whole), "a number that is no integer")
+        self.origin, self.bits = meta["origin"], meta["bits"]
+        require(type(self.bits) is int, "a number that is no integer")
         require(self.unit in DECIMETERS, "another unit")
         self.read_texts()
-        self.k = len(unpack(meta["reports"], 2))
-        require(len(self.shown) == self.k, "reports that are not told")
+        self.k = len(self.shown)
         names = {"kind", "epsilon", "unit", "radius", "scope"}
         require(self.claim.keys() == names and self.claim["kind"] == "metric-dp", "no such claim")
         require(self.claim["unit"] == self.unit, "epsilon per another unit")
@@ -857,6 +864,18 @@ class Everywhere:
         plain = all(len(text) <= 60 and DECIMAL.fullmatch(text) for text in texts)
         require(plain and all(abs(int(power)) <= 40 for power in powers), "no decimal text")
         self.shown = [tuple(pair) for pair in self.meta["shown"]]
+
+
+class Everywhere(Published):
+    """The numbers of a mechanism for every point of a region."""
+
+    def __init__(self, data, names):
+        super().__init__(data, names)
+        meta = self.meta
+        self.reach, self.east, self.north = meta["reach"], meta["east"], meta["north"]
+        whole = [self.reach, self.east, self.north]
+        require(all(type(one) is int for one in whole), "a number that is no integer")
+        require(len(unpack(meta["reports"], 2)) == self.k, "reports that are not told")
 
     def require_near(self):
         """Stop where something lies beyond what is counted in decimeters."""
@@ -922,6 +941,32 @@ class Noise(Box):
         self.torus = m, n
         self.noise, self.names = (unpack(self.meta[name], 1) for name in ("noise", "names"))
         require(len(self.noise) == len(self.names) == m * n, "noise or names of other nodes")
+
+
+class Roads(Published):
+    """Pieces of road, cut into parts, and a row of weights for each node."""
+
+    def __init__(self, data):
+        super().__init__(data, ROADS)
+        meta = self.meta
+        require(meta["upper"] is not None, "no upper bound")
+        vertices, self.segments = unpack(meta["vertices"], 2), unpack(meta["segments"], 2)
+        self.lengths, self.parts = unpack(meta["lengths"], 1), unpack(meta["parts"], 1)
+        reports, weights = unpack(meta["reports"], 1), unpack(meta["weights"], 1, 2**62)
+        self.n, m = len(vertices), len(self.segments)
+        require(max(abs(one) for place in vertices for one in place) < 1 << 30, "a place too far")
+        ends = [end for pair in self.segments for end in pair]
+        require(0 <= min(ends) <= max(ends) < self.n, "a road to no vertex")
+        require(len(self.lengths) == len(self.parts) == m, "lengths or parts of other roads")
+        near = min(self.parts) >= 1 and max(self.lengths) < 1 << 30
+        require(near and sum(self.parts) <= 1 << 20, "a road too long, or too many parts")
+        cut = all(part <= length for part, length in zip(self.parts, self.lengths))
+        require(cut, "a part below a decimeter")
+        self.nodes = self.n + sum(self.parts) - m
+        require(len(reports) == self.k, "reports that are not told")
+        require(0 <= min(reports) <= max(reports) < self.n, "a report at no vertex")
+        require(len(weights) == self.nodes * self.k, "weights of other nodes")
+        self.rows = [weights[at : at + self.k] for at in range(0, len(weights), self.k)]
 
 
 def turn(a, b, c):
@@ -1045,6 +1090,29 @@ def check_splines(p):
     return "inequalities violated", wrong, f"{nodes} knots and middles, {k} reports each"
 
 
+def check_ways(p):
+    """No report rises along a part of a road by more than epsilon times its length, of the lesser of its ends."""
+    wrong, cut, rate = 0, p.n, p.epsilon / DECIMETERS[p.unit]
+    for (start, stop), length, parts in zip(p.segments, p.lengths, p.parts):
+        # A piece of road is cut where the whole decimeters below an even part of it end; cuts come after vertices.
+        nodes = [start, *range(cut, cut + parts - 1), stop]
+        marks = [at * length // parts for at in range(parts + 1)]
+        cut += parts - 1
+        for at in range(parts):
+            top = rate.numerator * (marks[at + 1] - marks[at])
+            for a, b in zip(p.rows[nodes[at]], p.rows[nodes[at + 1]]):
+                wrong += abs(a - b) * rate.denominator > top * min(a, b)
+    return "inequalities violated", wrong, f"{sum(p.parts)} parts of roads, {p.k} reports each"
+
+
+def check_roads(p):
+    """The claim is about points on these roads, and about nothing else."""
+    named = {"unit": p.unit, "segments": p.segments, "lengths": p.lengths}
+    roads = hashlib.sha256(b"discreet.roads/1 " + canonical(named)).hexdigest()
+    other = p.claim["radius"] is not None or p.claim["scope"] != {"roads": roads}
+    return "other roads than stated", int(other), ""
+
+
 def check_region(p):
     """The claim is about all points of this region, and about nothing else."""
     named = {name: p.meta[name] for name in ("unit", "origin", "east", "north", "reach")}
@@ -1089,6 +1157,19 @@ def verify_lattice(p):
     yield "randomness from a seed", int(p.meta["provenance"]["seeded"]), ""
 
 
+def verify_roads(p):
+    """Make all checks of rows along roads."""
+    total = 2**p.bits if 0 < p.bits <= 62 else -1
+    off, below = (sum(sum(row) != total for row in p.rows), sum(min(row) < 0 for row in p.rows))
+    yield "row sums off", off, f"{p.nodes} rows of {p.bits} bits"
+    yield "rows with negative weights", below, ""
+    yield "reports that are told alike", p.k - len(set(p.shown)), ""
+    if not off + below:
+        yield check_ways(p)
+    yield check_roads(p)
+    yield "randomness from a seed", int(p.meta["provenance"]["seeded"]), ""
+
+
 def verify_points(p):
     """Make all checks of a mesh and its rows."""
     total = 2**p.bits if 0 < p.bits <= 53 else -1
@@ -1108,11 +1189,12 @@ FORMS = {
     "discreet.lrgeo.points": Points,
     "discreet.lrgeo.noise": Noise,
     "discreet.lrgeo.lattice": Lattice,
+    "discreet.lrgeo.roads": Roads,
 }
 
 
 def everywhere(path):
-    """Read a mechanism for every point; nothing where a file is none."""
+    """Read a mechanism for every point, of a region or of roads; nothing where a file is none."""
     with open(path, "rb") as file:  # noqa: PTH123 - fewer imports
         data = file.read() if file.read(1) == b"{" else b""
     head = json.loads(b"{" + data, object_pairs_hook=once) if data else {}
@@ -1122,9 +1204,9 @@ def everywhere(path):
 
 def verify(a):
     """Make all checks."""
-    if isinstance(a, Everywhere):
+    if isinstance(a, Published):
         found = {Points: verify_points, Noise: verify_noise, Lattice: verify_lattice}
-        yield from found[type(a)](a)
+        yield from {**found, Roads: verify_roads}[type(a)](a)
         return
     yield check_rows(a)
     yield check_inequalities(a)
@@ -1157,6 +1239,7 @@ def main(arguments):
     unit, radius = shown(a.claim["unit"]), a.claim["radius"]
     pairs = "all pairs" if radius is None else f"pairs within {shown(radius)} {unit}"
     pairs = "any two points" if isinstance(a, Everywhere) else pairs
+    pairs = "any two points on its roads, by the way along them" if isinstance(a, Roads) else pairs
     epsilon = shown(a.claim["epsilon"])
     print(f"metric differential privacy, epsilon {epsilon} per {unit}, {pairs}")
     for claim, violations, detail in checks:

@@ -36,6 +36,7 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.guarantee import KAnonymity, MetricDP
 from discreet.core.outcome import Anonymization, Provenance
 from discreet.core.tree import Tree
+from discreet.datasets.city import made_city
 from discreet.hierarchy.contingency import CellCounts, plan
 from discreet.kanonymity.problem import (
     Categorical,
@@ -45,7 +46,7 @@ from discreet.kanonymity.problem import (
     Rounded,
     Taxonomy,
 )
-from discreet.lrgeo import Region, design
+from discreet.lrgeo import Region, RoadMechanism, design
 from forger import originals
 from schemas import FORMATS, KINDS, faults, named, schema
 
@@ -88,6 +89,7 @@ def _frozen() -> Iterator[tuple[str, Any]]:
         yield "noise-mechanism", one["file"]
     for one in json.loads((DATA / "lrgeo-lattice-vectors.json").read_text(encoding="utf-8")):
         yield "lattice-mechanism", one["file"]
+    yield "road-mechanism", json.loads((DATA / "road-1.mechanism").read_text(encoding="utf-8"))
     yield "choice", json.loads((DATA / "choice-1.choice").read_text(encoding="utf-8"))
 
 
@@ -132,6 +134,11 @@ def _written(folder: Path) -> Iterator[tuple[str, Any]]:
         path = folder / f"{number}.mechanism"
         save_mechanism(made, path)
         yield zip_kind(path), json.loads(path.read_text(encoding="utf-8"))
+    nodes, edges = made_city(30, seed=1).tables()
+    roads = Region.from_roads(nodes, edges, spacing="0.8", unit="km", planar=True)
+    along = design(roads, MetricDP(2, "km"), scope="roads", gap=0.5)
+    save_mechanism(RoadMechanism.from_design(along), folder / "roads")
+    yield zip_kind(folder / "roads"), json.loads((folder / "roads").read_text(encoding="utf-8"))
     for stated in originals.choices(folder):
         yield "choice", stated
     for make in (originals.counts, originals.measurements, originals.tables):

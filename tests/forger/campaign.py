@@ -46,6 +46,7 @@ KINDS = (
     "point-mechanism",
     "region-counts",
     "region-tables",
+    "road-mechanism",
     "state",
     "table-measurements",
 )

@@ -28,7 +28,7 @@ from discreet.ledger import Ledger
 from discreet.lrgeo import Client, Epochs, Mechanism, Region, design, locate
 from discreet.service.keeping import StateFile
 from discreet.testing import Catalogue, Format, Ruling
-from forger import changes, lattice_changes, mesh_changes, noise_changes, originals
+from forger import changes, lattice_changes, mesh_changes, noise_changes, originals, road_changes
 from forger.oracles.channels import anchored_is_false, channel_is_false, mechanism_is_false
 from forger.oracles.choices import choice_is_false
 from forger.oracles.counting import counts_are_false, measurements_are_false
@@ -38,11 +38,13 @@ from forger.oracles.meshes import points_are_false
 from forger.oracles.regions import region_tables_are_false, table_measurements_are_false
 from forger.oracles.rows import rows_are_false
 from forger.oracles.tables import table_is_false
+from forger.oracles.ways import ways_are_false
 from forger.sealing import (
     sealed_ledger,
     sealed_mechanism,
     sealed_noise,
     sealed_points,
+    sealed_roads,
     sealed_state,
     sealed_table,
     sealed_text,
@@ -251,6 +253,13 @@ def noise_mechanism(_: Path) -> Format:
     return Format("noise-mechanism", catalogue, sealed_noise, judges, noise_is_false)
 
 
+def road_mechanism(_: Path) -> Format:
+    catalogue = Catalogue(originals.roads(), ("km", "m", *CLAIMS), road_changes.ROADS, most=24)
+    # The program in JavaScript does not know this kind, and says so: see `test_third_verifier.py`.
+    judges = {"discreet": command("road-mechanism"), "standalone": alone}
+    return Format("road-mechanism", catalogue, sealed_roads, judges, ways_are_false)
+
+
 def region_counts(folder: Path) -> Format:
     words = (*RELATIONS, *COUNTS, *CLAIMS)
     catalogue = Catalogue(originals.counts(folder), words, changes.COUNTS, most=24)
@@ -400,6 +409,7 @@ FORGED: dict[str, Callable[[Path], Format]] = {
     "point-mechanism": point_mechanism,
     "region-counts": region_counts,
     "region-tables": region_tables,
+    "road-mechanism": road_mechanism,
     "state": state,
     "table-measurements": table_measurements,
 }

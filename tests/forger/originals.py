@@ -17,6 +17,7 @@ import polars as pl
 import lattices as small_lattices
 import meshes
 import noises
+import roadways
 from discreet.artefact import (
     AnchoredArtefact,
     from_tails,
@@ -200,6 +201,12 @@ def rows_on_lattices() -> tuple[Any, ...]:
     """Make rows on small lattices in the same way."""
     made = small_lattices.KINDS.values()
     return _loose([json.loads(noises.sealed(small.parts())) for small in made])
+
+
+def roads() -> tuple[Any, ...]:
+    """Make rows along small road networks in the same way."""
+    made = roadways.KINDS.values()
+    return _loose([json.loads(noises.sealed(small.parts_of_file())) for small in made])
 
 
 def _loose(made: list[Any]) -> tuple[Any, ...]:

@@ -216,6 +216,48 @@ def _cracks_at_one_spot() -> Iterator[None]:
 
 _NOISE = "discreet.lrgeo.points.verify_noise"
 _ROWS = "discreet.lrgeo.points.verify_table"
+_ROADS = "discreet.lrgeo.along.verify"
+
+
+@contextmanager
+def _ways_are_believed() -> Iterator[None]:
+    """Let the standalone program look at no part of a road."""
+    with patch.object(standalone(), "check_ways", lambda _: ("inequalities violated", 0, "")):
+        yield
+
+
+@contextmanager
+def _of_other_parts(change: Callable[..., Any]) -> Iterator[None]:
+    """Look at other parts of roads than there are."""
+    verify: Any = import_module(_ROADS)
+    whole = verify._parts
+
+    with patch.object(verify, "_parts", lambda claimed: change(claimed, *whole(claimed))):
+        yield
+
+
+def _without_the_last_parts() -> Any:
+    """Look at no part that ends at the second vertex of its piece."""
+
+    def cut(claimed: Any, first: Any, last: Any, sizes: Any) -> Any:
+        kept = np.ones(len(sizes), dtype=bool)
+        kept[np.cumsum(claimed.parts) - 1] = False
+        return first[kept], last[kept], sizes[kept]
+
+    return _of_other_parts(cut)
+
+
+def _cuts_of_another_piece() -> Any:
+    """Take the pieces' cuts in the other order: those of the last piece first."""
+
+    def turned(claimed: Any, first: Any, last: Any, sizes: Any) -> Any:
+        most = len(claimed.weights) - 1 + claimed.n_vertices
+        return (
+            *(np.where(one < claimed.n_vertices, one, most - one) for one in (first, last)),
+            sizes,
+        )
+
+    return _of_other_parts(turned)
 
 
 @contextmanager
@@ -372,6 +414,24 @@ PLANTED: dict[str, Planted] = {
     "rows without the last knots": Planted("lattice-mechanism", 2000, _without_the_end),
     "rows of any claim": Planted(
         "lattice-mechanism", 1000, _without(_ROWS, "check_claims", "another region than stated")
+    ),
+    "parts of roads that are believed": Planted(
+        "road-mechanism",
+        500,
+        _without("discreet.artefact.judging", "_verify_points", "inequalities violated"),
+    ),
+    "parts of roads that the other program believes": Planted(
+        "road-mechanism", 500, _ways_are_believed
+    ),
+    "roads without their last parts": Planted("road-mechanism", 2000, _without_the_last_parts),
+    "cuts that follow others": Planted("road-mechanism", 2000, _cuts_of_another_piece),
+    "roads of any claim": Planted(
+        "road-mechanism", 1000, _without(_ROADS, "_claims", "other roads than stated")
+    ),
+    "rows along roads of any sum": Planted(
+        "road-mechanism",
+        1000,
+        _without("discreet.artefact.judging", "_verify_points", "row sums off"),
     ),
     "tails without a lift": Planted(
         "anchored",

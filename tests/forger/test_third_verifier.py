@@ -140,6 +140,7 @@ UNCHECKED = {
     "measurements": ("noisy measurements of counts", ("measurements-1.parquet.discreet.json",)),
     "region-counts": ("counts by region", ("counts-1.csv", "counts-1.parquet.discreet.json")),
     "region-tables": ("tables by region", ("tables-1.parquet", "tables-1.parquet.discreet.json")),
+    "road-mechanism": ("mechanisms along roads", ("road-1.mechanism",)),
     "state": ("what a client of a location service remembers", ()),
     "table-measurements": ("noisy measurements of tables", ()),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -86,6 +87,20 @@ def test_a_claim_beyond_floats_is_judged_in_integers() -> None:
     rows = np.array([[0, 16], [8, 8], [8, 8], [8, 8]], dtype=np.int64)
     assert not verify(replace(claimed("1e300"), weights=rows)).passed
     assert not verify(claimed("1e-300")).passed
+
+
+def test_sums_that_overflow_are_no_sums() -> None:
+    """Five times 2^62 is 2^62 in 64 bits."""
+    rows = np.full((4, 5), 1 << 62, dtype=np.int64)
+    assert not verify(replace(claimed(), weights=rows, bits=62)).passed
+    rows[:, 1:] = 0
+    assert verify(replace(claimed(), weights=rows, bits=62)).passed
+
+
+def test_parts_are_looked_at_in_blocks() -> None:
+    whole = verify(claimed("0.1")).checks
+    with patch("discreet.lrgeo.along.verify._BLOCK", 1):
+        assert verify(claimed("0.1")).checks == whole
 
 
 def test_a_zero_is_zero_on_all_roads_that_are_joined() -> None:

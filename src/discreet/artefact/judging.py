@@ -58,6 +58,7 @@ JUDGES: dict[str, str] = {
     "point-mechanism": f"{_HERE}:judge_points",
     "noise-mechanism": f"{_HERE}:judge_points",
     "lattice-mechanism": f"{_HERE}:judge_points",
+    "road-mechanism": f"{_HERE}:judge_points",
     "measurements": f"{_HERE}:judge_measurements",
     "region-counts": f"{_HERE}:judge_counts",
     "region-tables": f"{_HERE}:judge_tables",
@@ -380,8 +381,7 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
     certificate : Certificate
         All checks.
     facts : dict
-        Those of :func:`claim_facts`, the digest of the mechanism, and whether the
-        lower bound was requested.
+        Those of :func:`claim_facts`, the digest of the mechanism, and whether the lower bound was requested.
     """
     from discreet.artefact.mechanism import load_mechanism
     from discreet.lrgeo.client import scope_check
@@ -404,10 +404,10 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
 
 
 def judge_points(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify the mechanism for every point of a file; parameters and results are those of :func:`judge_mechanism`."""
-    from discreet.artefact.mechanism import load_points
+    """Verify a mechanism for every point, or along roads; parameters and results are as of :func:`judge_mechanism`."""
+    from discreet.artefact.mechanism import load_drawn
 
-    mechanism = load_points(path)
+    mechanism = load_drawn(path)
     checks = list(_verify_points(mechanism).checks)
     if optimality:
         stated = {mechanism.lower, getattr(mechanism, "mesh_lower", None)} != {None}

@@ -28,8 +28,8 @@ __all__ = ["audit", "audit_file", "audit_location", "register"]
 _SERVICE = "service"
 """The name under which the location service as its users run it is audited."""
 
-_POINTWISE = ("every-point", "places-only")
-"""The names under which mechanisms for every point, and for places, are audited by points."""
+_POINTWISE = ("along-roads", "every-point", "places-only")
+"""The names under which mechanisms along roads, for every point, and for places, are audited by points."""
 
 _CLAIM = "What is claimed"
 _HOW = "How hard to try"
@@ -41,7 +41,7 @@ _MOST_K = 1_000
 
 _METHODS = (
     methods_by_mechanism("hierarchy", "kanonymity", "metricdp", "submodular", unproven=True)
-    + "; lrgeo: design, every-point, frozen-scales, lr-geo, places-only, service"
+    + "; lrgeo: along-roads, design, every-point, frozen-scales, lr-geo, places-only, service"
 )
 
 _EXAMPLES = """Examples:

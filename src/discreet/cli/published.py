@@ -99,7 +99,13 @@ def plan_of(
 
 def _stored(path: str, options: RegionOptions) -> Published:
     """Read a mechanism from a file; then nothing else may say what the region is."""
-    from discreet.artefact import FOR_EVERY_POINT, load_mechanism, load_points, zip_kind
+    from discreet.artefact import (
+        FOR_EVERY_POINT,
+        ROAD_MECHANISM,
+        load_mechanism,
+        load_points,
+        zip_kind,
+    )
     from discreet.lrgeo import verify
     from discreet.lrgeo.points.verify import verify as verify_points
 
@@ -107,13 +113,17 @@ def _stored(path: str, options: RegionOptions) -> Published:
         if value is not None:
             raise InvalidProblemError(f"--{name}", "none beside --mechanism", repr(value))
     try:
-        if zip_kind(path) in FOR_EVERY_POINT:
+        kind = zip_kind(path)
+        if kind in FOR_EVERY_POINT:
             for_points = load_points(path)
             verify_points(for_points.claimed()).raise_for_failure()
             return for_points
-        found = load_mechanism(path)
+        found = None if kind == ROAD_MECHANISM else load_mechanism(path)
     except InvalidProblemError as error:
         raise InvalidProblemError("--mechanism", error.expected, error.got) from None
+    if found is None:
+        expected = "one for places, or for every point of a region: no service publishes roads"
+        raise InvalidProblemError("--mechanism", expected, "one along roads")
     verify(found.channel, found.guarantee, totals_share=found.totals_share).raise_for_failure()
     return found
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.artefact import FOR_EVERY_POINT, interruption_of, is_table
+from discreet.artefact import FOR_EVERY_POINT, ROAD_MECHANISM, interruption_of, is_table
 from discreet.artefact.folders import RECORD
 from discreet.artefact.judging import kind_of_file
 from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at run time
@@ -51,6 +51,15 @@ discreet verify c.channel --optimality --report verified.html
 python verify_standalone.py c.channel
 ```
 """
+
+_ABOUT = {
+    **dict.fromkeys(
+        FOR_EVERY_POINT,
+        "a mechanism for every point: any two points of the region, none snapped to a place",
+    ),
+    ROAD_MECHANISM: "a mechanism along roads: any two points on them, at the length of the way between them",
+}
+"""Kind of file -> what its promise is about, where that is not in its checks."""
 
 
 def verify(
@@ -202,22 +211,10 @@ def verify(
         ]
         write_verified(certificate, found, file, _typed(file, options), report)
     data = {**certificate.to_dict(), **found}
-    lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
-    if "achieved_epsilon" in found:
-        lines.insert(0, ("achieved epsilon", found["achieved_epsilon"]))
-    if found["kind"] in FOR_EVERY_POINT:
-        about = "a mechanism for every point: any two points of the region, none snapped to a place"
-        lines.insert(0, ("what it is", about))
     interrupted = interruption_of(file)
     if interrupted:
         data["interrupted"] = interrupted
-        lines.append(("interrupted", interrupted))
-    summary = facts(lines)
-    left = [("no file can show", said) for said in found.get("not_shown", ())]
-    if left or found["kind"] == "channel":
-        left = [("not checked", said) for said in found["not_checked"]] + left
-    if left:
-        summary = f"{facts(left)}\n\n{summary}"
+    summary = _summary(certificate, found, interrupted)
     emit(
         data,
         f"{proved(certificate, verbose=verbose)}\n\n{summary}",
@@ -225,6 +222,22 @@ def verify(
         command="verify",
     )
     return Status.DONE if certificate.passed else Status.CHECK_FAILED
+
+
+def _summary(certificate: Certificate, found: Mapping[str, Any], interrupted: str | None) -> str:
+    """Say below the checks what the file is, and what was not or cannot be checked."""
+    lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
+    if "achieved_epsilon" in found:
+        lines.insert(0, ("achieved epsilon", found["achieved_epsilon"]))
+    if found["kind"] in _ABOUT:
+        lines.insert(0, ("what it is", _ABOUT[found["kind"]]))
+    if interrupted:
+        lines.append(("interrupted", interrupted))
+    summary = facts(lines)
+    left = [("no file can show", said) for said in found.get("not_shown", ())]
+    if left or found["kind"] == "channel":
+        left = [("not checked", said) for said in found["not_checked"]] + left
+    return f"{facts(left)}\n\n{summary}" if left else summary
 
 
 def _try_table(file: str) -> None:

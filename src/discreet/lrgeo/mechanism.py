@@ -302,13 +302,20 @@ def packed(array: NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def unpacked(stated: Mapping[str, Any]) -> NDArray[np.int64]:
+def unpacked(stated: Mapping[str, Any], *, most: int = (1 << 62) - 1) -> NDArray[np.int64]:
     """Read what :func:`packed` wrote.
+
+    Parameters
+    ----------
+    stated
+        The mapping.
+    most
+        The largest integer, less the least of them; not above :math:`2^{62}`.
 
     Raises
     ------
     InvalidProblemError
-        For counts that do not fit, or integers beyond :math:`2^{62}`.
+        For counts that do not fit, or larger integers.
     """
     count, wide, least = stated["count"], stated["bytes"], stated["least"]
     numbers = (count, wide, least)
@@ -322,7 +329,7 @@ def unpacked(stated: Mapping[str, Any]) -> NDArray[np.int64]:
     rows = np.zeros((count, 8), dtype=np.uint8)
     rows[:, :wide] = np.frombuffer(body, dtype=np.uint8).reshape(count, wide)
     array = rows.view("<u8").reshape(count)
-    if count and int(array.max()) >= 1 << 62:
+    if count and int(array.max()) > most:
         raise InvalidProblemError("array", "integers below 2^62", "a larger one")
     values: NDArray[np.int64] = array.astype(np.int64) + least
     return values

@@ -19,6 +19,7 @@ from discreet.evaluate.audit.nets import (
     random_net_pairs,
 )
 from discreet.evaluate.audit.points import count_broken, edge_pairs, exceeds, random_pairs
+from discreet.evaluate.audit.ways import RoadLaws, near_road_pairs, random_road_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,18 +34,18 @@ _GRAIN = 1 << 20
 
 
 def audit_laws_of_points(
-    laws: PointLaws | NetLaws | TableLaws,
+    laws: PointLaws | NetLaws | TableLaws | RoadLaws,
     claim: MetricDP,
     count: int,
     *,
     on_stage: Callable[[int, float], None] | None = None,
 ) -> Audit:
-    """Audit laws on a mesh or a net: half of the pairs are random, half lie across edges, at corners, on the outline.
+    """Audit laws of points: half of the pairs are random, half lie across edges, at corners, on the outline, at nodes.
 
     Parameters
     ----------
     laws
-        The mesh or the net and its integers, with the epsilon of the claim in its own unit.
+        The mesh, the net or the roads, and their integers, with the epsilon of the claim in their own unit.
     claim
         The guarantee.
     count
@@ -62,6 +63,11 @@ def audit_laws_of_points(
         found = [
             count_broken(laws, pairs, on_stage=on_stage)
             for pairs in (random_net_pairs(laws, half), edge_net_pairs(laws, rest))
+        ]
+    elif isinstance(laws, RoadLaws):
+        found = [
+            count_broken(laws, pairs, on_stage=on_stage)
+            for pairs in (random_road_pairs(laws, half), near_road_pairs(laws, rest))
         ]
     else:
         found = [

@@ -156,6 +156,7 @@ def design_roads(
     public = PublicInput("region", region.digest, f"{region.K} places, in {region.unit}")
     done = RoadDesign(
         network,
+        None if region.origin is None else (repr(region.origin[0]), repr(region.origin[1])),
         np.array(region.roads.stops),
         _told(region),
         weights,

@@ -1,4 +1,7 @@
-"""The mechanism for every point of a road network as it is published: roads, and a row of integers for each node."""
+"""The mechanism for every point of a road network as it is published: roads, and a row of integers for each node.
+
+What is in the file and how a report is drawn is specified in docs/theory/lrgeo-roads.md.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from discreet.core.randomness.bits import SystemBits
 from discreet.lrgeo.along.network import CutRoads
 from discreet.lrgeo.along.verify import ClaimedRoads
 from discreet.lrgeo.mechanism import check_whole, packed, text_digest, unpacked
+from discreet.lrgeo.points.published import read_bound, read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,10 +45,13 @@ class RoadRows:
     ----------
     network
         The roads, cut into parts.
+    origin
+        Latitude and longitude of the plane's (0, 0), two decimal texts: then reports are told in degrees, else in the
+        unit. No promise depends on it.
     reports
         ``(K,)`` the vertices that are reports.
     shown
-        What is told of each report: two decimal texts.
+        What is told of each report: two decimal texts, no two pairs alike.
     weights
         ``(nodes, K)``: each row sums to :math:`2^{bits}`.
     bits
@@ -62,6 +69,7 @@ class RoadRows:
     """
 
     network: CutRoads
+    origin: tuple[str, str] | None
     reports: NDArray[np.int64]
     shown: tuple[tuple[str, str], ...]
     weights: NDArray[np.int64]
@@ -136,10 +144,14 @@ class RoadMechanism(RoadRows):
             raise InvalidProblemError("reports", "a vertex and a text for each", "others")
         if not len(reports) or reports.min() < 0 or reports.max() >= len(self.network.vertices):
             raise InvalidProblemError("reports", "vertices of the roads", "others")
+        if len(set(self.shown)) != len(self.shown):
+            raise InvalidProblemError("shown", "different texts", "one of them twice")
         if weights.shape != (self.network.n_nodes, len(reports)):
             raise InvalidProblemError("weights", "a row for each node", weights.shape)
-        if isinstance(self.bits, bool) or not 0 < self.bits <= _MOST_BITS:
+        if type(self.bits) is not int or not 0 < self.bits <= _MOST_BITS:
             raise InvalidProblemError("bits", f"an integer from 1 to {_MOST_BITS}", self.bits)
+        if self.guarantee.unit != self.unit:
+            raise InvalidProblemError("guarantee", f"per {self.unit}", self.guarantee.unit)
         if not self.certificate.passed:
             raise InvalidProblemError("certificate", "one that passed", "one that failed")
 
@@ -192,6 +204,7 @@ class RoadMechanism(RoadRows):
             "form": ROADS_FORM,
             "version": _VERSION,
             "unit": roads.unit,
+            "origin": None if self.origin is None else list(self.origin),
             "vertices": packed(roads.vertices.ravel()),
             "segments": packed(roads.segments.ravel()),
             "lengths": packed(roads.lengths),
@@ -241,23 +254,30 @@ class RoadMechanism(RoadRows):
             unpacked(data["lengths"]),
             unpacked(data["parts"]),
         )
+        read_texts(data)
+        origin: tuple[str, str] | None = None
+        if data["origin"] is not None:
+            latitude, longitude = data["origin"]
+            origin = latitude, longitude
         guarantee = guarantee_from_dict(data["guarantee"])
         if not isinstance(guarantee, MetricDP) or not isinstance(guarantee.scope, RoadScope):
             raise InvalidProblemError("guarantee", "a metric one about roads", "another")
         reports = unpacked(data["reports"])
-        bounds = [None if data[name] is None else float(data[name]) for name in ("lower", "upper")]
-        if bounds[1] is None or not all(np.isfinite(one) for one in bounds if one is not None):
-            raise InvalidProblemError("bounds", "finite numbers", "others")
+        lower, upper = read_bound(data["lower"]), read_bound(data["upper"])
+        if upper is None:
+            raise InvalidProblemError("upper", "a finite number", "none")
         made = cls(
             network,
+            origin,
             reports,
-            tuple((str(first), str(second)) for first, second in data["shown"]),
-            unpacked(data["weights"]).reshape(network.n_nodes, len(reports)),
+            tuple((first, second) for first, second in data["shown"]),
+            # Where all nodes give one report, its weight is 2^62.
+            unpacked(data["weights"], most=1 << _MOST_BITS).reshape(network.n_nodes, len(reports)),
             data["bits"],
             guarantee,
             Certificate.from_dict(data["certificate"]),
-            bounds[0],
-            bounds[1],
+            lower,
+            upper,
             Provenance.from_dict(data["provenance"]),
         )
         if made.digest != data["digest"]:

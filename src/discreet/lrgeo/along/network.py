@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.lrgeo.places.roads import Roads
 
-__all__ = ["CutRoads", "RoadSpot"]
+__all__ = ["MOST_PARTS", "CutRoads", "RoadSpot"]
+
+MOST_PARTS = 1 << 20
+"""Parts of all roads: a file may state any number of them, and arrays of that size are held."""
 
 _FARTHEST = 1 << 30
 
@@ -69,7 +72,7 @@ class CutRoads:
     Raises
     ------
     InvalidProblemError
-        For parts shorter than a decimeter, or arrays that do not fit each other.
+        For parts shorter than a decimeter, more than 2^20 of them, or arrays that do not fit each other.
 
     Examples
     --------
@@ -98,6 +101,8 @@ class CutRoads:
         n, m = len(self.vertices), len(self.segments)
         if self.vertices.shape != (n, 2) or self.segments.shape != (m, 2):
             raise InvalidProblemError("vertices and segments", "pairs", "others")
+        if np.abs(self.vertices).max() >= _FARTHEST:
+            raise InvalidProblemError("vertices", "coordinates below 2^30", "others")
         if self.lengths.shape != (m,) or self.parts.shape != (m,):
             raise InvalidProblemError("lengths and parts", "one for each segment", "others")
         if self.segments.min() < 0 or self.segments.max() >= n:
@@ -106,6 +111,8 @@ class CutRoads:
             raise InvalidProblemError("lengths and parts", "positive, below 2^30", "others")
         if (self.parts > self.lengths).any():
             raise InvalidProblemError("parts", "a decimeter or more each", "shorter ones")
+        if int(self.parts.sum()) > MOST_PARTS:
+            raise InvalidProblemError("parts", f"at most {MOST_PARTS:,} in all", "more")
 
     @classmethod
     def of(cls, roads: Roads, unit: str, longest: Fraction) -> CutRoads:
@@ -130,6 +137,19 @@ class CutRoads:
     def n_nodes(self) -> int:
         """Vertices and cuts."""
         return len(self.vertices) + int((self.parts - 1).sum())
+
+    @cached_property
+    def n_networks(self) -> int:
+        """How many networks the pieces of road form; no way joins one to another, and nothing is promised between."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        n = len(self.vertices)
+        start, stop = self.segments.T
+        graph = coo_array((np.ones(len(start)), (start, stop)), shape=(n, n))
+        _, labels = connected_components(graph, directed=False)
+        # A vertex of no piece is no road.
+        return len(np.unique(labels[start]))
 
     @cached_property
     def _firsts(self) -> NDArray[np.int64]:

@@ -35,8 +35,16 @@ __all__ = ["ClaimedRoads", "verify"]
 _DECIMETERS = {"km": 10_000, "m": 10}
 _MOST_BITS = 62
 _FARTHEST = 1 << 30
+_HALF = (1 << 31) - 1
+
+_CLEAR = 2.0**-44
+"""Part by which one side of the condition has to be larger for floats to settle it: see :func:`_violations`."""
+
 _ALLOWS_ALL = Fraction(1 << 200)
 """A rise beyond all quotients of weights."""
+
+_BLOCK = 1 << 20
+"""Pairs of a part and a report that are looked at together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +126,7 @@ def _rows(claimed: ClaimedRoads) -> list[Check]:
         and segments.shape[1] == 2
         and len(lengths) == len(parts) == m > 0
         and weights.shape[1] > 0
-        and {array.dtype.kind for array in (segments, lengths, parts, weights)} == {"i"}
+        and {array.dtype for array in (segments, lengths, parts, weights)} == {np.dtype(np.int64)}
         and 0 < claimed.bits <= _MOST_BITS
         and claimed.n_vertices > 0
     )
@@ -134,7 +142,7 @@ def _rows(claimed: ClaimedRoads) -> list[Check]:
     too_large = int((weights > 1 << claimed.bits).sum())
     off = len(weights)
     if not negative + too_large:
-        off = sum(sum(row) != 1 << claimed.bits for row in weights.tolist())
+        off = _off(weights, 1 << claimed.bits)
     return [
         _none("numbers out of range", strange),
         _none("negative weights", negative),
@@ -142,40 +150,67 @@ def _rows(claimed: ClaimedRoads) -> list[Check]:
     ]
 
 
+def _off(weights: NDArray[np.int64], whole: int) -> int:
+    """Count rows of another sum: upper and lower halves are added apart, so that neither sum overflows."""
+    low = (weights & _HALF).sum(axis=1)
+    high = (weights >> 31).sum(axis=1) + (low >> 31)
+    return int(((high != whole >> 31) | (low & _HALF != whole & _HALF)).sum())
+
+
 def _condition(claimed: ClaimedRoads) -> Check:
     """Count the parts and reports for which the condition does not hold."""
     rate = claimed.guarantee.epsilon / _DECIMETERS.get(claimed.guarantee.unit, 1)
-    wrong = looked = 0
-    cut = claimed.n_vertices
-    pieces = zip(
-        claimed.segments.tolist(), claimed.lengths.tolist(), claimed.parts.tolist(), strict=True
-    )
-    for (start, stop), length, parts in pieces:
-        nodes = [start, *range(cut, cut + parts - 1), stop]
-        cut += parts - 1
-        for i in range(parts):
-            size = (i + 1) * length // parts - i * length // parts
-            wrong += _violations(
-                claimed.weights[nodes[i]], claimed.weights[nodes[i + 1]], rate * size
-            )
-            looked += claimed.weights.shape[1]
-    detail = f"{looked} pairs of a part of a road and a report"
+    first, last, sizes = _parts(claimed)
+    reports = claimed.weights.shape[1]
+    each = max(1, _BLOCK // reports)
+    wrong = 0
+    for at in range(0, len(sizes), each):
+        some = slice(at, at + each)
+        ends = claimed.weights[first[some]], claimed.weights[last[some]]
+        wrong += _violations(*ends, sizes[some], rate)
+    detail = f"{len(sizes) * reports} pairs of a part of a road and a report"
     return Check("inequalities violated", wrong, 0, exact=True, detail=detail)
 
 
-def _violations(a: NDArray[np.int64], b: NDArray[np.int64], rise: Fraction) -> int:
-    """Count reports whose weights rise by more than a part of the lesser: in floats where these are sure."""
+def _parts(
+    claimed: ClaimedRoads,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Give the nodes before and after each part, and its length in decimeters."""
+    parts = claimed.parts
+    segment = np.repeat(np.arange(len(parts)), parts)
+    index = np.arange(len(segment)) - (np.cumsum(parts) - parts)[segment]
+    # The cuts of a piece of road are numbered in a row, from the one after its first part.
+    cut = (claimed.n_vertices + np.cumsum(parts - 1) - (parts - 1))[segment] + index
+    start, stop = claimed.segments[segment].T
+    of, length = parts[segment], claimed.lengths[segment]
+    first = np.where(index == 0, start, cut - 1)
+    last = np.where(index == of - 1, stop, cut)
+    # Lengths are below 2^30, and no array has 2^33 entries.
+    return first, last, (index + 1) * length // of - index * length // of
+
+
+def _violations(
+    a: NDArray[np.int64], b: NDArray[np.int64], sizes: NDArray[np.int64], rate: Fraction
+) -> int:
+    """Count parts and reports whose weights rise by more than a part of the lesser: in floats where these are sure.
+
+    Weights err by 2^-53 of themselves as floats, and so do their difference, the rate and each product: a comparison
+    that holds with a margin of 2^-44 of the right side is sure.
+    """
     low, high = np.minimum(a, b), np.maximum(a, b)
-    # Weights are below 2^63, so that a larger rise allows no more, and no float holds all.
-    rise = min(rise, _ALLOWS_ALL)
-    p, q = rise.numerator, rise.denominator
-    most = float(rise)
-    left, right = (high - low).astype(np.float64), low.astype(np.float64) * most
-    # Both sides err by less than parts in 2^51; what is nearer than parts in 2^30 is decided in integers.
-    sure = np.abs(left - right) > 2.0**-30 * right
-    count = int((sure & (left > right)).sum())
-    for k in np.flatnonzero(~sure & (high > low)).tolist():
-        count += (int(high[k]) - int(low[k])) * q > int(low[k]) * p
+    # Weights are below 2^63, so that a larger rate allows no more, and no float holds all.
+    rate = min(rate, _ALLOWS_ALL)
+    left = (high - low).astype(np.float64)
+    right = low * (float(rate) * sizes.astype(np.float64))[:, None]
+    wrong = left > right * (1 + _CLEAR)
+    close = ~wrong & (left > right * (1 - _CLEAR)) & (high > low)
+    count = int(wrong.sum())
+    p, q = rate.numerator, rate.denominator
+    size = np.broadcast_to(sizes[:, None], low.shape)[close].tolist()
+    for least, rise, long in zip(
+        low[close].tolist(), (high - low)[close].tolist(), size, strict=True
+    ):
+        count += rise * q > least * p * long
     return count
 
 
