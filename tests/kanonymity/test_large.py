@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import resource
 from collections import Counter, defaultdict
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from cli.commands import say
-from discreet.artefact import large, large_steps, pieces
+from discreet.artefact import large, large_steps, pieces, workspace
 from discreet.artefact.folders import RECORD, count_folder, load_folder
 from discreet.artefact.large import anonymize_files
 from discreet.artefact.large_run import _quotas
@@ -40,6 +42,9 @@ from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem
 from discreet.kanonymity.search import top as first
 from discreet.kanonymity.search.parts import split_parts
 from discreet.kanonymity.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 N, K = 900, 4
 KINDS: tuple[Attribute, ...] = (Numeric("age"), Categorical("job"), Numeric("zip"))
@@ -544,6 +549,67 @@ def test_errors_of_steps_leave_nothing_and_hold_no_value(
     said = refused(tmp_path, source, **options)
     assert "Smith" not in said
     assert kind in said
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Let the system refuse to write more to a file, as a full disk does."""
+    former = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, former[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, former)
+
+
+@pytest.mark.parametrize("kind", ["route", "finish", "publish", "count"])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_full_disk_is_no_fault_of_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, suffix: str
+) -> None:
+    source, plain = folder_of(people(n=300), tmp_path / "in"), large_steps.STEPS[kind]
+
+    def full(space: Any, number: int) -> None:
+        with files_of_at_most(600):
+            plain(space, number)
+
+    monkeypatch.setitem(large_steps.STEPS, kind, full)
+    said = refused(tmp_path, source, drop=["ill", "who"], keep=["row"], suffix=suffix)
+    assert "target: expected a folder that can be written" in said
+    assert "File too large" in said
+
+
+@pytest.mark.parametrize("names", ["plan-0.", "plan-1.", "plan-3.", ("survey", "trouble")])
+def test_a_disk_that_is_full_between_the_phases_or_for_what_a_step_says_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: str | tuple[str, ...]
+) -> None:
+    source, plain = folder_of(people(n=300), tmp_path / "in"), workspace.make_private
+
+    def full(path: Path) -> Path:
+        if path.name.startswith(names):
+            raise OSError(28, "No space left on device")
+        return plain(path)
+
+    monkeypatch.setattr(workspace, "make_private", full)
+    said = refused(tmp_path, source, drop=["ill", "who"], keep=["row"])
+    assert "target: expected a folder that can be written" in said
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_disk_that_is_full_when_the_parts_are_joined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    source, plain = folder_of(people(n=300), tmp_path / "in"), large.join_files
+
+    def full(*given: Any) -> None:
+        with files_of_at_most(600):
+            plain(*given)
+
+    monkeypatch.setattr(large, "join_files", full)
+    out = tmp_path / f"out{suffix}"
+    with pytest.raises(InvalidProblemError, match="target: expected a folder that can be written"):
+        anonymize_files(source, out, GUARANTEE, attributes=KINDS, drop=["ill", "who", "row"])
+    assert names_in(tmp_path) == ["in"]
 
 
 def test_a_step_that_is_done_twice_counts_once(

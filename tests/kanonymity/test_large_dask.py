@@ -126,6 +126,31 @@ def test_workers_of_other_versions_or_elsewhere_are_refused(
     assert names_in(tmp_path) == ["in"]
 
 
+def test_workers_that_all_go_away_for_good_are_said_and_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_engines, "PATIENCE", 1)
+    monkeypatch.setattr(large_engines, "ASKING", 0.1)
+    monkeypatch.setattr(large_engines, "ENDING", 0.5)
+    source = folder_of(people(), tmp_path / "in")
+    with (
+        cluster_of_threads() as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        run = large_engines.DaskEngine.run
+
+        def late(engine: Any, space: Any, kind: str, count: int) -> None:
+            if kind == "route":
+                name = next(iter(client.scheduler_info()["workers"]))
+                client.retire_workers([name], close_workers=True)
+            run(engine, space, kind, count)
+
+        monkeypatch.setattr(large_engines.DaskEngine, "run", late)
+        with pytest.raises(SolverError, match="no worker was there for 1 seconds"):
+            anonymize_files(source, tmp_path / "out", GUARANTEE, executor=client, **OPTIONS)
+    assert names_in(tmp_path) == ["in"]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", ["survey", "route", "finish", "atoms", "publish", "count"])

@@ -22,10 +22,16 @@ __all__ = ["DaskEngine", "Engine", "LocalEngine", "connected", "engine_of"]
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 PATIENCE = 60
-"""Seconds in which a scheduler answers and a first worker is there."""
+"""Seconds in which a scheduler answers and a first worker is there, and for which steps wait while no worker is."""
+
+ASKING = 2.0
+"""Seconds between two questions whether there are workers."""
 
 RETRIES = 5
 """Times that a step is begun anew when its worker was lost."""
+
+GONE = "lost", "the scheduler went away"
+"""What is said of it."""
 
 ENDING = 10.0
 """Seconds that are waited for steps that still run when a run is given up."""
@@ -124,7 +130,7 @@ class DaskEngine:
         if not self.ready:
             self.look(space)
         run, done_by = secrets.token_hex(4), cast("Any", distributed.as_completed)
-        lost = SolverError("dask", "lost", "the scheduler went away")
+        lost = SolverError("dask", *GONE)
         try:
             self.futures = self.client.map(
                 perform,
@@ -136,7 +142,10 @@ class DaskEngine:
                 retries=RETRIES,
             )
             with self.client.as_current():
-                for _, done in done_by(self.futures, with_results=True):
+                steps = done_by(self.futures, with_results=True)
+                while not steps.is_empty():
+                    self._wait(steps)
+                    _, done = next(steps)
                     if done is False:
                         _raise(space)
                     if done is not True:
@@ -149,15 +158,36 @@ class DaskEngine:
             raise lost from None
         self.futures = []
 
+    def _wait(self, steps: Any) -> None:  # noqa: ANN401 - dask has no types
+        """Wait until a step has ended, as long as there are workers: a scheduler would wait for them for ever."""
+        there = asked = time.monotonic()
+        while not steps.has_ready():
+            time.sleep(0.01)
+            now = time.monotonic()
+            if now - asked < ASKING:
+                continue
+            asked = now
+            if self._threads():
+                there = now
+            elif now - there > PATIENCE:
+                message = f"no worker was there for {PATIENCE} seconds"
+                raise SolverError("dask", "workers lost", message)
+
     def workers(self) -> int:
         """Give the threads of all workers that are there now."""
-        threads: dict[str, int] = self.client.nthreads()
-        return max(1, sum(threads.values()))
+        return max(1, sum(self._threads().values()))
 
     def threads_alone(self) -> int:
         """Give the threads of the least worker, since any may get the step."""
-        threads: dict[str, int] = self.client.nthreads()
-        return max(1, min(threads.values(), default=1))
+        return max(1, min(self._threads().values(), default=1))
+
+    def _threads(self) -> dict[str, int]:
+        """Give the threads of each worker that is there now."""
+        try:
+            found: dict[str, int] = self.client.nthreads()
+        except (OSError, RuntimeError):
+            raise SolverError("dask", *GONE) from None
+        return found
 
     def close(self, space: Workspace) -> None:
         """Cancel what still waits, and give what runs some time to end."""
@@ -172,8 +202,7 @@ class DaskEngine:
     def look(self, space: Workspace) -> None:
         """Refuse workers that do not share the workspace, or have other versions."""
         token = secrets.token_hex(16)
-        (space.folder / "token").touch(0o600)
-        (space.folder / "token").write_text(token, encoding="ascii")
+        space.put("token", token)
         mine = look_around(str(space.folder), token)[1]
         field = "scheduler"
         try:
@@ -202,7 +231,8 @@ class DaskEngine:
 def _raise(space: Workspace) -> None:
     """Raise what a step left as its trouble."""
     if not space.has("trouble"):
-        raise SolverError("steps", "lost", "the workspace cannot be written: is the disk full?")
+        expected = "a folder that can be written, with room for all rows on their way"
+        raise InvalidProblemError("target", expected, "one that is full or gone")
     kind, what, field, expected, got = space.get("trouble")
     if what == "invalid":
         raise InvalidProblemError(field, expected, got)
@@ -212,7 +242,8 @@ def _raise(space: Workspace) -> None:
         expected = "files that can be read, with values of one kind in each column"
         raise InvalidProblemError("source", expected, "others")
     if what == "system":
-        raise InvalidProblemError("target", "a folder that can be written", got)
+        expected = "a folder that can be written, with room for all rows on their way"
+        raise InvalidProblemError("target", expected, got)
     raise SolverError("steps", what, f"{kind}: {got}")
 
 

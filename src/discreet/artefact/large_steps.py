@@ -72,7 +72,7 @@ def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
     """Tell a driver whether this worker shares its workspace, and which versions it has."""
     versions = tuple(map(version, ("discreet", "distributed", "polars", "numba")))
     with suppress(OSError):
-        return Path(folder, "token").read_text(encoding="ascii") == token, versions
+        return Workspace(Path(folder)).get("token") == token, versions
     return False, versions
 
 
@@ -83,7 +83,7 @@ def perform(folder: str, kind: str, number: int) -> bool:
     task raises.
     """
     space, name = Workspace(Path(folder)), f"{kind}-{number}"
-    mark = space.folder / f"running.{secrets.token_hex(8)}"
+    mark = space.folder / f"running.{kind}.{secrets.token_hex(8)}"
     try:
         make_private(mark)
         if not space.has(name):
@@ -103,7 +103,7 @@ def perform(folder: str, kind: str, number: int) -> bool:
     finally:
         with suppress(OSError):
             mark.unlink(missing_ok=True)
-    with suppress(OSError):
+    with suppress(InvalidProblemError):
         space.put("trouble", (kind, *trouble))
     return False
 
@@ -477,13 +477,10 @@ def publish(space: Workspace, number: int) -> None:
         if plan.person:
             # No cell of it is published; that classes have k persons is counted with it.
             persons = make_private(path.with_suffix(".persons"))
-            table.select(plan.person).write_parquet(persons)
+            persons.write_bytes(bytes_of(table.select(plan.person), ".parquet"))
         made = table.select(plan.published)
-        if plan.suffix == ".csv":
-            path.write_bytes(bytes_of(made, plan.suffix))
-        else:
-            # Statistics of row groups would tell of the order of the rows.
-            made.write_parquet(path, statistics=False)
+        # Written by way of memory, where a full disk is told from rows that can't be written.
+        path.write_bytes(bytes_of(made, plan.suffix, statistics=False))
         with path.open("r+b") as file:
             os.fsync(file.fileno())
         found = {
