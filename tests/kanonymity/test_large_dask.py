@@ -126,6 +126,26 @@ def test_workers_of_other_versions_or_elsewhere_are_refused(
     assert names_in(tmp_path) == ["in"]
 
 
+def test_a_connection_that_is_lost_is_not_logged_as_a_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(distributed, "Client", lambda *given, **more: (given, more))
+    logs = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    heard = io.StringIO()
+    handler, levels = logging.StreamHandler(heard), [one.level for one in logs]
+    for log in logs:
+        log.addHandler(handler)
+    try:
+        assert large_engines.connected("tcp://127.0.0.1:9")[0] == ("tcp://127.0.0.1:9",)
+        for log in logs:
+            log.error("Traceback")
+    finally:
+        for log, level in zip(logs, levels, strict=True):
+            log.removeHandler(handler)
+            log.setLevel(level)
+    assert "Traceback" not in heard.getvalue()
+
+
 def test_workers_that_all_go_away_for_good_are_said_and_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

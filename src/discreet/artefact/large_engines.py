@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -214,7 +215,8 @@ class DaskEngine:
             raise InvalidProblemError(field, expected, "none") from None
         except Exception as error:  # noqa: BLE001 - whatever a worker without the package raises
             expected = "workers that have discreet, its extra dask and the same versions"
-            raise InvalidProblemError(field, expected, type(error).__name__) from None
+            got = f"one that can't load them ({type(error).__name__})"
+            raise InvalidProblemError(field, expected, got) from None
         if str(versions.get("distributed")) != mine[1]:
             expected = f"a scheduler of distributed {mine[1]}"
             raise InvalidProblemError(field, expected, versions.get("distributed"))
@@ -264,8 +266,15 @@ def engine_of(executor: object | None, threads: int = 1) -> Engine:
     raise InvalidProblemError("executor", expected, type(executor).__name__)
 
 
+def _quiet() -> None:
+    """Let dask say nothing by itself: it logs a lost connection as a traceback, and our errors are sentences."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 def connected(address: str, field: str = "scheduler") -> Any:  # noqa: ANN401 - dask has no types
-    """Connect to a scheduler; beyond this machine only where the connection is encrypted.
+    """Connect to a scheduler; beyond this machine only where the connection is encrypted. Dask's own log is quiet then.
 
     Raises
     ------
@@ -286,6 +295,7 @@ def connected(address: str, field: str = "scheduler") -> Any:  # noqa: ANN401 - 
         expected = 'the extra dask: pip install "discreet[dask]"'
         raise InvalidProblemError(field, expected, "none") from None
     make: Callable[..., Any] = Client
+    _quiet()
     try:
         return make(address, timeout=f"{PATIENCE}s", set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
