@@ -647,6 +647,8 @@ def test_files_on_their_way_are_private(tmp_path: Path, monkeypatch: pytest.Monk
     def look(space: Any, number: int) -> None:
         plain(space, number)
         seen.update(oct(path.stat().st_mode & 0o777) for path in space.folder.iterdir())
+        # Rows on their way stay no longer than they are read.
+        assert not list(space.folder.glob("*.tables"))
         assert space.folder.stat().st_mode & 0o777 == 0o700
 
     monkeypatch.setitem(large_steps.STEPS, "total", look)

@@ -164,8 +164,7 @@ class LargeRun:
             np.sum(each, axis=0) for each in zip(*(o["codes"] for o in routed), strict=True)
         ]
         for one in routed:
-            for part, place in one["groups"]:
-                rows[part] += place.rows
+            np.add.at(rows, one["groups"][:, 0], one["groups"][:, 3])
         values = {name: _added([one["values"].get(name) for one in routed]) for name in demanded}
         unions, wholes = _unions(plan, rows, values)
         largest = max(int(rows[list(union)].sum()) for union in unions)
@@ -201,8 +200,10 @@ class LargeRun:
             mean_loss=min(1.0, mean_loss),
         )
         if not places.covers:
+            self.space.drop("route", pieces)
             return
         self.phase("atoms", pieces, "Looking for a lower bound")
+        self.space.drop("route", pieces)
         bound = self.phase("bound", 1, "")[0]
         self.lower = bound["lower"]
         weaker = [
@@ -223,6 +224,7 @@ class LargeRun:
         """Write what is published, read it again and count."""
         plan, buckets = self.plan, self.plan.buckets
         self.made = self.phase("publish", buckets, "Writing rows in the order of random keys")
+        self.space.drop("finish", len(plan.unions))
         if plan.demands:
             tallies = self.phase("tally", buckets, "Counting the classes of what was written")
             self.settle(stored={name: _stored(tallies, name) for name, _ in plan.demands})

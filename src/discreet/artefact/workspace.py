@@ -82,6 +82,11 @@ class Workspace:
         """Read the records of all steps of a kind."""
         return [self.get(f"{kind}-{number}") for number in range(count)]
 
+    def drop(self, kind: str, count: int) -> None:
+        """Remove the files of all steps of a kind, which no later step reads; their records stay."""
+        for found in self.every(kind, count):
+            (self.folder / found["file"]).unlink(missing_ok=True)
+
     def plan(self) -> Any:  # noqa: ANN401 - as above
         """Read the latest plan."""
         version = max(int(path.name.partition("-")[2]) for path in self.folder.glob("plan-*"))
