@@ -664,6 +664,25 @@ def test_files_on_their_way_are_private(tmp_path: Path, monkeypatch: pytest.Monk
     assert seen == {"0o600"}
 
 
+def test_what_is_as_long_as_the_table_is_read_by_steps_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, kinds = Workspace.every, set[str]()
+
+    def every(space: Workspace, kind: str, count: int) -> list[Any]:
+        kinds.add(kind)
+        return plain(space, kind, count)
+
+    monkeypatch.setattr(Workspace, "every", every)
+    options: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who", "row"]}
+    made = anonymize_files(
+        folder_of(people(n=300), tmp_path / "in"), tmp_path / "out", GUARANTEE, **options
+    )
+    assert made.diagnostics.lower > 0
+    assert {"route", "finish"} < kinds
+    assert "atoms" not in kinds
+
+
 def test_two_runs_into_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one that ends later finds the folder filled, and leaves it as it is."""
     source, out = folder_of(people(), tmp_path / "in"), tmp_path / "out"

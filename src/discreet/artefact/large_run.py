@@ -123,13 +123,17 @@ class LargeRun:
         self.space.put(f"plan-{self.version}", self.plan)
         self.version += 1
 
-    def phase(self, kind: str, count: int, sentence: str) -> list[Any]:
-        """Do all steps of a kind, and give what they found."""
+    def do(self, kind: str, count: int, sentence: str) -> None:
+        """Do all steps of a kind."""
         if sentence:
             self.told(sentence)
         begun = time.monotonic()
         self.engine.run(self.space, kind, count)
         self.seconds[kind] = time.monotonic() - begun
+
+    def phase(self, kind: str, count: int, sentence: str) -> list[Any]:
+        """Do all steps of a kind, and give what they found."""
+        self.do(kind, count, sentence)
         return self.space.every(kind, count)
 
     def search(self, attributes: Sequence[Attribute], loss: str, memory: int) -> None:
@@ -202,7 +206,8 @@ class LargeRun:
         if not places.covers:
             self.space.drop("route", pieces)
             return
-        self.phase("atoms", pieces, "Looking for a lower bound")
+        # What they found is as long as the table.
+        self.do("atoms", pieces, "Looking for a lower bound")
         self.space.drop("route", pieces)
         bound = self.phase("bound", 1, "")[0]
         self.lower = bound["lower"]
