@@ -112,7 +112,12 @@ def test_workers_of_other_versions_or_elsewhere_are_refused(
 ) -> None:
     source = folder_of(people(), tmp_path / "in")
     plain = large_steps.look_around
+
+    def without(*given: str) -> Any:
+        raise ModuleNotFoundError(f"no package, says Mrs Smith of {given}")
+
     for answer, said in (
+        (without, "can't load them .ModuleNotFoundError.$"),
         (lambda *given: (False, plain(*given)[1]), "does not see"),
         (lambda *given: (True, ("0.0", *plain(*given)[1][1:])), "versions"),
     ):
@@ -211,13 +216,14 @@ def test_a_worker_that_is_killed_costs_time_alone(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_scheduler_that_goes_away_is_said_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["survey", "finish", "publish"])
+def test_a_scheduler_that_goes_away_is_said_and_leaves_nothing(tmp_path: Path, kind: str) -> None:
     source = folder_of(people(), tmp_path / "in")
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
     client = distributed.Client(cluster, set_as_default=False)
 
     def end() -> None:
-        while not any(path.name.startswith("survey-") for path in tmp_path.glob(".discreet-*/*")):
+        while not any(tmp_path.glob(f".discreet-*/{kind}-*")):
             time.sleep(0.01)
         cluster.close()
 
