@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import resource
 from collections import Counter, defaultdict
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from cli.commands import say
-from discreet.artefact import large, large_steps, pieces
+from discreet.artefact import large, large_steps, pieces, workspace
 from discreet.artefact.folders import RECORD, count_folder, load_folder
 from discreet.artefact.large import anonymize_files
 from discreet.artefact.large_run import _quotas
@@ -40,6 +42,9 @@ from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem
 from discreet.kanonymity.search import top as first
 from discreet.kanonymity.search.parts import split_parts
 from discreet.kanonymity.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 N, K = 900, 4
 KINDS: tuple[Attribute, ...] = (Numeric("age"), Categorical("job"), Numeric("zip"))
@@ -529,6 +534,67 @@ def test_errors_of_steps_leave_nothing_and_hold_no_value(
     assert kind in said
 
 
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Let the system refuse to write more to a file, as a full disk does."""
+    former = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, former[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, former)
+
+
+@pytest.mark.parametrize("kind", ["route", "finish", "publish", "count"])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_full_disk_is_no_fault_of_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, suffix: str
+) -> None:
+    source, plain = folder_of(people(n=300), tmp_path / "in"), large_steps.STEPS[kind]
+
+    def full(space: Any, number: int) -> None:
+        with files_of_at_most(600):
+            plain(space, number)
+
+    monkeypatch.setitem(large_steps.STEPS, kind, full)
+    said = refused(tmp_path, source, drop=["ill", "who"], keep=["row"], suffix=suffix)
+    assert "target: expected a folder that can be written" in said
+    assert "File too large" in said
+
+
+@pytest.mark.parametrize("names", ["plan-0.", "plan-1.", "plan-3.", ("survey", "trouble")])
+def test_a_disk_that_is_full_between_the_phases_or_for_what_a_step_says_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: str | tuple[str, ...]
+) -> None:
+    source, plain = folder_of(people(n=300), tmp_path / "in"), workspace.make_private
+
+    def full(path: Path) -> Path:
+        if path.name.startswith(names):
+            raise OSError(28, "No space left on device")
+        return plain(path)
+
+    monkeypatch.setattr(workspace, "make_private", full)
+    said = refused(tmp_path, source, drop=["ill", "who"], keep=["row"])
+    assert "target: expected a folder that can be written" in said
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_disk_that_is_full_when_the_parts_are_joined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    source, plain = folder_of(people(n=300), tmp_path / "in"), large.join_files
+
+    def full(*given: Any) -> None:
+        with files_of_at_most(600):
+            plain(*given)
+
+    monkeypatch.setattr(large, "join_files", full)
+    out = tmp_path / f"out{suffix}"
+    with pytest.raises(InvalidProblemError, match="target: expected a folder that can be written"):
+        anonymize_files(source, out, GUARANTEE, attributes=KINDS, drop=["ill", "who", "row"])
+    assert names_in(tmp_path) == ["in"]
+
+
 def test_a_step_that_is_done_twice_counts_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -564,6 +630,8 @@ def test_files_on_their_way_are_private(tmp_path: Path, monkeypatch: pytest.Monk
     def look(space: Any, number: int) -> None:
         plain(space, number)
         seen.update(oct(path.stat().st_mode & 0o777) for path in space.folder.iterdir())
+        # Rows on their way stay no longer than they are read.
+        assert not list(space.folder.glob("*.tables"))
         assert space.folder.stat().st_mode & 0o777 == 0o700
 
     monkeypatch.setitem(large_steps.STEPS, "total", look)
@@ -577,6 +645,25 @@ def test_files_on_their_way_are_private(tmp_path: Path, monkeypatch: pytest.Monk
         keep=["row"],
     )
     assert seen == {"0o600"}
+
+
+def test_what_is_as_long_as_the_table_is_read_by_steps_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, kinds = Workspace.every, set[str]()
+
+    def every(space: Workspace, kind: str, count: int) -> list[Any]:
+        kinds.add(kind)
+        return plain(space, kind, count)
+
+    monkeypatch.setattr(Workspace, "every", every)
+    options: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who", "row"]}
+    made = anonymize_files(
+        folder_of(people(n=300), tmp_path / "in"), tmp_path / "out", GUARANTEE, **options
+    )
+    assert made.diagnostics.lower > 0
+    assert {"route", "finish"} < kinds
+    assert "atoms" not in kinds
 
 
 def test_two_runs_into_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

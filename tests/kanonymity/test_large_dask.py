@@ -112,7 +112,12 @@ def test_workers_of_other_versions_or_elsewhere_are_refused(
 ) -> None:
     source = folder_of(people(), tmp_path / "in")
     plain = large_steps.look_around
+
+    def without(*given: str) -> Any:
+        raise ModuleNotFoundError(f"no package, says Mrs Smith of {given}")
+
     for answer, said in (
+        (without, "can't load them .ModuleNotFoundError.$"),
         (lambda *given: (False, plain(*given)[1]), "does not see"),
         (lambda *given: (True, ("0.0", *plain(*given)[1][1:])), "versions"),
     ):
@@ -122,6 +127,51 @@ def test_workers_of_other_versions_or_elsewhere_are_refused(
             large_engines, "look_around", lambda *given, calls=calls: next(calls)(*given)
         )
         with pytest.raises(InvalidProblemError, match=said):
+            anonymize_files(source, tmp_path / "out", GUARANTEE, executor=client, **OPTIONS)
+    assert names_in(tmp_path) == ["in"]
+
+
+def test_a_connection_that_is_lost_is_not_logged_as_a_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(distributed, "Client", lambda *given, **more: (given, more))
+    logs = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    heard = io.StringIO()
+    handler, levels = logging.StreamHandler(heard), [one.level for one in logs]
+    for log in logs:
+        log.addHandler(handler)
+    try:
+        assert large_engines.connected("tcp://127.0.0.1:9")[0] == ("tcp://127.0.0.1:9",)
+        for log in logs:
+            log.error("Traceback")
+    finally:
+        for log, level in zip(logs, levels, strict=True):
+            log.removeHandler(handler)
+            log.setLevel(level)
+    assert "Traceback" not in heard.getvalue()
+
+
+def test_workers_that_all_go_away_for_good_are_said_and_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_engines, "PATIENCE", 1)
+    monkeypatch.setattr(large_engines, "ASKING", 0.1)
+    monkeypatch.setattr(large_engines, "ENDING", 0.5)
+    source = folder_of(people(), tmp_path / "in")
+    with (
+        cluster_of_threads() as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        run = large_engines.DaskEngine.run
+
+        def late(engine: Any, space: Any, kind: str, count: int) -> None:
+            if kind == "route":
+                name = next(iter(client.scheduler_info()["workers"]))
+                client.retire_workers([name], close_workers=True)
+            run(engine, space, kind, count)
+
+        monkeypatch.setattr(large_engines.DaskEngine, "run", late)
+        with pytest.raises(SolverError, match="no worker was there for 1 seconds"):
             anonymize_files(source, tmp_path / "out", GUARANTEE, executor=client, **OPTIONS)
     assert names_in(tmp_path) == ["in"]
 
@@ -166,13 +216,14 @@ def test_a_worker_that_is_killed_costs_time_alone(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_scheduler_that_goes_away_is_said_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["survey", "finish", "publish"])
+def test_a_scheduler_that_goes_away_is_said_and_leaves_nothing(tmp_path: Path, kind: str) -> None:
     source = folder_of(people(), tmp_path / "in")
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
     client = distributed.Client(cluster, set_as_default=False)
 
     def end() -> None:
-        while not any(path.name.startswith("survey-") for path in tmp_path.glob(".discreet-*/*")):
+        while not any(tmp_path.glob(f".discreet-*/{kind}-*")):
             time.sleep(0.01)
         cluster.close()
 

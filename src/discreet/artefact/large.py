@@ -22,15 +22,15 @@ from discreet.artefact.large_plan import LargePlan
 from discreet.artefact.large_run import BASE, FileDiagnostics, LargeRun, in_words
 from discreet.artefact.pieces import pieces_of, scan_pieces
 from discreet.artefact.placing import keep as keep_on_disk
-from discreet.artefact.rooms import make_private, private_room
-from discreet.artefact.workspace import Workspace
+from discreet.artefact.rooms import make_private
+from discreet.artefact.workspace import workspace_in, writing
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import positive_seconds, whole_number
 from discreet.core.outcome import Anonymization, Provenance
 from discreet.core.system import creation_rights, sync_folder
 from discreet.kanonymity.candidate import EFFORTS
 from discreet.kanonymity.models import DistinctDiversity, demand_text
-from discreet.tables.parsing import free_memory
+from discreet.tables.parsing import free_memory, reader_errors
 from discreet.tables.roles import Given, roles_of_scan
 from discreet.tables.writing import join_files
 
@@ -181,8 +181,8 @@ def anonymize_files(
     if person is not None:
         parameters["persons"] = guarantee.k
     engine = engine_of(executor, threads)
-    with private_room(where.parent) as room:
-        run = LargeRun(Workspace(room), engine, plan, told)
+    with workspace_in(where.parent) as space:
+        run = LargeRun(space, engine, plan, told)
         try:
             run.search(attributes, loss, bytes_free)
             certificate, found, digests = run.publish()
@@ -194,10 +194,11 @@ def anonymize_files(
                 Provenance("anonymize", parameters, seeded=False),
                 found,
             )
-            if single:
-                _place_file(run, made, attributes, models or {})
-            else:
-                _place(run, made, attributes, digests)
+            with writing():
+                if single:
+                    _place_file(run, made, attributes, models or {})
+                else:
+                    _place(run, made, attributes, digests)
         finally:
             engine.close(run.space)
     return made
@@ -290,7 +291,12 @@ def _place_file(
     """Join the parts, count the classes of the file that they make, and give it its name."""
     new = make_private(run.space.folder / f"joined{run.plan.suffix}")
     parts = [run.space.folder / one["file"] for one in run.made]
-    join_files(parts, new, run.plan.published)
+    try:
+        join_files(parts, new, run.plan.published)
+    except reader_errors():
+        # The parts have just been read and counted.
+        expected = "a folder that can be written, with room for the file"
+        raise InvalidProblemError("target", expected, "one that can't") from None
     keep_on_disk(new)
     certificate, found = count_folder(new, made.guarantee, models, "target")
     certificate.raise_for_failure()

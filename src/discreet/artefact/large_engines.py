@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -22,10 +23,16 @@ __all__ = ["DaskEngine", "Engine", "LocalEngine", "connected", "engine_of"]
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 PATIENCE = 60
-"""Seconds in which a scheduler answers and a first worker is there."""
+"""Seconds in which a scheduler answers and a first worker is there, and for which steps wait while no worker is."""
+
+ASKING = 2.0
+"""Seconds between two questions whether there are workers."""
 
 RETRIES = 5
 """Times that a step is begun anew when its worker was lost."""
+
+GONE = "lost", "the scheduler went away"
+"""What is said of it."""
 
 ENDING = 10.0
 """Seconds that are waited for steps that still run when a run is given up."""
@@ -124,7 +131,7 @@ class DaskEngine:
         if not self.ready:
             self.look(space)
         run, done_by = secrets.token_hex(4), cast("Any", distributed.as_completed)
-        lost = SolverError("dask", "lost", "the scheduler went away")
+        lost = SolverError("dask", *GONE)
         try:
             self.futures = self.client.map(
                 perform,
@@ -136,7 +143,10 @@ class DaskEngine:
                 retries=RETRIES,
             )
             with self.client.as_current():
-                for _, done in done_by(self.futures, with_results=True):
+                steps = done_by(self.futures, with_results=True)
+                while not steps.is_empty():
+                    self._wait(steps)
+                    _, done = next(steps)
                     if done is False:
                         _raise(space)
                     if done is not True:
@@ -149,15 +159,36 @@ class DaskEngine:
             raise lost from None
         self.futures = []
 
+    def _wait(self, steps: Any) -> None:  # noqa: ANN401 - dask has no types
+        """Wait until a step has ended, as long as there are workers: a scheduler would wait for them for ever."""
+        there = asked = time.monotonic()
+        while not steps.has_ready():
+            time.sleep(0.01)
+            now = time.monotonic()
+            if now - asked < ASKING:
+                continue
+            asked = now
+            if self._threads():
+                there = now
+            elif now - there > PATIENCE:
+                message = f"no worker was there for {PATIENCE} seconds"
+                raise SolverError("dask", "workers lost", message)
+
     def workers(self) -> int:
         """Give the threads of all workers that are there now."""
-        threads: dict[str, int] = self.client.nthreads()
-        return max(1, sum(threads.values()))
+        return max(1, sum(self._threads().values()))
 
     def threads_alone(self) -> int:
         """Give the threads of the least worker, since any may get the step."""
-        threads: dict[str, int] = self.client.nthreads()
-        return max(1, min(threads.values(), default=1))
+        return max(1, min(self._threads().values(), default=1))
+
+    def _threads(self) -> dict[str, int]:
+        """Give the threads of each worker that is there now."""
+        try:
+            found: dict[str, int] = self.client.nthreads()
+        except (OSError, RuntimeError):
+            raise SolverError("dask", *GONE) from None
+        return found
 
     def close(self, space: Workspace) -> None:
         """Cancel what still waits, and give what runs some time to end."""
@@ -172,8 +203,7 @@ class DaskEngine:
     def look(self, space: Workspace) -> None:
         """Refuse workers that do not share the workspace, or have other versions."""
         token = secrets.token_hex(16)
-        (space.folder / "token").touch(0o600)
-        (space.folder / "token").write_text(token, encoding="ascii")
+        space.put("token", token)
         mine = look_around(str(space.folder), token)[1]
         field = "scheduler"
         try:
@@ -185,7 +215,8 @@ class DaskEngine:
             raise InvalidProblemError(field, expected, "none") from None
         except Exception as error:  # noqa: BLE001 - whatever a worker without the package raises
             expected = "workers that have discreet, its extra dask and the same versions"
-            raise InvalidProblemError(field, expected, type(error).__name__) from None
+            got = f"one that can't load them ({type(error).__name__})"
+            raise InvalidProblemError(field, expected, got) from None
         if str(versions.get("distributed")) != mine[1]:
             expected = f"a scheduler of distributed {mine[1]}"
             raise InvalidProblemError(field, expected, versions.get("distributed"))
@@ -202,7 +233,8 @@ class DaskEngine:
 def _raise(space: Workspace) -> None:
     """Raise what a step left as its trouble."""
     if not space.has("trouble"):
-        raise SolverError("steps", "lost", "the workspace cannot be written: is the disk full?")
+        expected = "a folder that can be written, with room for all rows on their way"
+        raise InvalidProblemError("target", expected, "one that is full or gone")
     kind, what, field, expected, got = space.get("trouble")
     if what == "invalid":
         raise InvalidProblemError(field, expected, got)
@@ -212,7 +244,8 @@ def _raise(space: Workspace) -> None:
         expected = "files that can be read, with values of one kind in each column"
         raise InvalidProblemError("source", expected, "others")
     if what == "system":
-        raise InvalidProblemError("target", "a folder that can be written", got)
+        expected = "a folder that can be written, with room for all rows on their way"
+        raise InvalidProblemError("target", expected, got)
     raise SolverError("steps", what, f"{kind}: {got}")
 
 
@@ -233,8 +266,15 @@ def engine_of(executor: object | None, threads: int = 1) -> Engine:
     raise InvalidProblemError("executor", expected, type(executor).__name__)
 
 
+def _quiet() -> None:
+    """Let dask say nothing by itself: it logs a lost connection as a traceback, and our errors are sentences."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 def connected(address: str, field: str = "scheduler") -> Any:  # noqa: ANN401 - dask has no types
-    """Connect to a scheduler; beyond this machine only where the connection is encrypted.
+    """Connect to a scheduler; beyond this machine only where the connection is encrypted. Dask's own log is quiet then.
 
     Raises
     ------
@@ -255,6 +295,7 @@ def connected(address: str, field: str = "scheduler") -> Any:  # noqa: ANN401 - 
         expected = 'the extra dask: pip install "discreet[dask]"'
         raise InvalidProblemError(field, expected, "none") from None
     make: Callable[..., Any] = Client
+    _quiet()
     try:
         return make(address, timeout=f"{PATIENCE}s", set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

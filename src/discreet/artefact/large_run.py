@@ -123,13 +123,17 @@ class LargeRun:
         self.space.put(f"plan-{self.version}", self.plan)
         self.version += 1
 
-    def phase(self, kind: str, count: int, sentence: str) -> list[Any]:
-        """Do all steps of a kind, and give what they found."""
+    def do(self, kind: str, count: int, sentence: str) -> None:
+        """Do all steps of a kind."""
         if sentence:
             self.told(sentence)
         begun = time.monotonic()
         self.engine.run(self.space, kind, count)
         self.seconds[kind] = time.monotonic() - begun
+
+    def phase(self, kind: str, count: int, sentence: str) -> list[Any]:
+        """Do all steps of a kind, and give what they found."""
+        self.do(kind, count, sentence)
         return self.space.every(kind, count)
 
     def search(self, attributes: Sequence[Attribute], loss: str, memory: int) -> None:
@@ -164,8 +168,7 @@ class LargeRun:
             np.sum(each, axis=0) for each in zip(*(o["codes"] for o in routed), strict=True)
         ]
         for one in routed:
-            for part, place in one["groups"]:
-                rows[part] += place.rows
+            np.add.at(rows, one["groups"][:, 0], one["groups"][:, 3])
         values = {name: _added([one["values"].get(name) for one in routed]) for name in demanded}
         unions, wholes = _unions(plan, rows, values)
         largest = max(int(rows[list(union)].sum()) for union in unions)
@@ -201,8 +204,11 @@ class LargeRun:
             mean_loss=min(1.0, mean_loss),
         )
         if not places.covers:
+            self.space.drop("route", pieces)
             return
-        self.phase("atoms", pieces, "Looking for a lower bound")
+        # What they found is as long as the table.
+        self.do("atoms", pieces, "Looking for a lower bound")
+        self.space.drop("route", pieces)
         bound = self.phase("bound", 1, "")[0]
         self.lower = bound["lower"]
         weaker = [
@@ -223,6 +229,7 @@ class LargeRun:
         """Write what is published, read it again and count."""
         plan, buckets = self.plan, self.plan.buckets
         self.made = self.phase("publish", buckets, "Writing rows in the order of random keys")
+        self.space.drop("finish", len(plan.unions))
         if plan.demands:
             tallies = self.phase("tally", buckets, "Counting the classes of what was written")
             self.settle(stored={name: _stored(tallies, name) for name, _ in plan.demands})

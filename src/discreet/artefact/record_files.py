@@ -26,8 +26,7 @@ from discreet.artefact.large_engines import engine_of
 from discreet.artefact.pieces import pieces_of, scan_pieces
 from discreet.artefact.record_steps import RecordPlan, rows_of_piece
 from discreet.artefact.risk_steps import RiskPlan, SensitiveValues, added
-from discreet.artefact.rooms import private_room
-from discreet.artefact.workspace import Workspace
+from discreet.artefact.workspace import workspace_in
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import whole_number
 from discreet.hierarchy.contingency.records import (
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
 
     from discreet.artefact.large_engines import Engine
     from discreet.artefact.pieces import Piece
+    from discreet.artefact.workspace import Workspace
     from discreet.hierarchy.contingency.problem import TableFrame
     from discreet.hierarchy.contingency.records import RecordColumns
     from discreet.hierarchy.problem import Frame
@@ -142,8 +142,8 @@ class RecordFiles:
                 expected = f"a column of {argument} (which has {len(names)})"
                 raise InvalidProblemError(name, expected, "none of this name")
         engine = engine_of(self.executor, self.threads)
-        with private_room(self._where()) as room:
-            engine.look(Workspace(room))
+        with workspace_in(self._where()) as space:
+            engine.look(space)
 
     def count(self, public: Public, named: Named, frame: Frame) -> NDArray[np.int64]:
         """Count units by lowest region and size; true counts, for a plan that was charged, or for the curator.
@@ -236,8 +236,7 @@ class RecordFiles:
     def _workspace(self, plan: object) -> Iterator[tuple[Workspace, Engine]]:
         """Make a room for steps, which is gone at the end, and give who does them."""
         engine = engine_of(self.executor, self.threads)
-        with private_room(self._where()) as room:
-            space = Workspace(room)
+        with workspace_in(self._where()) as space:
             space.put("plan-0", plan)
             try:
                 yield space, engine

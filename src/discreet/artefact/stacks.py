@@ -9,14 +9,17 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, NamedTuple, final
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
     import polars as pl
+    from numpy.typing import NDArray
 
-__all__ = ["Place", "TableStack", "read_table"]
+__all__ = ["Place", "TableStack", "listed", "places_of", "read_table"]
 
 
 class Place(NamedTuple):
@@ -66,3 +69,33 @@ def read_table(file: BinaryIO, place: Place, names: Sequence[str] | None = None)
     file.seek(place.begin)
     stream = io.BytesIO(file.read(place.size))
     return pl.read_ipc_stream(stream, columns=None if names is None else list(names))
+
+
+def listed(groups: Sequence[tuple[int, *tuple[Place, ...]]]) -> NDArray[np.int64]:
+    """List groups, each a number and the places of its tables, in one array: steps read hundreds of thousands of them.
+
+    Parameters
+    ----------
+    groups
+        With equally many places each.
+
+    Returns
+    -------
+    NDArray
+        ``(groups, 1 + 3 * places)``; what :func:`places_of` reads.
+
+    Examples
+    --------
+    >>> groups = listed([(7, Place(0, 50, 2)), (3, Place(50, 40, 1)), (7, Place(90, 60, 3))])
+    >>> list(places_of(groups, 7))
+    [(Place(begin=0, size=50, rows=2),), (Place(begin=90, size=60, rows=3),)]
+    """
+    width = len(groups[0]) - 1 if groups else 1
+    rows = [[number, *(at for place in places for at in place)] for number, *places in groups]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), 1 + 3 * width)
+
+
+def places_of(groups: NDArray[np.int64], number: int) -> Iterator[tuple[Place, ...]]:
+    """Give the places of the groups of a number, in their order."""
+    for row in groups[groups[:, 0] == number, 1:].reshape(-1, (groups.shape[1] - 1) // 3, 3):
+        yield tuple(Place(*place) for place in row.tolist())

@@ -5,17 +5,35 @@ from __future__ import annotations
 import os
 import pickle
 import secrets
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.rooms import make_private
+from discreet.artefact.rooms import make_private, private_room
+from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["Workspace"]
+__all__ = ["Workspace", "workspace_in", "writing"]
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Say that a folder cannot be written to, as when the disk is full.
+
+    Raises
+    ------
+    InvalidProblemError
+        In place of what the system raises.
+    """
+    try:
+        yield
+    except OSError as error:
+        expected = "a folder that can be written, with room for all rows on their way"
+        got = error.strerror or "one that can't"
+        raise InvalidProblemError("target", expected, got) from None
 
 
 @final
@@ -32,15 +50,23 @@ class Workspace:
     folder: Path
 
     def put(self, name: str, value: object) -> bool:
-        """Write a record, and give whether it is the first of its name."""
-        new = make_private(self.folder / f"{name}.{secrets.token_hex(8)}.new")
-        try:
-            new.write_bytes(pickle.dumps(value))
-            os.link(new, self.folder / name)
-        except FileExistsError:
-            return False
-        finally:
-            new.unlink(missing_ok=True)
+        """Write a record, and give whether it is the first of its name.
+
+        Raises
+        ------
+        InvalidProblemError
+            When it cannot be written.
+        """
+        data = pickle.dumps(value)
+        with writing():
+            new = make_private(self.folder / f"{name}.{secrets.token_hex(8)}.new")
+            try:
+                new.write_bytes(data)
+                os.link(new, self.folder / name)
+            except FileExistsError:
+                return False
+            finally:
+                new.unlink(missing_ok=True)
         return True
 
     def get(self, name: str) -> Any:  # noqa: ANN401 - each record has a form of its own
@@ -55,6 +81,11 @@ class Workspace:
     def every(self, kind: str, count: int) -> list[Any]:
         """Read the records of all steps of a kind."""
         return [self.get(f"{kind}-{number}") for number in range(count)]
+
+    def drop(self, kind: str, count: int) -> None:
+        """Remove the files of all steps of a kind, which no later step reads; their records stay."""
+        for found in self.every(kind, count):
+            (self.folder / found["file"]).unlink(missing_ok=True)
 
     def plan(self) -> Any:  # noqa: ANN401 - as above
         """Read the latest plan."""
@@ -75,3 +106,18 @@ class Workspace:
         """Record what a step found, with its file; a file of a step that was recorded before is removed."""
         if not self.put(name, {**found, "file": path.name}):
             path.unlink()
+
+
+@contextmanager
+def workspace_in(folder: Path) -> Iterator[Workspace]:
+    """Make a workspace in a folder, and remove it with all that is in it when done.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the folder cannot be written to.
+    """
+    with ExitStack() as opened:
+        with writing():
+            room = opened.enter_context(private_room(folder))
+        yield Workspace(room)

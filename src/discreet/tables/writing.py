@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["bytes_of", "join_files", "store"]
 
 
-def bytes_of(table: pl.DataFrame, suffix: str) -> bytes:
+def bytes_of(table: pl.DataFrame, suffix: str, *, statistics: bool = True) -> bytes:
     r"""Write a table as the bytes of a file.
 
     Parameters
@@ -24,6 +24,8 @@ def bytes_of(table: pl.DataFrame, suffix: str) -> bytes:
         The table.
     suffix
         ``.csv``, or anything else for Parquet.
+    statistics
+        Whether row groups of Parquet have statistics, which tell of the order of the rows.
 
     Examples
     --------
@@ -35,7 +37,7 @@ def bytes_of(table: pl.DataFrame, suffix: str) -> bytes:
     if suffix.lower() == ".csv":
         table.write_csv(buffer)
     else:
-        table.write_parquet(buffer)
+        table.write_parquet(buffer, statistics=statistics)
     return buffer.getvalue()
 
 
