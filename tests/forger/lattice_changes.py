@@ -17,10 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["LATTICE"]
 
+MOST_POINTS = 10_000
+"""Control points that are written down here."""
+
 
 def _shape(parts: Any) -> tuple[int, int, int]:
     """Give how many columns and rows of control points there are, and reports."""
     wide, tall = parts["cells"]
+    if (wide + 2) * (tall + 2) > MOST_POINTS:
+        # Another change made cells without end: what follows lists them.
+        raise ValueError("more control points than are written down")
     return wide + 2, tall + 2, len(parts["shown"])
 
 
