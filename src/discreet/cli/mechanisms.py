@@ -209,7 +209,7 @@ def roads_text(mechanism: RoadMechanism) -> str:
         ("reports", mechanism.K),
         ("drawn from", f"{sizes['nodes']} nodes"),
         ("expected loss", _loss(mechanism.upper, mechanism.unit)),
-        ("lower bound", f"for tables at these nodes: {_bound(mechanism.lower, mechanism.unit)}"),
+        ("lower bound", f"for all rows at these nodes: {_bound(mechanism.lower, mechanism.unit)}"),
         ("method", provenance.method),
         ("sha256", mechanism.digest),
     ]

@@ -20,7 +20,7 @@ from discreet.core.randomness.bits import SystemBits
 from discreet.lrgeo.along.network import CutRoads
 from discreet.lrgeo.along.verify import ClaimedRoads
 from discreet.lrgeo.mechanism import check_whole, packed, text_digest, unpacked
-from discreet.lrgeo.points.published import read_bound, read_texts
+from discreet.lrgeo.points.published import check_texts, read_bound, write_bound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -215,8 +215,8 @@ class RoadMechanism(RoadRows):
             "weights": packed(self.weights.ravel()),
             "guarantee": self.guarantee.to_dict(),
             "certificate": self.certificate.to_dict(),
-            "lower": None if self.lower is None else repr(self.lower),
-            "upper": repr(self.upper),
+            "lower": write_bound(self.lower),
+            "upper": write_bound(self.upper),
             "provenance": self.provenance.to_dict(),
         }
 
@@ -254,7 +254,7 @@ class RoadMechanism(RoadRows):
             unpacked(data["lengths"]),
             unpacked(data["parts"]),
         )
-        read_texts(data)
+        check_texts(data)
         origin: tuple[str, str] | None = None
         if data["origin"] is not None:
             latitude, longitude = data["origin"]

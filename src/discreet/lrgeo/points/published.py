@@ -33,7 +33,14 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.verify_noise import ClaimedNoise
     from discreet.lrgeo.points.verify_table import ClaimedTable
 
-__all__ = ["EveryPoint", "PublishedPoints", "read_bound", "relative", "write_bound"]
+__all__ = [
+    "EveryPoint",
+    "PublishedPoints",
+    "check_texts",
+    "read_bound",
+    "relative",
+    "write_bound",
+]
 
 _MOST_BITS = 53
 """Partial sums of what is drawn from are exact doubles up to here."""
@@ -264,7 +271,7 @@ def _read_shared(data: Mapping[str, Any]) -> dict[str, Any]:
     """Read the parameters that mechanisms of all forms have."""
     if any(type(data[name]) is not int for name in ("east", "north", "reach", "bits")):
         raise InvalidProblemError("east, north, reach and bits", "integers", "others")
-    _check_texts(data)
+    check_texts(data)
     origin: tuple[str, str] | None = None
     if data["origin"] is not None:
         latitude, longitude = data["origin"]
@@ -285,7 +292,7 @@ def _read_shared(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _check_texts(data: Mapping[str, Any]) -> None:
+def check_texts(data: Mapping[str, Any]) -> None:
     """Refuse an origin, or what is told of reports, that is not decimals alone."""
     stated = data["origin"]
     texts = [*([] if stated is None else stated), *(one for pair in data["shown"] for one in pair)]
