@@ -576,21 +576,9 @@ def judge_table_measurements(path: str, *, optimality: bool) -> tuple[Certificat
 
 
 def judge_choice(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify the choice of a file.
+    """Verify the choice of a file, by :func:`discreet.submodular.verify`, and whether it was made with a seed.
 
-    Parameters
-    ----------
-    path
-        The file.
-    optimality
-        Must not be asked for: a choice has no bound.
-
-    Returns
-    -------
-    certificate : Certificate
-        Those of :func:`discreet.submodular.verify`, and whether it was made with a seed.
-    facts : dict
-        Those of :func:`claim_facts`.
+    Parameters and results are those of :func:`judge_counts`.
     """
     from discreet.artefact.choice import load_choice
     from discreet.submodular.verify import verify as verify_choice
