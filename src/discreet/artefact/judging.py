@@ -115,7 +115,7 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
         expected = "a Design, which proves its lower bound"
         raise InvalidProblemError("optimality", expected, type(outcome).__name__)
     try:
-        return _verify_design(outcome, optimality=True) if optimality else check(outcome)
+        return check(outcome, optimality=True) if optimality else check(outcome)
     except DiscreetError:
         raise
     except MALFORMED:
@@ -132,7 +132,7 @@ def _verify_design(made: Design[Any, Any], *, optimality: bool = False) -> Certi
     return Certificate((*checks, _seeded(made.provenance.seeded)))
 
 
-def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN401 - any outcome
+def _checker(outcome: Any) -> Callable[..., Certificate] | None:  # noqa: ANN401 - any outcome
     """Find what checks an outcome."""
     from discreet.hierarchy import Measured
     from discreet.hierarchy.contingency.measure import MeasuredTables
