@@ -130,7 +130,7 @@ def test_what_is_no_outcome_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(dc.InvalidProblemError, match="a Design, which proves its lower bound"):
         dc.verify(counted(), optimality=True)
     (tmp_path / "odd.csv").write_text("a\n1\n", encoding="utf-8")
-    for path in ("odd.csv", "none.channel"):
+    for path in ("odd.csv", "none.channel", "n" * 5_000, "n" * 250):
         with pytest.raises(dc.InvalidProblemError, match="path"):
             dc.verify(tmp_path / path)
 

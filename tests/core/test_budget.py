@@ -224,7 +224,7 @@ def test_near_pairs_within_the_limit_do_not_pay_for_far_ones() -> None:
             account.charge(more)
     # A limit that promises nothing about them is not overdrawn by them.
     free = Account(MetricDP(1, "km", 2, scope=Scope("here", 9, None)))
-    assert free.charge(MetricDP(1, "km", 2, scope=Scope("here", 9, None))).left == (0,)
+    assert free.charge(MetricDP(1, "km", 2, scope=Scope("here", 9, None))).left == (Fraction(0),)
 
 
 def test_promises_along_roads_need_a_limit_along_roads() -> None:

@@ -404,3 +404,15 @@ def test_ordered_closeness_does_not_depend_on_the_hashing_of_text() -> None:
     told = {process.communicate(timeout=120)[0] for process in running}
     assert len(told) == 1, told
     assert told.pop().count(",") == len(limits)
+
+
+@pytest.mark.parametrize("column", [1, None, "ab", b"ab"])
+def test_what_is_no_column_is_refused(column: Any) -> None:
+    """A text would be gone through letter by letter."""
+    with pytest.raises(InvalidProblemError, match="a: expected a column of values"):
+        verify({"a": column}, KAnonymity(2, ("a",)))
+
+
+def test_a_lazy_frame_is_to_be_collected_first() -> None:
+    with pytest.raises(InvalidProblemError, match="collect a lazy frame first"):
+        verify(pl.DataFrame({"a": [1, 1]}).lazy(), KAnonymity(2, ("a",)))

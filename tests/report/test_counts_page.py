@@ -99,7 +99,7 @@ def test_the_truth_is_drawn_only_where_it_is_handed_over() -> None:
     assert "true counts" not in alone
     assert alone.count('role="img"') == 1
     beside = make_chapter("hierarchy", out, truth=out.result).body
-    assert "rings are the made truth" in beside
+    assert "rings are the true counts of the synthetic data" in beside
     assert beside.count('role="img"') == 2
 
 

@@ -401,25 +401,16 @@ def test_a_table_that_names_the_candidates_has_them_in_their_order() -> None:
         for source in (other, {"similarity": other}):
             with pytest.raises(InvalidProblemError, match="in their order"):
                 choice.release(source, budget=budget, dataset="a")
-    assert budget.account("a").left == (50,)
+    assert budget.account("a").left == (Fraction(50),)
 
 
 def test_a_number_of_numpy_is_a_number_of_candidates() -> None:
-    choice = plan(
-        np.int64(3),
-        UniformMatroid(3, 1),
-        PureDP(1, "add-remove-one"),
-        objective=FacilityLocation.spec(),
-    )  # type: ignore[arg-type]
-    assert choice.statement.n_elements == 3
+    number: Any = np.int64(3)
+    assert plan(number, TWO, PURE, objective=FacilityLocation.spec()).statement.n_elements == 3
+    wrong: Any
     for wrong in (np.True_, np.float64(3)):
         with pytest.raises(InvalidProblemError, match="or their number"):
-            plan(
-                wrong,
-                UniformMatroid(3, 1),
-                PureDP(1, "add-remove-one"),
-                objective=FacilityLocation.spec(),
-            )  # type: ignore[arg-type]
+            plan(wrong, TWO, PURE, objective=FacilityLocation.spec())
 
 
 def test_masked_similarities_are_refused() -> None:

@@ -116,7 +116,7 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
         expected = "a Design, which proves its lower bound"
         raise InvalidProblemError("optimality", expected, type(outcome).__name__)
     try:
-        return _verify_design(outcome, optimality=True) if optimality else check(outcome)
+        return check(outcome, optimality=True) if optimality else check(outcome)
     except DiscreetError:
         raise
     except MALFORMED:
@@ -133,7 +133,7 @@ def _verify_design(made: Design[Any, Any], *, optimality: bool = False) -> Certi
     return Certificate((*checks, _seeded(made.provenance.seeded)))
 
 
-def _checker(outcome: Any) -> Callable[[Any], Certificate] | None:  # noqa: ANN401 - any outcome
+def _checker(outcome: Any) -> Callable[..., Certificate] | None:  # noqa: ANN401 - any outcome
     """Find what checks an outcome."""
     from discreet.hierarchy import Measured
     from discreet.hierarchy.contingency.measure import MeasuredTables
@@ -576,21 +576,9 @@ def judge_table_measurements(path: str, *, optimality: bool) -> tuple[Certificat
 
 
 def judge_choice(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify the choice of a file.
+    """Verify the choice of a file, by :func:`discreet.submodular.verify`, and whether it was made with a seed.
 
-    Parameters
-    ----------
-    path
-        The file.
-    optimality
-        Must not be asked for: a choice has no bound.
-
-    Returns
-    -------
-    certificate : Certificate
-        Those of :func:`discreet.submodular.verify`, and whether it was made with a seed.
-    facts : dict
-        Those of :func:`claim_facts`.
+    Parameters and results are those of :func:`judge_counts`.
     """
     from discreet.artefact.choice import load_choice
     from discreet.submodular.verify import verify as verify_choice

@@ -485,7 +485,7 @@ def test_arrays_are_ours_and_read_only() -> None:
 
 
 def test_points_that_numpy_would_make_by_leaving_something_out() -> None:
-    masked = np.ma.masked_array(np.eye(3), mask=np.eye(3))
+    masked = np.ma.masked_array(np.eye(3), mask=np.eye(3, dtype=bool))
     for points, came in ((masked, "masked entries"), (np.array([[1j, 0]]), "complex numbers")):
         with pytest.raises(InvalidProblemError, match=f"points: .*{came}"):
             MetricSpace.from_points(points, unit="km")

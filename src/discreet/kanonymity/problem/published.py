@@ -139,6 +139,9 @@ def names_in(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe or a mappin
     """Name the columns of a table of any kind."""
     if hasattr(table, "column_names"):
         return list(table.column_names)
+    if hasattr(table, "collect"):
+        expected = "a dataframe, or columns by name; collect a lazy frame first"
+        raise InvalidProblemError("table", expected, type(table).__name__)
     names = table.columns if hasattr(table, "columns") else table
     return [*items_of(names, "table", "a dataframe, or columns by name")]
 
@@ -167,7 +170,10 @@ def values_in(table: Any, name: str) -> Values:  # noqa: ANN401 - as above
     """
     if name not in names_in(table):
         raise InvalidProblemError("table", "columns that are there", repr(name))
-    return values_of_column(table[name], name)
+    column = table[name]
+    if column is None or isinstance(column, str | bytes | int | float):
+        raise InvalidProblemError(name, "a column of values", type(column).__name__)
+    return values_of_column(column, name)
 
 
 def joined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
