@@ -18,6 +18,7 @@ from discreet.artefact import large, large_steps, pieces, workspace
 from discreet.artefact.folders import RECORD, count_folder, load_folder
 from discreet.artefact.large import anonymize_files
 from discreet.artefact.large_run import _quotas
+from discreet.artefact.rooms import make_private
 from discreet.artefact.workspace import Workspace
 from discreet.core.errors import (
     CertificateError,
@@ -42,6 +43,7 @@ from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem
 from discreet.kanonymity.search import top as first
 from discreet.kanonymity.search.parts import split_parts
 from discreet.kanonymity.verify import verify
+from discreet.tables.writing import join_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -566,7 +568,7 @@ def test_a_full_disk_is_no_fault_of_the_source(
 def test_a_disk_that_is_full_between_the_phases_or_for_what_a_step_says_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: str | tuple[str, ...]
 ) -> None:
-    source, plain = folder_of(people(n=300), tmp_path / "in"), workspace.make_private
+    source, plain = folder_of(people(n=300), tmp_path / "in"), make_private
 
     def full(path: Path) -> Path:
         if path.name.startswith(names):
@@ -582,7 +584,7 @@ def test_a_disk_that_is_full_between_the_phases_or_for_what_a_step_says_of_it(
 def test_a_disk_that_is_full_when_the_parts_are_joined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
-    source, plain = folder_of(people(n=300), tmp_path / "in"), large.join_files
+    source, plain = folder_of(people(n=300), tmp_path / "in"), join_files
 
     def full(*given: Any) -> None:
         with files_of_at_most(600):
