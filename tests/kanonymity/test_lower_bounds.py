@@ -14,7 +14,7 @@ from discreet.kanonymity.bounds import dual
 from discreet.kanonymity.bounds.covers import cover_of
 from discreet.kanonymity.bounds.dual import AllBoxes, Branching, DualBound
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
-from discreet.kanonymity.bounds.shared import UNITS, Shared, _first_cells, ceilings_of
+from discreet.kanonymity.bounds.shared import UNITS, Packed, Shared, _first_cells, ceilings_of
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.kernels.shared import descend
 from discreet.kanonymity.methods.segmentation import Segmentation
@@ -192,6 +192,16 @@ def test_a_bound_that_is_cut_short_is_a_bound(
     assert before > 0
 
 
+def from_the_root(packed: Packed, k: int, most: int) -> tuple[NDArray[np.int32], int]:
+    """Search all columns in one descent, with room for all; give each row's cost, and what was looked at."""
+    n = len(packed.keys)
+    K, N = np.zeros(10**6, dtype=np.int64), np.zeros(10**6, dtype=np.int32)
+    B = np.full(10**6, UNITS, dtype=np.int32)
+    K[:n], N[:n] = packed.keys, np.minimum(packed.counts, k)
+    looked = descend(packed.lattice, K, N, B, n, 0, 0, k, most, np.zeros(1, dtype=np.bool_))
+    return B[:n].copy(), looked
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_search_that_ends_early_is_below_the_cheapest_cells_of_each_row(seed: int) -> None:
     """Wherever it is cut off; and what it came to by then counts, up to any ceiling."""
@@ -206,9 +216,7 @@ def test_a_search_that_ends_early_is_below_the_cheapest_cells_of_each_row(seed: 
         assert cut.lower <= whole.lower
         packed = cut.packed
         assert packed is not None
-        best = np.full(len(packed.keys), UNITS, dtype=np.int64)
-        given = (packed.lattice, packed.keys, np.minimum(packed.counts, 3).astype(np.int32), best)
-        complete = descend(*given, 0, 0, 3, 10**6, most, np.zeros(1, dtype=np.bool_))
+        best, complete = from_the_root(packed, 3, most)
         assert (best <= whole.costs).all()
         assert (complete >= 0) == (best == whole.costs).all()
         found.append(float(best.sum()))
@@ -227,9 +235,8 @@ def test_a_bound_is_the_same_in_any_number_of_threads(seed: int) -> None:
         assert len({bound.lower for bound in bounds}) == 1
     packed = bounds[0].packed
     assert packed is not None
-    best = np.full(len(packed.keys), UNITS, dtype=np.int64)
-    given = (packed.lattice, packed.keys, np.minimum(packed.counts, 3).astype(np.int32), best)
-    assert descend(*given, 0, 0, 3, 10**7, 10**9, np.zeros(1, dtype=np.bool_)) >= 0
+    best, complete = from_the_root(packed, 3, 10**9)
+    assert complete >= 0
     assert bounds[0].done
     assert bounds[0].costs.tolist() == best.tolist()
 

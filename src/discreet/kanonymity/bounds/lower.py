@@ -61,7 +61,7 @@ class LowerBound:
     def __init__(self, problem: Problem, k: int, *, suppressed: bool = False) -> None:
         require_feasible(problem, k)
         self.problem, self.k, self.value = problem, k, 0.0
-        self.suppressed = suppressed
+        self.suppressed, self.aimed = suppressed, False
 
     @cached_property
     def stages(self) -> tuple[DualBound | Shared | _Nearest, ...]:
@@ -96,6 +96,9 @@ class LowerBound:
             The best partition so far, which helps the search.
         """
         for stage in self.stages:
+            unaimed = not self.aimed and limits.left > 0
+            if unaimed and isinstance(stage, Shared) and labels is not None:
+                self._aim(stage, labels, timed=limits.left < math.inf)
             # Where there is no bound yet, the first rows are looked at in any case.
             if stage.done or (limits.left <= 0 < self.value):
                 continue
@@ -103,6 +106,16 @@ class LowerBound:
                 stage.refine(limits, labels)
             finally:
                 self.value = max(self.value, stage.lower)
+
+    def _aim(self, stage: Shared, labels: NDArray[np.int32], *, timed: bool) -> None:
+        """Search as far as rows lose on average, in proportion to the table."""
+        self.aimed = True
+        problem = self.problem
+        weights = sum(column.attribute.weight for column in problem.columns)
+        if weights > 0 and stage.prepare():
+            mean = problem.loss_of(labels) / problem.n / weights
+            sets = any(column.is_set for column in problem.columns)
+            stage.aim(min(1.0, mean), problem.n * problem.m, sets=sets, timed=timed)
 
 
 @final

@@ -57,11 +57,22 @@ CEILINGS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 MOST_ROWS = 20_000_000
 """Different packed rows, of 24 bytes each and thrice; beyond, columns are left out, those with most values first."""
 
-UNTIMED = 2_000_000_000
-"""Rows looked at in one search without a time limit: some ten seconds."""
+UNTIMED, LOOKS = 200_000_000, 120
+"""Rows looked at in one search without a time limit: so many, a second or two, or so many times the table's cells
+where that is more. 1 million rows of nine taxonomies at k = 50 took 95 looks a cell for all there is to prove, 14.3 %
+from the loss, in 4.4 CPU s (2026-11, a busy machine)."""
 
 AHEAD = 2
 """Times its share of what is left of an untimed search that a cell of the first column may take."""
+
+MOST_DIFFERENT = 64
+"""Different rows of a box up to which it is known what they cost at least."""
+
+MOST_ADDED = 400
+"""Sums by which a table of boxes is filled, at most."""
+
+FEWEST_LISTED = 1
+"""Columns before those of such a table, which threads share."""
 
 BITS = 63
 """Bits of a packed row; columns beyond are left out, which makes the bound weaker and no less valid."""
@@ -211,6 +222,11 @@ def summed(
     return keys[first], np.add.reduceat(counts, first)
 
 
+FEW_KEYS, BEYOND = 100_000, 1.5
+"""Different rows beyond which there is one search without a time limit, up to so many times the mean loss. Of 1
+million rows of nine taxonomies at k = 50, searches up to the mean, and twice that, left 18.3 and 14.28 % unproved, and
+no higher one less (2026-11)."""
+
 SHARES_OF_SETS = (1 / 8, 1 / 5, 1 / 3, 1 / 2)
 """Shares of the mean loss up to which costs are looked for where cells are sets: each takes some times the one before,
 and few searches come to the mean."""
@@ -288,17 +304,41 @@ def _first_cells(packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return turns, (members @ found[:width]).astype(np.int64)
 
 
+def _dealt(packed: Packed, cells: NDArray[np.int64]) -> dict[int, NDArray[np.int32]]:
+    """Give the places of the packed rows in each of some cells of the first column, which share no row, in order."""
+    from discreet.kanonymity.kernels.shared import deal_atoms
+
+    lattice = packed.lattice
+    mask = (1 << int(lattice.bits[0])) - 1
+    group = np.full(mask + 1, -1, dtype=np.int64)
+    for at, cell in enumerate(cells.tolist()):
+        place = int(lattice.member[cell])
+        width = int(lattice.width[0])
+        group[:width][lattice.inside[place : place + width]] = at
+    atoms = np.bincount(packed.keys & mask, minlength=mask + 1)
+    there = group >= 0
+    sizes = np.bincount(group[there], weights=atoms[there], minlength=len(cells)).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    order = np.empty(int(ends[-1]), dtype=np.int32)
+    deal_atoms(packed.keys, mask, group, ends[:-1].copy(), order)
+    return {cell: order[ends[at] : ends[at + 1]] for at, cell in enumerate(cells.tolist())}
+
+
 def _lattice(covers: list[Cover], scale: float) -> Lattice:
-    from discreet.kanonymity.kernels.shared import Lattice
+    from discreet.kanonymity.kernels.shared import DIVIDED, FIXED, TABLE, WHOLE, Lattice
 
     sizes = [len(cover.costs) for cover in covers]
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     child: list[int] = []
     following: list[int] = []
+    opens: list[int] = []
     member: list[int] = []
     inside: list[NDArray[np.bool_]] = []
+    branch: list[NDArray[np.int32]] = []
+    alone: list[NDArray[np.bool_]] = []
     cost: list[NDArray[np.int64]] = []
-    least: list[NDArray[np.int64]] = []
+    depth: list[int] = []
+    kind, low, high, set_costs = _last(covers[-2:], scale)
     for at, cover in zip(start.tolist(), covers, strict=False):
         below = [-1] * len(cover.costs)
         after = [-1] * len(cover.costs)
@@ -307,20 +347,35 @@ def _lattice(covers: list[Cover], scale: float) -> Lattice:
         if cover.sizes is not None:
             # What its cells cost is known where they are looked at.
             paid[:] = 0
-        cheapest = paid.copy()
+        branches = np.full(cover.members.shape, int(start[-1]), dtype=np.int32)
+        atoms = np.zeros(len(below), dtype=np.int64)
+        deep = [0] * len(below)
         for cell in range(len(below) - 1, 0, -1):
             up = int(cover.parent[cell])
             after[cell], below[up] = below[up], at + cell
-            cheapest[up] = min(cheapest[up], cheapest[cell])
+            branches[up, cover.members[cell]] = at + cell
+            atoms[up] += int(cover.members[cell].sum())
+            deep[up] = max(deep[up], deep[cell] + 1)
+        apart = atoms == (branches < start[-1]).sum(axis=1)
+        opened = np.where(apart, DIVIDED, below)
+        opened[np.array(below) < 0] = FIXED
+        if cover.sizes is not None:
+            opened[0] = WHOLE
         child += below
         following += after
+        opens += opened.tolist()
         width = cover.members.shape[1]
         offset = sum(len(part) for part in inside)
         member += [offset + cell * width for cell in range(len(below))]
         inside.append(cover.members.ravel())
+        branch.append(branches.ravel())
+        single = (cover.members.sum(axis=1) == 1) & (np.array(below) < 0)
+        alone.append(single & (len(depth) < len(covers) - 1))
         cost.append(paid)
-        least.append(cheapest)
-    kind, low, high, set_costs = _last(covers[-2:], scale)
+        depth.append(deep[0])
+    first, boxes, part, into, of_box = _table(covers, cost, FEWEST_LISTED)
+    if first < len(covers):
+        opens[int(start[first])] = TABLE
     return Lattice(
         start,
         np.array([_bits(cover) for cover in covers]),
@@ -328,13 +383,124 @@ def _lattice(covers: list[Cover], scale: float) -> Lattice:
         np.array(member),
         np.array(child),
         np.array(following),
+        np.concatenate(branch),
+        np.concatenate(alone),
+        np.array(opens),
         np.concatenate(cost),
-        np.concatenate(least),
+        _floors(covers, cost, kind, low, high, set_costs),
+        np.array([cover.width for cover in covers]),
+        np.array(depth),
+        boxes,
+        part,
+        into,
+        of_box,
         kind,
         low,
         high,
         set_costs,
     )
+
+
+def _table(
+    covers: list[Cover], costs: list[NDArray[np.int64]], least: int
+) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Choose the last columns whose boxes are looked at in a table, and say how it is filled, one column at a time.
+
+    Returns
+    -------
+    first : int
+        The first of these columns; the number of all where there are none.
+    boxes : int
+        Entries before those of the boxes.
+    part, into
+        What is added to what.
+    paid
+        What each box costs.
+
+    Examples
+    --------
+    >>> inside = np.array([[1, 1], [1, 0], [0, 1]], dtype=bool)
+    >>> cover = Cover(np.arange(2), inside, np.array([1.0, 0.0, 0.0]), np.array([-1, 0, 0]))
+    >>> [np.asarray(each).tolist() for each in _table([cover, cover], [np.array([9, 0, 0])] * 2, 1)]
+    [1, 2, [0, 1, 0, 1], [2, 2, 3, 4], [9, 0, 0]]
+    """
+    none = np.zeros(0, dtype=np.int64)
+    found = len(covers), 0, none, none, none
+    for first in range(len(covers) - 1, least - 1, -1):
+        chosen = covers[first:]
+        if any(cover.sizes is not None for cover in chosen):
+            break
+        # The first column has the lowest bits of a packed row, so that it is the last axis.
+        shape = [1 << _bits(cover) for cover in reversed(chosen)]
+        here = np.arange(int(np.prod(shape))).reshape(shape)
+        there = np.zeros(shape, dtype=np.bool_)
+        there[np.ix_(*(np.arange(cover.width) for cover in reversed(chosen)))] = True
+        parts, intos, size = [], [], here.size
+        for axis, cover in enumerate(reversed(chosen)):
+            cells = len(cover.costs)
+            after = list(here.shape)
+            after[axis] = cells
+            made = (size + np.arange(int(np.prod(after)))).reshape(after)
+            cell, atom = np.nonzero(cover.members)
+            real = np.take(there, atom, axis)
+            parts.append(np.take(here, atom, axis)[real])
+            intos.append(np.take(made, cell, axis)[real])
+            there = np.ones(after, dtype=np.bool_) & there.any(axis=axis, keepdims=True)
+            here, size = made, size + made.size
+        part, into = np.concatenate(parts), np.concatenate(intos)
+        if len(part) > MOST_ADDED:
+            break
+        paid = np.zeros((), dtype=np.int64)
+        for cost in reversed(costs[first:]):
+            paid = np.add.outer(paid, cost)
+        found = first, size - here.size, part, into, paid.ravel()
+    return found
+
+
+def _floors(  # noqa: PLR0917 - the fields of a lattice
+    covers: list[Cover],
+    costs: list[NDArray[np.int64]],
+    kind: int,
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    set_costs: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Say what boxes cost at least that have so many different rows, within each cell and the columns after it.
+
+    A box has no more different rows than the product of the atoms in its cells.
+    """
+    from discreet.kanonymity.kernels.shared import INTERVALS, LISTED, PAIRS
+
+    rows = np.arange(MOST_DIFFERENT + 1)
+    # Behind all columns there is one row.
+    later = np.where(rows > 1, UNITS, 0)
+    listed = len(covers)
+    if kind != LISTED:
+        listed -= 2 if kind == PAIRS else 1
+        later[:] = 0
+        if kind == INTERVALS:
+            for r in range(2, len(rows)):
+                n = len(low) - r + 1
+                span = int((low[r - 1 :] - high[:n]).min()) if n > 0 else int(set_costs[-1])
+                later[r] = min(int(set_costs[-1]), max(0, span))
+            later = np.maximum.accumulate(later)
+        else:
+            first, other = (low, high) if kind == PAIRS else (np.zeros(1, np.int64), set_costs)
+            for r in range(2, len(rows)):
+                need = -(-r // (1 + np.arange(len(first))))
+                later[r] = int((first + other[np.minimum(need, len(other)) - 1]).min())
+    found: list[NDArray[np.int64]] = [
+        np.tile(later, (len(cover.costs), 1)) for cover in reversed(covers[listed:])
+    ]
+    for cover, cost in zip(reversed(covers[:listed]), reversed(costs[:listed]), strict=True):
+        atoms = cover.members.sum(axis=1)
+        floor = cost[:, None] + later[-(-rows // atoms[:, None])]
+        for cell in range(len(cost) - 1, 0, -1):
+            up = int(cover.parent[cell])
+            floor[up] = np.minimum(floor[up], floor[cell])
+        found.append(floor)
+        later = floor[0]
+    return np.concatenate(found[::-1])
 
 
 def _last(
@@ -392,17 +558,42 @@ class Shared:
         """Take a table in memory, with so many pieces of a numeric column at most."""
         return cls(k, partial(pack, problem, k, bins))
 
+    def aim(self, mean_loss: float, cells: int, *, sets: bool, timed: bool) -> None:
+        """Choose how far to search, before the first search.
+
+        Parameters
+        ----------
+        mean_loss
+            What rows lose on average, as a share of all weights.
+        cells
+            Of the table, or of as many rows as different ones are held.
+        sets
+            Whether cells are sets.
+        timed
+            Whether there is a time limit, so that a search may be cut off anywhere.
+        """
+        self.ceilings = list(ceilings_of(mean_loss, sets=sets))
+        self.most_rows = max(UNTIMED, LOOKS * cells)
+        if not (timed or sets) and self.packed and len(self.packed.keys) > FEW_KEYS:
+            # What is above proves little more; the rest is for a time limit, as most is for sets.
+            self.ceilings = [min(1.0, BEYOND * mean_loss)]
+
+    def prepare(self) -> Packed | None:
+        """Pack the rows, once; give nothing where no cell costs anything."""
+        if self.packed is None and not self.done:
+            self.packed = self.pack()
+            self.done = self.packed is None
+            if self.packed is not None:
+                self.costs = np.zeros(len(self.packed.keys), dtype=np.int64)
+        return self.packed
+
     def refine(self, limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
         """Search on, as long as there is time; a search that is cut short counts for the rows that it came to."""
         if limits.left <= 0:
             return
-        if self.packed is None:
-            self.packed = self.pack()
-            if self.packed is None:
-                self.done = True
-                return
-            self.costs = np.zeros(len(self.packed.keys), dtype=np.int64)
-        packed = self.packed
+        packed = self.prepare()
+        if packed is None:
+            return
         while self.ceilings and limits.left > 0:
             ceiling = int(UNITS * self.ceilings[0])
             # What is below the last ceiling is known.
@@ -440,6 +631,7 @@ class Shared:
                 # The widest cells need little, and what earlier turns leave is for the later ones.
                 later = int(sizes[waiting & (turns >= turn)].sum())
                 share = AHEAD * max(0, self.most_rows) / max(1, later)
+                rows = _dealt(packed, cells)
                 searching = [
                     pool.submit(
                         descend_below,
@@ -447,6 +639,7 @@ class Shared:
                         packed.keys,
                         counts,
                         best,
+                        rows[cell],
                         cell,
                         self.k,
                         2**62 if timed else int(share * sizes[cell]),
