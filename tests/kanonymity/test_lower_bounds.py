@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from discreet.kanonymity import Categorical, Numeric, Problem
+from discreet.kanonymity import Categorical, Numeric, Problem, Taxonomy
 from discreet.kanonymity.bounds import dual
 from discreet.kanonymity.bounds.covers import cover_of
 from discreet.kanonymity.bounds.dual import AllBoxes, Branching, DualBound
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
 from discreet.kanonymity.bounds.shared import UNITS, Packed, Shared, _first_cells, ceilings_of
 from discreet.kanonymity.candidate import SearchLimits
-from discreet.kanonymity.kernels.shared import descend
+from discreet.kanonymity.kernels.shared import INTERVALS, PAIRS, SETS, Lattice, descend
 from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.search.search import search
+from discreet.tables.taxonomies import taxonomy_of
 from kanonymity.tables import fars, mixed, numeric
 
 if TYPE_CHECKING:
@@ -260,6 +261,61 @@ def test_turns_of_cells_are_after_those_inside_and_share_no_atom() -> None:
             if (common == members[other]).all():
                 assert turns[other] < turns[one]
                 assert sizes[other] <= sizes[one]
+
+
+@pytest.mark.parametrize("kinds", ["nnt", "tt", "ssn", "tn", "ss", "ts"])
+def test_floors_are_below_every_box_of_so_many_rows(kinds: str) -> None:
+    """And no lower than the cheapest of them: every choice of listed cells, and of sets or intervals that are not."""
+    rng = np.random.default_rng(len(kinds))
+    tree = taxonomy_of({"x": ["a", "b", "c"], "y": {"u": ["d"], "v": ["f", "g"]}})
+    rows: dict[str, Any] = {}
+    columns: list[Any] = []
+    for at, kind in enumerate(kinds):
+        name = f"{kind}{at}"
+        if kind == "t":
+            rows[name] = rng.choice(list("abcdfg"), 90).tolist()
+            columns.append(Taxonomy(name, tree, weight=1 + at))
+        elif kind == "n":
+            rows[name] = rng.integers(0, 5, 90) ** 2.0
+            columns.append(Numeric(name, weight=1 + at))
+        else:
+            rows[name] = rng.choice(list("abcdefgh"), 90).tolist()
+            columns.append(Categorical(name, weight=1 + at))
+    packed = Shared.of(Problem.from_columns(rows, columns), 3, 4).pack()
+    assert packed is not None
+    lattice = packed.lattice
+    options = [choices(lattice, j) for j in range(len(lattice.bits))]
+    for first in range(len(options) - (lattice.kind == PAIRS)):
+        boxes = [(1, 0)]
+        for each in options[first:]:
+            boxes = [(n * m, paid + cost) for n, paid in boxes for m, cost in each]
+        for r in range(1, lattice.floor.shape[1]):
+            least = min((cost for n, cost in boxes if n >= r), default=None)
+            floor = lattice.floor[lattice.start[first], r]
+            # What cannot be is as dear as can be.
+            assert floor == least if least is not None else floor >= UNITS
+
+
+def choices(lattice: Lattice, j: int) -> list[tuple[int, int]]:
+    """List how many atoms the cells of a column have, and what they cost."""
+    m = len(lattice.bits)
+    if lattice.kind == PAIRS and j >= m - 2:
+        return [(s + 1, int(cost)) for s, cost in enumerate((lattice.low, lattice.high)[j - m + 2])]
+    if lattice.kind == SETS and j == m - 1:
+        return [(s + 1, int(cost)) for s, cost in enumerate(lattice.sizes)]
+    width = int(lattice.width[j])
+    if lattice.kind == INTERVALS and j == m - 1:
+        most = int(lattice.sizes[-1])
+        spans = [(a, b) for a in range(width) for b in range(a, width)]
+        return [
+            (b - a + 1, 0 if a == b else min(most, max(0, int(lattice.low[b] - lattice.high[a]))))
+            for a, b in spans
+        ]
+    return [
+        (int(lattice.inside[at : at + width].sum()), int(lattice.cost[cell]))
+        for cell in range(int(lattice.start[j]), int(lattice.start[j + 1]))
+        for at in [int(lattice.member[cell])]
+    ]
 
 
 def test_columns_beyond_64_bits_are_left_out() -> None:

@@ -477,18 +477,17 @@ def _floors(  # noqa: PLR0917 - the fields of a lattice
     listed = len(covers)
     if kind != LISTED:
         listed -= 2 if kind == PAIRS else 1
-        later[:] = 0
-        if kind == INTERVALS:
-            for r in range(2, len(rows)):
-                n = len(low) - r + 1
-                span = int((low[r - 1 :] - high[:n]).min()) if n > 0 else int(set_costs[-1])
-                later[r] = min(int(set_costs[-1]), max(0, span))
-            later = np.maximum.accumulate(later)
-        else:
-            first, other = (low, high) if kind == PAIRS else (np.zeros(1, np.int64), set_costs)
-            for r in range(2, len(rows)):
+        for r in range(2, len(rows)):
+            if kind == INTERVALS:
+                spans = low[r - 1 :] - high[: max(0, len(high) - r + 1)]
+                paid = np.clip(spans, 0, set_costs[-1])
+            else:
+                first, other = (low, high) if kind == PAIRS else (np.zeros(1, np.int64), set_costs)
                 need = -(-r // (1 + np.arange(len(first))))
-                later[r] = int((first + other[np.minimum(need, len(other)) - 1]).min())
+                there = need <= len(other)
+                paid = first[there] + other[need[there] - 1]
+            later[r] = int(paid.min(initial=UNITS))
+        later = np.maximum.accumulate(later)
     found: list[NDArray[np.int64]] = [
         np.tile(later, (len(cover.costs), 1)) for cover in reversed(covers[listed:])
     ]
