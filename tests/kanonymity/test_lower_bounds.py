@@ -18,6 +18,7 @@ from discreet.kanonymity.bounds.shared import UNITS, Packed, Shared, _first_cell
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.kernels.shared import INTERVALS, PAIRS, SETS, Lattice, descend
 from discreet.kanonymity.methods.segmentation import Segmentation
+from discreet.kanonymity.problem import CodedColumn
 from discreet.kanonymity.search.search import search
 from discreet.tables.taxonomies import taxonomy_of
 from kanonymity.tables import fars, mixed, numeric
@@ -191,6 +192,24 @@ def test_a_bound_that_is_cut_short_is_a_bound(
         assert before <= bound.value <= truth.optimum
         before = bound.value
     assert before > 0
+
+
+def test_classes_that_grow_end_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at costs takes a second here: one step more than there was time for, at most."""
+    worked = [0.0]
+    span_cost = CodedColumn.span_cost
+
+    def slow(column: CodedColumn, low: Any, high: Any) -> NDArray[np.float64]:
+        worked[0] += 1
+        return span_cost(column, low, high)
+
+    problem = numeric(np.random.default_rng(0).random((60, 2)))
+    bound = DualBound(problem, 30, suppressed=False)
+    monkeypatch.setattr(CodedColumn, "span_cost", slow)
+    monkeypatch.setattr("discreet.kanonymity.candidate.clock", lambda: worked[0])
+    bound.refine(SearchLimits(deadline=6))
+    assert 6 <= worked[0] <= 10
+    assert 0 < bound.lower < problem.loss_of(np.zeros(60, dtype=np.int32))
 
 
 def from_the_root(packed: Packed, k: int, most: int) -> tuple[NDArray[np.int32], int]:
