@@ -11,6 +11,7 @@ import pytest
 
 from discreet.kanonymity import Categorical, Numeric, Problem, Taxonomy
 from discreet.kanonymity.bounds import dual
+from discreet.kanonymity.bounds.alone import alone_bound
 from discreet.kanonymity.bounds.covers import cover_of
 from discreet.kanonymity.bounds.dual import AllBoxes, Branching, DualBound
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
@@ -280,6 +281,58 @@ def test_turns_of_cells_are_after_those_inside_and_share_no_atom() -> None:
             if (common == members[other]).all():
                 assert turns[other] < turns[one]
                 assert sizes[other] <= sizes[one]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_columns_on_their_own_against_all_cells(seed: int) -> None:
+    """The cheapest cell of each value by trying all: equal for one column, and their sum is below all boxes."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(6, 30)), int(rng.integers(2, 8))
+    k = min(k, n)
+    rows: dict[str, Any] = {
+        "a": (rng.random(n) * rng.integers(2, 9)).round(rng.integers(0, 3)),
+        "b": rng.choice(list("abcdefg"), n, p=rng.dirichlet(np.ones(7))).tolist(),
+    }
+    kinds: list[Any] = [Numeric("a", weight=3), Categorical("b", weight=2)]
+    problem = Problem.from_columns(rows, kinds)
+    apart = 0.0
+    for j, column in enumerate(problem.columns):
+        alone = Problem((column,), problem.codes[:, [j]], problem.loss)
+        counts = np.bincount(alone.codes[:, 0], minlength=len(column.domain))
+        found = alone_bound([column], [counts], k)
+        truth = counted_intervals(column, counts, k) if j == 0 else counted(alone, k)
+        assert found <= truth
+        assert found == pytest.approx(truth, rel=1e-9)
+        apart += found
+    every = [
+        np.bincount(c, minlength=len(x.domain))
+        for c, x in zip(problem.codes.T, problem.columns, strict=True)
+    ]
+    assert alone_bound(problem.columns, every, k) == pytest.approx(apart)
+
+
+def counted_intervals(column: CodedColumn, counts: NDArray[np.int64], k: int) -> float:
+    d, total = len(counts), 0.0
+    for v in range(d):
+        spans = [
+            float(column.span_cost(a, b))
+            for a in range(v + 1)
+            for b in range(v, d)
+            if counts[a : b + 1].sum() >= k
+        ]
+        total += float(counts[v]) * min(spans)
+    return total
+
+
+def test_a_wide_column_of_values_has_a_bound() -> None:
+    """Beside nothing that tells rows apart: a set of many values was free for any two groups of them."""
+    rng = np.random.default_rng(2)
+    rows = {"v": rng.integers(0, 10**5, 20_000).astype(str).tolist()}
+    problem = Problem.from_columns(rows, [Categorical("v")])
+    bound = LowerBound(problem, 10)
+    bound.refine(SearchLimits())
+    loss = problem.loss_of(Segmentation(1).solve(problem, 10, SearchLimits()).labels)
+    assert 0.3 * loss < bound.value <= loss
 
 
 @pytest.mark.parametrize("kinds", ["nnt", "tt", "ssn", "tn", "ss", "ts"])
