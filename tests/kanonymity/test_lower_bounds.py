@@ -324,6 +324,27 @@ def counted_intervals(column: CodedColumn, counts: NDArray[np.int64], k: int) ->
     return total
 
 
+@pytest.mark.parametrize("sets", [True, False])
+def test_how_far_is_searched_follows_the_table_and_its_loss(
+    monkeypatch: pytest.MonkeyPatch, *, sets: bool
+) -> None:
+    """In memory as for files: two million rows had as many looks as a hundred thousand, and half of the bound."""
+    monkeypatch.setattr("discreet.kanonymity.bounds.lower.MOST_POINTS", 0)
+    monkeypatch.setattr("discreet.kanonymity.bounds.shared.UNTIMED", 0)
+    problem = mixed(300, 1) if sets else small_numbers(1)
+    labels = Segmentation(1).solve(problem, 5, SearchLimits()).labels
+    mean = problem.loss_of(labels) / problem.n / problem.suppressed_cost
+    for few, timed in [(10**6, False), (0, False), (0, True)]:
+        monkeypatch.setattr("discreet.kanonymity.bounds.shared.FEW_KEYS", few)
+        bound = LowerBound(problem, 5)
+        shared = next(stage for stage in bound.stages if isinstance(stage, Shared))
+        monkeypatch.setattr(shared, "_searched", lambda *_: False)
+        bound.refine(SearchLimits.within(600) if timed else SearchLimits(), labels)
+        assert shared.most_rows == 120 * problem.n * problem.m
+        one = not (few or timed or sets)
+        assert shared.ceilings == ([1.5 * mean] if one else list(ceilings_of(mean, sets=sets)))
+
+
 def test_a_wide_column_of_values_has_a_bound() -> None:
     """Beside nothing that tells rows apart: a set of many values was free for any two groups of them."""
     rng = np.random.default_rng(2)

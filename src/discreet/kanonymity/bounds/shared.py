@@ -222,10 +222,11 @@ def summed(
     return keys[first], np.add.reduceat(counts, first)
 
 
-FEW_KEYS, BEYOND = 100_000, 1.25
+FEW_KEYS, BEYOND = 100_000, 1.5
 """Different rows beyond which there is one search without a time limit, up to so many times the mean loss. Of 1
 million rows of nine taxonomies at k = 50, searches up to 1, 1.1, 1.2, 1.35, 1.5 and 2 times the mean left 18.3, 16.1,
-15.1, 14.4, 14.3 and 14.28 % unproved in 2.2, 2.5, 2.9, 3.6, 4.5 and 5.1 CPU s (2026-11, a busy machine)."""
+15.1, 14.4, 14.3 and 14.28 % unproved in 2.2, 2.5, 2.9, 3.6, 4.5 and 5.1 CPU s; of 5 million, up to 1.25 and 1.5 times,
+15.1 and 13.3 % in runs of 25.9 and 27.5 CPU s (2026-11, a busy machine)."""
 
 SHARES_OF_SETS = (1 / 8, 1 / 5, 1 / 3, 1 / 2)
 """Shares of the mean loss up to which costs are looked for where cells are sets: each takes some times the one before,
