@@ -14,8 +14,9 @@ from discreet.kanonymity.bounds import dual
 from discreet.kanonymity.bounds.alone import alone_bound
 from discreet.kanonymity.bounds.covers import cover_of
 from discreet.kanonymity.bounds.dual import AllBoxes, Branching, DualBound
+from discreet.kanonymity.bounds.lattice import UNITS
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
-from discreet.kanonymity.bounds.shared import UNITS, Packed, Shared, _first_cells, ceilings_of
+from discreet.kanonymity.bounds.shared import Packed, Shared, _first_cells, ceilings_of
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.kernels.shared import INTERVALS, PAIRS, SETS, Lattice, descend
 from discreet.kanonymity.methods.segmentation import Segmentation

@@ -24,6 +24,7 @@ import numpy as np
 
 from discreet.kanonymity.arrays import SET, points_of
 from discreet.kanonymity.bounds.covers import cover_of
+from discreet.kanonymity.bounds.growing import Growing
 from discreet.kanonymity.candidate import SearchLimits, order_of, portions
 from discreet.kanonymity.problem import Numeric, Problem
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearModel
     from discreet.kanonymity.arrays import Points
     from discreet.kanonymity.kernels.dearest import FoundBoxes, Sweep
-    from discreet.kanonymity.problem import CodedColumn
 
 __all__ = ["AllBoxes", "Branching", "DualBound", "Searched"]
 
@@ -392,44 +392,15 @@ class DualBound:
         rows = np.zeros((n, k), dtype=np.int32)
         points[:, 0] = np.arange(n)
         rows[:, 0] = np.minimum(self.counts, k)
-        taken = np.zeros(nearest.shape, dtype=bool)
+        growing = Growing(self.problem.columns, self.points.arrays.codes, self.counts, k)
         # Some at a time, so that what is held stays small and the clock is looked at.
         for begin in range(0, n, GROWN_AT_ONCE):
             if begin and limits.left <= 0:
                 break
             here = slice(begin, begin + GROWN_AT_ONCE)
-            self._grow(points[here], rows[here], nearest[here], taken[here], limits)
+            growing.grow(points[here], rows[here], nearest[here], limits)
         whole = rows.sum(axis=1) == k
         return points[whole], rows[whole]
-
-    def _grow(
-        self,
-        points: NDArray[np.int32],
-        rows: NDArray[np.int32],
-        nearest: NDArray[np.int32],
-        taken: NDArray[np.bool_],
-        limits: SearchLimits,
-    ) -> None:
-        """Grow some classes, given by their first points, until they have k rows or the time is over."""
-        k, codes = self.k, self.points.arrays.codes
-        classes = [
-            _Cells(column, codes[points[:, 0], a]) for a, column in enumerate(self.problem.columns)
-        ]
-        for step in range(1, k):
-            open_ = np.flatnonzero(rows.sum(axis=1) < k)
-            if not len(open_) or limits.left <= 0:
-                break
-            close = nearest[open_]
-            width = np.zeros(close.shape)
-            for a, cells in enumerate(classes):
-                width += cells.width(open_, codes[close, a])
-            best = np.argmin(np.where(taken[open_], np.inf, width), axis=1)
-            taken[open_, best] = True
-            points[open_, step] = close[np.arange(len(open_)), best]
-            for a, cells in enumerate(classes):
-                cells.add(open_, codes[points[open_, step], a])
-            left = k - rows[open_].sum(axis=1)
-            rows[open_, step] = np.minimum(self.counts[points[open_, step]], left)
 
     def learn(self, labels: NDArray[np.int32]) -> None:
         """Let the program have the classes of a partition, so that its value is no more than what that loses."""
@@ -507,34 +478,6 @@ class DualBound:
                 high = np.where(member, codes, -1).max(axis=1)
                 total += column.span_cost(low, high)
         return total
-
-
-@final
-class _Cells:
-    """The cells of one column for some classes that grow."""
-
-    def __init__(self, column: CodedColumn, codes: NDArray[np.int32]) -> None:
-        self.column, n = column, len(codes)
-        self.low, self.high = codes.copy(), codes.copy()
-        if column.is_set:
-            self.there = np.zeros((n, len(column.domain)), dtype=np.bool_)
-            self.there[np.arange(n), codes] = True
-
-    def width(self, classes: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Give what the cells of some classes cost with each of some codes, ``(n_classes, n_codes)``."""
-        if self.column.is_set:
-            there = self.there[classes]
-            new = ~np.take_along_axis(there, codes.astype(np.int64), axis=1)
-            return self.column.set_cost(there.sum(axis=1)[:, None] + new)
-        low = np.minimum(self.low[classes, None], codes)
-        return self.column.span_cost(low, np.maximum(self.high[classes, None], codes))
-
-    def add(self, classes: NDArray[np.int64], codes: NDArray[np.int32]) -> None:
-        """Add one code to each of some classes."""
-        self.low[classes] = np.minimum(self.low[classes], codes)
-        self.high[classes] = np.maximum(self.high[classes], codes)
-        if self.column.is_set:
-            self.there[classes, codes] = True
 
 
 def rounding(u: NDArray[np.float64], k: int, weights: NDArray[np.float64]) -> float:
