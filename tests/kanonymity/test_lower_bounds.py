@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from discreet.kanonymity import Categorical, Numeric, Problem
+from discreet.kanonymity import Categorical, Numeric, Problem, Taxonomy
 from discreet.kanonymity.bounds import dual
+from discreet.kanonymity.bounds.alone import alone_bound
 from discreet.kanonymity.bounds.covers import cover_of
 from discreet.kanonymity.bounds.dual import AllBoxes, Branching, DualBound
+from discreet.kanonymity.bounds.lattice import UNITS
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
-from discreet.kanonymity.bounds.shared import UNITS, Shared, _first_cells, ceilings_of
+from discreet.kanonymity.bounds.shared import Packed, Shared, _first_cells, ceilings_of
 from discreet.kanonymity.candidate import SearchLimits
-from discreet.kanonymity.kernels.shared import descend
+from discreet.kanonymity.kernels.shared import INTERVALS, PAIRS, SETS, Lattice, descend
 from discreet.kanonymity.methods.segmentation import Segmentation
+from discreet.kanonymity.problem import CodedColumn
 from discreet.kanonymity.search.search import search
+from discreet.tables.taxonomies import taxonomy_of
 from kanonymity.tables import fars, mixed, numeric
 
 if TYPE_CHECKING:
@@ -192,6 +196,34 @@ def test_a_bound_that_is_cut_short_is_a_bound(
     assert before > 0
 
 
+def test_classes_that_grow_end_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at costs takes a second here: one step more than there was time for, at most."""
+    worked = [0.0]
+    span_cost = CodedColumn.span_cost
+
+    def slow(column: CodedColumn, low: Any, high: Any) -> NDArray[np.float64]:
+        worked[0] += 1
+        return span_cost(column, low, high)
+
+    problem = numeric(np.random.default_rng(0).random((60, 2)))
+    bound = DualBound(problem, 30, suppressed=False)
+    monkeypatch.setattr(CodedColumn, "span_cost", slow)
+    monkeypatch.setattr("discreet.kanonymity.candidate.clock", lambda: worked[0])
+    bound.refine(SearchLimits(deadline=6))
+    assert 6 <= worked[0] <= 10
+    assert 0 < bound.lower < problem.loss_of(np.zeros(60, dtype=np.int32))
+
+
+def from_the_root(packed: Packed, k: int, most: int) -> tuple[NDArray[np.int32], int]:
+    """Search all columns in one descent, with room for all; give each row's cost, and what was looked at."""
+    n = len(packed.keys)
+    K, N = np.zeros(10**6, dtype=np.int64), np.zeros(10**6, dtype=np.int32)
+    B = np.full(10**6, UNITS, dtype=np.int32)
+    K[:n], N[:n] = packed.keys, np.minimum(packed.counts, k)
+    looked = descend(packed.lattice, K, N, B, n, 0, 0, k, most, np.zeros(1, dtype=np.bool_))
+    return B[:n].copy(), looked
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_search_that_ends_early_is_below_the_cheapest_cells_of_each_row(seed: int) -> None:
     """Wherever it is cut off; and what it came to by then counts, up to any ceiling."""
@@ -206,9 +238,7 @@ def test_a_search_that_ends_early_is_below_the_cheapest_cells_of_each_row(seed: 
         assert cut.lower <= whole.lower
         packed = cut.packed
         assert packed is not None
-        best = np.full(len(packed.keys), UNITS, dtype=np.int64)
-        given = (packed.lattice, packed.keys, np.minimum(packed.counts, 3).astype(np.int32), best)
-        complete = descend(*given, 0, 0, 3, 10**6, most, np.zeros(1, dtype=np.bool_))
+        best, complete = from_the_root(packed, 3, most)
         assert (best <= whole.costs).all()
         assert (complete >= 0) == (best == whole.costs).all()
         found.append(float(best.sum()))
@@ -227,9 +257,8 @@ def test_a_bound_is_the_same_in_any_number_of_threads(seed: int) -> None:
         assert len({bound.lower for bound in bounds}) == 1
     packed = bounds[0].packed
     assert packed is not None
-    best = np.full(len(packed.keys), UNITS, dtype=np.int64)
-    given = (packed.lattice, packed.keys, np.minimum(packed.counts, 3).astype(np.int32), best)
-    assert descend(*given, 0, 0, 3, 10**7, 10**9, np.zeros(1, dtype=np.bool_)) >= 0
+    best, complete = from_the_root(packed, 3, 10**9)
+    assert complete >= 0
     assert bounds[0].done
     assert bounds[0].costs.tolist() == best.tolist()
 
@@ -253,6 +282,134 @@ def test_turns_of_cells_are_after_those_inside_and_share_no_atom() -> None:
             if (common == members[other]).all():
                 assert turns[other] < turns[one]
                 assert sizes[other] <= sizes[one]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_columns_on_their_own_against_all_cells(seed: int) -> None:
+    """The cheapest cell of each value by trying all: equal for one column, and their sum is below all boxes."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(6, 30)), int(rng.integers(2, 8))
+    k = min(k, n)
+    rows: dict[str, Any] = {
+        "a": (rng.random(n) * rng.integers(2, 9)).round(rng.integers(0, 3)),
+        "b": rng.choice(list("abcdefg"), n, p=rng.dirichlet(np.ones(7))).tolist(),
+    }
+    kinds: list[Any] = [Numeric("a", weight=3), Categorical("b", weight=2)]
+    problem = Problem.from_columns(rows, kinds)
+    apart = 0.0
+    for j, column in enumerate(problem.columns):
+        alone = Problem((column,), problem.codes[:, [j]], problem.loss)
+        counts = np.bincount(alone.codes[:, 0], minlength=len(column.domain))
+        found = alone_bound([column], [counts], k)
+        truth = counted_intervals(column, counts, k) if j == 0 else counted(alone, k)
+        assert found <= truth
+        assert found == pytest.approx(truth, rel=1e-9)
+        apart += found
+    every = [
+        np.bincount(c, minlength=len(x.domain))
+        for c, x in zip(problem.codes.T, problem.columns, strict=True)
+    ]
+    assert alone_bound(problem.columns, every, k) == pytest.approx(apart)
+
+
+def counted_intervals(column: CodedColumn, counts: NDArray[np.int64], k: int) -> float:
+    d, total = len(counts), 0.0
+    for v in range(d):
+        spans = [
+            float(column.span_cost(a, b))
+            for a in range(v + 1)
+            for b in range(v, d)
+            if counts[a : b + 1].sum() >= k
+        ]
+        total += float(counts[v]) * min(spans)
+    return total
+
+
+@pytest.mark.parametrize("sets", [True, False])
+def test_how_far_is_searched_follows_the_table_and_its_loss(
+    monkeypatch: pytest.MonkeyPatch, *, sets: bool
+) -> None:
+    """In memory as for files: two million rows had as many looks as a hundred thousand, and half of the bound."""
+    monkeypatch.setattr("discreet.kanonymity.bounds.lower.MOST_POINTS", 0)
+    monkeypatch.setattr("discreet.kanonymity.bounds.shared.UNTIMED", 0)
+    problem = mixed(300, 1) if sets else small_numbers(1)
+    labels = Segmentation(1).solve(problem, 5, SearchLimits()).labels
+    mean = problem.loss_of(labels) / problem.n / problem.suppressed_cost
+    for few, timed in [(10**6, False), (0, False), (0, True)]:
+        monkeypatch.setattr("discreet.kanonymity.bounds.shared.FEW_KEYS", few)
+        bound = LowerBound(problem, 5)
+        shared = next(stage for stage in bound.stages if isinstance(stage, Shared))
+        monkeypatch.setattr(shared, "_searched", lambda *_: False)
+        bound.refine(SearchLimits.within(600) if timed else SearchLimits(), labels)
+        assert shared.most_rows == 120 * problem.n * problem.m
+        one = not (few or timed or sets)
+        assert shared.ceilings == ([1.5 * mean] if one else list(ceilings_of(mean, sets=sets)))
+
+
+def test_a_wide_column_of_values_has_a_bound() -> None:
+    """Beside nothing that tells rows apart: a set of many values was free for any two groups of them."""
+    rng = np.random.default_rng(2)
+    rows = {"v": rng.integers(0, 10**5, 20_000).astype(str).tolist()}
+    problem = Problem.from_columns(rows, [Categorical("v")])
+    bound = LowerBound(problem, 10)
+    bound.refine(SearchLimits())
+    loss = problem.loss_of(Segmentation(1).solve(problem, 10, SearchLimits()).labels)
+    assert 0.3 * loss < bound.value <= loss
+
+
+@pytest.mark.parametrize("kinds", ["nnt", "tt", "ssn", "tn", "ss", "ts"])
+def test_floors_are_below_every_box_of_so_many_rows(kinds: str) -> None:
+    """And no lower than the cheapest of them: every choice of listed cells, and of sets or intervals that are not."""
+    rng = np.random.default_rng(len(kinds))
+    tree = taxonomy_of({"x": ["a", "b", "c"], "y": {"u": ["d"], "v": ["f", "g"]}})
+    rows: dict[str, Any] = {}
+    columns: list[Any] = []
+    for at, kind in enumerate(kinds):
+        name = f"{kind}{at}"
+        if kind == "t":
+            rows[name] = rng.choice(list("abcdfg"), 90).tolist()
+            columns.append(Taxonomy(name, tree, weight=1 + at))
+        elif kind == "n":
+            rows[name] = rng.integers(0, 5, 90) ** 2.0
+            columns.append(Numeric(name, weight=1 + at))
+        else:
+            rows[name] = rng.choice(list("abcdefgh"), 90).tolist()
+            columns.append(Categorical(name, weight=1 + at))
+    packed = Shared.of(Problem.from_columns(rows, columns), 3, 4).pack()
+    assert packed is not None
+    lattice = packed.lattice
+    options = [choices(lattice, j) for j in range(len(lattice.bits))]
+    for first in range(len(options) - (lattice.kind == PAIRS)):
+        boxes = [(1, 0)]
+        for each in options[first:]:
+            boxes = [(n * m, paid + cost) for n, paid in boxes for m, cost in each]
+        for r in range(1, lattice.floor.shape[1]):
+            least = min((cost for n, cost in boxes if n >= r), default=None)
+            floor = lattice.floor[lattice.start[first], r]
+            # What cannot be is as dear as can be.
+            assert floor == least if least is not None else floor >= UNITS
+
+
+def choices(lattice: Lattice, j: int) -> list[tuple[int, int]]:
+    """List how many atoms the cells of a column have, and what they cost."""
+    m = len(lattice.bits)
+    if lattice.kind == PAIRS and j >= m - 2:
+        return [(s + 1, int(cost)) for s, cost in enumerate((lattice.low, lattice.high)[j - m + 2])]
+    if lattice.kind == SETS and j == m - 1:
+        return [(s + 1, int(cost)) for s, cost in enumerate(lattice.sizes)]
+    width = int(lattice.width[j])
+    if lattice.kind == INTERVALS and j == m - 1:
+        most = int(lattice.sizes[-1])
+        spans = [(a, b) for a in range(width) for b in range(a, width)]
+        return [
+            (b - a + 1, 0 if a == b else min(most, max(0, int(lattice.low[b] - lattice.high[a]))))
+            for a, b in spans
+        ]
+    return [
+        (int(lattice.inside[at : at + width].sum()), int(lattice.cost[cell]))
+        for cell in range(int(lattice.start[j]), int(lattice.start[j + 1]))
+        for at in [int(lattice.member[cell])]
+    ]
 
 
 def test_columns_beyond_64_bits_are_left_out() -> None:

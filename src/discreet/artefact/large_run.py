@@ -13,6 +13,7 @@ from discreet.artefact.folders import ROWS, codings
 from discreet.artefact.large_counts import buckets_for
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.kanonymity.bounds.alone import alone_bound
 from discreet.kanonymity.bounds.lower import BINS
 from discreet.kanonymity.bounds.shared import AtomPlaces
 from discreet.kanonymity.cells import values_of
@@ -203,6 +204,7 @@ class LargeRun:
             split_seconds=split,
             mean_loss=min(1.0, mean_loss),
         )
+        self.lower = alone_bound(columns, codes_of, plan.k)
         if not places.covers:
             self.space.drop("route", pieces)
             return
@@ -210,7 +212,7 @@ class LargeRun:
         self.do("atoms", pieces, "Looking for a lower bound")
         self.space.drop("route", pieces)
         bound = self.phase("bound", 1, "")[0]
-        self.lower = bound["lower"]
+        self.lower = max(self.lower, bound["lower"])
         weaker = [
             f"{what} {bound[kind]} of {len(places.covers)} columns{where}"
             for kind, what, where in (

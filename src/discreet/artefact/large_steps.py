@@ -31,7 +31,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.randomness import SystemBits
 from discreet.kanonymity.bounds.merged import ValueMerging
-from discreet.kanonymity.bounds.shared import MOST_ROWS, Packed, Shared, ceilings_of, summed
+from discreet.kanonymity.bounds.shared import MOST_ROWS, Packed, Shared, summed
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.cells import cells_of, cells_of_runs, shuffled
 from discreet.kanonymity.demand import Demand, wanted_of
@@ -60,11 +60,6 @@ HALF = 32
 
 SPLIT_SHARE = 0.6
 """Part of a time limit that is for splitting; the lower bound has the rest, and what splitting leaves."""
-
-FEW_KEYS, LOOKS = 100_000, 120
-"""Different rows beyond which there is one search for a lower bound without a time limit, and how often it looks at
-each cell of the table, or of as many rows as different ones are held, about: up to .4 CPU microseconds a cell; 16.5
-CPU s for 5 million rows of nine columns, and 20 % of the loss is unproved then (2026-11, a busy machine)."""
 
 
 def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
@@ -382,15 +377,13 @@ def bound(space: Workspace, number: int) -> None:
     looked_at = min(plan.n, merging.most)
     del merging
     sets = any(column.is_set for column in plan.columns)
-    ceilings = ceilings_of(plan.mean_loss, sets=sets)
-    shared = Shared(plan.k, partial(_same, packed), ceilings=ceilings)
+    shared = Shared(plan.k, partial(_same, packed))
+    shared.prepare()
     limits = SearchLimits()
     if plan.time_limit is not None:
         limits = SearchLimits.within(max(0.0, plan.time_limit - plan.split_seconds))
-    elif len(packed.keys) > FEW_KEYS:
-        # What rows lose on average proves most for its time; the rest is for a time limit, as most is for sets.
-        shared.ceilings = [plan.mean_loss] if not sets else list(ceilings)
-        shared.most_rows = max(shared.most_rows, LOOKS * looked_at * len(plan.columns))
+    timed = plan.time_limit is not None
+    shared.aim(plan.mean_loss, looked_at * len(plan.columns), sets=sets, timed=timed)
     shared.refine(replace(limits, threads=plan.threads_alone))
     space.put(f"bound-{number}", {"lower": shared.lower, **told})
 

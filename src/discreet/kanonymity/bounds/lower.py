@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.kanonymity.bound import nearest_bound
+from discreet.kanonymity.bounds.alone import alone_bound
 from discreet.kanonymity.bounds.dual import MOST_POINTS, Branching, DualBound
 from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import SearchLimits, require_feasible
@@ -37,7 +38,7 @@ class LowerBound:
 
     A table of up to 6,000 different rows has multipliers by cutting planes
     (:class:`~discreet.kanonymity.bounds.dual.DualBound`); a larger one the cheapest cells of each row that k rows share
-    (:class:`~discreet.kanonymity.bounds.shared.Shared`) and the nearest rows.
+    (:class:`~discreet.kanonymity.bounds.shared.Shared`), what columns cost on their own, and the nearest rows.
 
     Parameters
     ----------
@@ -61,10 +62,10 @@ class LowerBound:
     def __init__(self, problem: Problem, k: int, *, suppressed: bool = False) -> None:
         require_feasible(problem, k)
         self.problem, self.k, self.value = problem, k, 0.0
-        self.suppressed = suppressed
+        self.suppressed, self.aimed = suppressed, False
 
     @cached_property
-    def stages(self) -> tuple[DualBound | Shared | _Nearest, ...]:
+    def stages(self) -> tuple[DualBound | Shared | _Alone | _Nearest, ...]:
         """What raises the bound of this table, in order."""
         problem, k = self.problem, self.k
         if k == 1:
@@ -75,7 +76,7 @@ class LowerBound:
             if dual.points.n <= MOST_POINTS:
                 return (dual,)
         shared = Shared.of(problem, k, BINS)
-        return shared, _Nearest(problem, k, shared)
+        return _Alone(problem, k), shared, _Nearest(problem, k, shared)
 
     @property
     def is_slow(self) -> bool:
@@ -96,6 +97,9 @@ class LowerBound:
             The best partition so far, which helps the search.
         """
         for stage in self.stages:
+            unaimed = not self.aimed and limits.left > 0
+            if unaimed and isinstance(stage, Shared) and labels is not None:
+                self._aim(stage, labels, timed=limits.left < math.inf)
             # Where there is no bound yet, the first rows are looked at in any case.
             if stage.done or (limits.left <= 0 < self.value):
                 continue
@@ -103,6 +107,34 @@ class LowerBound:
                 stage.refine(limits, labels)
             finally:
                 self.value = max(self.value, stage.lower)
+
+    def _aim(self, stage: Shared, labels: NDArray[np.int32], *, timed: bool) -> None:
+        """Search as far as rows lose on average, in proportion to the table."""
+        self.aimed = True
+        problem = self.problem
+        weights = sum(column.attribute.weight for column in problem.columns)
+        if weights > 0 and stage.prepare():
+            mean = problem.loss_of(labels) / problem.n / weights
+            sets = any(column.is_set for column in problem.columns)
+            stage.aim(min(1.0, mean), problem.n * problem.m, sets=sets, timed=timed)
+
+
+@final
+class _Alone:
+    """The bound by columns on their own, which takes no time to speak of."""
+
+    def __init__(self, problem: Problem, k: int) -> None:
+        self.problem, self.k = problem, k
+        self.lower, self.done = 0.0, False
+
+    def refine(self, _limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
+        """Look at each column."""
+        columns = self.problem.columns
+        counts = [
+            np.bincount(codes, minlength=len(column.domain))
+            for codes, column in zip(self.problem.codes.T, columns, strict=True)
+        ]
+        self.lower, self.done = alone_bound(columns, counts, self.k), True
 
 
 @final

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.kanonymity.bounds.covers import SUBSETS, VALUES, cover_of, whole_of
+from discreet.kanonymity.bounds.lattice import UNITS, bits_of, lattice_of
 from discreet.kanonymity.problem import Numeric
 
 if TYPE_CHECKING:
@@ -48,17 +49,16 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_ROWS", "AtomPlaces", "Packed", "Shared", "ceilings_of", "summed"]
 
-UNITS = 2**26
-"""Units of cost that all weights together have."""
-
 CEILINGS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """Shares of all weights up to which costs are looked for, one search after another: the first ones are short."""
 
 MOST_ROWS = 20_000_000
 """Different packed rows, of 24 bytes each and thrice; beyond, columns are left out, those with most values first."""
 
-UNTIMED = 2_000_000_000
-"""Rows looked at in one search without a time limit: some ten seconds."""
+UNTIMED, LOOKS = 200_000_000, 120
+"""Rows looked at in one search without a time limit: so many, a second or two, or so many times the table's cells
+where that is more. 1 million rows of nine taxonomies at k = 50 took 95 looks a cell for all there is to prove, 14.3 %
+from the loss, in 4.4 CPU s (2026-11, a busy machine)."""
 
 AHEAD = 2
 """Times its share of what is left of an untimed search that a cell of the first column may take."""
@@ -140,13 +140,13 @@ class AtomPlaces:
             cover = whole_of(column, rows) if j in last else cover_of(column, rows, k, bins)
             if cover is not None and cover.costs.max() > 0:
                 found.append((j, cover))
-                free -= _bits(cover) if j in last else 0
+                free -= bits_of(cover) if j in last else 0
         found.sort(key=lambda one: (one[0] in last, -one[1].width))
         kept, shift = [], 0
         for j, cover in found:
-            if j in last or shift + _bits(cover) <= free:
+            if j in last or shift + bits_of(cover) <= free:
                 kept.append((j, cover, shift))
-                shift += _bits(cover)
+                shift += bits_of(cover)
         return cls(tuple(kept), UNITS / sum(column.attribute.weight for column in columns))
 
     def keys(self, codes: Sequence[NDArray[np.signedinteger]]) -> NDArray[np.int64]:
@@ -169,8 +169,8 @@ class AtomPlaces:
         kept = [cover for _, cover, _ in self.covers[left_out:]]
         while len(keys) > most and len(kept) > 1:
             # The first column has the lowest bits, so that the order stays.
-            keys, counts = summed(keys >> _bits(kept.pop(0)), counts)
-        return Packed(_lattice(kept, self.scale), keys, counts, self.scale)
+            keys, counts = summed(keys >> bits_of(kept.pop(0)), counts)
+        return Packed(lattice_of(kept, self.scale), keys, counts, self.scale)
 
 
 def _not_listed(
@@ -211,6 +211,12 @@ def summed(
     return keys[first], np.add.reduceat(counts, first)
 
 
+FEW_KEYS, BEYOND = 100_000, 1.5
+"""Different rows beyond which there is one search without a time limit, up to so many times the mean loss. Of 1
+million rows of nine taxonomies at k = 50, searches up to 1, 1.1, 1.2, 1.35, 1.5 and 2 times the mean left 18.3, 16.1,
+15.1, 14.4, 14.3 and 14.28 % unproved in 2.2, 2.5, 2.9, 3.6, 4.5 and 5.1 CPU s; of 5 million, up to 1.25 and 1.5 times,
+15.1 and 13.3 % in runs of 25.9 and 27.5 CPU s (2026-11, a busy machine)."""
+
 SHARES_OF_SETS = (1 / 8, 1 / 5, 1 / 3, 1 / 2)
 """Shares of the mean loss up to which costs are looked for where cells are sets: each takes some times the one before,
 and few searches come to the mean."""
@@ -250,10 +256,6 @@ def pack(problem: Problem, k: int, bins: int) -> Packed | None:
     return places.packed(*summed(keys, np.ones(len(keys), dtype=np.int64)), MOST_ROWS)
 
 
-def _bits(cover: Cover) -> int:
-    return max(1, int(cover.members.shape[1] - 1).bit_length())
-
-
 def _first_cells(packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give the turn of each cell of the first column, and how many rows it has.
 
@@ -288,74 +290,24 @@ def _first_cells(packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return turns, (members @ found[:width]).astype(np.int64)
 
 
-def _lattice(covers: list[Cover], scale: float) -> Lattice:
-    from discreet.kanonymity.kernels.shared import Lattice
+def _dealt(packed: Packed, cells: NDArray[np.int64]) -> dict[int, NDArray[np.int32]]:
+    """Give the places of the packed rows in each of some cells of the first column, which share no row, in order."""
+    from discreet.kanonymity.kernels.shared import deal_atoms
 
-    sizes = [len(cover.costs) for cover in covers]
-    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    child: list[int] = []
-    following: list[int] = []
-    member: list[int] = []
-    inside: list[NDArray[np.bool_]] = []
-    cost: list[NDArray[np.int64]] = []
-    least: list[NDArray[np.int64]] = []
-    for at, cover in zip(start.tolist(), covers, strict=False):
-        below = [-1] * len(cover.costs)
-        after = [-1] * len(cover.costs)
-        # Rounded down, by a unit more than the product's rounding can be.
-        paid = np.maximum(np.floor(cover.costs * scale) - 1, 0).astype(np.int64)
-        if cover.sizes is not None:
-            # What its cells cost is known where they are looked at.
-            paid[:] = 0
-        cheapest = paid.copy()
-        for cell in range(len(below) - 1, 0, -1):
-            up = int(cover.parent[cell])
-            after[cell], below[up] = below[up], at + cell
-            cheapest[up] = min(cheapest[up], cheapest[cell])
-        child += below
-        following += after
-        width = cover.members.shape[1]
-        offset = sum(len(part) for part in inside)
-        member += [offset + cell * width for cell in range(len(below))]
-        inside.append(cover.members.ravel())
-        cost.append(paid)
-        least.append(cheapest)
-    kind, low, high, set_costs = _last(covers[-2:], scale)
-    return Lattice(
-        start,
-        np.array([_bits(cover) for cover in covers]),
-        np.concatenate(inside),
-        np.array(member),
-        np.array(child),
-        np.array(following),
-        np.concatenate(cost),
-        np.concatenate(least),
-        kind,
-        low,
-        high,
-        set_costs,
-    )
-
-
-def _last(
-    covers: list[Cover], scale: float
-) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Round the ends of intervals inwards, and costs down, by a unit more than a product's rounding can be."""
-    from discreet.kanonymity.kernels.shared import INTERVALS, LISTED, PAIRS, SETS
-
-    none = np.zeros(0, dtype=np.int64)
-    cover = covers[-1]
-    if cover.sizes is None:
-        return LISTED, none, none, none
-    sizes = np.maximum(np.floor(cover.sizes * scale) - 1, 0).astype(np.int64)
-    if cover.ends is not None:
-        low = np.floor(cover.ends[0] * scale).astype(np.int64) - 1
-        high = np.floor(cover.ends[1] * scale).astype(np.int64) + 2
-        return INTERVALS, low, high, sizes
-    if len(covers) > 1 and covers[0].sizes is not None:
-        first = np.maximum(np.floor(covers[0].sizes * scale) - 1, 0).astype(np.int64)
-        return PAIRS, first, sizes, none
-    return SETS, none, none, sizes
+    lattice = packed.lattice
+    mask = (1 << int(lattice.bits[0])) - 1
+    group = np.full(mask + 1, -1, dtype=np.int64)
+    for at, cell in enumerate(cells.tolist()):
+        place = int(lattice.member[cell])
+        width = int(lattice.width[0])
+        group[:width][lattice.inside[place : place + width]] = at
+    atoms = np.bincount(packed.keys & mask, minlength=mask + 1)
+    there = group >= 0
+    sizes = np.bincount(group[there], weights=atoms[there], minlength=len(cells)).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    order = np.empty(int(ends[-1]), dtype=np.int32)
+    deal_atoms(packed.keys, mask, group, ends[:-1].copy(), order)
+    return {cell: order[ends[at] : ends[at + 1]] for at, cell in enumerate(cells.tolist())}
 
 
 @final
@@ -392,17 +344,42 @@ class Shared:
         """Take a table in memory, with so many pieces of a numeric column at most."""
         return cls(k, partial(pack, problem, k, bins))
 
+    def aim(self, mean_loss: float, cells: int, *, sets: bool, timed: bool) -> None:
+        """Choose how far to search, before the first search.
+
+        Parameters
+        ----------
+        mean_loss
+            What rows lose on average, as a share of all weights.
+        cells
+            Of the table, or of as many rows as different ones are held.
+        sets
+            Whether cells are sets.
+        timed
+            Whether there is a time limit, so that a search may be cut off anywhere.
+        """
+        self.ceilings = list(ceilings_of(mean_loss, sets=sets))
+        self.most_rows = max(UNTIMED, LOOKS * cells)
+        if not (timed or sets) and self.packed and len(self.packed.keys) > FEW_KEYS:
+            # What is above proves little more; the rest is for a time limit, as most is for sets.
+            self.ceilings = [min(1.0, BEYOND * mean_loss)]
+
+    def prepare(self) -> Packed | None:
+        """Pack the rows, once; give nothing where no cell costs anything."""
+        if self.packed is None and not self.done:
+            self.packed = self.pack()
+            self.done = self.packed is None
+            if self.packed is not None:
+                self.costs = np.zeros(len(self.packed.keys), dtype=np.int64)
+        return self.packed
+
     def refine(self, limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
         """Search on, as long as there is time; a search that is cut short counts for the rows that it came to."""
         if limits.left <= 0:
             return
-        if self.packed is None:
-            self.packed = self.pack()
-            if self.packed is None:
-                self.done = True
-                return
-            self.costs = np.zeros(len(self.packed.keys), dtype=np.int64)
-        packed = self.packed
+        packed = self.prepare()
+        if packed is None:
+            return
         while self.ceilings and limits.left > 0:
             ceiling = int(UNITS * self.ceilings[0])
             # What is below the last ceiling is known.
@@ -440,6 +417,7 @@ class Shared:
                 # The widest cells need little, and what earlier turns leave is for the later ones.
                 later = int(sizes[waiting & (turns >= turn)].sum())
                 share = AHEAD * max(0, self.most_rows) / max(1, later)
+                rows = _dealt(packed, cells)
                 searching = [
                     pool.submit(
                         descend_below,
@@ -447,6 +425,7 @@ class Shared:
                         packed.keys,
                         counts,
                         best,
+                        rows[cell],
                         cell,
                         self.k,
                         2**62 if timed else int(share * sizes[cell]),

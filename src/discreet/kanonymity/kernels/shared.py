@@ -20,24 +20,40 @@ from discreet.core.jit import expanded, kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Lattice", "descend", "descend_below", "packed"]
+__all__ = ["Lattice", "deal_atoms", "descend", "descend_below", "packed"]
 
 MORE_ROOM = 10_000_000
-"""Rows of 24 bytes that a search has room for beyond three times its own, at most."""
-
-FRAMES = 4096
-"""Frames that are open at a time, at most: the depths of all columns together."""
-
+"""Rows of 20 bytes that a search has room for beyond three times its own, at most."""
 
 LISTED, INTERVALS, SETS, PAIRS = range(4)
 """What the cells of the last column are: listed, all intervals, all sets, or all sets of the last two."""
+
+FIXED, CLOSED, WHOLE, DIVIDED, TABLE = range(-1, -6, -1)
+"""What is done next with a frame, if not a cell inside it: its own cell is fixed; nothing; all cells of the last
+columns; all cells inside it together; a table of all boxes of the columns that are left."""
+
+CUT = -1
+"""In place of the step to the next row: a cell that is left without looking."""
+
+HELD = 2**31
+"""A cell's rows and its different rows are counted in one number: so many times the first, and the other."""
+
+UNPAID = 2**62
+"""The cost of no box."""
 
 
 class Lattice(NamedTuple):
     """The cells of all columns, those of column j from ``start[j]`` on, its widest first.
 
     ``inside[member[cell] + atom]`` says whether an atom is in a cell, `child` and `next` are the first cell inside one
-    and the next inside the same, -1 for none; `cost` what it costs, and `least` what the cheapest inside it does.
+    and the next inside the same, -1 for none, and ``branch[member[cell] + atom]`` the one that has an atom, where no
+    two share one. Cells that are `alone` have one atom and are followed by another column. ``opens[cell]`` is what is
+    done first with a frame of a cell, and `cost` what it costs.
+    ``floor[cell, r]`` is what all boxes cost at least that have r different rows or more, within the cell and the
+    columns after it. `width` and `depth` are the atoms of each column and how often its cells lie in one another.
+
+    The last columns may have so few boxes that a table of them is filled: one of `boxes` entries for packed rows and
+    steps between, and one for each box, which costs `paid`; ``into[i]`` is added up from ``part[i]``, in their order.
 
     By `kind` the last column is listed like the others, or has all intervals, which cost no less than
     ``low[b] - high[a]`` from atom a to a later one b and ``sizes[0]`` at most, or all sets of values, of which s cost
@@ -51,8 +67,17 @@ class Lattice(NamedTuple):
     member: NDArray[np.int64]
     child: NDArray[np.int64]
     next: NDArray[np.int64]
+    branch: NDArray[np.int32]
+    alone: NDArray[np.bool_]
+    opens: NDArray[np.int64]
     cost: NDArray[np.int64]
-    least: NDArray[np.int64]
+    floor: NDArray[np.int64]
+    width: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    boxes: int
+    part: NDArray[np.int64]
+    into: NDArray[np.int64]
+    paid: NDArray[np.int64]
     kind: int
     low: NDArray[np.int64]
     high: NDArray[np.int64]
@@ -127,7 +152,7 @@ def _intervals(  # noqa: PLR0917 - the arrays of one search
     L: Lattice,
     K: NDArray[np.int64],
     N: NDArray[np.int32],
-    B: NDArray[np.int64],
+    B: NDArray[np.int32],
     into: NDArray[np.int32],
     begin: int,
     end: int,
@@ -179,7 +204,7 @@ def _intervals(  # noqa: PLR0917 - the arrays of one search
 def _sets(  # noqa: PLR0917 - the arrays of one search
     L: Lattice,
     N: NDArray[np.int32],
-    B: NDArray[np.int64],
+    B: NDArray[np.int32],
     into: NDArray[np.int32],
     begin: int,
     end: int,
@@ -222,47 +247,64 @@ def packed(
 
 
 @kernel
+def deal_atoms(
+    keys: NDArray[np.int64],
+    mask: int,
+    group: NDArray[np.int64],
+    at: NDArray[np.int64],
+    order: NDArray[np.int32],
+) -> None:
+    """Write the places of packed rows into the run of their first atom's group, from ``at[group]`` on; -1 is left."""
+    for x in range(len(keys)):
+        g = group[keys[x] & mask]
+        if g >= 0:
+            order[at[g]] = x
+            at[g] += 1
+
+
+@kernel
 def descend(  # noqa: PLR0917 - one loop whose state is the stack
     L: Lattice,
-    keys: NDArray[np.int64],
-    counts: NDArray[np.int32],
-    best: NDArray[np.int64],
+    K: NDArray[np.int64],
+    N: NDArray[np.int32],
+    B: NDArray[np.int32],
+    n: int,
     column: int,
     paid: int,
     k: int,
-    room: int,
     most_rows: int,
     stop: NDArray[np.bool_],
 ) -> int:
-    """Lower ``best[i]`` to what the cheapest cells cost that hold row i and k rows, where that is less.
+    """Lower ``B[i]`` to what the cheapest cells cost that hold row i and k rows, where that is less.
 
-    Columns before `column` are fixed, at a cost of `paid`. What does not fit into `room` rows counts as if it cost no
-    more than what is fixed by then, which is less than it does.
+    The first `n` entries are the rows, ``K`` packed and rising, with ``N`` of each, k at most; what follows, one entry
+    at least, is room to work in. Columns before `column` are fixed, at a cost of `paid`. What does not fit into the
+    room counts as if it cost no more than what is fixed by then and the floor of what is open, which is no more than it
+    does.
 
     Returns
     -------
     int
         How many rows were looked at, below 0 where not all was. ``stop[0]`` ends it before, or `most_rows` looked at;
-        what was not looked at by then counts as in the sentence above, so that ``best[i]`` is no more than it would be.
+        what was not looked at by then counts as in the sentence above, so that ``B[i]`` is no more than it would be.
     """
-    n, last = len(keys), len(L.bits) - 1
-    K = np.empty(room, dtype=np.int64)
-    N = np.empty(room, dtype=np.int32)
-    B = np.empty(room, dtype=np.int64)
+    room, last, deep = len(K) - 1, len(L.bits) - 1, L.floor.shape[1] - 1
     into = np.empty(room, dtype=np.int32)
-    K[:n] = keys
-    N[:n] = counts
-    B[:n] = best
     n1, m = len(L.low), len(L.high)
     pairs = n1 * m if L.kind == PAIRS else 0
     table, tops = np.zeros(pairs, dtype=np.int64), np.zeros(pairs, dtype=np.int64)
     sums, order = np.zeros(n1 + m, dtype=np.int64), np.zeros(n1 + m, dtype=np.int64)
     first, second = np.zeros(n1, dtype=np.int64), np.zeros(m, dtype=np.int64)
-    leaf = last - 1 if L.kind == PAIRS else last
-    f = np.empty((FRAMES, 6), dtype=np.int64)
+    cells = len(L.cost)
+    # The last entry is for rows in no cell inside, which are written to the last place.
+    held, most_of = np.zeros(cells + 1, dtype=np.int64), np.zeros(cells + 1, dtype=np.int64)
+    many_of, to = np.zeros(cells + 1, dtype=np.int64), np.full(cells + 1, room, dtype=np.int64)
+    step, drop = np.zeros(cells + 1, dtype=np.int64), np.zeros(cells + 1, dtype=np.int64)
+    boxes = np.zeros(L.boxes + len(L.paid), dtype=np.int64)
+    f = np.empty((cells + len(L.bits) + 2, 7), dtype=np.int64)
     d = 0
     f[0, 0], f[0, 1], f[0, 2], f[0, 3], f[0, 4] = column, L.start[column], 0, n, paid
-    f[0, 5] = -3 if L.kind and column == leaf else L.child[L.start[column]]
+    f[0, 5], f[0, 6] = L.opens[L.start[column]], 1
     looks, looked, cut = 0, 0, False
     while d >= 0:
         looks += 1
@@ -272,8 +314,27 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
         a, cell, begin, end, cost = f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4]
         inner = f[d, 5]
         looked += end - begin
-        if inner == -3:
-            f[d, 5] = -2
+        if inner == TABLE:
+            f[d, 5] = CLOSED
+            if cut:
+                for x in range(begin, end):
+                    B[x] = min(B[x], cost)
+                continue
+            boxes[:] = 0
+            for x in range(begin, end):
+                boxes[K[x]] += N[x]
+            for at in range(len(L.into)):
+                boxes[L.into[at]] += boxes[L.part[at]]
+            for at in range(L.boxes, len(boxes)):
+                boxes[at] = cost + L.paid[at - L.boxes] if boxes[at] >= k else UNPAID
+            for at in range(L.boxes):
+                boxes[at] = UNPAID
+            for at in range(len(L.into) - 1, -1, -1):
+                boxes[L.part[at]] = min(boxes[L.part[at]], boxes[L.into[at]])
+            for x in range(begin, end):
+                B[x] = min(B[x], boxes[K[x]])
+        elif inner == WHOLE:
+            f[d, 5] = CLOSED
             if cut or end + (end - begin) > room:
                 for x in range(begin, end):
                     B[x] = min(B[x], cost)
@@ -291,22 +352,73 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
                     B[x] = min(B[x], cost + max(first[v], second[w]))
             else:
                 _sets(L, N, B, into, begin, end, cost, k)
+        elif inner == DIVIDED:
+            # The cells inside this one share no atom: all of them are filled in two passes.
+            f[d, 5] = FIXED
+            bits, base = L.bits[a], L.member[cell]
+            mask, c = (1 << bits) - 1, L.child[cell]
+            while c >= 0:
+                held[c], most_of[c], many_of[c] = 0, 0, 1
+                c = L.next[c]
+            for x in range(begin, end):
+                c = L.branch[base + (K[x] & mask)]
+                held[c] += HELD * N[x] + 1
+                most_of[c] = max(most_of[c], B[x])
+                many_of[c] = max(many_of[c], N[x])
+            at, c, some, without = end, L.child[cell], False, False
+            while c >= 0:
+                size = held[c] % HELD
+                # Rows of a cell that is passed over are all written to the last place, which spares a jump.
+                to[c], step[c], drop[c] = room, 0, 0
+                if held[c] // HELD >= k and most_of[c] > cost + L.floor[c, 1]:
+                    floor = cost + L.floor[c, min(deep, (k - 1) // many_of[c] + 1)]
+                    if most_of[c] > floor and (cut or at + size > room):
+                        without, step[c], held[c] = True, CUT, floor
+                    elif most_of[c] > floor:
+                        some = True
+                        to[c], step[c] = at, 1
+                        d += 1
+                        f[d, 2], f[d, 3], f[d, 6] = at, at + size, 0
+                        if L.alone[c]:
+                            # Its rows stay different without the column, which is fixed on the way.
+                            f[d, 0], f[d, 1], f[d, 4] = a + 1, L.start[a + 1], cost + L.cost[c]
+                            drop[c] = bits
+                        else:
+                            f[d, 0], f[d, 1], f[d, 4] = a, c, cost
+                        f[d, 5] = L.opens[f[d, 1]]
+                        at += size
+                c = L.next[c]
+            if without:
+                for x in range(begin, end):
+                    c = L.branch[base + (K[x] & mask)]
+                    if step[c] == CUT:
+                        B[x] = min(B[x], held[c])
+                c = L.child[cell]
+                while c >= 0:
+                    step[c] = max(step[c], 0)
+                    c = L.next[c]
+            if some:
+                for x in range(begin, end):
+                    c = L.branch[base + (K[x] & mask)]
+                    at = to[c]
+                    K[at], N[at], B[at], into[at] = K[x] >> drop[c], N[x], B[x], x
+                    to[c] += step[c]
         elif inner >= 0:
             f[d, 5] = L.next[inner]
-            least = cost + L.least[inner]
-            mask = (1 << L.bits[a]) - 1
-            base = L.member[inner]
-            total, most = 0, 0
+            mask, base = (1 << L.bits[a]) - 1, L.member[inner]
+            rows, most, many = 0, 0, 1
             for x in range(begin, end):
                 if L.inside[base + (K[x] & mask)]:
-                    total += N[x]
+                    rows += N[x]
                     most = max(most, B[x])
-            if total < k or most <= least:
+                    many = max(many, N[x])
+            floor = cost + L.floor[inner, min(deep, (k - 1) // many + 1)]
+            if rows < k or most <= floor:
                 continue
             if cut or end + (end - begin) > room:
                 for x in range(begin, end):
                     if L.inside[base + (K[x] & mask)]:
-                        B[x] = min(B[x], least)
+                        B[x] = min(B[x], floor)
                 continue
             at = end
             for x in range(begin, end):
@@ -315,21 +427,21 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
                 at += L.inside[base + (K[x] & mask)]
             d += 1
             f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4] = a, inner, end, at, cost
-            f[d, 5] = L.child[inner]
-        elif inner == -1:
-            f[d, 5] = -2
+            f[d, 5], f[d, 6] = L.opens[inner], 0
+        elif inner == FIXED:
+            f[d, 5] = CLOSED
             cost += L.cost[cell]
-            most = 0
-            for x in range(begin, end):
-                most = max(most, B[x])
-            if most <= cost:
-                continue
+            if L.child[cell] >= 0:
+                most = 0
+                for x in range(begin, end):
+                    most = max(most, B[x])
+                if most <= cost:
+                    continue
             if cut or a == last or end + (end - begin) > room:
                 for x in range(begin, end):
                     B[x] = min(B[x], cost)
                 continue
-            at = end - 1
-            key = np.int64(-1)
+            at, key, most, many = end - 1, np.int64(-1), 0, 1
             for x in range(begin, end):
                 rest = K[x] >> L.bits[a]
                 if rest != key:
@@ -338,25 +450,28 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
                     K[at], N[at], B[at] = rest, 0, 0
                 N[at] = min(k, N[at] + N[x])
                 B[at] = max(B[at], B[x])
-            d += 1
+                many, most = max(many, N[at]), max(most, B[at])
             root = L.start[a + 1]
+            if most <= cost + L.floor[root, min(deep, (k - 1) // many + 1)]:
+                continue
+            d += 1
             f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4] = a + 1, root, end, at + 1, cost
-            f[d, 5] = -3 if L.kind and a + 1 == leaf else L.child[root]
+            f[d, 5], f[d, 6] = L.opens[root], 1
         else:
+            up = f[d, 6]
             d -= 1
             if d < 0:
                 break
-            if f[d, 0] == a:
-                for x in range(begin, end):
-                    B[into[x]] = min(B[into[x]], B[x])
-            else:
+            if up:
                 # Rows that became one stand in the order of what they became.
                 at = begin
                 for x in range(f[d, 2], f[d, 3]):
                     if K[x] >> L.bits[f[d, 0]] != K[at]:
                         at += 1
                     B[x] = min(B[x], B[at])
-    best[:] = B[:n]
+            else:
+                for x in range(begin, end):
+                    B[into[x]] = min(B[into[x]], B[x])
     return -looked - 1 if cut else looked
 
 
@@ -366,58 +481,56 @@ def descend_below(  # noqa: PLR0917 - as above
     keys: NDArray[np.int64],
     counts: NDArray[np.int32],
     best: NDArray[np.int64],
+    rows: NDArray[np.int32],
     cell: int,
     k: int,
     most_rows: int,
     stop: NDArray[np.bool_],
 ) -> int:
-    """Do what :func:`descend` does, for one cell of the first column alone, and write to the rows in it alone.
+    """Do what :func:`descend` does for one cell of the first column alone: for the rows in it, in their order.
 
     Cells that share no row can be searched at the same time.
     """
-    bits, base, cost = L.bits[0], L.member[cell], L.cost[cell]
-    mask = (1 << bits) - 1
-    if len(L.bits) - (L.kind == PAIRS) == 1 and L.kind != LISTED:
-        return descend(L, keys, counts, best, 0, 0, k, 2 * len(keys), most_rows, stop)
+    bits, cost = L.bits[0], L.cost[cell]
+    if L.opens[L.start[0]] == WHOLE:
+        # There is one listed cell, and its own column is open.
+        bits, cost = 0, 0
     size, total, most, last = 0, 0, 0, np.int64(-1)
-    for x in range(len(keys)):
-        if L.inside[base + (keys[x] & mask)]:
-            size += int(keys[x] >> bits != last)
-            last = keys[x] >> bits
-            total += counts[x]
-            most = max(most, best[x])
+    for at in range(len(rows)):
+        x = rows[at]
+        size += int(keys[x] >> bits != last)
+        last = keys[x] >> bits
+        total += counts[x]
+        most = max(most, best[x])
     if total < k or most <= cost:
-        return len(keys)
-    # Rows that agree in all later columns become one.
-    K, N = np.empty(size, dtype=np.int64), np.zeros(size, dtype=np.int32)
-    B, at = np.zeros(size, dtype=np.int64), -1
+        return len(rows)
+    if (len(L.bits) == 1 and bits > 0) or stop[0]:
+        for at in range(len(rows)):
+            best[rows[at]] = min(best[rows[at]], cost)
+        return -len(rows) - 1 if stop[0] else len(rows)
+    # What does not fit counts too little, in silence: each depth of each column has a frame of its rows.
+    room, span = 1000, 1
+    for a in range(len(L.bits) - 1, int(bits > 0) - 1, -1):
+        span = min(size, span * L.width[a])
+        room += (L.depth[a] + 1) * span
+    room = min(room, 3 * size + MORE_ROOM)
+    K, N = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
+    B, into = np.empty(room, dtype=np.int32), -1
     last = np.int64(-1)
-    for x in range(len(keys)):
-        if L.inside[base + (keys[x] & mask)]:
-            if keys[x] >> bits != last:
-                at += 1
-                last = keys[x] >> bits
-                K[at] = last
-            N[at] = min(k, N[at] + counts[x])
-            B[at] = max(B[at], best[x])
-    looked = 0
-    if len(L.bits) == 1 or stop[0]:
-        for at in range(size):
-            B[at] = min(B[at], cost)
-        looked = -1 if len(L.bits) > 1 else 0
-    else:
-        # What does not fit counts too little, in silence: each column has frames of its rows, one within the other.
-        room, cells = 100_000, 1
-        for a in range(len(L.bits) - 1, 0, -1):
-            # Rows that differ in the columns from here on are no more than their cells.
-            cells = min(size, cells * (1 << L.bits[a]))
-            room += 3 * cells
-        room = min(room, 3 * size + MORE_ROOM)
-        looked = descend(L, K, N, B, 1, cost, k, room, most_rows, stop)
-    at = 0
-    for x in range(len(keys)):
-        if L.inside[base + (keys[x] & mask)]:
-            if keys[x] >> bits != K[at]:
-                at += 1
-            best[x] = min(best[x], B[at])
-    return looked - len(keys) if looked < 0 else looked + len(keys)
+    # Rows that agree in all later columns become one.
+    for at in range(len(rows)):
+        x = rows[at]
+        if keys[x] >> bits != last:
+            into += 1
+            last = keys[x] >> bits
+            K[into], N[into], B[into] = last, 0, 0
+        N[into] = min(k, N[into] + counts[x])
+        B[into] = max(B[into], best[x])
+    looked = descend(L, K, N, B, size, int(bits > 0), cost, k, most_rows, stop)
+    into = 0
+    for at in range(len(rows)):
+        x = rows[at]
+        if keys[x] >> bits != K[into]:
+            into += 1
+        best[x] = min(best[x], B[into])
+    return looked - len(rows) if looked < 0 else looked + len(rows)

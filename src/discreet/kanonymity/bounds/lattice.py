@@ -1,0 +1,245 @@
+"""The cells of packed columns as the search for shared cells reads them: integer costs, floors, and tables of boxes.
+
+Costs are rounded down, and a floor is what the cheapest box costs that has so many different rows or more: see the
+proofs in ``docs/theory/kanonymity/lower-bounds.md``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.bounds.covers import Cover
+    from discreet.kanonymity.kernels.shared import Lattice
+
+__all__ = ["UNITS", "bits_of", "lattice_of"]
+
+UNITS = 2**26
+"""Units of cost that all weights together have."""
+
+MOST_DIFFERENT = 64
+"""Different rows of a box up to which it is known what they cost at least."""
+
+MOST_ADDED = 400
+"""Sums by which a table of boxes is filled, at most."""
+
+FEWEST_LISTED = 1
+"""Columns before those of such a table, which threads share."""
+
+
+def bits_of(cover: Cover) -> int:
+    """Give the bits that hold an atom of a column."""
+    return max(1, int(cover.members.shape[1] - 1).bit_length())
+
+
+def lattice_of(covers: list[Cover], scale: float) -> Lattice:
+    """Put the cells of columns, in the order of their bits, into the arrays of the search.
+
+    Parameters
+    ----------
+    covers
+        The columns.
+    scale
+        Units of a cost of 1.
+    """
+    from discreet.kanonymity.kernels.shared import DIVIDED, FIXED, TABLE, WHOLE, Lattice
+
+    sizes = [len(cover.costs) for cover in covers]
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    child: list[int] = []
+    following: list[int] = []
+    opens: list[int] = []
+    member: list[int] = []
+    inside: list[NDArray[np.bool_]] = []
+    branch: list[NDArray[np.int32]] = []
+    alone: list[NDArray[np.bool_]] = []
+    cost: list[NDArray[np.int64]] = []
+    depth: list[int] = []
+    kind, low, high, set_costs = _last(covers[-2:], scale)
+    for at, cover in zip(start.tolist(), covers, strict=False):
+        below = [-1] * len(cover.costs)
+        after = [-1] * len(cover.costs)
+        # Rounded down, by a unit more than the product's rounding can be.
+        paid = np.maximum(np.floor(cover.costs * scale) - 1, 0).astype(np.int64)
+        if cover.sizes is not None:
+            # What its cells cost is known where they are looked at.
+            paid[:] = 0
+        branches = np.full(cover.members.shape, int(start[-1]), dtype=np.int32)
+        atoms = np.zeros(len(below), dtype=np.int64)
+        deep = [0] * len(below)
+        for cell in range(len(below) - 1, 0, -1):
+            up = int(cover.parent[cell])
+            after[cell], below[up] = below[up], at + cell
+            branches[up, cover.members[cell]] = at + cell
+            atoms[up] += int(cover.members[cell].sum())
+            deep[up] = max(deep[up], deep[cell] + 1)
+        apart = atoms == (branches < start[-1]).sum(axis=1)
+        opened = np.where(apart, DIVIDED, below)
+        opened[np.array(below) < 0] = FIXED
+        if cover.sizes is not None:
+            opened[0] = WHOLE
+        child += below
+        following += after
+        opens += opened.tolist()
+        width = cover.members.shape[1]
+        offset = sum(len(part) for part in inside)
+        member += [offset + cell * width for cell in range(len(below))]
+        inside.append(cover.members.ravel())
+        branch.append(branches.ravel())
+        single = (cover.members.sum(axis=1) == 1) & (np.array(below) < 0)
+        alone.append(single & (len(depth) < len(covers) - 1))
+        cost.append(paid)
+        depth.append(deep[0])
+    first, boxes, part, into, of_box = _table(covers, cost, FEWEST_LISTED)
+    if first < len(covers):
+        opens[int(start[first])] = TABLE
+    return Lattice(
+        start,
+        np.array([bits_of(cover) for cover in covers]),
+        np.concatenate(inside),
+        np.array(member),
+        np.array(child),
+        np.array(following),
+        np.concatenate(branch),
+        np.concatenate(alone),
+        np.array(opens),
+        np.concatenate(cost),
+        _floors(covers, cost, kind, low, high, set_costs),
+        np.array([cover.width for cover in covers]),
+        np.array(depth),
+        boxes,
+        part,
+        into,
+        of_box,
+        kind,
+        low,
+        high,
+        set_costs,
+    )
+
+
+def _table(
+    covers: list[Cover], costs: list[NDArray[np.int64]], least: int
+) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Choose the last columns whose boxes are looked at in a table, and say how it is filled, one column at a time.
+
+    Returns
+    -------
+    first : int
+        The first of these columns; the number of all where there are none.
+    boxes : int
+        Entries before those of the boxes.
+    part, into
+        What is added to what.
+    paid
+        What each box costs.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.bounds.covers import Cover
+    >>> inside = np.array([[1, 1], [1, 0], [0, 1]], dtype=bool)
+    >>> cover = Cover(np.arange(2), inside, np.array([1.0, 0.0, 0.0]), np.array([-1, 0, 0]))
+    >>> [np.asarray(each).tolist() for each in _table([cover, cover], [np.array([9, 0, 0])] * 2, 1)]
+    [1, 2, [0, 1, 0, 1], [2, 2, 3, 4], [9, 0, 0]]
+    """
+    none = np.zeros(0, dtype=np.int64)
+    found = len(covers), 0, none, none, none
+    for first in range(len(covers) - 1, least - 1, -1):
+        chosen = covers[first:]
+        if any(cover.sizes is not None for cover in chosen):
+            break
+        # The first column has the lowest bits of a packed row, so that it is the last axis.
+        shape = [1 << bits_of(cover) for cover in reversed(chosen)]
+        here = np.arange(int(np.prod(shape))).reshape(shape)
+        there = np.zeros(shape, dtype=np.bool_)
+        there[np.ix_(*(np.arange(cover.width) for cover in reversed(chosen)))] = True
+        parts, intos, size = [], [], here.size
+        for axis, cover in enumerate(reversed(chosen)):
+            cells = len(cover.costs)
+            after = list(here.shape)
+            after[axis] = cells
+            made = (size + np.arange(int(np.prod(after)))).reshape(after)
+            cell, atom = np.nonzero(cover.members)
+            real = np.take(there, atom, axis)
+            parts.append(np.take(here, atom, axis)[real])
+            intos.append(np.take(made, cell, axis)[real])
+            there = np.ones(after, dtype=np.bool_) & there.any(axis=axis, keepdims=True)
+            here, size = made, size + made.size
+        part, into = np.concatenate(parts), np.concatenate(intos)
+        if len(part) > MOST_ADDED:
+            break
+        paid = np.zeros((), dtype=np.int64)
+        for cost in reversed(costs[first:]):
+            paid = np.add.outer(paid, cost)
+        found = first, size - here.size, part, into, paid.ravel()
+    return found
+
+
+def _floors(  # noqa: PLR0917 - the fields of a lattice
+    covers: list[Cover],
+    costs: list[NDArray[np.int64]],
+    kind: int,
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    set_costs: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Say what boxes cost at least that have so many different rows, within each cell and the columns after it.
+
+    A box has no more different rows than the product of the atoms in its cells.
+    """
+    from discreet.kanonymity.kernels.shared import INTERVALS, LISTED, PAIRS
+
+    rows = np.arange(MOST_DIFFERENT + 1)
+    # Behind all columns there is one row.
+    later = np.where(rows > 1, UNITS, 0)
+    listed = len(covers)
+    if kind != LISTED:
+        listed -= 2 if kind == PAIRS else 1
+        for r in range(2, len(rows)):
+            if kind == INTERVALS:
+                spans = low[r - 1 :] - high[: max(0, len(high) - r + 1)]
+                paid = np.clip(spans, 0, set_costs[-1])
+            else:
+                first, other = (low, high) if kind == PAIRS else (np.zeros(1, np.int64), set_costs)
+                need = -(-r // (1 + np.arange(len(first))))
+                there = need <= len(other)
+                paid = first[there] + other[need[there] - 1]
+            later[r] = int(paid.min(initial=UNITS))
+        later = np.maximum.accumulate(later)
+    found: list[NDArray[np.int64]] = [
+        np.tile(later, (len(cover.costs), 1)) for cover in reversed(covers[listed:])
+    ]
+    for cover, cost in zip(reversed(covers[:listed]), reversed(costs[:listed]), strict=True):
+        atoms = cover.members.sum(axis=1)
+        floor = cost[:, None] + later[-(-rows // atoms[:, None])]
+        for cell in range(len(cost) - 1, 0, -1):
+            up = int(cover.parent[cell])
+            floor[up] = np.minimum(floor[up], floor[cell])
+        found.append(floor)
+        later = floor[0]
+    return np.concatenate(found[::-1])
+
+
+def _last(
+    covers: list[Cover], scale: float
+) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Round the ends of intervals inwards, and costs down, by a unit more than a product's rounding can be."""
+    from discreet.kanonymity.kernels.shared import INTERVALS, LISTED, PAIRS, SETS
+
+    none = np.zeros(0, dtype=np.int64)
+    cover = covers[-1]
+    if cover.sizes is None:
+        return LISTED, none, none, none
+    sizes = np.maximum(np.floor(cover.sizes * scale) - 1, 0).astype(np.int64)
+    if cover.ends is not None:
+        low = np.floor(cover.ends[0] * scale).astype(np.int64) - 1
+        high = np.floor(cover.ends[1] * scale).astype(np.int64) + 2
+        return INTERVALS, low, high, sizes
+    if len(covers) > 1 and covers[0].sizes is not None:
+        first = np.maximum(np.floor(covers[0].sizes * scale) - 1, 0).astype(np.int64)
+        return PAIRS, first, sizes, none
+    return SETS, none, none, sizes
