@@ -17,7 +17,7 @@ from discreet.metricdp.bounds import local
 from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual import tiled
-from discreet.metricdp.primal_dual.tiled import Tiled, holds_little
+from discreet.metricdp.primal_dual.tiled import Tiled, tiles_pay
 from discreet.metricdp.primal_dual.tiles import TiledIterate
 
 _design = import_module("discreet.metricdp.design")
@@ -57,7 +57,7 @@ def test_one_method_gives_channel_and_bound(seed: int) -> None:
     problem = stated(seed)
     made = design(problem, CLAIM, method=Tiled(), gap=0.01)
     assert made.provenance.method == "primal-dual"
-    assert any("on 4 tiles of 9 nats" in said for said in made.provenance.method_trace)
+    assert any("on 4 tiles of 10.5 nats" in said for said in made.provenance.method_trace)
     assert verify(made, optimality=True).passed
     best = design(problem, CLAIM, method=Direct(), gap=1e-6, throw=False)
     assert made.lower is not None
@@ -168,11 +168,11 @@ def test_where_nothing_is_known_of_places_it_does_not_apply() -> None:
     part = part_of(stated())
     bare = Part(part.cost, part.constraints, part.epsilon, None)
     assert Tiled().solve(bare, PartLimits()) is None
-    assert not holds_little(bare)
+    assert not tiles_pay(bare, 0.01)
 
 
 def test_tiles_come_first_where_they_hold_little(small: pytest.MonkeyPatch) -> None:
-    small.setattr(tiled, "_FEWEST_SECRETS", N)
+    small.setattr(tiled, "_FEW_SECRETS", N - 1)
     small.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
     small.setattr(local, "_REACHES", (1.0,))
     problem = stated()
@@ -189,6 +189,7 @@ def test_tiles_come_first_where_they_hold_little(small: pytest.MonkeyPatch) -> N
     assert first(WholeProblem(unrelated, whole.constraints, whole.epsilon)) == "PrimalDual"
     small.setattr(local, "_REACHES", (90.0,))
     assert first(whole) == "PrimalDual"
-    small.setattr(local, "_REACHES", (1.0,))
-    small.setattr(tiled, "_FEWEST_SECRETS", N + 1)
+    small.setattr(tiled, "_FEW_SECRETS", N)
+    assert first(whole) == "Tiled"
+    small.setattr(tiled, "_MANY", 1)
     assert first(whole) == "PrimalDual"

@@ -22,7 +22,7 @@ from discreet.metricdp.methods.direct import LARGEST_EXPONENT, Direct, priced_ed
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.methods.primal_dual import PrimalDual, can_polish, fits
 from discreet.metricdp.part import Method, PartLimits, WholeProblem
-from discreet.metricdp.primal_dual.tiled import Tiled, holds_little
+from discreet.metricdp.primal_dual.tiled import Tiled, tiles_pay
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import Search, Trivial
 
@@ -293,8 +293,8 @@ def _without(
         why = f"{size} and a gap of {gap:g} is narrow: columns come first."
         return (Columns(), PrimalDual(), Direct()), why
     patient = seconds is None or seconds >= _SECONDS_FOR_TILES * rows
-    if patient and gap >= _GAP_FOR_TILES and all(holds_little(part) for part in whole.parts):
-        why = f"{size}: far from each report few of them matter, and steps on tiles come first."
+    if patient and gap >= _GAP_FOR_TILES and all(tiles_pay(part, gap) for part in whole.parts):
+        why = f"{size}: steps on tiles come first."
         return (_TILES, steps, Columns(), Direct(), PrimalDual()), why
     return (steps, Columns(), Direct(), PrimalDual()), f"{size}: primal-dual steps come first."
 

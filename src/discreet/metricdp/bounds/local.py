@@ -50,8 +50,8 @@ __all__ = [
 _GROUP = 64
 """Reports of a tile: four blocks of 16."""
 
-_REACHES = (9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
-"""Nats from the reports of a tile to the secrets that belong to it, the first for which there is enough memory."""
+_REACHES = (10.5, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
+"""Nats from the reports of a tile to the secrets that belong to it, the first that is wanted and has enough memory."""
 
 _LARGEST_STATE = 3 * 2**30
 """Bytes of all tiles; a fixed number, so that the same input gives the same bound."""
@@ -267,9 +267,28 @@ def near_groups(source: Lengths, homes: NDArray[np.int64]) -> list[NDArray[np.in
 
 
 class Plan:
-    """Which secrets belong to which reports, and where steps start."""
+    """Which secrets belong to which reports, and where steps start.
 
-    def __init__(self, costs: CostsInBlocks, graph: Adjacency, epsilon: Fraction) -> None:
+    Parameters
+    ----------
+    costs
+        What reports cost.
+    graph
+        Constraints that may get a price.
+    epsilon
+        Nats per unit of distance.
+    farthest
+        Most nats from the reports of a tile to its secrets.
+    """
+
+    def __init__(
+        self,
+        costs: CostsInBlocks,
+        graph: Adjacency,
+        epsilon: Fraction,
+        *,
+        farthest: float = 9.0,
+    ) -> None:
         self.costs, self.graph, self.epsilon = costs, graph, epsilon
         space = costs.space
         from discreet.core.spaces.lengths import TableLengths
@@ -279,7 +298,8 @@ class Plan:
         self.homes = costs.homes
         self.groups = near_groups(self.source, self.homes)
         self.away = self._around()
-        self.reach = next((r for r in _REACHES if self._bytes(r) <= _LARGEST_STATE), _REACHES[-1])
+        allowed = (r for r in _REACHES if r <= farthest and self._bytes(r) <= _LARGEST_STATE)
+        self.reach = next(allowed, _REACHES[-1])
         self.tiles: list[Tile] = []
         self.far = np.full(graph.n, np.inf)
         self.multipliers = 0
