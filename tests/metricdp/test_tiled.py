@@ -11,12 +11,14 @@ import pytest
 
 from discreet.core import jit
 from discreet.core.guarantee import MetricDP
+from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, Problem, design, verify
 from discreet.metricdp.bounds import local
 from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual import tiled
+from discreet.metricdp.primal_dual.mend import fill
 from discreet.metricdp.primal_dual.tiled import Tiled, tiles_pay
 from discreet.metricdp.primal_dual.tiles import TiledIterate
 
@@ -36,7 +38,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def stated(seed: int = 1, n: int = N) -> Problem:
     rng = np.random.default_rng(seed)
     points = rng.random((n, 2)) * np.sqrt(n)
-    prior = rng.gamma(0.5, size=n) + 1e-3
+    prior = rng.gamma(2.0, size=n) + 0.1
     space = MetricSpace.from_points(points, unit="km")
     return Problem(space, utility_loss="euclidean", prior=prior / prior.sum())
 
@@ -164,6 +166,27 @@ def test_a_channel_is_not_handed_in_twice() -> None:
     assert told[0].parameters["iterations"] == tiled._MOST
 
 
+def test_secrets_that_never_occur_have_rows_all_the_same(small: pytest.MonkeyPatch) -> None:
+    """A report outside of their tiles costs them nothing, so that steps leave their rows empty."""
+    small.setattr(local, "_REACHES", (2.0,))
+    problem = stated(7)
+    prior = np.where(np.arange(N) % 3, problem.prior, 0.0)
+    zeros = Problem(problem.space, utility_loss="euclidean", prior=prior / prior.sum())
+    made = design(zeros, CLAIM, method=Tiled(), throw=False)
+    assert verify(made, optimality=True).passed
+    assert made.lower is not None
+    assert 0 < made.lower <= made.upper
+    assert made.upper < design(zeros, CLAIM, method="exponential", throw=False).upper
+
+
+def test_only_rows_that_lack_something_are_filled() -> None:
+    edges = Adjacency(3, [(0, 1), (1, 2)], [1, 1], scale_bits=0)
+    matrix = np.array([[1.0, 0.0], [0.0, 0.0], [0.2, 0.8]])
+    fill(matrix, edges, np.array([1.0, 1.0]))
+    assert matrix[[0, 2]].tolist() == [[1.0, 0.0], [0.2, 0.8]]
+    assert matrix[1] == pytest.approx(np.exp(-1) * np.array([1.0, 0.8]))
+
+
 def test_where_nothing_is_known_of_places_it_does_not_apply() -> None:
     part = part_of(stated())
     bare = Part(part.cost, part.constraints, part.epsilon, None)
@@ -187,6 +210,9 @@ def test_tiles_come_first_where_they_hold_little(small: pytest.MonkeyPatch) -> N
     loss = np.random.default_rng(0).random((N, N))
     unrelated = Problem(problem.space, utility_loss=loss, prior=problem.prior)
     assert first(WholeProblem(unrelated, whole.constraints, whole.epsilon)) == "PrimalDual"
+    prior = np.where(np.arange(N) % 3, problem.prior, 0.0)
+    zeros = Problem(problem.space, utility_loss="euclidean", prior=prior / prior.sum())
+    assert first(WholeProblem(zeros, whole.constraints, whole.epsilon)) == "PrimalDual"
     small.setattr(local, "_REACHES", (90.0,))
     assert first(whole) == "PrimalDual"
     small.setattr(tiled, "_FEW_SECRETS", N)

@@ -18,7 +18,7 @@ from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import follows
-from discreet.metricdp.primal_dual.mend import mend, raise_once
+from discreet.metricdp.primal_dual.mend import fill, mend, raise_once
 from discreet.metricdp.primal_dual.order import near_together
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tiled", "tiles_pay"]
 
-_FEWEST, _MOST = 100, 4000
+_FEWEST, _MOST = 100, 8000
 """Steps that are taken whatever the time, since before them there is nothing to speak of; and most steps."""
 
 _FIRST, _GROWTH = 110.0, 1.15
@@ -41,16 +41,25 @@ one look to the next."""
 
 _FEW_SECRETS, _MOST_HELD = 300, 0.9
 """Secrets up to which tiles come before steps on one table whatever they hold, since less is handed in; and the part of
-all multipliers up to which they do for more. 600 words by the Euclidean distance, half a nat, whose tiles hold all: 2.3
-% after 13.4 CPU seconds, 1 % after 12.8 by one table; the median of nine families of 225, half a nat and two: .59
-beside .86; November 2026."""
+all multipliers up to which they do for more. Six families of 225, half a nat and two, 1 %: the median of 14 was .57 CPU
+seconds by tiles and .85 by one table; a grid at two nats .47 and .27; November 2026."""
+
+_SPARSE = 3.0
+"""Constraints a secret up to which tiles may come first outside of planes, as on roads. 225 words by the Euclidean
+distance have 5.8, and a quarter nat left 2.3 % after 8,000 steps on tiles; 600 of them half a nat 2.3 % after 4,000,
+where one table took 3,441 steps to 1 %; November 2026."""
+
+_RARE, _FEW_RARE = 0.05, 0.02
+"""Part of the median row's cost below which a secret is rare, and part of the secrets that may be: to send them to
+reports outside of their tiles costs nothing, so that neither side learns what they are worth to their neighbors. A
+third without any probability left 14.5 % of 225 random points after 8,000 steps, November 2026."""
 
 _NEAR, _FAR, _NARROW = 9.0, 10.5, 0.02
 """Nats from reports to the secrets of their tile, the latter for gaps below the third: a grid of 225, two nats a cell,
 took 596 steps to 1 % with 9, what it left out being a third of that, and 340 with 10.5 and with 12; November 2026."""
 
 _MANY = 8
-"""Constraints a secret beyond which they do not."""
+"""Constraints a secret in a plane beyond which they do not."""
 
 _LARGEST_WEIGHT = 12.0
 """Most that the primal weight is for 1,000 secrets until it is balanced, others by the root of their number."""
@@ -156,10 +165,14 @@ def _plan(part: Part, gap: float) -> Plan | None:
 
 def tiles_pay(part: Part, gap: float) -> bool:
     """Tell whether steps on tiles pay: losses grow with the distance, and tiles leave something out or are few."""
-    if part.home is None or len(part.binding) > _MANY * part.n:
+    most = _SPARSE if part.plane is None else _MANY
+    if part.home is None or len(part.binding) > most * part.n:
         return False
     largest = float(part.cost.max()) or 1.0
     if not follows(part.cost / largest, part.nats(part.paths)[:, part.home]):
+        return False
+    rows = part.cost.mean(axis=1)
+    if float((rows < _RARE * float(np.median(rows))).mean()) > _FEW_RARE:
         return False
     plan = _plan(part, gap)
     if plan is None:
@@ -218,9 +231,9 @@ class _Run:
         state, begun = self.state, clock()
         state.learn(self.pool)
         matrix = state.matrix(self.place, self.part.n_reports)
+        # Secrets that cost hardly anything may be served by a report outside of all their tiles.
+        fill(matrix, self.edges, self.nats, threads=self.limits.threads)
         sums = matrix.sum(axis=1)
-        if not sums.min() > 0:
-            return None
         loss = float(((self.cost * matrix).sum(axis=1) / sums).sum())
         raised = raise_once(matrix, self.edges, self.nats, threads=self.limits.threads)
         added = max(float((self.cost * raised).sum()) - loss, 0.0)
