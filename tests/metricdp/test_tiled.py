@@ -155,15 +155,22 @@ def test_both_are_handed_in_at_a_third_of_the_limit_and_at_its_end(
     assert 800 <= told[1][0] <= 900
 
 
-def test_a_channel_is_not_handed_in_twice() -> None:
-    """What comes later than the best loses more, and is not mended again as if it were new."""
+def test_nothing_is_handed_in_twice(small: pytest.MonkeyPatch) -> None:
+    """Without a limit and with a gap that is never reached, once, after the last step."""
+    small.setattr(tiled, "_MOST", 600)
     part, told = part_of(stated(6)), []
-    found = Tiled().solve(part, PartLimits(None, 1, 0.0, lambda c: told.append(c) is not None))
+
+    def listens(found: Candidate) -> bool:
+        told.append(found)
+        return False
+
+    found = Tiled().solve(part, PartLimits(None, 1, 0.0, listens))
     assert found is not None
     assert found.matrix is None
     assert found.multipliers is None
-    assert len(told) == 1
-    assert told[0].parameters["iterations"] == tiled._MOST
+    assert [one.parameters["iterations"] for one in told] == [600]
+    assert told[0].matrix is not None
+    assert told[0].multipliers is not None
 
 
 def test_secrets_that_never_occur_have_rows_all_the_same(small: pytest.MonkeyPatch) -> None:
@@ -180,7 +187,8 @@ def test_secrets_that_never_occur_have_rows_all_the_same(small: pytest.MonkeyPat
 
 
 def test_only_rows_that_lack_something_are_filled() -> None:
-    edges = Adjacency(3, [(0, 1), (1, 2)], [1, 1], scale_bits=0)
+    ends, lengths = np.array([[0, 1], [1, 2]], dtype=np.int32), np.array([1, 1])
+    edges = Adjacency(3, ends, lengths, scale_bits=0)
     matrix = np.array([[1.0, 0.0], [0.0, 0.0], [0.2, 0.8]])
     fill(matrix, edges, np.array([1.0, 1.0]))
     assert matrix[[0, 2]].tolist() == [[1.0, 0.0], [0.2, 0.8]]

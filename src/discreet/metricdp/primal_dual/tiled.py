@@ -41,8 +41,8 @@ one look to the next."""
 
 _FEW_SECRETS, _MOST_HELD = 300, 0.9
 """Secrets up to which tiles come before steps on one table whatever they hold, since less is handed in; and the part of
-all multipliers up to which they do for more. Six families of 225, half a nat and two, 1 %: the median of 14 was .57 CPU
-seconds by tiles and .85 by one table; a grid at two nats .47 and .27; November 2026."""
+all multipliers up to which they do for more. Seven families of 225, half a nat and two, 1 %: the median of 14 was .56
+CPU seconds by tiles and .85 by one table; a grid at two nats .47 and .27; November 2026."""
 
 _SPARSE = 3.0
 """Constraints a secret up to which tiles may come first outside of planes, as on roads. 225 words by the Euclidean
