@@ -204,6 +204,7 @@ def test_where_nothing_is_known_of_places_it_does_not_apply() -> None:
 
 def test_tiles_come_first_where_they_hold_little(small: pytest.MonkeyPatch) -> None:
     small.setattr(tiled, "_FEW_SECRETS", N - 1)
+    small.setattr(tiled, "_MOST_HELD", 0.9)
     small.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
     small.setattr(local, "_REACHES", (1.0,))
     problem = stated()

@@ -39,17 +39,18 @@ _FIRST, _GROWTH = 110.0, 1.15
 """Steps before both sides are looked at first, for 1,000 secrets and as the root of their number for others; and from
 one look to the next."""
 
-_FEW_SECRETS, _MOST_HELD = 300, 0.9
+_FEW_SECRETS, _MOST_HELD = 300, 0.35
 """Secrets up to which tiles come before steps on one table whatever they hold, since less is handed in; and the part of
 all multipliers up to which they do for more. Seven families of 225, half a nat and two, 1 %: the median of 14 was .56
-CPU seconds by tiles and .85 by one table; a grid at two nats .47 and .27; November 2026."""
+CPU seconds by tiles and .85 by one table; a grid at two nats .47 and .27. 800 uniform points, half a nat, whose tiles
+hold .58: 10.5 and 7.4, with twice the steps; November 2026."""
 
 _SPARSE = 3.0
 """Constraints a secret up to which tiles may come first outside of planes, as on roads. 225 words by the Euclidean
 distance have 5.8, and a quarter nat left 2.3 % after 8,000 steps on tiles; 600 of them half a nat 2.3 % after 4,000,
 where one table took 3,441 steps to 1 %; November 2026."""
 
-_RARE, _FEW_RARE = 0.05, 0.02
+_RARE, _FEW_RARE = 0.01, 0.02
 """Part of the median row's cost below which a secret is rare, and part of the secrets that may be: to send them to
 reports outside of their tiles costs nothing, so that neither side learns what they are worth to their neighbors. A
 third without any probability left 14.5 % of 225 random points after 8,000 steps, November 2026."""
