@@ -186,7 +186,7 @@ def test_there_is_a_bound_without_time() -> None:
 def test_steps_that_are_too_long_are_taken_back(small: pytest.MonkeyPatch) -> None:
     costs, edges, epsilon = instance(501, n=60)
     assert small is not None
-    state = local._Plan(costs, local._kept(edges.prune(), epsilon), epsilon).state(1)
+    state = local.Plan(costs, local.priceable(edges.prune(), epsilon), epsilon).state(1)
     state.step_size *= 1000
     begun = state.step_size
     for _ in range(200):

@@ -376,16 +376,19 @@ def test_loose_constraints_are_left_to_simplex(monkeypatch: pytest.MonkeyPatch) 
     assert outcome.provenance.method == "direct"
 
 
-def test_where_its_state_does_not_fit_tiles_bound_it_and_an_anchored_channel_comes_next(
+def test_where_its_state_does_not_fit_tiles_come_first_and_the_anchored_program_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
     monkeypatch.setattr(method, "_LARGEST_STATE", 1000)
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
     told: list[Progress] = []
-    design(problem, MetricDP("0.5", "km", 1), gap=0.02, on_progress=told.append)
-    after = [step.stage for step in told if step.stage not in {"Kernel", "Exponential"}]
-    assert after[:2] == ["Tiled", "Anchored"]
+    made = design(problem, MetricDP("0.5", "km", 1), gap=0.02, on_progress=told.append)
+    assert {step.stage for step in told} == {"Kernel", "Tiled"}
+    assert made.provenance.method == "primal-dual"
+    whole = WholeProblem(problem, GRID.adjacency(1), Fraction(1, 2))
+    methods, _ = _design._costly(whole, gap=0.02)
+    assert [type(method).__name__ for method in methods][:2] == ["Tiled", "Anchored"]
 
 
 def test_the_mean_is_of_every_eighth_step_and_forgets_half() -> None:

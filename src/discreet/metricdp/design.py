@@ -15,7 +15,6 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, PointScope, RoadScope, Scope
 from discreet.core.jit import clock
 from discreet.core.options import callback, positive_seconds, relative_gap, whole_number
-from discreet.metricdp.bounds.tiled import Tiled
 from discreet.metricdp.methods import METHODS
 from discreet.metricdp.methods.anchored import Anchored
 from discreet.metricdp.methods.columns import Columns
@@ -23,6 +22,7 @@ from discreet.metricdp.methods.direct import LARGEST_EXPONENT, Direct, priced_ed
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.methods.primal_dual import PrimalDual, can_polish, fits
 from discreet.metricdp.part import Method, PartLimits, WholeProblem
+from discreet.metricdp.primal_dual.tiled import Tiled, tiles_pay
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import Search, Trivial
 
@@ -57,8 +57,7 @@ _EARLY_CHANNEL = Anchored(radius=1.0)
 twice as long, and loses 0.1 % less."""
 
 _SHARE = 0.7
-"""Part of the time left that the channel may take. The bound comes before it: at a load of 15 the channel of 5,041
-secrets was there after 546 of 600 s, 91 CPU seconds, and nothing was left for a bound, November 2026."""
+"""Part of the time left that it may take, so that some is left for a bound."""
 
 _HALF = 0.5
 """Part of the time left that simplex may take before steps: 225 points, four nats to the nearest, half a million rows,
@@ -69,8 +68,13 @@ _SECONDS_A_ROW = 8e-6
 four nats to the nearest, prior zeros, limit 2 s: a gap of 40 % with simplex first, November 2026."""
 
 _TILES = Tiled()
-"""What bounds it where primal-dual steps are too large, or to be polished: 5,041 secrets on a grid had 304 steps after
-205 CPU seconds, and a gap of 11.6 %, November 2026."""
+"""What comes first where the state of steps on one table is too large, or too large to be polished, or where tiles hold
+few of its multipliers. 5,041 random points, half a nat a kilometer: a gap of 2.0 % after 841 steps and 239 CPU
+seconds; 500 random points, one nat, 1 %: 1.7 CPU seconds by tiles, 2.7 by one table; November 2026."""
+
+_GAP_FOR_TILES, _SECONDS_FOR_TILES = 5e-3, 2e-6
+"""Least gap, and seconds for each row, at and from which tiles come before steps on one table: what a reach of nine
+nats leaves out may matter for narrower gaps, and steps on one table do more about short limits."""
 
 _NARROW_GAP = 1e-3
 """Relative gap down to which primal-dual steps come first whatever the prior: 225 random points with a skewed prior at
@@ -257,7 +261,7 @@ def _costly(
             return (PrimalDual(persistent=False), *near, Direct(), Columns()), why
         why = f"{size}, and most constraints are {steep:.2g} nats or looser: simplex comes first."
         return (*near, Direct(share=_HALF), PrimalDual(persistent=False), Columns()), why
-    methods, why = _without(whole, gap, rows)
+    methods, why = _without(whole, gap, seconds, rows)
     if near:
         why += " Before that, the program of its steepest constraints is small."
     return (*near, *methods), why
@@ -272,19 +276,25 @@ def _near(whole: WholeProblem, gap: float) -> tuple[Method, ...]:
     return (Direct(steepest=nats, share=_HALF),) if rows <= _MAX_ROWS_FOR_SIMPLEX else ()
 
 
-def _without(whole: WholeProblem, gap: float, rows: int) -> tuple[tuple[Method, ...], str]:
+def _without(
+    whole: WholeProblem, gap: float, seconds: float | None, rows: int
+) -> tuple[tuple[Method, ...], str]:
     """List what does without the program as a whole, until there is nothing else."""
     size = f"The linear program has {rows} rows"
     steps = PrimalDual(persistent=False)
     if not all(fits(part) for part in whole.parts):
-        why = f"{size}: tiles bound it, and the anchored program gives a channel."
+        why = f"{size}: steps on tiles come first, and the anchored program next."
         return (_TILES, replace(_EARLY_CHANNEL, share=_SHARE), steps, Columns(), Direct()), why
     if not all(can_polish(part) for part in whole.parts):
-        why = f"{size}: tiles bound it, and primal-dual steps give a channel."
+        why = f"{size}: steps on tiles come first."
         return (_TILES, steps, Columns(), Direct()), why
     if gap < _NARROW_GAP and _columns_end(whole):
         why = f"{size} and a gap of {gap:g} is narrow: columns come first."
         return (Columns(), PrimalDual(), Direct()), why
+    patient = seconds is None or seconds >= _SECONDS_FOR_TILES * rows
+    if patient and gap >= _GAP_FOR_TILES and all(tiles_pay(part, gap) for part in whole.parts):
+        why = f"{size}: steps on tiles come first."
+        return (_TILES, steps, Columns(), Direct(), PrimalDual()), why
     return (steps, Columns(), Direct(), PrimalDual()), f"{size}: primal-dual steps come first."
 
 

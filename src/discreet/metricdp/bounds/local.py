@@ -28,7 +28,7 @@ from discreet.metricdp.methods.direct import LARGEST_EXPONENT
 from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate, bytes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -40,17 +40,18 @@ if TYPE_CHECKING:
 __all__ = [
     "CostsInBlocks",
     "LocalBound",
+    "Plan",
     "all_lengths",
     "local_bound",
-    "local_prices",
     "near_groups",
+    "priceable",
 ]
 
 _GROUP = 64
 """Reports of a tile: four blocks of 16."""
 
-_REACHES = (9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
-"""Nats from the reports of a tile to the secrets that belong to it, the first for which there is enough memory."""
+_REACHES = (10.5, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
+"""Nats from the reports of a tile to the secrets that belong to it, the first that is wanted and has enough memory."""
 
 _LARGEST_STATE = 3 * 2**30
 """Bytes of all tiles; a fixed number, so that the same input gives the same bound."""
@@ -63,9 +64,6 @@ _FIRST, _GROWTH = 200, 1.2
 
 _POLISH = 64
 """Steps that make multipliers feasible at the end."""
-
-_FACTORS = (1.0, 0.9995, 0.998, 0.9925, 0.98, 0.95)
-"""How far multipliers are scaled back: most brackets gain, and few that are the least lose."""
 
 _LEAST = 1e-6
 """Multipliers below so much of the cost of a typical row are left out."""
@@ -176,59 +174,18 @@ def local_bound(
     >>> 0.75 < found.lower < found.estimate * 1.01
     True
     """
-    graph = _kept(constraints.prune(), epsilon)
+    graph = priceable(constraints.prune(), epsilon)
     trivial = _least_costs(costs, np.arange(len(costs.homes)))
     lowest = sum_of_levels(trivial)
     if not len(graph):
         return LocalBound(lowest, 0, 0.0, 0, 0, float(trivial.sum()))
-    plan = _Plan(costs, graph, epsilon)
+    plan = Plan(costs, graph, epsilon)
     state, found = _search(plan, gap, time_limit, threads, on_progress)
     return replace(found, lower=max(plan.proven(state), lowest))
 
 
-def local_prices(
-    costs: CostsInBlocks,
-    constraints: Adjacency,
-    epsilon: Fraction,
-    *,
-    gap: float = 0.01,
-    time_limit: float | None = None,
-    threads: int = 1,
-) -> tuple[Multipliers, LocalBound]:
-    """Find the multipliers of such a bound, for who evaluates it on one table; parameters as in :func:`local_bound`.
-
-    All of the constraints may get a price: those that others imply should be left out before.
-
-    Returns
-    -------
-    Multipliers
-        Prices of stated constraints.
-    LocalBound
-        What they took; its ``lower`` is that of floats, and proves nothing.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from discreet.core.spaces.metric import MetricSpace
-    >>> from discreet.metricdp.bounds.bound import lower_bound
-    >>> from discreet.metricdp.costs import ImplicitCosts
-    >>> space = MetricSpace.grid(3, 3, cell=1, unit="km")
-    >>> costs, every = ImplicitCosts(space, "euclidean"), np.arange(9)
-    >>> prices, found = local_prices(costs, space.adjacency(1), Fraction(1))
-    >>> proven = lower_bound(costs.block(every, every), space.adjacency(1), Fraction(1), prices)
-    >>> bool(abs(proven - found.lower) < 1e-4)
-    True
-    """
-    graph = _kept(constraints, epsilon)
-    if not len(graph):
-        return Multipliers.none(), LocalBound(0.0, 0, 0.0, 0, 0, 0.0)
-    plan = _Plan(costs, graph, epsilon)
-    state, found = _search(plan, gap, time_limit, threads, None)
-    return plan.named(state), found
-
-
 def _search(
-    plan: _Plan,
+    plan: Plan,
     gap: float,
     time_limit: float | None,
     threads: int,
@@ -238,32 +195,27 @@ def _search(
     begun = clock()
     end = math.inf if time_limit is None else begun + time_limit
     state = plan.state(threads)
-    best = -math.inf
     with state.pool() as pool:
 
-        def look() -> bool:
-            nonlocal best
-            values = state.bounds(_FACTORS, pool)
-            at = int(values.argmax())
-            if values[at] > best:
-                best = float(values[at])
-                state.keep(_FACTORS[at], pool)
+        def tell() -> None:
             if on_progress is not None:
-                on_progress(_told(clock() - begun, state.count, max(best, 0.0)))
-            return best >= (1 - gap) * state.level()
+                on_progress(_told(clock() - begun, state.count, max(state.best, 0.0)))
 
         due = _FIRST
         while state.count < _MOST and (state.count < _FEWEST or clock() < end):
             state.advance(pool)
             if state.count >= due:
                 due = int(_GROWTH * due) + 1
-                if look():
+                state.learn(pool)
+                tell()
+                if state.best >= (1 - gap) * state.level():
                     break
         steps, estimate = state.count, state.level()
         state.polish(_POLISH, pool)
-        look()
+        state.count = steps
+        tell()
     tiles = len(plan.tiles)
-    return state, LocalBound(best, steps, plan.reach, tiles, plan.multipliers, estimate)
+    return state, LocalBound(state.best, steps, plan.reach, tiles, plan.multipliers, estimate)
 
 
 def _told(elapsed: float, steps: int, lower: float) -> Progress:
@@ -272,7 +224,7 @@ def _told(elapsed: float, steps: int, lower: float) -> Progress:
     return Progress(elapsed, "local bound", steps, lower=lower)
 
 
-def _kept(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
+def priceable(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
     """Leave out what is too long for a coefficient, and secrets at distance 0, which relaxes the program."""
     lengths = constraints.lengths
     nats = float(epsilon) * 2.0**-constraints.scale_bits * lengths
@@ -314,10 +266,29 @@ def near_groups(source: Lengths, homes: NDArray[np.int64]) -> list[NDArray[np.in
     return groups
 
 
-class _Plan:
-    """Which secrets belong to which reports, and where steps start."""
+class Plan:
+    """Which secrets belong to which reports, and where steps start.
 
-    def __init__(self, costs: CostsInBlocks, graph: Adjacency, epsilon: Fraction) -> None:
+    Parameters
+    ----------
+    costs
+        What reports cost.
+    graph
+        Constraints that may get a price.
+    epsilon
+        Nats per unit of distance.
+    farthest
+        Most nats from the reports of a tile to its secrets.
+    """
+
+    def __init__(
+        self,
+        costs: CostsInBlocks,
+        graph: Adjacency,
+        epsilon: Fraction,
+        *,
+        farthest: float = 9.0,
+    ) -> None:
         self.costs, self.graph, self.epsilon = costs, graph, epsilon
         space = costs.space
         from discreet.core.spaces.lengths import TableLengths
@@ -327,7 +298,8 @@ class _Plan:
         self.homes = costs.homes
         self.groups = near_groups(self.source, self.homes)
         self.away = self._around()
-        self.reach = next((r for r in _REACHES if self._bytes(r) <= _LARGEST_STATE), _REACHES[-1])
+        allowed = (r for r in _REACHES if r <= farthest and self._bytes(r) <= _LARGEST_STATE)
+        self.reach = next(allowed, _REACHES[-1])
         self.tiles: list[Tile] = []
         self.far = np.full(graph.n, np.inf)
         self.multipliers = 0
@@ -344,14 +316,19 @@ class _Plan:
             away[t] = self.rate * (lengths - within[center])
         return away
 
+    def held(self) -> int:
+        """Count the multipliers of all tiles, which need not be laid out."""
+        return sum(2 * edges * reports for _, edges, reports in self._sizes(self.reach))
+
     def _bytes(self, reach: float) -> int:
+        return sum(bytes_of(*sizes) for sizes in self._sizes(reach))
+
+    def _sizes(self, reach: float) -> Iterator[tuple[int, int, int]]:
+        """Count secrets, constraints and reports of each tile."""
         i, j = self.graph.pairs.T
-        total = 0
         for group, away in zip(self.groups, self.away, strict=True):
             inside = away <= reach
-            edges = int((inside[i] & inside[j]).sum())
-            total += bytes_of(int(inside.sum()), edges, len(group))
-        return total
+            yield int(inside.sum()), int((inside[i] & inside[j]).sum()), len(group)
 
     def state(self, threads: int) -> TiledIterate:
         """Lay the tiles out."""
@@ -431,11 +408,11 @@ class _Plan:
             least[tile.secrets] = np.minimum(least[tile.secrets], levels)
         return sum_of_levels(least)
 
-    def named(self, state: TiledIterate) -> Multipliers:
-        """State the kept multipliers of all tiles, secrets and reports numbered as in the whole."""
+    def named(self, state: TiledIterate, least: float) -> Multipliers:
+        """State the kept multipliers of all tiles above `least`, secrets and reports numbered as in the whole."""
         found = []
         for tile in self.tiles:
-            prices = tile.prices(_LEAST, state.unit).relabel(tile.secrets)
+            prices = tile.prices(least, state.unit).relabel(tile.secrets)
             report = tile.reports[prices.report]
             found.append(Multipliers(report, prices.source, prices.target, prices.value))
         return Multipliers.stack(found)

@@ -28,6 +28,7 @@ __all__ = [
     "Iterate",
     "Scaling",
     "aligned",
+    "balanced",
     "blocked",
     "follows",
     "restart_due",
@@ -147,6 +148,20 @@ def restart_due(count: int, age: int, size: float, first: float, last: float) ->
     stalled = last < size < _NECESSARY * first
     old = count > 50 and age > _ARTIFICIAL * count
     return count > 5 and (enough or stalled or old)
+
+
+def balanced(weight: float, primal: float, dual: float) -> float:
+    """Choose the next primal weight by what the channel lacks, and what the bound lacks, in the same unit.
+
+    Examples
+    --------
+    >>> balanced(4.0, 0.01, 0.01), balanced(4.0, 1.0, 0.0), balanced(4.0, 0.0, 1.0)
+    (4.0, 8.0, 2.0)
+    """
+    ratio = max(primal, 0.0) / dual if dual > 0 else math.inf
+    low, high = _BALANCED
+    factor: float = min(max(ratio**_STEEP, _STEEP), 1 / _STEEP)
+    return float(min(max(weight * factor, low), high))
 
 
 @final
@@ -348,10 +363,7 @@ class Iterate:
         if self.target is not None and self.weight != self.target:
             # The last choice has not been tried yet.
             return
-        ratio = max(primal, 0.0) / dual if dual > 0 else math.inf
-        low, high = _BALANCED
-        factor = min(max(ratio**_STEEP, _STEEP), 1 / _STEEP)
-        self.target = min(max(self.weight * factor, low), high)
+        self.target = balanced(self.weight, primal, dual)
         self.weights = self.target, self.target
 
     def polished(

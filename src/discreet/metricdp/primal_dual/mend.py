@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["mend", "mend_all", "raise_once"]
+__all__ = ["fill", "mend", "mend_all", "raise_once"]
 
 _ABOVE, _MIDDLE = 20, 80
 """Rounds of U, and most rounds of the geometric mean."""
@@ -47,6 +47,9 @@ times what they may after 18 rounds, with 1.5 by 0.82 after 14, with 1.7 by 0.87
 
 _FLOOR = 1e-100
 """Stands for a zero that U will raise; its inverse is a float."""
+
+_EMPTY = 0.9
+"""Sum below which a row is raised before it is divided by it."""
 
 _WIDTH = 64
 """Columns that are closed at once."""
@@ -130,6 +133,29 @@ def raise_once(
     close_columns(table, *_neighbors(edges, nats), threads=threads, most=_SWEEPS)
     table /= table.sum(axis=1, keepdims=True)
     return table
+
+
+def fill(
+    matrix: NDArray[np.float64],
+    edges: Adjacency,
+    nats: NDArray[np.float64],
+    *,
+    threads: int = 1,
+) -> None:
+    """Raise rows that hold less than they should, in place, to what the rows of their neighbors ask for.
+
+    Parameters
+    ----------
+    matrix
+        ``(n, n_reports)`` non-negative; other rows sum to about 1 and stay as they are.
+    edges, nats, threads
+        As for :func:`mend`.
+    """
+    empty = np.flatnonzero(matrix.sum(axis=1) < _EMPTY)
+    if len(empty):
+        table = np.maximum(matrix, _FLOOR)
+        close_columns(table, *_neighbors(edges, nats), threads=threads, most=_SWEEPS)
+        matrix[empty] = table[empty]
 
 
 def _neighbors(

@@ -9,6 +9,7 @@ keeps the price of a row below the least of these.
 
 from __future__ import annotations
 
+import copy
 import math
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -24,9 +25,11 @@ from discreet.metricdp.primal_dual.iterate import (
     LEAST_PRICE,
     ROW_WEIGHT,
     aligned,
+    balanced,
     blocked,
     restart_due,
     share,
+    unblocked,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +45,10 @@ _POWER_ROUNDS = 20
 """Rounds of the power method for the largest singular value, on the first sixteen reports of each tile."""
 
 _WEIGHTS = 0.2, 100.0
-"""Between which the primal weight is kept."""
+"""Between which the primal weight is kept, until it is balanced."""
+
+_FACTORS = (1.0, 0.9995, 0.998, 0.9925, 0.98, 0.95)
+"""How far multipliers are scaled back: most brackets gain, and few that are the least lose."""
 
 
 def bytes_of(secrets: int, edges: int, reports: int) -> int:
@@ -137,6 +143,16 @@ class Tile:
         ends = self.edges.pairs
         dl = anchor_prices(self.L, self.L0, self.R, ends, self.small, self.G, LEAST_PRICE)
         return anchor(self.X, self.X0, LEAST_ENTRY), dl
+
+    def copied(self) -> Tile:
+        """Copy what steps change; what they only read, and what is kept, is shared."""
+        twin = copy.copy(self)
+        for name in ("X", "X0", "G", "L", "L0"):
+            mine = getattr(self, name)
+            other = aligned(mine.shape)
+            np.copyto(other, mine)
+            setattr(twin, name, other)
+        return twin
 
     def restore(self) -> None:
         """Go back to the anchor."""
@@ -236,6 +252,8 @@ class TiledIterate:
         self.y = np.zeros(n, dtype=np.float32)
         self.y0 = self.y.copy()
         self.weight, self.wanted = 4.0, 1.0
+        self.weights, self.target = _WEIGHTS, math.inf
+        self.best = -math.inf
         self.count = self.age = self.restarts = 0
         self.first = self.last = math.inf
 
@@ -278,9 +296,10 @@ class TiledIterate:
         due = restart_due(self.count, self.age, size, self.first, self.last)
         self.last = size
         if due:
-            self._move_anchor(pool)
+            self.move_anchor(pool)
 
-    def _move_anchor(self, pool: ThreadPoolExecutor | None) -> None:
+    def move_anchor(self, pool: ThreadPoolExecutor | None) -> None:
+        """Make the point the anchor, and choose the primal weight by how far both sides have moved."""
         moved = np.zeros((len(self.tiles), 2))
 
         def move(t: int) -> None:
@@ -290,25 +309,69 @@ class TiledIterate:
         dx, dl = moved.sum(axis=0).tolist()
         dl += float(((self.y - self.y0).astype(np.float64) ** 2 / self.row_weight).sum())
         if dx > 0 and dl > 0:
-            low, high = _WEIGHTS
+            low, high = self.weights
             self.weight = min(max(math.sqrt(math.sqrt(dl / dx) * self.weight), low), high)
         self.y0 = self.y.copy()
         self.age, self.last = 0, math.inf
         self.restarts += 1
 
-    def polish(self, steps: int, pool: ThreadPoolExecutor | None) -> None:
+    def balance(self, primal: float, dual: float) -> None:
+        """Choose the weight from the next anchor on by what both sides lack, as steps on one table do."""
+        if self.weight == self.target or math.isinf(self.target):
+            self.target = balanced(self.weight, primal, dual)
+            self.weights = self.target, self.target
+
+    def polish(
+        self,
+        steps: int,
+        pool: ThreadPoolExecutor | None,
+        *,
+        aside: bool = False,
+        late: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Move the multipliers nearly as little as possible to where hardly a bracket is below the price of its row.
 
-        These are steps for the program whose rows sum to 0, from no channel. The channel of the iterate is lost, so
-        that this is what comes last.
+        These are steps for the program whose rows sum to 0, from no channel, and what they lead to is kept if its bound
+        is the best. Unless they are taken aside, with two more tables of multipliers, the channel of the iterate is
+        lost, so that this is what comes last.
         """
-        for tile in self.tiles:
+        twin = self
+        if aside:
+            twin = copy.copy(self)
+            twin.tiles = [tile.copied() for tile in self.tiles]
+        for tile in twin.tiles:
             tile.X[:] = 0.0
-        self._move_anchor(pool)
-        self.wanted = 0.0
-        self.count = 0
-        for _ in range(steps):
-            self.advance(pool)
+        twin.move_anchor(pool)
+        twin.wanted = 0.0
+        twin.count = 0
+        while twin.count < steps and not late():
+            twin.advance(pool)
+        twin.learn(pool)
+        self.best = twin.best
+
+    def learn(self, pool: ThreadPoolExecutor | None) -> None:
+        """Keep the multipliers, scaled back a little, if their bound is the best so far."""
+        values = self.bounds(_FACTORS, pool)
+        at = int(values.argmax())
+        if values[at] > self.best:
+            self.best = float(values[at])
+            self.keep(_FACTORS[at], pool)
+
+    def matrix(self, place: NDArray[np.int64], n_reports: int) -> NDArray[np.float64]:
+        """Give the channel of the iterate, ``(n, n_reports)``, zero outside of tiles: rows sum to about 1.
+
+        Parameters
+        ----------
+        place
+            ``(n,)``: in which row each secret is to stand.
+        n_reports
+            How many reports there are.
+        """
+        table = np.zeros((self.n, n_reports))
+        for tile in self.tiles:
+            mine = unblocked(tile.X * tile.S, len(tile.reports))
+            table[np.ix_(place[tile.secrets], tile.reports)] = np.maximum(mine, 0.0)
+        return table
 
     def level(self) -> float:
         """Sum of the prices of the rows: what the loss is thought to be."""

@@ -1,0 +1,230 @@
+"""Steps on tiles: a channel and a bound from the same steps, when they come first, and what they hand in when."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from importlib import import_module
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from discreet.core import jit
+from discreet.core.guarantee import MetricDP
+from discreet.core.spaces.adjacency import Adjacency
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp import Direct, Problem, design, verify
+from discreet.metricdp.bounds import local
+from discreet.metricdp.bounds.local import Plan, priceable
+from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
+from discreet.metricdp.primal_dual import tiled
+from discreet.metricdp.primal_dual.mend import fill
+from discreet.metricdp.primal_dual.tiled import Tiled, tiles_pay
+from discreet.metricdp.primal_dual.tiles import TiledIterate
+
+_design = import_module("discreet.metricdp.design")
+
+N = 60
+CLAIM = MetricDP("0.6", "km", 2)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Tiles of sixteen reports, so that there are several."""
+    monkeypatch.setattr(local, "_GROUP", 16)
+    return monkeypatch
+
+
+def stated(seed: int = 1, n: int = N) -> Problem:
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, 2)) * np.sqrt(n)
+    prior = rng.gamma(2.0, size=n) + 0.1
+    space = MetricSpace.from_points(points, unit="km")
+    return Problem(space, utility_loss="euclidean", prior=prior / prior.sum())
+
+
+def part_of(problem: Problem) -> Part:
+    edges, _ = problem.space.adjacency(CLAIM.radius).join(problem.space)
+    return WholeProblem(problem, edges, Fraction(CLAIM.epsilon)).parts[0]
+
+
+def state_of(part: Part) -> TiledIterate:
+    assert part.space is not None
+    costs = tiled._PartCosts(part, part.space, np.asarray(part.home))
+    return Plan(costs, priceable(part.binding, part.epsilon), part.epsilon).state(1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_method_gives_channel_and_bound(seed: int) -> None:
+    problem = stated(seed)
+    made = design(problem, CLAIM, method=Tiled(), gap=0.01)
+    assert made.provenance.method == "primal-dual"
+    assert any("on 4 tiles of 10.5 nats" in said for said in made.provenance.method_trace)
+    assert verify(made, optimality=True).passed
+    best = design(problem, CLAIM, method=Direct(), gap=1e-6, throw=False)
+    assert made.lower is not None
+    assert best.lower is not None
+    assert 0.99 * best.lower <= made.lower <= best.upper
+    assert best.lower <= made.upper <= 1.01 * best.upper
+
+
+def test_a_short_reach_still_gives_both(small: pytest.MonkeyPatch) -> None:
+    """What tiles leave out has probability zero in the iterate, and mending raises it."""
+    small.setattr(local, "_REACHES", (2.0,))
+    problem = stated(4)
+    made = design(problem, CLAIM, method=Tiled(), gap=0.25)
+    assert verify(made, optimality=True).passed
+    assert made.gap is not None
+    assert made.gap <= 0.25
+    assert not (state_of(part_of(problem)).matrix(np.arange(N), N) > 0).all()
+    used = made.channel.probabilities > 0
+    assert (used.all(axis=0) == used.any(axis=0)).all()
+
+
+def test_polishing_aside_keeps_a_better_bound_and_leaves_the_state_as_it_was() -> None:
+    state = state_of(part_of(stated(2)))
+    for _ in range(60):
+        state.advance(None)
+    state.learn(None)
+    kept, before = [(tile.X.copy(), tile.L.copy()) for tile in state.tiles], state.best
+    y, count, weight = state.y.copy(), state.count, state.weight
+    state.polish(64, None, aside=True)
+    assert state.best > before
+    assert (state.y == y).all()
+    assert (state.count, state.weight) == (count, weight)
+    for tile, (x, prices) in zip(state.tiles, kept, strict=True):
+        assert (x == tile.X).all()
+        assert (prices == tile.L).all()
+        assert not (tile.kept == prices).all()
+    state.polish(64, None)
+    assert not (kept[0][0] == state.tiles[0].X).all()
+
+
+def test_rows_stand_where_they_are_asked_to() -> None:
+    state = state_of(part_of(stated(3)))
+    for _ in range(20):
+        state.advance(None)
+    place = np.random.default_rng(0).permutation(N)
+    plain = state.matrix(np.arange(N), N)
+    assert (state.matrix(place, N)[place] == plain).all()
+    assert plain.sum(axis=1) == pytest.approx(np.ones(N), abs=0.7)
+
+
+def test_the_weight_moves_to_where_more_is_lacking() -> None:
+    state = state_of(part_of(stated(3)))
+    state.balance(4.0, 1.0)
+    assert state.weights == (2 * state.weight,) * 2
+    # It has not been tried yet.
+    state.balance(1.0, 4.0)
+    assert state.target == 2 * state.weight
+    state.weight = state.target
+    state.balance(1.0, 4.0)
+    assert state.target == state.weight / 2
+
+
+def test_threads_change_nothing() -> None:
+    one, two = (design(stated(), CLAIM, method=Tiled(), threads=count) for count in (1, 2))
+    assert (one.lower, one.upper) == (two.lower, two.upper)
+    assert (one.channel.probabilities == two.channel.probabilities).all()
+
+
+def test_both_are_handed_in_at_a_third_of_the_limit_and_at_its_end(
+    small: pytest.MonkeyPatch,
+) -> None:
+    """A clock by which a step takes a second, and a gap that is never reached."""
+    wall, told = SimpleNamespace(seconds=0.0), []
+    part = part_of(stated(5))
+
+    def advance(state: TiledIterate, pool: None) -> None:
+        wall.seconds += 1.0
+        plain(state, pool)
+
+    def listens(found: Candidate) -> bool:
+        told.append((wall.seconds, found.matrix is not None, found.multipliers is not None))
+        return False
+
+    plain = TiledIterate.advance
+    small.setattr(TiledIterate, "advance", advance)
+    small.setattr(jit, "time", SimpleNamespace(perf_counter=lambda: wall.seconds))
+    last = Tiled().solve(part, PartLimits(900.0, 1, 0.0, listens))
+    assert last is not None
+    assert last.matrix is None
+    assert [both for _, *both in told] == [[True, True]] * 2
+    # The polishing steps take their seconds, too, and are kept in reserve the second time.
+    assert 300 <= told[0][0] <= 300 + 2 + tiled._POLISH
+    assert 800 <= told[1][0] <= 900
+
+
+def test_nothing_is_handed_in_twice(small: pytest.MonkeyPatch) -> None:
+    """Without a limit and with a gap that is never reached, once, after the last step."""
+    small.setattr(tiled, "_MOST", 600)
+    part, told = part_of(stated(6)), []
+
+    def listens(found: Candidate) -> bool:
+        told.append(found)
+        return False
+
+    found = Tiled().solve(part, PartLimits(None, 1, 0.0, listens))
+    assert found is not None
+    assert found.matrix is None
+    assert found.multipliers is None
+    assert [one.parameters["iterations"] for one in told] == [600]
+    assert told[0].matrix is not None
+    assert told[0].multipliers is not None
+
+
+def test_secrets_that_never_occur_have_rows_all_the_same(small: pytest.MonkeyPatch) -> None:
+    """A report outside of their tiles costs them nothing, so that steps leave their rows empty."""
+    small.setattr(local, "_REACHES", (2.0,))
+    problem = stated(7)
+    prior = np.where(np.arange(N) % 3, problem.prior, 0.0)
+    zeros = Problem(problem.space, utility_loss="euclidean", prior=prior / prior.sum())
+    made = design(zeros, CLAIM, method=Tiled(), throw=False)
+    assert verify(made, optimality=True).passed
+    assert made.lower is not None
+    assert 0 < made.lower <= made.upper
+    assert made.upper < design(zeros, CLAIM, method="exponential", throw=False).upper
+
+
+def test_only_rows_that_lack_something_are_filled() -> None:
+    ends, lengths = np.array([[0, 1], [1, 2]], dtype=np.int32), np.array([1, 1])
+    edges = Adjacency(3, ends, lengths, scale_bits=0)
+    matrix = np.array([[1.0, 0.0], [0.0, 0.0], [0.2, 0.8]])
+    fill(matrix, edges, np.array([1.0, 1.0]))
+    assert matrix[[0, 2]].tolist() == [[1.0, 0.0], [0.2, 0.8]]
+    assert matrix[1] == pytest.approx(np.exp(-1) * np.array([1.0, 0.8]))
+
+
+def test_where_nothing_is_known_of_places_it_does_not_apply() -> None:
+    part = part_of(stated())
+    bare = Part(part.cost, part.constraints, part.epsilon, None)
+    assert Tiled().solve(bare, PartLimits()) is None
+    assert not tiles_pay(bare, 0.01)
+
+
+def test_tiles_come_first_where_they_hold_little(small: pytest.MonkeyPatch) -> None:
+    small.setattr(tiled, "_FEW_SECRETS", N - 1)
+    small.setattr(tiled, "_MOST_HELD", 0.9)
+    small.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
+    small.setattr(local, "_REACHES", (1.0,))
+    problem = stated()
+    whole = WholeProblem(problem, part_of(problem).constraints, Fraction(CLAIM.epsilon))
+
+    def first(whole: WholeProblem, gap: float = 0.01, seconds: float | None = None) -> str:
+        return type(_design._costly(whole, gap, seconds)[0][0]).__name__
+
+    assert first(whole) == "Tiled"
+    assert first(whole, gap=1e-3) == "PrimalDual"
+    assert first(whole, seconds=0.01) == "PrimalDual"
+    loss = np.random.default_rng(0).random((N, N))
+    unrelated = Problem(problem.space, utility_loss=loss, prior=problem.prior)
+    assert first(WholeProblem(unrelated, whole.constraints, whole.epsilon)) == "PrimalDual"
+    prior = np.where(np.arange(N) % 3, problem.prior, 0.0)
+    zeros = Problem(problem.space, utility_loss="euclidean", prior=prior / prior.sum())
+    assert first(WholeProblem(zeros, whole.constraints, whole.epsilon)) == "PrimalDual"
+    small.setattr(local, "_REACHES", (90.0,))
+    assert first(whole) == "PrimalDual"
+    small.setattr(tiled, "_FEW_SECRETS", N)
+    assert first(whole) == "Tiled"
+    small.setattr(tiled, "_MANY", 1)
+    assert first(whole) == "PrimalDual"
