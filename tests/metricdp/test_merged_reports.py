@@ -132,11 +132,14 @@ def test_a_limit_too_short_for_all_pairs_gives_a_bound_and_a_channel(
     assert upper >= best.lower
 
 
-@pytest.mark.parametrize(("times", "merged"), [(0.9, False), (1.1, True)])
+@pytest.mark.parametrize(
+    ("times", "stating", "least", "most"),
+    [(0.9, 0.0, 0, 0), (1.1, 0.0, 70, 85), (1.1, 30.0, 40, 55)],
+)
 def test_reports_are_merged_where_handing_all_of_them_in_takes_longer_than_is_left(
-    *, times: float, merged: bool, monkeypatch: pytest.MonkeyPatch
+    *, times: float, stating: float, least: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Few constraints a secret, so that no spanner is looked for."""
+    """Few constraints a secret, so that no spanner is looked for; steps take all but what comes after them takes."""
     places = made_places("uniform", 60, seed=4)
     problem = Problem(places.space, utility_loss=places.loss, prior=places.prior)
     guarantee = MetricDP("0.5", "km", f"{places.radius:.6g}")
@@ -155,10 +158,14 @@ def test_reports_are_merged_where_handing_all_of_them_in_takes_longer_than_is_le
     monkeypatch.setattr(
         method, "_HANDING_IN", times * 100.0 / (2 * len(part.binding) * part.n_reports)
     )
-    limits = PartLimits(seconds=100.0, gap=0.05, offer=lambda _: True)
+    multipliers = 2 * len(part.binding) * part.n_reports
+    monkeypatch.setattr(method, "_STATING", stating / multipliers)
+    monkeypatch.setattr(method, "_SPARSE", part.n)
+    limits = PartLimits(seconds=100.0, gap=0.0, offer=lambda _: True)
     found = PrimalDual(persistent=False).solve(part, limits)
     assert found is not None
-    assert ("merged reports" in found.note) == merged
+    assert ("merged reports" in found.note) == (most > 0)
+    assert not most or least <= now[0] <= most
 
 
 def test_without_time_for_a_few_reports_no_step_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

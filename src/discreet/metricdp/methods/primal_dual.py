@@ -123,8 +123,9 @@ _TRIAL, _TRIALS = 1.5e-6, 2
 many it takes at least, as a rule."""
 
 _MERGING, _MENDING = 0.3, 2.6e-9
-"""Where reports are merged, since there is no time for all: part of the time that is left that handing in, and that
-mending may take; and seconds that mending takes for each pair of secrets and merged report, 12 rounds, November 2026."""
+"""Where reports are merged, since there is no time for all: part of the time that is left that handing in may take, and
+that mending may; and seconds that mending takes for each pair of secrets and merged report, 12 rounds, November 2026.
+"""
 
 _STATING = 4e-8
 """Seconds for each multiplier that stating prices for all members of merged reports and bounding by them takes: 1,000
