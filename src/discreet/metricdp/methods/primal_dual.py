@@ -122,9 +122,10 @@ _TRIAL, _TRIALS = 1.5e-6, 2
 """Seconds for each constraint that one of them takes at least, before it was measured: 0.8 to 1.2 for 500,000; and how
 many it takes at least, as a rule."""
 
-_MERGING, _MENDING = 0.3, 2.6e-9
+_MERGING, _MENDING, _REPAIRING = 0.3, 4e-9, 0.1
 """Where reports are merged, since there is no time for all: part of the time that is left that handing in may take, and
-that mending may; and seconds that mending takes for each pair of secrets and merged report, 12 rounds, November 2026.
+that mending may; seconds that mending takes for each pair of secrets and merged report, 12 rounds on a loaded machine,
+November 2026; and part of the time that is kept for the repair, which loses much once it is late.
 """
 
 _STATING = 4e-8
@@ -266,7 +267,7 @@ def _thinned(edges: Adjacency, seconds: float) -> tuple[Adjacency, float] | None
 
 def _merged(part: Part, edges: Adjacency, limits: PartLimits, begun: float) -> Candidate:
     """Take steps on few edges and merged reports, where there is no time for all of them."""
-    stop = begun + (limits.seconds or 0.0)
+    stop = begun + (1 - _REPAIRING) * (limits.seconds or 0.0)
     stating = 2 * _STATING * part.n_reports
     most = _MERGING * (stop - clock()) / max(2 * _HANDING_IN * _GROUPS, stating)
     graph = few_edges(edges, max(int(most), _SPARSE * part.n))
@@ -282,7 +283,9 @@ def _merged(part: Part, edges: Adjacency, limits: PartLimits, begun: float) -> C
     reports = MergedReports.of(place[part.places], min(groups, part.n_reports))
     coarse = Part(reports.cost(part.cost), graph, part.epsilon, None)
     later = mending * min(columns, coarse.n_reports) + stating * len(graph)
-    seconds = max(0.0, stop - clock() - later)
+    left = stop - clock()
+    # What is left after that is worth nothing without steps.
+    seconds = max(0.0, left - min(later, 0.5 * left))
     found = PrimalDual().solve(coarse, replace(limits, seconds=seconds, offer=None))
     if found is None or found.matrix is None:
         return Candidate("primal-dual", None, None, "No step was taken in time.")
