@@ -21,6 +21,7 @@ from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.methods import primal_dual as method
 from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
+from discreet.metricdp.primal_dual.iterate import Iterate
 from discreet.metricdp.primal_dual.merged import MergedReports, few_edges
 
 # The modules: the package has functions under these names.
@@ -147,14 +148,14 @@ def test_reports_are_merged_where_handing_all_of_them_in_takes_longer_than_is_le
     assert len(part.binding) <= method._DENSE * part.n
     # The clock stands still, but for a second each step.
     now = [0.0]
-    plain = method.Iterate.advance
+    plain = Iterate.advance
 
     def advance(*given: Any) -> None:
         now[0] += 1.0
         plain(*given)
 
     monkeypatch.setattr(method, "clock", lambda: now[0])
-    monkeypatch.setattr(method.Iterate, "advance", advance)
+    monkeypatch.setattr(Iterate, "advance", advance)
     monkeypatch.setattr(
         method, "_HANDING_IN", times * 100.0 / (2 * len(part.binding) * part.n_reports)
     )
