@@ -41,6 +41,7 @@ from discreet.datasets.places import FAMILIES
 from discreet.metricdp import Problem, design
 from discreet.metricdp.design import Interrupted
 from discreet.metricdp.methods.baselines import Exponential
+from discreet.metricdp.part import PartLimits, WholeProblem
 from discreet.metricdp.search import MetricDesign
 
 SECRETS = 1000
@@ -125,6 +126,17 @@ def run(
     )
 
 
+def exponential(problem: Problem, guarantee: MetricDP) -> float:
+    """Say what the exponential mechanism loses as floats, its reports renamed; its design takes seconds."""
+    constraints, _ = problem.space.adjacency(guarantee.radius).join(problem.space)
+    loss = 0.0
+    for part in WholeProblem(problem, constraints, guarantee.epsilon).parts:
+        matrix = Exponential().solve(part, PartLimits()).matrix
+        assert matrix is not None
+        loss += float((part.cost.T @ matrix).min(axis=0).sum())
+    return loss
+
+
 def families(options: argparse.Namespace) -> int:
     """Design members of the families with a limit; count those that fail one of the three demands."""
     failed = 0
@@ -133,10 +145,14 @@ def families(options: argparse.Namespace) -> int:
             for variant in options.variants:
                 for nats in options.nats:
                     problem, guarantee = stated(family, n, nats, options.seed, variant)
-                    plain = design(problem, guarantee, method=Exponential(), throw=False).upper
+                    plain = exponential(problem, guarantee)
                     name = f"{family} {problem.n_secrets} {variant or 'plain'} {nats:g}"
                     for seconds in options.limits:
                         row = run(name, problem, guarantee, seconds, end="limit", gap=options.gap)
+                        if row.upper > plain:
+                            # Repaired and rounded it loses a little more than as floats.
+                            named = design(problem, guarantee, method=Exponential(), throw=False)
+                            plain = max(plain, named.upper)
                         wrong = [
                             text
                             for text, is_wrong in (

@@ -184,6 +184,70 @@ def test_whatever_the_limit_there_is_a_bound_and_no_more_loss_than_need_be(
     assert seconds <= 1.1 * limit + 2 + 3 * each
 
 
+def test_nothing_is_handed_in_again_once_the_limit_is_over(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first time was late already; another step gains nothing that is worth as long again."""
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(Iterate, "advance", wall.takes(0.4 * LIMIT, Iterate.advance))
+    mended: list[object] = []
+    plain = wall.takes(0.7 * LIMIT, steps._Run._mend)
+
+    def counted(*arguments: Any) -> Any:
+        mended.append(arguments)
+        return plain(*arguments)
+
+    monkeypatch.setattr(steps._Run, "_mend", counted)
+    monkeypatch.setattr(steps._Run, "_plain", lambda _: np.inf)
+    made, _ = timed()
+    assert len(mended) == 1
+    assert made.lower is not None
+    assert made.lower > 0
+
+
+def test_a_row_that_steps_have_made_zero_takes_nothing_of_the_bound(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Losses that have nothing to do with the distance: 1,000 words, four nats, had no bound from 289 steps."""
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(Iterate, "advance", wall.takes(1.0, Iterate.advance))
+    plain = Iterate.matrix
+
+    def without(state: Iterate) -> Any:
+        matrix = plain(state)
+        matrix[3] = 0.0
+        return matrix
+
+    monkeypatch.setattr(Iterate, "matrix", without)
+    made, seconds = timed(method=PrimalDual())
+    assert made.lower is not None
+    assert made.lower > 0.5 * made.upper
+    assert made.provenance.method == "primal-dual"
+    assert seconds <= MOST
+
+
+def test_a_closed_form_that_loses_more_than_the_exponential_mechanism_is_not_verified(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a limit of 2 s for 1,000 secrets that took one."""
+    losses = np.random.default_rng(1).random((16, 16))
+    problem = Problem(SKEWED.space, utility_loss=losses, prior=SKEWED.prior)
+    guarantee = MetricDP("3", "km")
+    closed = design(problem, guarantee, method=Kernel(), throw=False)
+    plain = design(problem, guarantee, method="exponential", throw=False)
+    assert closed.upper > plain.upper
+    checked: list[float] = []
+
+    def counted(claim: Claim, channel: Any) -> Any:
+        checked.append(channel.expected_loss(problem.cost))
+        return CHECK(claim, channel)
+
+    monkeypatch.setattr(Claim, "check", counted)
+    design(problem, guarantee, throw=False)
+    assert checked
+    assert max(checked) < closed.upper
+
+
 def test_steps_are_not_begun_where_handing_in_would_take_too_long(
     wall: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

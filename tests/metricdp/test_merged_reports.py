@@ -21,6 +21,7 @@ from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.methods import primal_dual as method
 from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
+from discreet.metricdp.primal_dual.iterate import Iterate
 from discreet.metricdp.primal_dual.merged import MergedReports, few_edges
 
 # The modules: the package has functions under these names.
@@ -47,7 +48,8 @@ def test_prices_of_merged_reports_bound_the_program_itself(family: str, groups: 
     problem, guarantee = all_pairs(family, 30, 3, 0.5)
     part = part_of(problem, guarantee)
     reports = MergedReports.of(np.arange(30)[::-1], groups)
-    merged = Part(reports.cost(part.cost), few_edges(part.constraints), part.epsilon, None)
+    few = few_edges(part.constraints, 3 * 30)
+    merged = Part(reports.cost(part.cost), few, part.epsilon, None)
     found = PrimalDual(iterations=600).solve(merged, PartLimits(gap=0.05))
     best = design(problem, guarantee, method=Direct("simplex"), gap=1e-6, throw=False)
     assert best.lower is not None
@@ -86,12 +88,13 @@ def test_each_member_has_the_prices_of_its_group() -> None:
 def test_few_edges_have_a_path_for_every_edge(family: str) -> None:
     places = made_places(family, 80, seed=2)
     edges = places.space.adjacency()
-    few = few_edges(edges)
+    few = few_edges(edges, 3 * 80)
     i, j = few.pairs.T
     graph = coo_array((few.lengths.astype(float), (i, j)), shape=(few.n, few.n))
     paths = dijkstra(graph, directed=False)
     assert (paths[*edges.pairs.T] <= 2.0 * edges.lengths + 1).all()
     assert len(few) < len(edges) / 2
+    assert few_edges(few, len(few)) is few
 
 
 @pytest.mark.parametrize(
@@ -102,7 +105,7 @@ def test_a_limit_too_short_for_all_pairs_gives_a_bound_and_a_channel(
 ) -> None:
     # A tenth of a second for each pair: as good as no time for a spanner.
     monkeypatch.setattr(method, "_TRIAL", 0.1)
-    monkeypatch.setattr(method, "_HANDING_IN", 5e-4)
+    monkeypatch.setattr(method, "_HANDING_IN", 4e-4)
     problem, guarantee = all_pairs(family, 60, 4, nats)
     part = part_of(problem, guarantee)
     offered: list[Candidate] = []
@@ -128,6 +131,42 @@ def test_a_limit_too_short_for_all_pairs_gives_a_bound_and_a_channel(
     assert best.lower is not None
     assert 0.3 * best.lower < lower <= best.upper
     assert upper >= best.lower
+
+
+@pytest.mark.parametrize(
+    ("times", "stating", "least", "most"),
+    [(0.9, 0.0, 0, 0), (1.1, 0.0, 60, 75), (1.1, 30.0, 30, 45)],
+)
+def test_reports_are_merged_where_handing_all_of_them_in_takes_longer_than_is_left(
+    *, times: float, stating: float, least: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few constraints a secret, so that no spanner is looked for; steps take all but what comes after them takes."""
+    places = made_places("uniform", 100, seed=4)
+    problem = Problem(places.space, utility_loss=places.loss, prior=places.prior)
+    guarantee = MetricDP("0.5", "km", f"{places.radius:.6g}")
+    part = part_of(problem, guarantee)
+    assert len(part.binding) <= method._DENSE * part.n
+    # The clock stands still, but for a second each step.
+    now = [0.0]
+    plain = Iterate.advance
+
+    def advance(*given: Any) -> None:
+        now[0] += 1.0
+        plain(*given)
+
+    monkeypatch.setattr(method, "clock", lambda: now[0])
+    monkeypatch.setattr(Iterate, "advance", advance)
+    monkeypatch.setattr(
+        method, "_HANDING_IN", times * 100.0 / (2 * len(part.binding) * part.n_reports)
+    )
+    multipliers = 2 * len(part.binding) * part.n_reports
+    monkeypatch.setattr(method, "_STATING", stating / multipliers)
+    monkeypatch.setattr(method, "_SPARSE", part.n)
+    limits = PartLimits(seconds=100.0, gap=0.0, offer=lambda _: True)
+    found = PrimalDual(persistent=False).solve(part, limits)
+    assert found is not None
+    assert ("merged reports" in found.note) == (most > 0)
+    assert not most or least <= now[0] <= most
 
 
 def test_without_time_for_a_few_reports_no_step_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

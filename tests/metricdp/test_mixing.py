@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from importlib import import_module
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +16,9 @@ from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp import Problem, design
 from discreet.metricdp.bounds.mixing import mixed
 from discreet.metricdp.bounds.repair import repair
+
+# The module: it has a function of this name.
+_repair = import_module("discreet.metricdp.bounds.repair")
 
 
 def streets(across: int, parts: int) -> tuple[int, list[tuple[int, int]]]:
@@ -108,3 +115,26 @@ def test_streets_at_shortest_ways_reach_their_gap(across: int, parts: int) -> No
     assert made.certificate.passed
     assert made.gap is not None
     assert made.gap <= 0.02
+
+
+@pytest.mark.parametrize(
+    ("radius", "late", "mixes"), [(None, False, True), (None, True, False), (2.5, True, True)]
+)
+def test_over_all_pairs_nothing_is_mixed_once_it_is_late(
+    *, radius: float | None, late: bool, mixes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Limits of 5 s for all pairs of 1,000 words were overrun by more than two CPU seconds so."""
+    points = np.random.default_rng(6).uniform(0, 10, (110, 2))
+    edges = MetricSpace.from_points(points, unit="km").adjacency(radius)
+    called: list[object] = []
+    monkeypatch.setattr(_repair, "_closed", _at_three_quarters(_repair._closed))
+    monkeypatch.setattr(_repair, "_mixed", lambda *given: called.append(given))
+    rng = np.random.default_rng(7)
+    table = rng.random((110, 5))
+    repair(table, edges, 1, cost=rng.random((110, 5)), late=lambda: late)
+    assert bool(called) == mixes
+
+
+def _at_three_quarters(plain: Any) -> Any:
+    """Close as where no smaller delta is enough."""
+    return lambda table, frame, _: plain(table, frame, Fraction(3, 4))

@@ -139,9 +139,17 @@ class _State:
         return math.isfinite(left) and left <= max(gap / 2, 1e-9) * self.raw
 
     def learn(
-        self, found: Candidate, threads: int = 1, late: Callable[[], bool] = lambda: False
+        self,
+        found: Candidate,
+        threads: int = 1,
+        late: Callable[[], bool] = lambda: False,
+        *,
+        spare: bool = False,
     ) -> bool:
-        """Keep what is better; say whether the matrix is. Once it is late, repair is short and costly."""
+        """Keep what is better; say whether the matrix is. Once it is late, repair is short and costly.
+
+        With ``spare``, no matrix is kept that loses more than the exponential mechanism, which is there in any case.
+        """
         if found.multipliers is not None:
             lower = self._lower(found.multipliers)
             if lower > self.lower:
@@ -160,6 +168,8 @@ class _State:
             (found, repaired), raw = mended, mended[1].upper
         else:
             raw = float(((self.part.cost * matrix).sum(axis=1) / sums).sum())
+            if spare and self._worse(raw):
+                return False
         if raw >= self.raw:
             return False
         if repaired is not None:
@@ -218,7 +228,7 @@ class Search:
         exponential mechanism. ``costly`` lists methods and says why in this order.
         """
         for method in quick:
-            self._try(method)
+            self._try(method, spare=len(self.states) == 1)
         # What the order of methods depends on takes seconds where all of 1,000 secrets are constrained.
         methods, why = ((), "") if self.reached or self._late() else costly(self.whole)
         if why:
@@ -279,7 +289,7 @@ class Search:
             return False
         return self._gap() <= self.limits.gap or self.verified.upper - self.lower <= self.negligible
 
-    def _try(self, method: Method) -> None:
+    def _try(self, method: Method, *, spare: bool = False) -> None:
         todo = [state for state in self.states if not state.done(self.limits.gap)]
         if not todo:
             return
@@ -287,7 +297,7 @@ class Search:
         better, news = False, []
         for state, answer in zip(todo, found, strict=True):
             if isinstance(answer, Candidate):
-                better |= state.learn(answer, self.limits.threads, self._overdue)
+                better |= state.learn(answer, self.limits.threads, self._overdue, spare=spare)
             self.short_of_time |= isinstance(answer, OutOfTime)
             if answer is not None:
                 news.append(answer.note if isinstance(answer, Candidate) else answer)

@@ -97,10 +97,6 @@ _RESERVED = 0.6
 """Most of the time that is left to be kept for it at first: with limits that are shorter than it takes, what is handed
 in is late anyway, and without steps it is worth nothing."""
 
-_MOST_OVERRUN = 3.0
-"""How many times the time that is left it may be thought to take at most: 1,000 words by their cosines, 18.2 million
-multipliers, with a limit of 2 s were handed in after one step and 4.8 CPU seconds, November 2026."""
-
 _LEAST = 1e-6
 """What all prices that are left out may sum to for each report, in units of what a typical secret costs."""
 
@@ -126,9 +122,20 @@ _TRIAL, _TRIALS = 1.5e-6, 2
 """Seconds for each constraint that one of them takes at least, before it was measured: 0.8 to 1.2 for 500,000; and how
 many it takes at least, as a rule."""
 
-_MERGING, _MENDING = 0.5, 2.6e-9
-"""Where reports are merged, since there is no time for all: part of the time that is left that handing in and mending
-may take; and seconds that mending takes for each pair of secrets and merged report, 12 rounds, November 2026."""
+_MERGING, _MENDING, _REPAIRING = 0.3, 4e-9, 0.1
+"""Where reports are merged, since there is no time for all: part of the time that is left that handing in may take, and
+that mending may; seconds that mending takes for each pair of secrets and merged report, 12 rounds on a loaded machine,
+November 2026; and part of the time that is kept for the repair, which loses much once it is late.
+"""
+
+_STATING = 4e-8
+"""Seconds for each multiplier that stating prices for all members of merged reports and bounding by them takes: 1,000
+words, all pairs, 16,164 edges, limit 5 s, was late by 2.8 CPU seconds where that was not foreseen, November 2026."""
+
+_GROUPS, _SPARSE = 150, 3
+"""Merged reports for which there is time where edges are few enough, and edges a secret that always are. All pairs of
+1,000 words by their cosines, one nat, limit 5 s: a gap of 43 % by 132 reports on 16,164 edges, and 54 % by 500 on
+4,441; November 2026."""
 
 _FEWEST_GROUPS = 16
 """Merged reports below which there is no bound to speak of."""
@@ -198,7 +205,7 @@ class PrimalDual:
         left = math.inf
         if limits.seconds is not None and not self.persistent:
             left = limits.seconds - (clock() - begun)
-        if expected > (1.0 if dense else _MOST_OVERRUN) * left:
+        if expected > left:
             return _merged(part, edges, limits, begun)
         run = _Run(part, limits, edges, dilation, begun, persistent=self.persistent)
         return run.until(self.iterations)
@@ -260,28 +267,36 @@ def _thinned(edges: Adjacency, seconds: float) -> tuple[Adjacency, float] | None
 
 def _merged(part: Part, edges: Adjacency, limits: PartLimits, begun: float) -> Candidate:
     """Take steps on few edges and merged reports, where there is no time for all of them."""
-    graph = few_edges(edges)
-    stop = begun + (limits.seconds or 0.0)
+    stop = begun + (1 - _REPAIRING) * (limits.seconds or 0.0)
+    stating = 2 * _STATING * part.n_reports
+    most = _MERGING * (stop - clock()) / max(2 * _HANDING_IN * _GROUPS, stating)
+    graph = few_edges(edges, max(int(most), _SPARSE * part.n))
+    left = stop - clock()
+    groups = int(_MERGING * left / (2 * _HANDING_IN * len(graph)))
     mending = _MENDING * part.n**2
-    groups = int(_MERGING * (stop - clock()) / (_HANDING_IN * 2 * len(graph) + mending))
-    if groups < _FEWEST_GROUPS:
+    columns = min(groups, int(_MERGING * left / mending))
+    if columns < _FEWEST_GROUPS:
         note = "To hand anything in would take several times what is left; it was not started."
         return Candidate("primal-dual", None, None, note)
     place = np.empty(part.n, dtype=np.int64)
     place[near_together(part.paths)] = np.arange(part.n)
     reports = MergedReports.of(place[part.places], min(groups, part.n_reports))
     coarse = Part(reports.cost(part.cost), graph, part.epsilon, None)
-    seconds = max(0.0, stop - clock() - mending * coarse.n_reports)
+    later = mending * min(columns, coarse.n_reports) + stating * len(graph)
+    left = stop - clock()
+    # What is left after that is worth nothing without steps.
+    seconds = max(0.0, left - min(later, 0.5 * left))
     found = PrimalDual().solve(coarse, replace(limits, seconds=seconds, offer=None))
     if found is None or found.matrix is None:
         return Candidate("primal-dual", None, None, "No step was taken in time.")
     every = part.nats(part.paths)
-    table = mend_all(
-        found.matrix, every, _DELTA_ALL, threads=limits.threads, late=lambda: clock() > stop
-    )
+    # A bound has more reports than there is time to mend.
+    firsts = np.linspace(0, coarse.n_reports, min(columns, coarse.n_reports), endpoint=False)
+    few = np.add.reduceat(found.matrix, firsts.astype(np.int64), axis=1)
+    table = mend_all(few, every, _DELTA_ALL, threads=limits.threads, late=lambda: clock() > stop)
     matrix = reports.renamed(table, part.cost)
     prices = None if found.multipliers is None else reports.prices(found.multipliers)
-    note = f"{found.note[:-1]}, on {len(graph)} edges and {len(reports.firsts) - 1} merged reports."
+    note = f"{found.note[:-1]}, on {len(graph)} edges and {coarse.n_reports} merged reports."
     return replace(found, matrix=matrix, multipliers=prices, note=note)
 
 
@@ -308,7 +323,9 @@ class _Run:
     ) -> None:
         self.limits, self.persistent, self.dilation = limits, persistent, dilation
         seconds = math.inf if limits.seconds is None else limits.seconds
-        self.stop, self.first_due = begun + seconds, begun + _FIRST_PART * seconds
+        self.stop = begun + seconds
+        # Where nobody listens, what is handed in is the end.
+        self.first_due = self.stop if limits.offer is None else begun + _FIRST_PART * seconds
         home = part.cost.argmin(axis=0) if part.home is None else part.home
         self.near = near = Ordered.of(part.cost, edges, part.paths, home)
         self.nats = part.nats(near.edges.lengths)
@@ -344,13 +361,14 @@ class _Run:
                 now = clock()
                 # The last iterate has to be mended and handed in, too, which may take as long as the last time.
                 last = now + self.reserve > self.stop or state.count == iterations
-                if last and self.offered > 0 and state.count < _WORTH * self.offered:
+                little = now > self.stop or state.count < _WORTH * self.offered
+                if last and self.offered > 0 and little:
                     return self._bound_until(checkpoint, iterations)
                 first = now > self.first_due and not self.offered
                 if balancing <= state.count < checkpoint and not self.offered:
                     balancing = int(_BALANCE_GROWTH * state.count) + 1
                     self.best.learn(self.pool)
-                    self._balance(state.matrix())
+                    self._balance(self._iterate())
                 if last or first or state.count >= checkpoint:
                     checkpoint = max(checkpoint, int(_GROWTH * state.count))
                     found = self._check(last=last, first=first)
@@ -380,10 +398,7 @@ class _Run:
         """Evaluate bound and loss roughly; hand in what looks enough, or was waited for long enough."""
         state, listens = self.state, self.limits.offer
         self.best.learn(self.pool)
-        matrix = state.matrix()
-        sums = matrix.sum(axis=1)
-        if not sums.min() > 0:
-            return None
+        matrix = self._iterate()
         if self._now_enough():
             # What was mended before, handed in or not, is enough now.
             return self._hand_in()
@@ -415,13 +430,17 @@ class _Run:
         self.reserve = _RESERVE * (clock() - start)
         return found
 
+    def _iterate(self) -> NDArray[np.float64]:
+        """Give the channel as it is; a row that steps have made zero is as it was before them."""
+        matrix = self.state.matrix()
+        empty = ~(matrix.sum(axis=1) > 0)
+        matrix[empty] = self.state.scaling.start[empty]
+        return matrix
+
     def _balance(self, matrix: NDArray[np.float64]) -> float:
         """Balance what channel and bound lack; give the loss of the iterate once its rows sum to 1."""
         state, near = self.state, self.near
-        sums = matrix.sum(axis=1)
-        if not sums.min() > 0:
-            return math.inf
-        loss = float(((near.cost * matrix).sum(axis=1) / sums).sum())
+        loss = float(((near.cost * matrix).sum(axis=1) / matrix.sum(axis=1)).sum())
         raised = raise_once(matrix, near.edges, self.nats, threads=self.limits.threads)
         self.raised = float((near.cost * raised).sum()) - loss
         state.balance(self.beyond * self.raised, state.level() - self.best.lower)

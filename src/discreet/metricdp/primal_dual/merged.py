@@ -27,9 +27,6 @@ _DILATIONS = (2.0, 1.4, 1.1)
 points 1.4 and 1.1 leave 2,077 and 4,291, in 0.06 and 0.14 s; of 1,000 words by their cosines 17,178 and 156,586, in
 0.26 and 0.71 s, November 2026."""
 
-_SPARSE = 5
-"""Edges a secret that are few enough: each is a price for each report."""
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -105,19 +102,24 @@ class MergedReports:
         return table
 
 
-def few_edges(edges: Adjacency) -> Adjacency:
+def few_edges(edges: Adjacency, most: int) -> Adjacency:
     """Choose few of many edges by which the others are not much longer, within tenths of a second.
 
     Parameters
     ----------
     edges
         At least those that no others imply.
+    most
+        How many are few enough: each is a price for each report. There are more where paths would be longer than twice
+        an edge.
 
     Returns
     -------
     Adjacency
         Connected where `edges` are.
     """
+    if len(edges) <= most:
+        return edges
     from discreet.core.kernels.distances import spanner
 
     order = np.argsort(edges.lengths, kind="stable")
@@ -125,9 +127,9 @@ def few_edges(edges: Adjacency) -> Adjacency:
     best = None
     for dilation in _DILATIONS:
         kept = spanner(edges.n, pairs, lengths, dilation * lengths)
-        if best is not None and kept.sum() > _SPARSE * edges.n:
+        if best is not None and kept.sum() > most:
             break
         best = kept
-        if kept.sum() > _SPARSE * edges.n:
+        if kept.sum() > most:
             break
     return edges.subgraph(np.sort(order[best]))
