@@ -130,10 +130,16 @@ def test_an_altered_cell_is_found(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_demands_on_sensitive_values_and_persons(capsys: pytest.CaptureFixture[str]) -> None:
     anonymize(capsys, "-o", "out.csv")
-    assert say(capsys, "verify", "out.csv", "--diverse", "disease=1").status == 0
-    assert say(capsys, "verify", "out.csv", "--diverse", "disease=4").status == 1
-    assert say(capsys, "verify", "out.csv", "--close", "disease=1").status == 0
-    assert say(capsys, "verify", "out.csv", "--close", "disease=0.001").status == 1
+    demands = ("verify", "out.csv", "--sensitive", "disease")
+    assert say(capsys, *demands, "--l-diversity", 1).status == 0
+    assert say(capsys, *demands, "--l-diversity", 4).status == 1
+    assert say(capsys, *demands, "--t-closeness", 1).status == 0
+    assert say(capsys, *demands, "--t-closeness", 0.001).status == 1
+    assert say(capsys, *demands, "--alpha", 1).status == 0
+    assert say(capsys, *demands, "--alpha", 0.01).status == 1
+    said = say(capsys, "verify", "out.csv", "--l-diversity", 2)
+    assert said.status == 2
+    assert "--sensitive" in said.err
     assert say(capsys, "verify", "out.csv", "--person", "name").status == 0
     assert say(capsys, "verify", "out.csv", "--person", "disease").status == 1
 
@@ -167,6 +173,10 @@ def test_classes_hold_what_is_asked_and_the_record_is_verified_by_it(
     checked = say(capsys, "verify", "out.csv", "-v")
     assert checked.status == 0
     assert "fail distinct 2-diversity in disease" in checked.out
+    # What is asked besides takes nothing away from what the record claims.
+    more = say(capsys, "verify", "out.csv", "-v", "--require", "disease=distinct:1")
+    assert "fail distinct 2-diversity in disease" in more.out
+    assert "fail distinct 1-diversity in disease" in more.out
     assert "fail frequency 4/5 in disease" in checked.out
     # A class in which all have one disease is found by the record alone.
     table = pl.read_csv("out.csv", infer_schema=False)
@@ -425,7 +435,9 @@ def test_judging_needs_to_know_what(capsys: pytest.CaptureFixture[str]) -> None:
     assert say(capsys, "verify", "fars.csv", "--quasi", "NO", "-k", 2).status == 2
     assert say(capsys, "verify", "fars.csv", "--quasi", "AGE", "-k", 2).status == 1
     assert say(capsys, "verify", "fars.csv", "--quasi", "AGE", "-k", 2, "--optimality").status == 2
-    said = say(capsys, "verify", "fars.csv", "--quasi", "AGE", "-k", 2, "--diverse", "SEX=two")
+    said = say(
+        capsys, "verify", "fars.csv", "--quasi", "AGE", "-k", 2, "--require", "SEX=distinct:two"
+    )
     assert said.status == 2
     assert say(capsys, "risk", "fars.csv", "--quasi", "NO").status == 2
     assert say(capsys, "risk", "fars.csv", "--quasi", "AGE", "--sensitive", "NO").status == 2
@@ -572,7 +584,9 @@ def test_models_that_the_library_was_asked_for_are_verified_by_the_record(
         record["provenance"]["parameters"]["models"] = stated
         Path("made.csv.discreet.json").write_text(json.dumps(record), encoding="utf-8")
         assert say(capsys, "verify", "made.csv").status == 2
-        assert say(capsys, "verify", "made.csv", "--require", "ill=distinct:1").status == 0
+        asked = say(capsys, "verify", "made.csv", "--require", "ill=distinct:1", "--json")
+        assert asked.status == 0
+        assert any("a form that no option has" in said for said in asked.data["not_checked"])
 
 
 def test_k_map_is_demanded_recorded_and_verified_with_the_population(

@@ -100,7 +100,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "add-remove-one",
     ),
     "anonymize": (*ANONYMIZE, "TABLE", "--method", "mondrian", "--sensitive", "zip"),
-    "anonymize, diverse": (*ANONYMIZE, "TABLE", "--method", "mondrian", "--diverse", "zip=2"),
+    "anonymize, diverse": (
+        *(*ANONYMIZE, "TABLE", "--method", "mondrian"),
+        *("--sensitive", "zip", "--l-diversity", "2"),
+    ),
     "anonymize, memory": (*ANONYMIZE, "TABLE", "--memory", "1GB"),
     "risk": ("risk", "TABLE", "--quasi", "age,sex", "--sensitive", "zip"),
     "verify": ("verify", "TABLE", "-k", "2", "--quasi", "age,sex"),

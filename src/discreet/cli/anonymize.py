@@ -26,7 +26,7 @@ from discreet.cli.columns import (
 )
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.large import run_large
-from discreet.cli.microdata import Kinds, attributes_of, names_of, refuse_prose
+from discreet.cli.microdata import Kinds, attributes_of, demanded, names_of, refuse_prose
 from discreet.cli.options import HOW, PROMISED, Json, Memory, Quiet, Report, Scheduler, Verbose
 from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import steps
@@ -288,7 +288,7 @@ def anonymize(
         memory,
         scheduler,
         (
-            *_demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha),
+            *demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha),
             *(require or ()),
         ),
         person,
@@ -301,27 +301,6 @@ def anonymize(
     return _run(
         table, options, ResultFiles(output, report, as_json, quiet, curator_report, verbose)
     )
-
-
-def _demanded(sensitive: Sequence[str] | None, **short: str | int | None) -> tuple[str, ...]:
-    """Write the short forms, each for all sensitive columns, as ``--require`` takes them.
-
-    Raises
-    ------
-    InvalidProblemError
-        When something is required of sensitive columns and there are none.
-
-    Examples
-    --------
-    >>> _demanded(["disease"], distinct=3, closeness=None, alpha="1/2")
-    ('disease=distinct:3', 'disease=alpha:1/2')
-    """
-    names = names_of(sensitive)
-    models = [f"{kind}:{value}" for kind, value in short.items() if value is not None]
-    if models and not names:
-        expected = "columns, with --l-diversity, --t-closeness or --alpha"
-        raise InvalidProblemError("--sensitive", expected, "none")
-    return tuple(f"{name}={model}" for name in names for model in models)
 
 
 def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:

@@ -32,6 +32,7 @@ __all__ = [
     "Columns",
     "Kinds",
     "attributes_of",
+    "demanded",
     "names_of",
     "pairs_of",
     "prose_among",
@@ -72,6 +73,27 @@ def names_of(given: Sequence[str] | str | None) -> list[str]:
     """
     listed = [given] if isinstance(given, str) else list(given or ())
     return [name.strip() for text in listed for name in text.split(",") if name.strip()]
+
+
+def demanded(sensitive: Sequence[str] | None, **short: str | int | None) -> tuple[str, ...]:
+    """Write the short forms, each for all sensitive columns, as ``--require`` takes them.
+
+    Raises
+    ------
+    InvalidProblemError
+        When something is required of sensitive columns and there are none.
+
+    Examples
+    --------
+    >>> demanded(["disease"], distinct=3, closeness=None, alpha="1/2")
+    ('disease=distinct:3', 'disease=alpha:1/2')
+    """
+    names = names_of(sensitive)
+    models = [f"{kind}:{value}" for kind, value in short.items() if value is not None]
+    if models and not names:
+        expected = "columns, with --l-diversity, --t-closeness or --alpha"
+        raise InvalidProblemError("--sensitive", expected, "none")
+    return tuple(f"{name}={model}" for name in names for model in models)
 
 
 def pairs_of(given: Sequence[str] | None, option: str) -> dict[str, str]:

@@ -12,13 +12,11 @@ from discreet.artefact.judging import (
     recorded_models,
     unmapped,
 )
-from discreet.cli.microdata import Kinds, attributes_of, names_of, pairs_of
+from discreet.cli.microdata import Kinds, attributes_of, names_of
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.models import (
-    Closeness,
-    DistinctDiversity,
     KMap,
     read_models,
     read_presence,
@@ -46,8 +44,6 @@ class RowOptions:
     k: int | None = None
     quasi: Sequence[str] = ()
     against: str | None = None
-    diverse: Sequence[str] = ()
-    close: Sequence[str] = ()
     person: str | None = None
     require: Sequence[str] = ()
     presence: str | None = None
@@ -100,10 +96,6 @@ def judge_rows(
     certificate = verify(
         table,
         guarantee,
-        diverse={
-            name: _whole(text) for name, text in pairs_of(options.diverse, "--diverse").items()
-        },
-        close=pairs_of(options.close, "--close"),
         models=_models(options, kept),
         person=options.person,
         population=None if people is None else people.columns,
@@ -150,12 +142,7 @@ def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str,
             raise InvalidProblemError(option, "none with a folder of parts", "one")
     kept = load_folder(path) if is_folder(path) else None
     guarantee = _guarantee(options, kept)
-    models: dict[str, list[Any]] = {name: list(one) for name, one in _models(options, kept).items()}
-    for name, text in pairs_of(options.diverse, "--diverse").items():
-        models.setdefault(name, []).append(DistinctDiversity(_whole(text)))
-    for name, text in pairs_of(options.close, "--close").items():
-        models.setdefault(name, []).append(Closeness(text))
-    certificate, counted = count_folder(path, guarantee, models, "FILE")
+    certificate, counted = count_folder(path, guarantee, _models(options, kept), "FILE")
     checks = list(certificate.checks)
     if kept is not None:
         checks += record_checks(kept)
@@ -207,6 +194,8 @@ def _unchecked(options: RowOptions, kept: AnonymousTable | None, left_out: str) 
         said.append("that rows are those of an original, generalized: --against does")
     if kept is not None and options.population is None:
         said += unmapped(kept)
+    if kept is not None and _unreadable(options, kept):
+        said.append("what the record says of sensitive values, in a form that no option has")
     if left_out:
         said.append(
             f"what was not published of the original, which is not compared: its {left_out}"
@@ -215,10 +204,23 @@ def _unchecked(options: RowOptions, kept: AnonymousTable | None, left_out: str) 
 
 
 def _models(options: RowOptions, kept: AnonymousTable | None) -> dict[str, list[Any]]:
-    """Take the models of the options, or those of the record."""
-    if options.require or kept is None:
-        return dict(read_models(options.require, field="--require"))
-    return recorded_models(kept)
+    """Take the models of the record, which are what it claims, and those of the options besides."""
+    asked = {} if kept is None or _unreadable(options, kept) else recorded_models(kept)
+    for name, models in read_models(options.require, field="--require").items():
+        known = asked.setdefault(name, [])
+        known += [model for model in models if model not in known]
+    return asked
+
+
+def _unreadable(options: RowOptions, kept: AnonymousTable) -> bool:
+    """Tell whether the record states models in a form that no option has, where options state others."""
+    if not options.require:
+        return False
+    try:
+        recorded_models(kept)
+    except InvalidProblemError:
+        return True
+    return False
 
 
 def _guarantee(options: RowOptions, kept: AnonymousTable | None) -> KAnonymity:
@@ -258,10 +260,3 @@ def _read(table: pl.DataFrame, attributes: Sequence[Attribute]) -> dict[str, Any
     frame = nw.from_native(table, eager_only=True)
     read = {one.name: values_of(frame[one.name], one) for one in attributes}
     return {name: read[name] if name in read else table[name] for name in table.columns}
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidProblemError("--diverse", "whole numbers", repr(text)) from None

@@ -19,7 +19,7 @@ from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at r
     Taxonomies,
 )
 from discreet.cli.files import check_outputs, write_page
-from discreet.cli.microdata import Kinds
+from discreet.cli.microdata import Kinds, demanded
 from discreet.cli.options import Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, facts, proved
 from discreet.cli.registry import JUDGES, find
@@ -94,19 +94,37 @@ def verify(
             rich_help_panel=_ROWS,
         ),
     ] = None,
-    diverse: Annotated[
+    sensitive: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=L",
-            help="Different values of a sensitive column that each class must have.",
+            metavar="A,B,...",
+            help="Columns for --l-diversity, --t-closeness and --alpha.",
             rich_help_panel=_ROWS,
         ),
     ] = None,
-    close: Annotated[
-        list[str] | None,
+    l_diversity: Annotated[
+        int | None,
         typer.Option(
-            metavar="NAME=T",
-            help="Greatest distance of its values in a class from those in the table.",
+            "--l-diversity",
+            metavar="L",
+            help="Short for --require NAME=distinct:L in each column of --sensitive.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    t_closeness: Annotated[
+        str | None,
+        typer.Option(
+            "--t-closeness",
+            metavar="T",
+            help="Short for --require NAME=closeness:T: the largest distance of a class's values from the table's.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
+    alpha: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Short for --require NAME=alpha:SHARE: the largest share of a class that one value may have.",
             rich_help_panel=_ROWS,
         ),
     ] = None,
@@ -114,8 +132,8 @@ def verify(
         list[str] | None,
         typer.Option(
             metavar="NAME=MODEL",
-            help="Further models for a sensitive column in each class: distinct:L, entropy:L, recursive:C,L, "
-            "closeness:T, ordered-closeness:T, alpha:A. Again for each.",
+            help="What each class must hold in a column, besides what the record says: distinct:L, entropy:L, "
+            "recursive:C,L, closeness:T, ordered-closeness:T or alpha:A. Again for each.",
             rich_help_panel=_ROWS,
         ),
     ] = None,
@@ -174,10 +192,11 @@ def verify(
         k,
         quasi or (),
         against,
-        diverse or (),
-        close or (),
         person,
-        require or (),
+        (
+            *(require or ()),
+            *demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha),
+        ),
         presence,
         population,
         k_map,
@@ -198,8 +217,10 @@ def verify(
             ("-k", k),
             ("--quasi", quasi),
             ("--against", against),
-            ("--diverse", diverse),
-            ("--close", close),
+            ("--sensitive", sensitive),
+            ("--l-diversity", l_diversity),
+            ("--t-closeness", t_closeness),
+            ("--alpha", alpha),
             ("--require", require),
             ("--presence", presence),
             ("--population", population),
