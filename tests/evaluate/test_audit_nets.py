@@ -84,7 +84,8 @@ def test_noise_with_one_entry_moved_is_found_by_pairs() -> None:
     noise = laws().noise.copy()
     moved = int(noise[0, 0]) // 2
     noise[0, 0] += moved
-    assert count_broken(replace(apart, noise=noise), pairs).violated
+    # Nearly each of them is left to fractions, of as many laws as there are nodes.
+    assert count_broken(replace(apart, noise=noise), random_net_pairs(apart, 40)).violated > 5
 
 
 def test_an_audit_rejects_a_stronger_claim() -> None:
