@@ -230,6 +230,8 @@ class Mesh:
 class PointMechanism(PublishedPoints):
     """What a server published for every point of a region, on a mesh: a row of weights for each vertex.
 
+    Its parameters are those of :class:`~discreet.lrgeo.points.published.EveryPoint`, and these.
+
     Parameters
     ----------
     mesh
@@ -238,8 +240,6 @@ class PointMechanism(PublishedPoints):
         ``(V, K)``: each row sums to :math:`2^{bits}`.
     mesh_lower
         No mechanism on this mesh loses less; ``None`` without a bound.
-
-    The other parameters are those of :class:`~discreet.lrgeo.points.published.EveryPoint`.
 
     Raises
     ------

@@ -48,12 +48,12 @@ __all__ = ["NetDesign", "OnNet", "PublishedNet", "plane_and_net", "read_pair"]
 class OnNet(EveryPoint):
     """A design on a net, or what is published of it.
 
+    Its parameters are those of :class:`~discreet.lrgeo.points.published.EveryPoint`, and these.
+
     Parameters
     ----------
     net
         The control points.
-
-    The other parameters are those of :class:`~discreet.lrgeo.points.published.EveryPoint`.
     """
 
     net: ControlNet

@@ -32,14 +32,14 @@ __all__ = ["NoiseMechanism", "NoiseRows"]
 class NoiseRows(OnNet):
     """What a design with one noise for all points and the mechanism that is published of it have in common.
 
+    Its parameters are those of :class:`~discreet.lrgeo.points.net_mechanism.OnNet`, and these.
+
     Parameters
     ----------
     noise
         ``(m, n)``: how likely each step on the torus is, times :math:`2^{bits}`, which they sum to.
     names
         ``(m, n)``: the report of each node. No promise depends on it.
-
-    The other parameters are those of :class:`~discreet.lrgeo.points.net_mechanism.OnNet`.
     """
 
     noise: NDArray[np.int64]

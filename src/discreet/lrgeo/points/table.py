@@ -31,6 +31,8 @@ __all__ = ["LatticeMechanism", "LatticeRows"]
 class LatticeRows(OnNet):
     """What a design with rows for the control points of a net and the mechanism that is published of it share.
 
+    Its parameters are those of :class:`~discreet.lrgeo.points.net_mechanism.OnNet`, and these.
+
     Parameters
     ----------
     weights
@@ -38,8 +40,6 @@ class LatticeRows(OnNet):
         :math:`2^{bits}`.
     mesh_lower
         No mechanism on this net loses less; ``None`` without a bound.
-
-    The other parameters are those of :class:`~discreet.lrgeo.points.net_mechanism.OnNet`.
     """
 
     weights: NDArray[np.int64]
