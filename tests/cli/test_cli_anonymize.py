@@ -137,9 +137,10 @@ def test_demands_on_sensitive_values_and_persons(capsys: pytest.CaptureFixture[s
     assert say(capsys, *demands, "--t-closeness", 0.001).status == 1
     assert say(capsys, *demands, "--alpha", 1).status == 0
     assert say(capsys, *demands, "--alpha", 0.01).status == 1
-    said = say(capsys, "verify", "out.csv", "--l-diversity", 2)
-    assert said.status == 2
-    assert "--sensitive" in said.err
+    for alone in (["--l-diversity", 2], ["--sensitive", "disease"]):
+        said = say(capsys, "verify", "out.csv", *alone)
+        assert said.status == 2
+        assert "--sensitive" in said.err
     assert say(capsys, "verify", "out.csv", "--person", "name").status == 0
     assert say(capsys, "verify", "out.csv", "--person", "disease").status == 1
 

@@ -188,15 +188,16 @@ def verify(
     kinds = Kinds(numeric or (), categorical or (), taxonomy or ())
     check_outputs({"--report": report}, file, against, population, *kinds.read)
     _try_table(file)
+    short = demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha)
+    if sensitive and not short:
+        expected = "columns for --l-diversity, --t-closeness or --alpha"
+        raise InvalidProblemError("--sensitive", expected, "none of these")
     rows = RowOptions(
         k,
         quasi or (),
         against,
         person,
-        (
-            *(require or ()),
-            *demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha),
-        ),
+        (*(require or ()), *short),
         presence,
         population,
         k_map,
