@@ -24,6 +24,7 @@ from discreet.kanonymity.problem import CodedColumn
 from discreet.kanonymity.search.search import search
 from discreet.tables.taxonomies import taxonomy_of
 from kanonymity.tables import fars, mixed, numeric
+from kanonymity.test_diverse import best_of_all
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -310,6 +311,22 @@ def test_columns_on_their_own_against_all_cells(seed: int) -> None:
         for c, x in zip(problem.codes.T, problem.columns, strict=True)
     ]
     assert alone_bound(problem.columns, every, k) == pytest.approx(apart)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_columns_on_their_own_with_missing_values_are_below_every_partition(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(5, 8)), 2
+    ages = [1, 7, *(None if rng.random() < 0.3 else int(v) for v in rng.integers(0, 9, n - 2))]
+    jobs = [None if rng.random() < 0.3 else "abcd"[v] for v in rng.integers(0, 4, n)]
+    rows: dict[str, Any] = {"a": ages, "c": jobs}
+    problem = Problem.from_columns(rows, [Numeric("a"), Categorical("c")])
+    counts = [
+        np.bincount(codes, minlength=len(column.domain))
+        for codes, column in zip(problem.codes.T, problem.columns, strict=True)
+    ]
+    best = best_of_all(problem, k, [])
+    assert 0 < alone_bound(problem.columns, counts, k) <= best
 
 
 def counted_intervals(column: CodedColumn, counts: NDArray[np.int64], k: int) -> float:
