@@ -257,9 +257,9 @@ def twice(path: Path) -> None:
 
 SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
     "gone": (lambda path: path.unlink(), "No such file"),
-    "empty": (lambda path: path.write_bytes(b""), "not a zip"),
-    "text": (lambda path: path.write_text("secret,weight"), "not a zip"),
-    "truncated": (lambda path: path.write_bytes(path.read_bytes()[:-300]), "not a zip"),
+    "empty": (lambda path: path.write_bytes(b""), "an empty file"),
+    "text": (lambda path: path.write_text("secret,weight"), "text that is no channel"),
+    "truncated": (lambda path: path.write_bytes(path.read_bytes()[:-300]), "cut short or damaged"),
     "cut in the middle": (
         lambda path: path.write_bytes(path.read_bytes()[:2000] + path.read_bytes()[2400:]),
         "a whole discreet artefact",

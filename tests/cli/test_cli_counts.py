@@ -416,8 +416,14 @@ def test_questions_have_answers(ask: Callable[..., Said], files: Path) -> None:
         ("nm.parquet --level 1 --sizes 1-9999999999", "--sizes: expected sizes such as"),
         ("nm.parquet --region TX", "--region: expected a region of the measurements"),
         ("nm.parquet --level 1 --interval 2", "--interval: expected a probability"),
-        ("people.csv --level 1", "MEASUREMENTS: expected a whole discreet artefact"),
-        ("no.parquet --level 1", "MEASUREMENTS: expected a whole discreet artefact"),
+        (
+            "people.csv --level 1",
+            "MEASUREMENTS: expected a file that `counts --measurements` wrote",
+        ),
+        (
+            "no.parquet --level 1",
+            "MEASUREMENTS: expected a file that `counts --measurements` wrote",
+        ),
     ],
 )
 def test_questions_without_sense_are_refused(

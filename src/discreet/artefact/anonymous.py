@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.layout import whole_numbers
@@ -24,10 +23,12 @@ from discreet.kanonymity.problem import (
     Rounded,
     Taxonomy,
 )
+from discreet.tables.dialect import stored_file
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import polars as pl
 
@@ -143,7 +144,7 @@ def load_anonymous(path: str | os.PathLike[str]) -> AnonymousTable:
     if meta.get("kind") != ANONYMOUS:
         raise InvalidProblemError("path", "an anonymized table", repr(meta.get("kind")))
     try:
-        with Path(path).open("rb") as file:
+        with stored_file(path).open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         got = f"{path}: {error.strerror}"

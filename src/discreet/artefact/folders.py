@@ -20,6 +20,7 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.models import Closeness, DistinctDiversity
 from discreet.kanonymity.problem.native import values_of_column
+from discreet.tables.dialect import stored_file
 from discreet.tables.parsing import reader_errors, scan
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def load_folder(path: str | os.PathLike[str]) -> AnonymousTable:
     where = Path(path)
     expected = f"a folder with a whole {RECORD} of an anonymized table"
     try:
-        meta = read_json((where / RECORD).read_bytes())
+        meta = read_json(stored_file(where / RECORD).read_bytes())
     except (OSError, ValueError):
         raise InvalidProblemError("path", expected, str(path)) from None
     if meta.get("kind") != ANONYMOUS or meta.get("format") != FORMAT:
@@ -111,6 +112,9 @@ def load_folder(path: str | os.PathLike[str]) -> AnonymousTable:
     there = {one.name for one in where.iterdir() if one.name != RECORD}
     altered = there != set(parts)
     for name in sorted(there & set(parts)):
+        if not (where / name).is_file():
+            altered = True
+            continue
         with (where / name).open("rb") as file:
             altered |= hashlib.file_digest(file, "sha256").hexdigest() != parts[name]
     return table_of(meta, altered=altered, path=path)

@@ -6,12 +6,13 @@ import json
 import math
 import zipfile
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.artefact.foreign import what_else
 from discreet.core.errors import MALFORMED, InvalidProblemError
+from discreet.tables.dialect import stored_file
 
 if TYPE_CHECKING:
     import os
@@ -77,7 +78,7 @@ _MALFORMED = (*MALFORMED, zipfile.BadZipFile, EOFError, RuntimeError)
 def is_whole(path: str | os.PathLike[str]) -> Iterator[bytes]:
     """Give the bytes of a file; whatever is wrong with them is said of the file."""
     try:
-        data = Path(path).read_bytes()
+        data = stored_file(path).read_bytes()
     except ValueError:
         raise InvalidProblemError("path", "a path that a file can have", repr(path)) from None
     except OSError as error:
@@ -87,6 +88,8 @@ def is_whole(path: str | os.PathLike[str]) -> Iterator[bytes]:
         yield data
     except _MALFORMED as error:
         detail = f"no {error}" if isinstance(error, KeyError) else str(error)
+        if isinstance(error, zipfile.BadZipFile | json.JSONDecodeError):
+            detail = what_else(data) or detail
         raise InvalidProblemError(
             "path", "a whole discreet artefact", f"{path}: {detail}"
         ) from None

@@ -125,6 +125,8 @@ def zip_kind(path: str | os.PathLike[str]) -> str:
         if is_choice(data):
             return CHOICE
     with is_whole(path) as data, zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if "meta.json" not in archive.namelist():
+            raise InvalidProblemError("members", "meta.json and arrays", "those of another archive")
         entry = archive.getinfo("meta.json")
         # A header may state any size, and reading would first ask for that much memory.
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > len(data):

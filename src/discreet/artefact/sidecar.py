@@ -29,6 +29,7 @@ from discreet.artefact.placing import (
     unwritable,
 )
 from discreet.core.errors import InvalidProblemError
+from discreet.tables.dialect import stored_file
 from discreet.tables.parsing import read, reader_errors
 from discreet.tables.sizes import allowed, in_words, refuse_large
 from discreet.tables.writing import bytes_of
@@ -181,7 +182,7 @@ def _former(path: Path) -> dict[str, str | None]:
     """Say what stands at a place before it is replaced: the SHA-256 of the table, and its record."""
     text = None
     with suppress(OSError, ValueError):
-        text = sidecar_of(path).read_bytes().decode()
+        text = stored_file(sidecar_of(path)).read_bytes().decode()
     with suppress(InvalidProblemError):
         stated = _parsed(path, text or "")
         if _UNFINISHED in stated:
@@ -190,7 +191,7 @@ def _former(path: Path) -> dict[str, str | None]:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with stored_file(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -231,7 +232,7 @@ def read_table(
         raise InvalidProblemError("kind", repr(kind), repr(meta["kind"]))
     where = Path(path)
     try:
-        data = where.read_bytes()
+        data = stored_file(where).read_bytes()
     except OSError as error:
         got = f"{path}: {error.strerror}"
         raise InvalidProblemError("path", "a file that can be read", got) from None
@@ -348,7 +349,7 @@ def _state_of(path: str | os.PathLike[str], stated: Mapping[str, Any]) -> _State
 def _read(path: str | os.PathLike[str]) -> str:
     record = sidecar_of(path)
     try:
-        return record.read_text(encoding="utf-8")
+        return stored_file(record).read_text(encoding="utf-8")
     except OSError as error:
         got = f"{record}: {error.strerror}"
         raise InvalidProblemError(

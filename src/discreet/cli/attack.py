@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -275,6 +276,38 @@ def refuse_release(request: AttackRequest) -> Attacked:
         "a channel, a mechanism or an anonymized table: an attack on counts needs the truth, and a release "
         "does not hold it; `discreet attack hierarchy` attacks releases of synthetic counts",
         f"a release, {request.target!r}",
+    )
+
+
+def refuse_choice(request: AttackRequest) -> Attacked:
+    """Refuse a choice: the records that it was made of are in no file.
+
+    Raises
+    ------
+    InvalidProblemError
+        Always.
+    """
+    raise InvalidProblemError(
+        "FILE",
+        "a channel, a mechanism for places or an anonymized table: an attack on a choice needs the records; "
+        "`discreet attack submodular` attacks choices of synthetic records",
+        f"a choice, {request.target!r}",
+    )
+
+
+def refuse_points(request: AttackRequest) -> Attacked:
+    """Refuse a mechanism for every point, or along roads: attacks are on rows of places.
+
+    Raises
+    ------
+    InvalidProblemError
+        Always.
+    """
+    raise InvalidProblemError(
+        "FILE",
+        "a channel, a mechanism for places or an anonymized table; `discreet attack lrgeo --mode every-point` attacks "
+        f"borders between places, and `discreet audit {shlex.quote(request.target)}` judges this file",
+        f"a mechanism for points, {request.target!r}",
     )
 
 

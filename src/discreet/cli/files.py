@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.artefact import interruption_of, sidecar_of
+from discreet.artefact import interruption_of, is_table, sidecar_of
+from discreet.artefact.foreign import told
 from discreet.artefact.rooms import remove_left_behind
+from discreet.artefact.sidecar import kind_of
 from discreet.cli.output import warn
 from discreet.core.errors import InvalidProblemError
 
@@ -46,8 +48,9 @@ def channel_kind(path: str) -> str:
     from discreet.artefact import zip_kind
 
     if Path(path).suffix.lower() in (".csv", ".parquet"):
+        kind = kind_of(path) if is_table(path) else ""
         expected = "a file that `design` wrote; `discreet verify` says what holds of a table"
-        raise InvalidProblemError("CHANNEL", expected, repr(path))
+        raise InvalidProblemError("CHANNEL", expected, told(kind, path) if kind else repr(path))
     try:
         return zip_kind(path)
     except InvalidProblemError as error:
@@ -56,8 +59,11 @@ def channel_kind(path: str) -> str:
 
 def open_any(path: str) -> Artefact | AnchoredArtefact:
     """Read a channel of either kind, with a table or without; an error names the command's argument."""
-    if channel_kind(path) != "anchored":
+    kind = channel_kind(path)
+    if kind == "channel":
         return open_channel(path)
+    if kind != "anchored":
+        raise InvalidProblemError("CHANNEL", "a channel, as `design` writes it", told(kind, path))
     from discreet.artefact import load_anchored
 
     try:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from discreet.artefact.foreign import told
 from discreet.cli.inputs import parse_budget, parse_grid
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
@@ -101,7 +102,10 @@ def _stored(path: str, options: RegionOptions) -> Published:
     """Read a mechanism from a file; then nothing else may say what the region is."""
     from discreet.artefact import (
         FOR_EVERY_POINT,
+        MECHANISM,
         ROAD_MECHANISM,
+        is_table,
+        kind_of,
         load_mechanism,
         load_points,
         zip_kind,
@@ -113,17 +117,19 @@ def _stored(path: str, options: RegionOptions) -> Published:
         if value is not None:
             raise InvalidProblemError(f"--{name}", "none beside --mechanism", repr(value))
     try:
-        kind = zip_kind(path)
+        kind = kind_of(path) if is_table(path) else zip_kind(path)
         if kind in FOR_EVERY_POINT:
             for_points = load_points(path)
             verify_points(for_points.claimed()).raise_for_failure()
             return for_points
-        found = None if kind == ROAD_MECHANISM else load_mechanism(path)
+        found = load_mechanism(path) if kind == MECHANISM else None
     except InvalidProblemError as error:
         raise InvalidProblemError("--mechanism", error.expected, error.got) from None
     if found is None:
-        expected = "one for places, or for every point of a region: no service publishes roads"
-        raise InvalidProblemError("--mechanism", expected, "one along roads")
+        expected = "a mechanism for places, or for every point of a region"
+        if kind == ROAD_MECHANISM:
+            expected += ": no service publishes roads"
+        raise InvalidProblemError("--mechanism", expected, told(kind, path))
     verify(found.channel, found.guarantee, totals_share=found.totals_share).raise_for_failure()
     return found
 
@@ -167,7 +173,11 @@ def _roads(options: RegionOptions, unit: str) -> Region:
     ends = None
     if options.nodes is not None:
         ends = read_table(options.nodes, "--nodes").to_dict(as_series=False)
-    return Region.from_roads(ends, edges, spacing=options.spacing, unit=unit)
+    try:
+        return Region.from_roads(ends, edges, spacing=options.spacing, unit=unit)
+    except InvalidProblemError as error:
+        field = {"edges": "--roads", "nodes": "--nodes"}.get(error.field, error.field)
+        raise InvalidProblemError(field, error.expected, error.got) from None
 
 
 def _origin(text: str) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.artefact import is_table
 from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit
@@ -271,17 +272,25 @@ def _all_sizes(frame: Frame) -> list[int]:
 
 def _kind(path: str) -> str:
     """Say what kind of measurements a file holds; what is none is refused where it is opened."""
-    from discreet.artefact import is_table, kind_of
+    from discreet.artefact.judging import kind_of_file
 
     try:
-        return kind_of(path) if is_table(path) else ""
+        return kind_of_file(path)
     except InvalidProblemError:
         return ""
 
 
 def _open(path: str) -> Measured:
     from discreet.artefact import load_measurements
+    from discreet.artefact.foreign import told
 
+    kind, expected = _kind(path), "a file that `counts --measurements` wrote"
+    if kind not in {"", "measurements"}:
+        raise InvalidProblemError("MEASUREMENTS", expected, told(kind, path))
+    if not is_table(path):
+        raise InvalidProblemError(
+            "MEASUREMENTS", f"{expected}, with its .discreet.json", repr(path)
+        )
     try:
         return load_measurements(path)
     except InvalidProblemError as error:

@@ -80,11 +80,15 @@ FILE_ATTACKS: dict[str, str] = {
     "anchored": "discreet.cli.attack:attack_placed_file",
     "anonymous-table": "discreet.cli.attack:attack_table_file",
     "channel": "discreet.cli.attack:attack_channel_file",
-    "choice": "discreet.cli.attack:refuse_release",
+    "choice": "discreet.cli.attack:refuse_choice",
+    "lattice-mechanism": "discreet.cli.attack:refuse_points",
     "measurements": "discreet.cli.attack:refuse_release",
     "mechanism": "discreet.cli.attack:attack_placed_file",
+    "noise-mechanism": "discreet.cli.attack:refuse_points",
+    "point-mechanism": "discreet.cli.attack:refuse_points",
     "region-counts": "discreet.cli.attack:refuse_release",
     "region-tables": "discreet.cli.attack:refuse_release",
+    "road-mechanism": "discreet.cli.attack:refuse_points",
     "table-measurements": "discreet.cli.attack:refuse_release",
 }
 

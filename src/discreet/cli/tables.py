@@ -13,7 +13,7 @@ from discreet.cli.counting import folder_of, refuse_inside
 from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core.errors import InvalidProblemError
-from discreet.tables.dialect import look
+from discreet.tables.dialect import look, stored_file
 from discreet.tables.parsing import free_memory
 from discreet.tables.reading import refuse_unreadable
 
@@ -239,7 +239,7 @@ def _lists(text: str | None) -> Any:  # noqa: ANN401 - a list, or a list of list
 
 def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
     try:
-        data = Path(path).read_bytes()
+        data = stored_file(path).read_bytes()
     except OSError as error:
         got = f"{path}: {error.strerror}"
         raise InvalidProblemError("--domain", "a file that can be read", got) from None

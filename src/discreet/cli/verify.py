@@ -337,9 +337,11 @@ def _named(path: str) -> Iterator[None]:
     except InvalidProblemError as error:
         if error.field != "path":
             raise
-        table = is_table(path) or path.lower().endswith((".csv", ".parquet"))
-        field = "FILE" if table else "CHANNEL"
-        raise InvalidProblemError(field, error.expected, error.got) from None
+        table = path.lower().endswith((".csv", ".parquet"))
+        field = "FILE" if table or is_table(path) else "CHANNEL"
+        bare = table and not is_table(path)
+        hint = "; -k and --quasi check a table without one" if bare else ""
+        raise InvalidProblemError(field, f"{error.expected}{hint}", error.got) from None
 
 
 def register(app: typer.Typer) -> None:

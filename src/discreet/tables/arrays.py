@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.spaces.lengths import DENSE_LIMIT
-from discreet.tables.dialect import cells_of_text, text_in
+from discreet.tables.dialect import cells_of_text, stored_file, text_in
 from discreet.tables.parsing import CellError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def open_array(path: str, argument: str) -> NDArray[Any]:
     """
     expected = "a .npy file of numbers, as numpy.save writes it"
     try:
-        with Path(path).open("rb") as file:
+        with stored_file(path).open("rb") as file:
             start = file.read(len(_MAGIC))
         if start == _MAGIC:
             mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -7,8 +7,10 @@ without names is a row.
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import mmap
+import stat
 from collections import Counter
 from contextlib import closing, suppress
 from difflib import get_close_matches
@@ -35,6 +37,7 @@ __all__ = [
     "names_in",
     "refuse_rows",
     "repeated",
+    "stored_file",
     "text_in",
     "why_unreadable",
 ]
@@ -63,6 +66,32 @@ _FORMATS = {
 
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """How text in UTF-16 begins."""
+
+
+def stored_file(path: str | os.PathLike[str]) -> Path:
+    """Give the path of a file whose bytes are stored, and so have an end; a folder passes, which none can read.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    OSError
+        Where there is none, and for a pipe or a device: one that nobody writes to is waited for without end.
+
+    Examples
+    --------
+    >>> stored_file("/dev/null")
+    Traceback (most recent call last):
+    OSError: [Errno 22] a pipe or a device; save what comes out of it to a file
+    """
+    where = Path(path)
+    mode = where.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, "a pipe or a device; save what comes out of it to a file")
+    return where
 
 
 def look(
@@ -101,7 +130,7 @@ def look(
     if where.is_dir():
         raise InvalidProblemError(argument, "a file that is there", f"{path}, which is a folder")
     try:
-        with where.open("rb") as file:
+        with stored_file(where).open("rb") as file:
             head = file.read(_HEAD)
     except FileNotFoundError:
         raise InvalidProblemError(argument, "a file that is there", _missing(where)) from None
@@ -244,7 +273,7 @@ def text_in(path: str | os.PathLike[str], argument: str) -> str:
         For a file that cannot be read or is not in UTF-8.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = stored_file(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         got = f"{path}: {error.strerror or 'it cannot be opened'}"
         raise InvalidProblemError(argument, "a CSV file that can be read", got) from None

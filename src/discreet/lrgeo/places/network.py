@@ -92,7 +92,8 @@ def read_edges(table: object, nodes: Mapping[str, tuple[float, float]] | None) -
                 course = course[::-1]
             course = [start, *course[1:-1], stop]
         if len(course) < 2:
-            raise InvalidProblemError("edges", "a course of two points", f"none in row {number}")
+            expected = "a course of two points: a LINESTRING in column geometry, or nodes whose osmid u and v name"
+            raise InvalidProblemError("edges", expected, f"none in row {number}")
         length = _float(record.get("length"))
         if length < 0 or math.isinf(length):
             raise InvalidProblemError(
