@@ -21,6 +21,7 @@ from discreet.core.outcome import (
     digest_array,
     versions,
 )
+from discreet.core.verified import mark_verified
 
 FINE = Certificate((Check("rows", 0, 0, exact=True),))
 WHERE = Provenance(
@@ -44,7 +45,8 @@ def test_the_gap_is_relative_to_the_upper_bound(
 
 
 def test_a_design_shows_its_verdict() -> None:
-    assert "certified" in repr(design(1.0, 2.0))
+    assert "certified" in repr(mark_verified(design(1.0, 2.0)))
+    assert "claimed" in repr(design(1.0, 2.0))
     assert "no lower bound" in repr(design(None, 2.0))
     page = design(1.0, 2.0)._repr_html_()
     assert "gap 50.00%" in page
@@ -99,7 +101,7 @@ def test_an_anonymization_shows_neither_its_table_nor_its_diagnostics() -> None:
     claim = KAnonymity(2, ("age",))
     made = Anonymization([30, 30], claim, FINE, WHERE, {"loss": 0.25})
     assert set(vars(made)) == {"table", "guarantee", "certificate", "provenance", "diagnostics"}
-    assert repr(made) == "Anonymization(2-anonymous in age, certified)"
+    assert repr(made) == "Anonymization(2-anonymous in age, claimed: discreet.verify checks it)"
     broken = Anonymization([30, 31], claim, Certificate(()), WHERE, None)
     assert repr(broken) == "Anonymization(2-anonymous in age, NOT CERTIFIED)"
 

@@ -15,6 +15,7 @@ from discreet.core.errors import MALFORMED, DiscreetError, InvalidProblemError
 from discreet.core.exact import float_ceil
 from discreet.core.lazy import registered
 from discreet.core.outcome import Anonymization, Design, Release
+from discreet.core.verified import mark_verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,7 +117,7 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
         expected = "a Design, which proves its lower bound"
         raise InvalidProblemError("optimality", expected, type(outcome).__name__)
     try:
-        return check(outcome, optimality=True) if optimality else check(outcome)
+        found = check(outcome, optimality=True) if optimality else check(outcome)
     except DiscreetError:
         raise
     except MALFORMED:
@@ -124,6 +125,13 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
         raise InvalidProblemError(
             "outcome", "one whose parts are as a verb returned them", type(outcome).__name__
         ) from None
+    # A loss that is stated was looked at for a design with its bound alone.
+    stated = isinstance(outcome, Release | Anonymization) or (
+        optimality and isinstance(outcome, Design)
+    )
+    if found.passed and stated:
+        mark_verified(outcome)
+    return found
 
 
 def _verify_design(made: Design[Any, Any], *, optimality: bool = False) -> Certificate:

@@ -28,6 +28,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.options import positive_seconds, whole_number
 from discreet.core.outcome import Anonymization, Provenance
 from discreet.core.system import creation_rights, sync_folder
+from discreet.core.verified import mark_verified
 from discreet.kanonymity.candidate import EFFORTS
 from discreet.kanonymity.models import DistinctDiversity, demand_text
 from discreet.tables.parsing import free_memory, reader_errors
@@ -201,7 +202,7 @@ def anonymize_files(
                     _place(run, made, attributes, digests)
         finally:
             engine.close(run.space)
-    return made
+    return mark_verified(made)
 
 
 def _check_options(effort: str, suppress: float, time_limit: float | None, threads: int) -> None:

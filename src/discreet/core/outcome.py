@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_ceil, text_floor
+from discreet.core.verified import verdict_of, was_verified
 from discreet.core.views import folded, frame_head, most_central, row_on_map, rows_of, view
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ class Design(Generic[ProblemT, WitnessT]):
         bound = "no lower bound" if self.lower is None else f"at least {text_floor(self.lower)}"
         return (
             f"Design({self.channel.n_secrets} secrets, {self.channel.n_reports} reports, loss {text_ceil(self.upper)}, "
-            f"{bound}, {'certified' if self.certificate.passed else 'NOT CERTIFIED'})"
+            f"{bound}, {verdict_of(self)})"
         )
 
     def _repr_html_(self) -> str:
@@ -221,6 +222,7 @@ class Design(Generic[ProblemT, WitnessT]):
             (f"{loss}; method {self.provenance.method}",),
             picture=picture,
             certificate=self.certificate,
+            verified=was_verified(self),
             details=_assumed(self.provenance),
         )
 
@@ -263,6 +265,7 @@ class Release(Generic[ResultT]):
             if callable(shown)
             else f"<p>{escape(repr(self.result)[:_SHOWN])}</p>",
             certificate=self.certificate,
+            verified=was_verified(self),
             details=_assumed(self.provenance),
         )
 
@@ -290,7 +293,7 @@ class Anonymization(Generic[ResultT, DiagnosticsT]):
     >>> certificate = Certificate((Check("classes smaller than k", 0, 0, exact=True),))
     >>> made = Anonymization([30, 30], KAnonymity(2, ("age",)), certificate, Provenance("by hand"), {"loss": 0})
     >>> made
-    Anonymization(2-anonymous in age, certified)
+    Anonymization(2-anonymous in age, claimed: discreet.verify checks it)
     """
 
     table: ResultT
@@ -300,9 +303,8 @@ class Anonymization(Generic[ResultT, DiagnosticsT]):
     diagnostics: DiagnosticsT
 
     def __repr__(self) -> str:
-        verdict = "certified" if self.certificate.passed else "NOT CERTIFIED"
         names = ", ".join(self.guarantee.quasi_identifiers)
-        return f"Anonymization({self.guarantee.k}-anonymous in {names}, {verdict})"
+        return f"Anonymization({self.guarantee.k}-anonymous in {names}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
         return view(
@@ -312,6 +314,7 @@ class Anonymization(Generic[ResultT, DiagnosticsT]):
             ),
             picture=frame_head(self.table),
             certificate=self.certificate,
+            verified=was_verified(self),
             details=_assumed(self.provenance),
         )
 

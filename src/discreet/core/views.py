@@ -49,6 +49,7 @@ def view(
     *,
     picture: str = "",
     certificate: Certificate | None = None,
+    verified: bool = True,
     details: str = "",
 ) -> str:
     """Put a view together.
@@ -63,6 +64,8 @@ def view(
         An element of SVG, or other HTML of ours.
     certificate
         Its verdict is one line, its checks are folded.
+    verified
+        Whether the checks were made of this very outcome, by this process.
     details
         More to be folded, HTML of ours.
 
@@ -77,7 +80,11 @@ def view(
     '<div class="discreet-view"><p><b>a &lt; b</b></p><p>one fact</p></div>'
     """
     lines = "".join(f"<p>{escape(fact)}</p>" for fact in facts)
-    checks = "" if certificate is None else folded(_verdict(certificate), certificate._repr_html_())
+    checks = (
+        ""
+        if certificate is None
+        else folded(_verdict(certificate, verified), certificate._repr_html_())
+    )
     return f'<div class="discreet-view"><p><b>{escape(str(claim))}</b></p>{lines}{picture}{checks}{details}</div>'
 
 
@@ -86,8 +93,10 @@ def folded(summary: str, body: str) -> str:
     return f"<details><summary>{escape(summary)}</summary>{body}</details>"
 
 
-def _verdict(certificate: Certificate) -> str:
+def _verdict(certificate: Certificate, verified: bool) -> str:  # noqa: FBT001 - of one caller
     n = len(certificate.checks)
+    if certificate.passed and not verified:
+        return "Claimed: discreet.verify checks it"
     if certificate.passed:
         return f"Verified: {n} check{'s' * (n != 1)} passed"
     return "NOT verified: a check failed" if n else "NOT verified: there are no checks"

@@ -14,6 +14,7 @@ from discreet.core.options import callback
 from discreet.core.outcome import Provenance, PublicInput, Release
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
+from discreet.core.verified import mark_verified
 from discreet.core.views import plan_view
 from discreet.hierarchy.diagnose import diagnose
 from discreet.hierarchy.measure import level_shares, measure, node_scales, scales_by_level
@@ -291,7 +292,7 @@ class Plan:
             made = Release(result, self.guarantee, Certificate(()), provenance)
             made = replace(made, certificate=verify(made))
             made.certificate.raise_for_failure()
-            return made
+            return mark_verified(made)
 
     def diagnose(
         self,

@@ -19,6 +19,7 @@ from discreet.core.outcome import Anonymization, Provenance, PublicInput
 from discreet.core.progress import Progress
 from discreet.core.randomness import is_private
 from discreet.core.randomness.bits import as_bits
+from discreet.core.verified import mark_verified
 from discreet.kanonymity.candidate import SearchInterrupted, audit
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import KMap, demand_text
@@ -273,7 +274,7 @@ def anonymize(
         # The first check of the labels is made anew on what is published.
         certificate = Certificate((*checked.checks, *counted.checks[1:]))
         certificate.raise_for_failure()
-        return Anonymization(
+        made = Anonymization(
             published if person is None else without(published, person),
             guarantee,
             certificate,
@@ -283,6 +284,7 @@ def anonymize(
             ),
             _diagnose(problem, found, clock() - began, alone),
         )
+        return mark_verified(made)
 
     search_for: Callable[..., Found] = search
     if people is not None and mapped is not None:

@@ -24,6 +24,7 @@ from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.options import positive_seconds, relative_gap, whole_number
 from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.progress import Reporter
+from discreet.core.verified import mark_verified, verdict_of, was_verified
 from discreet.core.views import most_central, row_on_map, view
 from discreet.lrgeo.candidates import bound_from_below, expected_loss, seconds_left
 from discreet.lrgeo.mechanism import CertifiedChannel
@@ -87,7 +88,7 @@ class RegionDesign(CertifiedChannel):
     def __repr__(self) -> str:
         loss = "" if self.upper is None else f", loss {text_ceil(self.upper, 4)} {self.region.unit}"
         bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
-        return f"RegionDesign({self.region.K} places{loss}{bound}, certified)"
+        return f"RegionDesign({self.region.K} places{loss}{bound}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
         loss = "not computed" if self.upper is None else text_ceil(self.upper, 4)
@@ -101,6 +102,7 @@ class RegionDesign(CertifiedChannel):
             ),
             picture=row_on_map(self.region.points, "euclidean", middle, row / row.sum()),
             certificate=self.certificate,
+            verified=was_verified(self),
         )
 
 
@@ -429,9 +431,9 @@ class _Search:
             "no gap asked for",
         )
         if gap is None:
-            return done
+            return mark_verified(done)
         reached = done.gap is not None and done.gap <= gap
-        done = replace(done, status="gap reached" if reached else "limit reached")
+        done = mark_verified(replace(done, status="gap reached" if reached else "limit reached"))
         if throw and not reached:
             got = "none" if done.gap is None else f"{done.gap:.3g}"
             raise LimitReachedError(f"asked for a gap of {gap:g}, reached {got}", done)

@@ -13,6 +13,7 @@ from discreet.core.errors import SolverError
 from discreet.core.jit import clock
 from discreet.core.outcome import Design, Provenance
 from discreet.core.progress import Progress
+from discreet.core.verified import mark_verified
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.bounds.pairs import pair_prices
 from discreet.metricdp.bounds.repair import Repaired, repair
@@ -437,7 +438,7 @@ class Search:
             assumed_public=problem.assumed_public(),
             method_trace=tuple(self.trace),
         )
-        return Design(
+        made = Design(
             channel=found.channel,
             guarantee=self.guarantee,
             certificate=found.certificate,
@@ -448,6 +449,7 @@ class Search:
             witness=self.witness,
             status=self._status(),
         )
+        return mark_verified(made)
 
     def _status(self) -> str:
         if self._gap() <= _OPTIMAL:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.outcome import versions
+from discreet.core.outcome import Anonymization, Design, Release, versions
+from discreet.core.verified import was_verified
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,7 +126,8 @@ def make_chapter(name: str, outcome: object, **options: Any) -> Chapter:  # noqa
     name
         A key of :data:`CHAPTERS`.
     outcome
-        What the mechanism's verb returned.
+        What the mechanism's verb returned. One that was read from a file, or copied with another part, is verified
+        now, and its page shows what that found.
     **options
         Passed on.
 
@@ -148,8 +150,21 @@ def make_chapter(name: str, outcome: object, **options: Any) -> Chapter:  # noqa
     if name not in CHAPTERS:
         raise InvalidProblemError("chapter", f"one of {', '.join(sorted(CHAPTERS))}", repr(name))
     module, function = CHAPTERS[name].split(":")
-    made: Chapter = getattr(importlib.import_module(module), function)(outcome, **options)
+    shown = _verified(outcome)
+    made: Chapter = getattr(importlib.import_module(module), function)(shown, **options)
     return made
+
+
+def _verified(outcome: object) -> object:
+    """Give an outcome with a certificate that is about it: its own where it was verified as it is, else a new one."""
+    if not isinstance(outcome, Anonymization | Design | Release) or was_verified(outcome):
+        return outcome
+    if not outcome.certificate.passed:
+        return outcome
+    from discreet.artefact.judging import verify
+
+    found = verify(outcome, optimality=isinstance(outcome, Design))
+    return replace(outcome, certificate=found)
 
 
 def render_report(

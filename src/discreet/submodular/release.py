@@ -19,6 +19,7 @@ from discreet.core.options import callback, instance_of
 from discreet.core.outcome import Provenance, PublicInput, Release, Unproven
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits, is_private
+from discreet.core.verified import mark_verified
 from discreet.core.views import plan_view
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
@@ -270,7 +271,7 @@ class Plan:
             bits=bits,
             trace=(self.why,) if self.chosen_for_you else (),
         )
-        return Release(selection, self.guarantee, certificate, provenance)
+        return mark_verified(Release(selection, self.guarantee, certificate, provenance))
 
     def with_guarantee(self, guarantee: DPGuarantee) -> Plan:
         """Plan the same choice for another guarantee; a method that the library chose is chosen anew.

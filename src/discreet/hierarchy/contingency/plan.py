@@ -16,6 +16,7 @@ from discreet.core.outcome import Provenance, Release
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
 from discreet.core.tree import Tree
+from discreet.core.verified import mark_verified
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure
@@ -253,7 +254,7 @@ class TablesPlan:
             )
             made = replace(made, certificate=verify(made))
             made.certificate.raise_for_failure()
-            return made
+            return mark_verified(made)
 
     def _count(self, source: Any) -> CellCounts:  # noqa: ANN401 - as for release
         if isinstance(source, CellCounts):

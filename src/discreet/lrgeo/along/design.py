@@ -20,6 +20,7 @@ from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP, RoadScope
 from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.spaces.metric import MetricSpace
+from discreet.core.verified import mark_verified, verdict_of, was_verified
 from discreet.core.views import view
 from discreet.lrgeo.along.mechanism import RoadRows
 from discreet.lrgeo.along.network import CutRoads
@@ -67,11 +68,17 @@ class RoadDesign(RoadRows):
     def __repr__(self) -> str:
         bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
         loss = f"loss {text_ceil(self.upper, 4)} {self.unit}{bound}"
-        return f"RoadDesign({self.K} reports, {self.network.n_nodes} nodes, {loss}, certified)"
+        return f"RoadDesign({self.K} reports, {self.network.n_nodes} nodes, {loss}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
         facts = (f"{self.K} reports; expected loss {text_ceil(self.upper, 4)} {self.unit}",)
-        return view(self.guarantee, facts, picture="", certificate=self.certificate)
+        return view(
+            self.guarantee,
+            facts,
+            picture="",
+            certificate=self.certificate,
+            verified=was_verified(self),
+        )
 
 
 def design_roads(
@@ -176,9 +183,9 @@ def design_roads(
         "no gap asked for",
     )
     if gap is None:
-        return done
+        return mark_verified(done)
     reached = done.gap is not None and done.gap <= gap
-    done = replace(done, status="gap reached" if reached else "limit reached")
+    done = mark_verified(replace(done, status="gap reached" if reached else "limit reached"))
     if throw and not reached:
         got = "none" if done.gap is None else f"{done.gap:.3g}"
         raise LimitReachedError(f"asked for a gap of {gap:g}, reached {got}", done)

@@ -18,6 +18,7 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError, unknown
 from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP
 from discreet.core.progress import Reporter
+from discreet.core.verified import mark_verified
 from discreet.lrgeo.candidates import bound_from_below
 from discreet.lrgeo.places.space import per_unit, space_of
 from discreet.lrgeo.points.layout import plane_of
@@ -166,7 +167,7 @@ def _better(noise: NoiseDesign, table: LatticeDesign) -> NoiseDesign | LatticeDe
     )
     trace = f"of two methods the better one: {told} {noise.unit}."
     made = noise if losses[0] <= losses[1] else table
-    return replace(made, provenance=_traced(made.provenance, trace))
+    return mark_verified(replace(made, provenance=_traced(made.provenance, trace)))
 
 
 def _traced(provenance: Provenance, sentence: str) -> Provenance:
@@ -211,6 +212,7 @@ def _bounded(
         provenance=_traced(made.provenance, sentence),
         status="gap reached" if reached else "limit reached",
     )
+    mark_verified(made)
     if throw and not reached:
         got = "none" if made.gap is None else f"{made.gap:.3g}"
         text = f"asked for a gap of {gap:g} to all mechanisms, reached {got}"

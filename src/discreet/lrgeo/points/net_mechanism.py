@@ -16,6 +16,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_ceil, text_floor
 from discreet.core.randomness.bits import SystemBits
+from discreet.core.verified import verdict_of, was_verified
 from discreet.core.views import most_central, row_on_map, view
 from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.points.net import ControlNet
@@ -88,7 +89,7 @@ class NetDesign(OnNet):
         loss = "" if self.upper is None else f", loss {text_ceil(self.upper, 4)} {self.unit}"
         bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
         *_, (what, count) = self.published().sizes.items()
-        return f"{type(self).__name__}({self.K} reports, {count} {what}{loss}{bound}, certified)"
+        return f"{type(self).__name__}({self.K} reports, {count} {what}{loss}{bound}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
         places = self.reports / per_unit(self.unit)
@@ -102,6 +103,7 @@ class NetDesign(OnNet):
             (f"{self.K} reports; expected loss {loss} {self.unit}",),
             picture=row_on_map(places, "euclidean", middle, row),
             certificate=self.certificate,
+            verified=was_verified(self),
         )
 
 

@@ -21,6 +21,7 @@ from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.progress import Reporter
+from discreet.core.verified import mark_verified
 from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.points.frame import region_digest
 from discreet.lrgeo.points.layout import cell_sides, plane_of, told
@@ -164,7 +165,7 @@ def design_noise(
         "reports": len(places),
     }
     public = PublicInput("region", region.digest, f"{region.K} places, in {region.unit}")
-    return NoiseDesign(
+    made = NoiseDesign(
         frame=frame,
         net=net,
         noise=noise,
@@ -180,6 +181,7 @@ def design_noise(
         region=region,
         status="no gap asked for",
     )
+    return mark_verified(made)
 
 
 def _lay_net(

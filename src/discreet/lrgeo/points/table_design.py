@@ -26,6 +26,7 @@ from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.jit import clock
 from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.progress import Reporter
+from discreet.core.verified import mark_verified
 from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.points.frame import region_digest
 from discreet.lrgeo.points.layout import cell_sides, plane_of, told
@@ -298,7 +299,7 @@ class _Search:
         }
         public = PublicInput("region", region.digest, f"{region.K} places, in {unit}")
         inputs = (public, *self.problem.assumed_public())
-        return LatticeDesign(
+        made = LatticeDesign(
             frame=self.frame,
             net=self.net,
             reports=self.places,
@@ -314,6 +315,7 @@ class _Search:
             region=region,
             status=status,
         )
+        return mark_verified(made)
 
 
 def _net(
