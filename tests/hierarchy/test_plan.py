@@ -281,3 +281,15 @@ def test_progress_of_a_release_names_stages_and_tells_no_time() -> None:
         "isotonic regression of each region",
     ]
     assert all(step.elapsed is None and step.total is None for step in told)
+
+
+def test_counts_that_no_memory_holds_are_refused_before_a_charge(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A plan for sizes up to a thousand million was made, and its release charged, before memory ran out."""
+    monkeypatch.setattr("discreet.tables.sizes.allowed", lambda: 1 << 20)
+    guarantee = PureDP(1, neighbors="add-remove-person")
+    few = plan([("GA",), ("NY",)], guarantee, columns=["state"], unit="home", max_size=100)
+    assert few.frame.n_sizes == 100
+    with pytest.raises(InvalidProblemError, match="max_size: expected counts that fit in 1 MiB"):
+        plan([("GA",), ("NY",)], guarantee, columns=["state"], unit="home", max_size=10**9)

@@ -149,3 +149,13 @@ def test_a_prior_is_taken_within_rounding() -> None:
 
 def test_it_says_what_it_is() -> None:
     assert repr(problem()) == "Problem(6 secrets, 6 reports, km)"
+
+
+def test_losses_of_which_products_vanish_are_refused_and_zero_is_not() -> None:
+    """Losses of 1e-310 ended in a gap of 1, and the least number in an expected loss of 0."""
+    line = MetricSpace.grid(1, 2, cell=1, unit="km")
+    for least in (1e-291, 1e-310, 5e-324):
+        with pytest.raises(InvalidProblemError, match="state them in a smaller unit"):
+            Problem(line, utility_loss=[[0, least], [least, 0]])
+    assert Problem(line, utility_loss=[[0, 0], [0, 0]]).loss.max() == 0
+    assert Problem(line, utility_loss=[[0, 1e-290], [0, 5e-324]]).loss.max() == 1e-290

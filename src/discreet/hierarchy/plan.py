@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "charged_after", "level_parts", "plan", "provenance_of", "solved"]
 
+_BYTES = 32
+"""Bytes that a count takes at least: what was counted, its noisy value, what is published, and one to work on."""
+
 _DECLARED = (
     "declared by the publisher, not read from a public list: that the regions in the private table, and no others, "
     "are public knowledge; the guarantee says nothing of what their list gives away"
@@ -457,6 +460,7 @@ def plan(
         )
         named.columns(public)
         frame = public.frame(max_size, max_quantity)
+    _refuse_large(frame)
     _check_guarantee(guarantee)
     shares = _shares(frame, chosen, levels)
     return Plan(
@@ -470,6 +474,17 @@ def plan(
         public,
         named,
     )
+
+
+def _refuse_large(frame: Frame) -> None:
+    """Refuse a table of counts that this machine can't hold, before anything is charged for it."""
+    from discreet.tables.sizes import allowed, in_words
+
+    most = allowed()
+    if frame.tree.n * frame.n_sizes * _BYTES > most:
+        sizes = f"{frame.n_sizes:,} sizes of {frame.tree.n:,} regions"
+        expected = f"counts that fit in {in_words(most)}, half the memory; a smaller max_size counts larger groups with it"
+        raise InvalidProblemError("max_size", expected, sizes)
 
 
 def level_parts(

@@ -27,6 +27,9 @@ __all__ = ["Problem", "named_loss", "read_prior"]
 _NAMED = ("distance", "euclidean", "haversine", "manhattan", "squared-euclidean")
 _PRIOR_TOLERANCE = 1e-9
 
+_LEAST_LOSS = 1e-290
+"""Products of smaller numbers with probabilities have few digits or none: no bound, and an expected loss of 0."""
+
 
 @final
 @explained_record("Problem(space, utility_loss='euclidean')")
@@ -179,6 +182,10 @@ def _usable(loss: NDArray[np.float64]) -> NDArray[np.float64]:
         raise InvalidProblemError(
             "utility_loss", "finite non-negative numbers", f"{loss[i, k]} in row {i}, column {k}"
         )
+    largest = float(loss.max())
+    if 0 < largest < _LEAST_LOSS:
+        expected = f"losses whose largest is {_LEAST_LOSS:g} or more, or all 0; state them in a smaller unit"
+        raise InvalidProblemError("utility_loss", expected, f"{largest:g}")
     return loss + 0.0  # a negative zero becomes a zero, so that equal losses have equal hashes
 
 
