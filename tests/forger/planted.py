@@ -216,7 +216,7 @@ def _cracks_at_one_spot() -> Iterator[None]:
 
 _NOISE = "discreet.lrgeo.points.verify_noise"
 _ROWS = "discreet.lrgeo.points.verify_table"
-_ROADS = "discreet.lrgeo.along.verify"
+_ROADS = "discreet.lrgeo.along_roads.verify"
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from discreet.core.guarantee import PointScope, RoadScope, guarantee_from_dict
 from discreet.core.randomness import SeededBits
 from discreet.datasets.city import made_city
 from discreet.lrgeo import Region, RoadDesign, RoadMechanism, design
-from discreet.lrgeo.along.network import CutRoads
-from discreet.lrgeo.along.verify import verify
+from discreet.lrgeo.along_roads.network import CutRoads
+from discreet.lrgeo.along_roads.verify import verify
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ import roadways
 from discreet.artefact import load_roads, save_mechanism
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo import RoadMechanism
-from discreet.lrgeo.along.verify import verify
+from discreet.lrgeo.along_roads.verify import verify
 
 FROZEN = Path(__file__).parents[1] / "data" / "road-1.mechanism"
 

@@ -12,8 +12,8 @@ import pytest
 from discreet import MetricDP
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import RoadScope, guarantee_from_dict
-from discreet.lrgeo.along.network import CutRoads
-from discreet.lrgeo.along.verify import ClaimedRoads, verify
+from discreet.lrgeo.along_roads.network import CutRoads
+from discreet.lrgeo.along_roads.verify import ClaimedRoads, verify
 
 ROAD = CutRoads(
     "m",
@@ -99,7 +99,7 @@ def test_sums_that_overflow_are_no_sums() -> None:
 
 def test_parts_are_looked_at_in_blocks() -> None:
     whole = verify(claimed("0.1")).checks
-    with patch("discreet.lrgeo.along.verify._BLOCK", 1):
+    with patch("discreet.lrgeo.along_roads.verify._BLOCK", 1):
         assert verify(claimed("0.1")).checks == whole
 
 

@@ -40,8 +40,11 @@ __all__ = [
     "load_anonymous",
     "meta_of",
     "place_anonymous",
+    "recorded_k_map",
+    "recorded_models",
     "save_anonymous",
     "table_of",
+    "unmapped",
 ]
 
 ANONYMOUS = "anonymous-table"
@@ -245,3 +248,35 @@ def _attribute(stated: Mapping[str, Any]) -> Attribute:
         raise InvalidProblemError("attributes", "a kind that is known", repr(stated["kind"]))
     tree = Tree(tuple(stated["labels"]), whole_numbers(stated["parents"], "parents"))
     return Taxonomy(name, tree, weight)
+
+
+def recorded_models(made: AnonymousTable | Anonymization[Any, Any]) -> dict[str, list[Any]]:
+    """Give the models of privacy that an anonymized table states.
+
+    Raises
+    ------
+    InvalidProblemError
+        For what cannot be read: it was not checked, and is not passed over.
+    """
+    from discreet.kanonymity.models import read_models
+
+    stated = made.provenance.parameters.get("models", [])
+    if not isinstance(stated, list | tuple):
+        raise InvalidProblemError("--require", "what the record states in its own form", "none")
+    return dict(read_models([str(text) for text in stated], field="--require"))
+
+
+def recorded_k_map(made: AnonymousTable) -> int | None:
+    """Give the number of people that the record says that each class covers, or nothing; refuse another value."""
+    stated = made.provenance.parameters.get("k_map")
+    if stated is not None and (type(stated) is not int or stated < 2):
+        raise InvalidProblemError("--k-map", "a whole number of 2 or more in the record", "another")
+    return stated
+
+
+def unmapped(made: AnonymousTable) -> list[str]:
+    """Say that k-map was not checked, where the record states it."""
+    k_map = recorded_k_map(made)
+    if k_map is None:
+        return []
+    return [f"that each class covers {k_map} people or more of the population: --population does"]

@@ -42,9 +42,6 @@ __all__ = [
     "judge_tables",
     "kind_of_file",
     "record_checks",
-    "recorded_k_map",
-    "recorded_models",
-    "unmapped",
     "verify",
 ]
 
@@ -146,7 +143,7 @@ def _checker(outcome: Any) -> Callable[..., Certificate] | None:  # noqa: ANN401
     from discreet.hierarchy import Measured
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.lrgeo import Mechanism, RegionDesign
-    from discreet.lrgeo.along.mechanism import RoadRows
+    from discreet.lrgeo.along_roads.mechanism import RoadRows
     from discreet.lrgeo.points.published import EveryPoint
 
     for kinds, check in (
@@ -180,6 +177,7 @@ def _verify_release(made: Release[Any]) -> Certificate:
 
 
 def _verify_anonymization(made: Anonymization[Any, Any]) -> Certificate:
+    from discreet.artefact.anonymous import recorded_models
     from discreet.kanonymity.verify import verify as verify_table
 
     if isinstance(made.table, os.PathLike):
@@ -197,8 +195,8 @@ def _verify_region(made: Any) -> Certificate:  # noqa: ANN401 - a RegionDesign o
 
 
 def _verify_points(made: Any) -> Certificate:  # noqa: ANN401 - a design or a mechanism for points
-    from discreet.lrgeo.along.mechanism import RoadRows
-    from discreet.lrgeo.along.verify import verify as verify_roads
+    from discreet.lrgeo.along_roads.mechanism import RoadRows
+    from discreet.lrgeo.along_roads.verify import verify as verify_roads
     from discreet.lrgeo.points.verify import verify as verify_points
 
     check: Any = verify_roads if isinstance(made, RoadRows) else verify_points
@@ -440,7 +438,12 @@ def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
     certificate, facts
         All checks; those of :func:`claim_facts`, ``rows``, ``classes``, ``smallest_class``.
     """
-    from discreet.artefact.anonymous import ANONYMOUS, load_anonymous
+    from discreet.artefact.anonymous import (
+        ANONYMOUS,
+        load_anonymous,
+        recorded_models,
+        unmapped,
+    )
     from discreet.kanonymity.verify import classes_of
     from discreet.kanonymity.verify import verify as verify_table
     from discreet.tables.reading import read_rows
@@ -469,38 +472,6 @@ def record_checks(kept: AnonymousTable) -> tuple[Check, Check]:
     """Check what the record beside an anonymized table says of its bytes and its making."""
     altered = Check("bytes that differ from those written", int(kept.altered), 0, exact=True)
     return altered, _seeded(kept.provenance.seeded)
-
-
-def recorded_models(made: AnonymousTable | Anonymization[Any, Any]) -> dict[str, list[Any]]:
-    """Give the models of privacy that an anonymized table states.
-
-    Raises
-    ------
-    InvalidProblemError
-        For what cannot be read: it was not checked, and is not passed over.
-    """
-    from discreet.kanonymity.models import read_models
-
-    stated = made.provenance.parameters.get("models", [])
-    if not isinstance(stated, list | tuple):
-        raise InvalidProblemError("--require", "what the record states in its own form", "none")
-    return dict(read_models([str(text) for text in stated], field="--require"))
-
-
-def recorded_k_map(made: AnonymousTable) -> int | None:
-    """Give the number of people that the record says that each class covers, or nothing; refuse another value."""
-    stated = made.provenance.parameters.get("k_map")
-    if stated is not None and (type(stated) is not int or stated < 2):
-        raise InvalidProblemError("--k-map", "a whole number of 2 or more in the record", "another")
-    return stated
-
-
-def unmapped(made: AnonymousTable) -> list[str]:
-    """Say that k-map was not checked, where the record states it."""
-    k_map = recorded_k_map(made)
-    if k_map is None:
-        return []
-    return [f"that each class covers {k_map} people or more of the population: --population does"]
 
 
 def judge_counts(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from discreet.artefact.layout import is_whole
 from discreet.artefact.placing import replace_file
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.along.mechanism import ROADS_FORM, RoadMechanism
+from discreet.lrgeo.along_roads.mechanism import ROADS_FORM, RoadMechanism
 from discreet.lrgeo.mechanism import FORM, Mechanism, canonical
 from discreet.lrgeo.points.client import read_published
 from discreet.lrgeo.points.mesh import PointMechanism
@@ -139,7 +139,7 @@ def load_roads(path: str | os.PathLike[str]) -> RoadMechanism:
     Notes
     -----
     That a file is whole says nothing about who made it. What it claims,
-    :func:`discreet.lrgeo.along.verify.verify` checks anew.
+    :func:`discreet.lrgeo.along_roads.verify.verify` checks anew.
 
     Examples
     --------

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.artefact.anonymous import recorded_k_map, recorded_models, unmapped
 from discreet.artefact.judging import (
     claim_facts,
     record_checks,
-    recorded_k_map,
-    recorded_models,
-    unmapped,
 )
 from discreet.cli.microdata import Kinds, attributes_of, names_of
 from discreet.core.certificate import Certificate

@@ -483,7 +483,7 @@ def _refuse_large(frame: Frame) -> None:
     most = allowed()
     if frame.tree.n * frame.n_sizes * _BYTES > most:
         sizes = f"{frame.n_sizes:,} sizes of {frame.tree.n:,} regions"
-        expected = f"counts that fit in {in_words(most)}, half the memory; a smaller max_size counts larger groups with it"
+        expected = f"counts that fit in {in_words(most)}; a smaller max_size counts larger groups as of this size"
         raise InvalidProblemError("max_size", expected, sizes)
 
 

@@ -16,8 +16,8 @@ from discreet.lrgeo.design import design
 from discreet.lrgeo.verify import verify
 
 if TYPE_CHECKING:
-    from discreet.lrgeo.along.design import RoadDesign
-    from discreet.lrgeo.along.mechanism import RoadMechanism
+    from discreet.lrgeo.along_roads.design import RoadDesign
+    from discreet.lrgeo.along_roads.mechanism import RoadMechanism
     from discreet.lrgeo.as_published.lr_geo import LRGeo
     from discreet.lrgeo.as_published.protocol import reproduce
     from discreet.lrgeo.client import Client
@@ -83,8 +83,8 @@ _WHERE = {
     "PointMechanism": "points.mesh",
     "Region": "places.region",
     "RegionDesign": "design",
-    "RoadDesign": "along.design",
-    "RoadMechanism": "along.mechanism",
+    "RoadDesign": "along_roads.design",
+    "RoadMechanism": "along_roads.mechanism",
     "Roads": "places.roads",
     "State": "state",
     "audited_design": "methods.audited",

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
     from discreet.core.exact import Exact
     from discreet.core.progress import Progress
-    from discreet.lrgeo.along.design import RoadDesign
+    from discreet.lrgeo.along_roads.design import RoadDesign
     from discreet.lrgeo.candidates import Made, Method
     from discreet.lrgeo.points.noise_design import NoiseDesign
     from discreet.lrgeo.points.table_design import LatticeDesign
@@ -200,7 +200,7 @@ def design(
         about places, so that two points on two sides of a border may be told apart. It loses a little less, and takes
         more places. ``"roads"``: for points that are *on* roads, and at the distance *along* the roads, which is
         a different and weaker promise: not for GPS points that are moved to the nearest road, since that takes near
-        points far apart; see :mod:`discreet.lrgeo.along`.
+        points far apart; see :mod:`discreet.lrgeo.along_roads`.
     targets, weights
         Places that people travel to, and how likely each is; without them the loss is the distance between the true
         place and the reported one.
@@ -246,7 +246,7 @@ def design(
     ---------
     That of the design, for the integers that are sampled: between any two points of the region, by
     :func:`discreet.lrgeo.points.verify.verify`; between *places*, by :func:`discreet.lrgeo.verify`; or between any two
-    points of the roads, by :func:`discreet.lrgeo.along.verify.verify`.
+    points of the roads, by :func:`discreet.lrgeo.along_roads.verify.verify`.
 
     Complexity
     ----------
@@ -341,7 +341,7 @@ def _along_roads(
     spacing: Exact | None,
     **options: Any,  # noqa: ANN401 - those of design_roads, which names them
 ) -> RoadDesign:
-    from discreet.lrgeo.along.design import design_roads
+    from discreet.lrgeo.along_roads.design import design_roads
 
     if guarantee.radius is not None:
         raise InvalidProblemError("radius", "none along roads", guarantee.radius)

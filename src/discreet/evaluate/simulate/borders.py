@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
     from discreet.evaluate.simulate.location import Record
-    from discreet.lrgeo.along.mechanism import RoadRows
+    from discreet.lrgeo.along_roads.mechanism import RoadRows
 
 __all__ = [
     "BORDER_MODES",

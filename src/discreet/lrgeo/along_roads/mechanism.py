@@ -17,8 +17,8 @@ from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP, RoadScope, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.randomness.bits import SystemBits
-from discreet.lrgeo.along.network import CutRoads
-from discreet.lrgeo.along.verify import ClaimedRoads
+from discreet.lrgeo.along_roads.network import CutRoads
+from discreet.lrgeo.along_roads.verify import ClaimedRoads
 from discreet.lrgeo.mechanism import check_whole, packed, text_digest, unpacked
 from discreet.lrgeo.points.published import check_texts, read_bound, write_bound
 
@@ -236,7 +236,7 @@ class RoadMechanism(RoadRows):
         Notes
         -----
         That it is whole says nothing about who made it, nor that what it claims is true:
-        :func:`discreet.lrgeo.along.verify.verify` finds out.
+        :func:`discreet.lrgeo.along_roads.verify.verify` finds out.
         """
         try:
             return cls._read(data)

@@ -22,9 +22,9 @@ from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.verified import mark_verified, verdict_of, was_verified
 from discreet.core.views import view
-from discreet.lrgeo.along.mechanism import RoadRows
-from discreet.lrgeo.along.network import CutRoads
-from discreet.lrgeo.along.verify import ClaimedRoads, verify
+from discreet.lrgeo.along_roads.mechanism import RoadRows
+from discreet.lrgeo.along_roads.network import CutRoads
+from discreet.lrgeo.along_roads.verify import ClaimedRoads, verify
 from discreet.lrgeo.places.space import per_unit
 from discreet.metricdp import Problem
 from discreet.metricdp import design as design_channel
@@ -120,8 +120,8 @@ def design_roads(
 
     Guarantee
     ---------
-    That of the design, by :func:`discreet.lrgeo.along.verify.verify`, for the integers that are drawn from, between
-    any two points of the roads at the length of a shortest way along them.
+    That of the design, by :func:`discreet.lrgeo.along_roads.verify.verify`, for the integers that are drawn from,
+    between any two points of the roads at the length of a shortest way along them.
 
     Complexity
     ----------
