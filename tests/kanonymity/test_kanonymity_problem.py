@@ -142,13 +142,8 @@ def test_codes_of_a_taxonomy_follow_the_tree() -> None:
     assert labels == ["FR", "DE", "IN", "PK", "JP", "Oz"]
     homes = ["PK", "IN", "JP", "FR"]
     column = Problem.from_columns({"home": homes}, [Taxonomy("home", COUNTRIES)]).columns[0]
-    assert [column.node(*span) for span in ((2, 3), (2, 4), (0, 1), (0, 2), (5, 5))] == [
-        "South",
-        "Asia",
-        "Europe",
-        "all",
-        "Oz",
-    ]
+    lo, hi = np.array([2, 2, 0, 0, 5]), np.array([3, 4, 1, 2, 5])
+    assert column.nodes(lo, hi) == ["South", "Asia", "Europe", "all", "Oz"]
     assert column.span_cost([2, 2, 0, 4], [3, 4, 5, 4]).tolist() == [0.2, 0.4, 1, 0]
 
 
@@ -157,14 +152,14 @@ def test_a_missing_value_hangs_below_the_root_of_a_taxonomy() -> None:
         {"home": ["FR", None, float("nan")]}, [Taxonomy("home", COUNTRIES)]
     ).columns[0]
     assert column.domain[-1] is None
-    assert column.node(0, 6) == "all"
+    assert column.nodes(np.array([0, 6]), np.array([6, 6])) == ["all", None]
     assert column.span_cost(0, 6) == 1
 
 
 def test_only_taxonomies_have_nodes() -> None:
     column = fars().columns[0]
     with pytest.raises(InvalidProblemError, match="AGE: expected a taxonomy"):
-        column.node(0, 1)
+        column.nodes(np.array([0]), np.array([1]))
 
 
 def test_a_problem_shows_no_value() -> None:

@@ -89,7 +89,7 @@ def plain_loss(problem: Problem, labels: NDArray[np.int32]) -> float:
                     share = (max(here) - min(here)) / max(1e-9, max(known) - min(known))
             else:
                 tree = column.attribute.tree
-                node = column.node(min(codes), max(codes))
+                node = column.nodes(np.array([min(codes)]), np.array([max(codes)]))[0]
                 at = [i for i, label in enumerate(tree.labels) if label == node]
                 share = (int(tree.leaf_counts[at[0]]) - 1) / max(1, len(column.domain) - 1)
             total += len(rows) * weight * share

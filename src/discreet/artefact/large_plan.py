@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 from discreet.kanonymity.bounds.shared import AtomPlaces
 from discreet.kanonymity.packed import layout_of
@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from discreet.kanonymity.packed import RowLayout
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["LargePlan"]
+__all__ = ["LargePlan", "Numbered"]
+
+
+class Numbered(NamedTuple):
+    """Different texts of a column, and the bits that stand for each in a word of 64 bits: which of them, and in it."""
+
+    word: int
+    texts: pl.Series
+    bits: pl.Series
 
 
 @final
@@ -64,6 +72,9 @@ class LargePlan:
         share of all weights that the rows lose.
     drop_marked
         Whether suppressed rows that were kept are left out after all, as there are fewer than k.
+    numbered
+        For published quasi-identifiers: their texts, and the bits of each in the number that tells a class; see
+        :func:`~discreet.artefact.large_counts.numbering`.
     stored
         For published columns with demands: their values, and the codes of these, as stored and by their text.
     """
@@ -98,9 +109,15 @@ class LargePlan:
     split_seconds: float = 0.0
     mean_loss: float = 0.0
     drop_marked: bool = False
+    numbered: Mapping[str, Numbered] = field(default_factory=dict)
     stored: Mapping[str, Sequence[tuple[pl.Series, pl.Series, tuple[int, ...]]]] = field(
         default_factory=dict
     )
+
+    def own_names(self, count: int) -> list[str]:
+        """Name columns of our own, as no column of the table is called."""
+        prefix = "key" + "_" * max(map(len, (*self.published, *self.other)))
+        return [f"{prefix}{place}" for place in range(count)]
 
     @property
     def other(self) -> tuple[str, ...]:

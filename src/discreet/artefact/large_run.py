@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.artefact.folders import ROWS, codings
-from discreet.artefact.large_counts import buckets_for
+from discreet.artefact.large_counts import buckets_for, numbering
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.kanonymity.bounds.alone import alone_bound
@@ -232,10 +232,12 @@ class LargeRun:
         plan, buckets = self.plan, self.plan.buckets
         self.made = self.phase("publish", buckets, "Writing rows in the order of random keys")
         self.space.drop("finish", len(plan.unions))
-        if plan.demands:
-            tallies = self.phase("tally", buckets, "Counting the classes of what was written")
-            self.settle(stored={name: _stored(tallies, name) for name, _ in plan.demands})
-        counted = self.phase("count", buckets, "Counting the classes of what was written")
+        tallies = self.phase("tally", buckets, "Counting the classes of what was written")
+        self.settle(
+            numbered=numbering([one["texts"] for one in tallies]),
+            stored={name: _stored(tallies, name) for name, _ in plan.demands},
+        )
+        counted = self.phase("count", buckets, "")
         totals = self.phase("total", buckets_for(plan.n, plan.batch), "")
         rows = sum(one["rows"] for one in totals)
         sizes = [one["least"] for one in totals if one["least"] is not None]
@@ -369,12 +371,13 @@ def _unions(
 
 
 def _stored(
-    tallies: Sequence[Mapping[str, pl.DataFrame]], name: str
+    tallies: Sequence[Mapping[str, Any]], name: str
 ) -> list[tuple[pl.Series, pl.Series, tuple[int, ...]]]:
     """Number the published values of a column, as they are stored and by their text, and count each."""
     import polars as pl
 
-    whole = pl.concat([one[name] for one in tallies]).group_by("value").agg(pl.col(ROWS).sum())
+    listed: list[pl.DataFrame] = [one["values"][name] for one in tallies]
+    whole = pl.concat(listed).group_by("value").agg(pl.col(ROWS).sum())
     values = values_of_column(whole["value"], name)
     found = []
     for each in codings(values):

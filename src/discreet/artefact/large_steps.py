@@ -130,12 +130,6 @@ def sample(space: Workspace, number: int) -> None:
     space.put(f"sample-{number}", np.concatenate(found))
 
 
-def _own_names(plan: LargePlan, count: int) -> list[str]:
-    """Name columns of our own, as no column of the table is called."""
-    prefix = "key" + "_" * max(map(len, (*plan.published, *plan.other)))
-    return [f"{prefix}{place}" for place in range(count)]
-
-
 def route(space: Workspace, number: int) -> None:
     """Write the rows of a piece by the part that they belong to, and count them exactly."""
     import polars as pl
@@ -191,7 +185,7 @@ def _dealt_to_parts(
 
     if not waiting:
         return []
-    words_at = _own_names(plan, plan.layout.words + len(plan.demands))
+    words_at = plan.own_names(plan.layout.words + len(plan.demands))
     words = np.concatenate([one.words for one in waiting])
     part = plan.top.route(words, plan.layout)
     counts = np.bincount(part, minlength=plan.top.parts)
@@ -235,10 +229,10 @@ def finish(space: Workspace, number: int) -> None:
 
     plan: LargePlan = space.plan()
     union = plan.unions[number]
-    own = _own_names(plan, plan.layout.words + len(plan.demands))
+    own = plan.own_names(plan.layout.words + len(plan.demands))
     labels, cells, loss, seconds = _classes(space, plan, number, own)
     suppressed, classes = int((labels < 0).sum()), int(labels.max(initial=-1)) + 1
-    at, (label_at, mark) = 0, _own_names(plan, 2)
+    at, (label_at, mark) = 0, plan.own_names(2)
     if plan.keep_suppressed:
         cells = cells.with_columns(pl.Series(mark, np.arange(cells.height) == cells.height - 1))
     groups: list[tuple[int, Place, Place]] = []
@@ -347,7 +341,7 @@ def _codes(plan: LargePlan, words: NDArray[np.int64]) -> list[NDArray[np.int64]]
 def atoms(space: Workspace, number: int) -> None:
     """List the different rows of a piece, packed for the lower bound, and count each."""
     plan: LargePlan = space.plan()
-    own = _own_names(plan, plan.layout.words)
+    own = plan.own_names(plan.layout.words)
     routed = space.get(f"route-{number}")
     found: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
     with (space.folder / routed["file"]).open("rb") as file:
@@ -448,7 +442,7 @@ def publish(space: Workspace, number: int) -> None:
     import polars as pl
 
     plan: LargePlan = space.plan()
-    label_at, mark = _own_names(plan, 2)
+    label_at, mark = plan.own_names(2)
     frames, labels, tables, classes = [], [], [], 0
     for found in space.every("finish", len(plan.unions)):
         with (space.folder / found["file"]).open("rb") as file:

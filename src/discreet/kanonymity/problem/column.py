@@ -118,14 +118,22 @@ class CodedColumn:
         place.setflags(write=False)
         return replace(self, attribute=replace(self.attribute, weight=weight), place=place)
 
-    def node(self, lo: int, hi: int) -> Hashable:
-        """Give the label that a taxonomy publishes for the leaves from `lo` to `hi`."""
-        if lo == hi:
-            return self.domain[lo]
+    def nodes(self, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> list[Hashable]:
+        """Give the labels that a taxonomy publishes for the leaves from each `lo` to its `hi`.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a column of another kind.
+        """
         tree, at = self._tree, self._leaves
-        if hi >= len(at):
-            return tree.labels[0]
-        return tree.labels[int(tree.meet(at[lo], at[hi]))]
+        # A missing value is below the root alone.
+        last = len(at) - 1
+        met = np.where(hi > last, 0, tree.meet(at[np.minimum(lo, last)], at[np.minimum(hi, last)]))
+        return [
+            self.domain[first] if first == end else tree.labels[node]
+            for first, end, node in zip(lo.tolist(), hi.tolist(), met.tolist(), strict=True)
+        ]
 
     @property
     def _tree(self) -> Tree:
