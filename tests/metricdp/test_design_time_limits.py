@@ -31,6 +31,7 @@ from discreet.metricdp.bounds import repair as closing
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.bounds.closure import close_columns
 from discreet.metricdp.bounds.repair import repair
+from discreet.metricdp.methods import direct
 from discreet.metricdp.methods import primal_dual as steps
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.primal_dual import mend as mending
@@ -330,6 +331,59 @@ def test_columns_hand_their_limit_to_every_program(
     made, seconds = timed(method=Columns())
     assert seconds <= MOST
     assert made.provenance.method == "columns"
+
+
+@pytest.mark.parametrize(("building", "allowed"), [(0.25, 30.0), (0.75, 10.0), (2.0, 0.0)])
+def test_building_a_program_counts(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch, building: float, allowed: float
+) -> None:
+    """Of a limit of 5 s for 1,000 secrets it took one or two, after which the solver was given all of the rest."""
+    asked: list[float] = []
+
+    def solve(*_: Any, time_limit: float, **__: Any) -> Any:
+        asked.append(time_limit)
+        wall.seconds += time_limit
+        raise LimitReachedError("time limit")
+
+    monkeypatch.setattr("discreet.core.lp.solve", solve)
+    slow = wall.takes(building * LIMIT, direct.constraint_matrix)
+    monkeypatch.setattr(direct, "constraint_matrix", slow)
+    made, seconds = timed(method=Direct())
+    assert asked == [allowed]
+    assert made.provenance.method == "exponential"
+    assert seconds <= max(MOST, building * LIMIT + 2)
+
+
+def test_a_program_is_not_built_where_that_would_take_too_long(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """992 secrets and 248 reports, limit 2 s: 0.3 s were left, and it took 2.2 to build and to hand over."""
+    monkeypatch.setattr(direct, "_SECONDS_A_ROW", 1.0)
+    monkeypatch.setattr(direct, "constraint_matrix", wall.takes(2 * LIMIT, lambda *_: None))
+    made, seconds = timed(method=Direct())
+    assert "no time left to build" in " ".join(made.provenance.method_trace)
+    assert made.provenance.method == "exponential"
+    assert seconds <= MOST
+
+
+@pytest.mark.parametrize(("first", "runs"), [(0.3, 2), (0.6, 1)])
+def test_steps_begin_anew_only_with_more_time_than_they_took(
+    wall: Clock, monkeypatch: pytest.MonkeyPatch, first: float, runs: int
+) -> None:
+    """992 secrets and 248 reports, limit 2 s: 52 steps after 565 gave nothing and ended 0.6 s late."""
+    taken: list[bool] = []
+
+    def solve(method: PrimalDual, *_: Any) -> None:
+        taken.append(method.persistent)
+        wall.seconds += first * LIMIT
+
+    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(PrimalDual, "solve", solve)
+    for method in (Columns, Direct):
+        monkeypatch.setattr(method, "solve", lambda *_: None)
+    _, seconds = timed()
+    assert taken == [False, True][:runs]
+    assert seconds <= MOST
 
 
 def test_all_methods_together_keep_the_limit(wall: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,7 +196,7 @@ def test_a_program_that_does_not_fit_is_not_built(monkeypatch: pytest.MonkeyPatc
 
 
 def test_time_runs_out() -> None:
-    with pytest.raises(LimitReachedError, match="time limit"):
+    with pytest.raises(LimitReachedError, match="no time left to build"):
         Direct("simplex").solve(random_part(2, 30, 30), PartLimits(seconds=1e-6))
 
 

@@ -171,6 +171,20 @@ def test_hundreds_of_nats_overflow_nothing(epsilon: int) -> None:
     assert proven(part, found) <= optimum(line, Fraction(epsilon, 10), None)
 
 
+@pytest.mark.parametrize(("n", "seed"), [(100, 1), (150, 2)])
+def test_rounding_far_from_home_takes_nothing_of_the_bound(n: int, seed: int) -> None:
+    """1,000 points on lines, a quarter nat to the nearest: a gap of 94 % after 4,468 steps; these were left at 3 %."""
+    rng = np.random.default_rng(seed)
+    points = np.stack([np.cumsum(rng.exponential(1.0, n)), np.zeros(n)], axis=1)
+    prior = rng.gamma(0.5, 1.0, n) + 1e-6
+    space = MetricSpace.from_points(points, unit="km")
+    problem = Problem(space, utility_loss="euclidean", prior=prior / prior.sum())
+    steps = PrimalDual(iterations=800)
+    found = design(problem, MetricDP(1, "km", 12), method=steps, gap=0, throw=False)
+    assert found.gap is not None
+    assert found.gap < 0.01
+
+
 def test_what_has_no_home_gets_the_cheapest() -> None:
     graph = pair()
     part = Part(1.0 - np.eye(2), graph, Fraction(1), None)

@@ -229,9 +229,8 @@ def test_a_crude_answer_costs_a_larger_delta_and_stays_private() -> None:
     space = MetricSpace.grid(5, 5, cell=1, unit="km")
     graph = space.adjacency(2)
     noise = np.exp(2 * np.random.default_rng(3).standard_normal((25, 25)))
-    repaired = repair(
-        kernel(space, graph, 1.0) * noise, graph.prune(), "0.3", cost=np.ones((25, 25))
-    )
+    cost = space.distances * 2.0**-space.scale_bits
+    repaired = repair(kernel(space, graph, 1.0) * noise, graph.prune(), "0.3", cost=cost)
     assert violations(repaired.channel, graph, Fraction("0.3")) == 0
     assert repaired.rounds > 1
     assert repaired.delta > 0

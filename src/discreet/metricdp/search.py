@@ -234,14 +234,21 @@ class Search:
         methods, why = ((), "") if self.reached or self._late() else costly(self.whole)
         if why:
             self.trace.append(why)
+        stepped = 0.0
         for method in methods:
             if self.reached or self._late() or self._pointless():
                 break
+            steps, left = isinstance(method, PrimalDual), self._remaining()
+            if steps and left is not None and left < stepped:
+                # They begin anew, and with less time than before they would end before where they were.
+                continue
             if self.verified is None and not isinstance(method, PrimalDual | Tiled):
                 self._fall_back()
                 if self._late():
                     break
+            begun = clock()
             self._try(method)
+            stepped = clock() - begun if steps else stepped
         return self._finished()
 
     def force(self, method: Method) -> MetricDesign:

@@ -377,8 +377,14 @@ def _closed(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clos
         found = _attempt(table, frame, delta)
         if found is not None:
             return found
-        following = _SURE if frame.late() else min(10 * delta, _SURE)
-        delta = _LAST if delta >= _SURE else following
+        delta = _following(delta, frame)
+
+
+def _following(delta: Fraction, frame: _Frame) -> Fraction:
+    """Say what is tried after a delta that was too small."""
+    if delta >= _SURE:
+        return _LAST
+    return _SURE if frame.late() else min(10 * delta, _SURE)
 
 
 def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Closed | None:
@@ -448,10 +454,16 @@ def _balanced(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float
 
     A delta costs about ``kappa delta`` of the loss, and its rounding a price that falls with ``1 / delta``.
     """
-    first = _closed(table, frame, _digit(_FIRST if frame.limbs == 1 else 0.0, frame))
+    delta, other = _digit(_FIRST if frame.limbs == 1 else 0.0, frame), None
+    found = _attempt(table, frame, delta)
+    if found is None and frame.every is None:
+        other = _mixed(table, frame)
+        if other is not None and _cheaper(other, delta, table, frame, price):
+            return other
+    first = found or _closed(table, frame, _following(delta, frame))
     # Mixing looks at every pair for every column: with 1,000 secrets and all pairs for 2 CPU seconds.
     if first.delta > _FAILED and (frame.every is None or not frame.late()):
-        other = _mixed(table, frame)
+        other = other or _mixed(table, frame)
         if other is not None and (price * other.matrix).sum() < (price * first.matrix).sum():
             return other
     if frame.late():
@@ -461,6 +473,28 @@ def _balanced(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float
     kappa = max(1.0, frame.scale)
     better = _digit(math.sqrt(rounding / (loss * kappa)) if loss > 0 else 0.0, frame)
     return first if first.delta / 3 <= better <= first.delta * 3 else _closed(table, frame, better)
+
+
+def _cheaper(
+    other: _Closed,
+    failed: Fraction,
+    table: NDArray[np.float64],
+    frame: _Frame,
+    price: NDArray[np.float64],
+) -> bool:
+    """Tell whether what was mixed costs less than closing would.
+
+    It does where the largest delta that costs less is too small. To find that of each smaller one takes as long again:
+    1,000 words, a quarter nat, six deltas from 1e-6 to 0.1 took 2.1 CPU seconds, and mixing .18; November 2026.
+    """
+    before = float((price * table / table.sum(axis=1, keepdims=True)).sum())
+    cost, unit = float((price * other.matrix).sum()) - before, max(1.0, frame.scale) * before
+    if cost >= _SURE * unit:
+        return False
+    if cost <= failed * unit:
+        return True
+    delta = Fraction(10) ** math.floor(math.log10(cost / unit))
+    return _attempt(table, frame, max(delta, failed)) is None
 
 
 def _mixed(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError, SolverError
+from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
+from discreet.core.jit import clock
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.part import Candidate
 
@@ -44,6 +45,10 @@ _BYTES_PER_ROW = 1200
 
 _LARGEST_MODEL = 6 * 2**30
 """Bytes beyond which a program is not built; a fixed number, so that the same input gives the same design."""
+
+_SECONDS_A_ROW = 2e-6
+"""Seconds for each row below which the program is not built. Building, handing it over and HiGHS' presolve, which does
+not look at its limit, took 0.9e-6 for 1.9 million rows, after which there was no answer; November 2026."""
 
 
 @final
@@ -100,7 +105,7 @@ class Direct:
         Raises
         ------
         LimitReachedError
-            When time runs out.
+            When time runs out, or is too short to build the program.
         SolverError
             When HiGHS finds no answer by either method.
 
@@ -115,14 +120,20 @@ class Direct:
             note = f"The linear program of {rows} rows would take {gib:.1f} GiB and was not built;"
             note += " PrimalDual() needs less."
             return Candidate("direct", None, None, note)
+        begun, seconds = clock(), None if limits.solving is None else self.share * limits.solving
+        if seconds is not None and seconds < _SECONDS_A_ROW * rows:
+            raise LimitReachedError(
+                f"there is no time left to build the linear program of {rows} rows"
+            )
+        stop = None if seconds is None else begun + seconds
         program = self._program(part, edges)
         first: Literal["simplex", "ipm"] = self._choose(part)
         second: Literal["simplex", "ipm"] = "simplex" if first == "ipm" else "ipm"
         try:
-            found, used = self._run(program, first, limits), first
+            found, used = self._run(program, first, limits, stop), first
         except SolverError:
             # Interior points without crossover may end as "unknown", and simplex in numerical trouble.
-            found, used = self._run(program, second, limits), second
+            found, used = self._run(program, second, limits, stop), second
         matrix = np.maximum(found.x, 0.0).reshape(part.cost.shape)
         near = (
             "" if self.steepest == LARGEST_EXPONENT else f", of {self.steepest:.3g} nats at most,"
@@ -140,17 +151,20 @@ class Direct:
         cost = (part.cost / _magnitude(part)).ravel()
         return LinearProgram(cost, matrix, row_lower=lower, row_upper=upper)
 
+    @staticmethod
     def _run(
-        self, program: LinearProgram, method: Literal["simplex", "ipm"], limits: PartLimits
+        program: LinearProgram,
+        method: Literal["simplex", "ipm"],
+        limits: PartLimits,
+        stop: float | None,
     ) -> LPSolution:
         from discreet.core.lp import solve
 
-        seconds = limits.solving
         return solve(
             program,
             method=method,
             crossover=False,
-            time_limit=None if seconds is None else self.share * seconds,
+            time_limit=None if stop is None else max(0.0, stop - clock()),
             threads=limits.threads,
         )
 
