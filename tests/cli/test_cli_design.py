@@ -601,3 +601,13 @@ def test_points_by_their_option_have_columns_x_and_y_unless_told(
     assert "--points" in both.err
     path.write_text("a,b,weight\n0,0,1\n1,0,2\n")
     assert "--x" in say(capsys, "design", "--points", path, *options).err
+
+
+def test_an_epsilon_for_another_unit_is_asked_about(capsys: pytest.CaptureFixture[str]) -> None:
+    """One per meter, between cells of half a kilometer, reports the true one whenever it is asked."""
+    line = "design --grid 2x2 --cell 500 --unit m --loss euclidean --epsilon"
+    said = say(capsys, *line.split(), "1")
+    assert said.status == 0
+    assert "odds of up to e^500 to 1; is epsilon meant to be 1 per m?" in said.err
+    assert "meant to be" not in say(capsys, *line.split(), "0.002").err
+    assert "meant to be" not in say(capsys, *line.split(), "1", "--quiet").err

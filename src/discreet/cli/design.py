@@ -34,6 +34,7 @@ from discreet.cli.statement import (
     DesignStatement,
     ImplicitStatement,
     PlaceOptions,
+    given_away,
     state_any,
 )
 from discreet.core.errors import InvalidProblemError, unknown_name
@@ -237,7 +238,8 @@ def _run(places: PlaceOptions, aims: AimOptions, search: SearchOptions, outputs:
     write_channel(made, outputs.output, stated.labels)
     if outputs.report is not None:
         _report(made, outputs.report, outputs.output)
-    for sentence in unprotected(made, stated.labels):
+    known = given_away(made.problem.space, made.guarantee)
+    for sentence in (*unprotected(made, stated.labels), *known):
         warn(sentence, quiet=outputs.quiet)
     if status is Status.TARGET_MISSED:
         gap = made.gap if worst is None else worst.gap

@@ -15,6 +15,7 @@ from discreet.cli.inputs import (
     read_prior,
 )
 from discreet.core.errors import InvalidProblemError, unknown_name
+from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.lengths import DENSE_LIMIT
 from discreet.core.spaces.metric import METRICS, MetricSpace
@@ -37,6 +38,7 @@ __all__ = [
     "DesignStatement",
     "ImplicitStatement",
     "PlaceOptions",
+    "given_away",
     "secret_names",
     "state",
     "state_any",
@@ -370,3 +372,30 @@ def _texts(table: pl.DataFrame, name: str) -> list[str]:
             "--label", "a label in each row", f"none in row {values.index(None) + 1}"
         )
     return [str(value) for value in values]
+
+
+_TELLING = 10.0
+"""Nats between neighbors from which a warning is given: odds of some 20,000 to 1 are next to no privacy."""
+
+
+def given_away(space: MetricSpace, guarantee: MetricDP) -> list[str]:
+    """Say where reports may tell a secret from its nearest neighbor: another unit was probably meant.
+
+    Examples
+    --------
+    >>> line = MetricSpace.grid(1, 3, cell=500, unit="m")
+    >>> given_away(line, MetricDP("0.002", "m"))
+    []
+    >>> given_away(line, MetricDP(2, "m"))[0].partition(";")[0]
+    'reports may give secrets away: half are told from their nearest neighbor with odds of up to e^1000 to 1'
+    """
+    if not space.has_matrix or space.n < 2:
+        return []
+    apart = space.distances.astype(np.float64) / 2.0**space.scale_bits
+    np.fill_diagonal(apart, np.inf)
+    nats = float(np.median(apart.min(axis=1))) * float(guarantee.epsilon)
+    if nats < _TELLING:
+        return []
+    odds = f"half are told from their nearest neighbor with odds of up to e^{nats:.0f} to 1"
+    stated = f"{decimal_up(guarantee.epsilon)} per {guarantee.unit}"
+    return [f"reports may give secrets away: {odds}; is epsilon meant to be {stated}?"]
