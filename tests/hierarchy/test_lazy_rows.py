@@ -12,6 +12,7 @@ from discreet.core.budget import MemoryBudget
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP
 from discreet.hierarchy import from_records, from_units, plan
+from remote_frames import LIBRARIES
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dask support is moving:FutureWarning")
 
@@ -38,49 +39,7 @@ def people(seed: int, n: int = 400) -> pl.DataFrame:
     )
 
 
-class Duck:
-    """DuckDB."""
-
-    def __init__(self) -> None:
-        self.frames = pytest.importorskip("duckdb")
-
-    def __call__(self, table: pl.DataFrame) -> Any:
-        return self.frames.connect().from_arrow(table.to_arrow())
-
-
-class Dask:
-    """Frames of Dask, in three partitions."""
-
-    def __init__(self) -> None:
-        pytest.importorskip("pandas")
-        self.frames = pytest.importorskip("dask.dataframe")
-
-    def __call__(self, table: pl.DataFrame) -> Any:
-        return self.frames.from_pandas(table.to_pandas(), npartitions=3)
-
-
-class Spark:
-    """Spark, on this machine."""
-
-    def __init__(self) -> None:
-        pytest.importorskip("pandas")
-        self.frames = pytest.importorskip("pyspark.sql")
-
-    def __call__(self, table: pl.DataFrame) -> Any:
-        session = self.frames.SparkSession.builder.master("local[1]")
-        session = session.config("spark.ui.enabled", "false").getOrCreate()
-        rows = [tuple(row) for row in table.rows()]
-        return session.createDataFrame(rows, schema=table.columns)
-
-
-class Lazy:
-    """Lazy frames of Polars."""
-
-    def __call__(self, table: pl.DataFrame) -> Any:
-        return table.lazy()
-
-
-@pytest.fixture(params=[Lazy, Duck, Dask, Spark])
+@pytest.fixture(params=LIBRARIES)
 def library(request: Any) -> Any:
     return request.param()
 
@@ -145,6 +104,8 @@ def test_bad_rows_are_charged_once_and_not_quoted(library: Any, change: dict[str
     budget = MemoryBudget({"d": PureDP(9, neighbors="add-remove-person")})
     with pytest.raises(InvalidProblemError, match="stays charged") as caught:
         planned.release(broken, budget=budget, dataset="d")
+    # What is wrong is said, and not what would be wrong besides.
+    assert str(caught.value).startswith("who: expected every name once") == ("who" in change)
     assert "Canary" not in str(caught.value)
     assert budget.account("d").left[0] == 8
     planned.release(library(table), budget=budget, dataset="d")

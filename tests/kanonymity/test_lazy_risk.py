@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.risk import risk
+from remote_frames import LIBRARIES
 
 ROWS = st.lists(
     st.tuples(
@@ -24,6 +25,8 @@ ROWS = st.lists(
     min_size=1,
     max_size=40,
 )
+pytestmark = pytest.mark.filterwarnings("ignore:Dask support is moving:FutureWarning")
+
 SCHEMA = {"a": pl.Int64, "b": pl.String, "ill": pl.String, "n": pl.Int64}
 
 
@@ -60,4 +63,24 @@ def test_what_does_not_fit_is_refused_without_a_value() -> None:
 
     with pytest.raises(InvalidProblemError) as caught:
         risk(table.lazy().map_batches(fail, schema=table.schema), ["a"])
+    assert "Canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("make", LIBRARIES)
+def test_missing_cells_and_values_of_any_spelling_are_values_in_every_library(make: Any) -> None:
+    """No list says what is known: a missing cell, an empty one and a text that stands once are classes like others."""
+    library = make()
+    table = pl.DataFrame(
+        {
+            "a": ["1", "1", "2", None, None, "Mrs Canary", ""],
+            "b": ["x", "x", "y", "", "y", None, "x"],
+            "ill": ["flu", None, "", "gout", "flu", "flu", "flu"],
+        }
+    )
+    for names in (["a"], ["a", "b"]):
+        assert risk(library(table), names, sensitive=["ill"]) == risk(
+            table, names, sensitive=["ill"]
+        )
+    with pytest.raises(InvalidProblemError, match="c: expected a column") as caught:
+        risk(library(table), ["a", "c"])
     assert "Canary" not in str(caught.value)
