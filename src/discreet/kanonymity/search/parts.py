@@ -129,15 +129,15 @@ def split_parts(
     stop = Event()
     n = len(rows.words)
     longest_first = sorted(parts, key=lambda part: part[0] - part[1])
-    rules, paces = rules_for(effort, k, whole or n), [None] * len(parts)
+    rules, none = rules_for(effort, k, whole or n), [None] * len(parts)
+    paces: list[float | None] = [*none]
     if limits.left < np.inf:
         fast = rules_for("fast", k, whole or n)
-        paces = _split_in_threads(rows, longest_first, fast, limits, paces, stop)
+        paces = _split_in_threads(rows, longest_first, fast, limits, none, stop)
         if effort == "fast" or None in paces or stop.is_set():
             return stop.is_set()
-        took = sum(
-            (end - begin) * pace for (begin, end), pace in zip(longest_first, paces, strict=True)
-        )
+        rows_and_paces = zip(longest_first, paces, strict=True)
+        took = sum((end - begin) * (pace or 0.0) for (begin, end), pace in rows_and_paces)
         if STRONG_PACE * took > limits.left * limits.threads:
             rules = rules._replace(ahead_rows=min(rules.ahead_rows, AHEAD_IN_HASTE))
     if limits.threads <= len(parts):

@@ -63,6 +63,9 @@ NEARLY = 1.03
 BOUND_SHARE, SLOW_SHARE = 0.4, 0.1
 """Part of the time that may go into the lower bound, and where it rises slowly or a method that proves one follows."""
 
+NEAREST_FAST = 2.0
+"""Seconds for the bound by near rows of a fast search without a time limit, which takes less itself."""
+
 START_PART = 0.8
 """Part of the time that is left for splitting, fast or strong, at most: it gains more in less time than the others."""
 
@@ -261,11 +264,9 @@ def _check(
 
 def _by_cost(run: _Run) -> Iterator[Method]:
     """Yield methods in order of cost, by the size of the table, the effort, the time, and what was found so far."""
-    from discreet.kanonymity.methods.greedy_search import GreedySearch
     from discreet.kanonymity.methods.initial import Initial
     from discreet.kanonymity.methods.local_search import LocalSearch
     from discreet.kanonymity.methods.partitioning import SetPartitioning
-    from discreet.kanonymity.methods.segmentation import Segmentation
     from discreet.kanonymity.methods.subsets import MOST_ROWS, SubsetProgram
     from discreet.kanonymity.methods.top_down import TopDown
 
@@ -283,15 +284,9 @@ def _by_cost(run: _Run) -> Iterator[Method]:
         return
     timed = limits.left < np.inf
     if problem.n <= MOST_UNTIMED:
-        several = Segmentation(orders=8)
-        if run.pays(several, split):
-            yield several
-        seconds = min(GROWTH, limits.left / 5)
-        part = _rows_of_part(problem, seconds)
-        if part >= min(FEWEST_GROWN, problem.n):
-            growth = GreedySearch(part=None if part >= problem.n else part)
-            if run.pays(growth, split):
-                yield growth
+        for method in _linear(problem, limits):
+            if run.pays(method, split):
+                yield method
     # It begins with the fast one.
     if effort == "strong" and run.loss > WORTH_SPLITTING * lost and limits.left > 4 * took:
         yield TopDown("strong")
@@ -300,6 +295,17 @@ def _by_cost(run: _Run) -> Iterator[Method]:
     if k <= PROVABLE and not limits.suppress and problem.n <= most:
         yield SetPartitioning()
     yield LocalSearch()
+
+
+def _linear(problem: Problem, limits: SearchLimits) -> Iterator[Method]:
+    """Yield methods whose time is in proportion to the rows, or within its part of the limit."""
+    from discreet.kanonymity.methods.greedy_search import GreedySearch
+    from discreet.kanonymity.methods.segmentation import Segmentation
+
+    yield Segmentation(orders=8)
+    part = _rows_of_part(problem, min(GROWTH, limits.left / 5))
+    if part >= min(FEWEST_GROWN, problem.n):
+        yield GreedySearch(part=None if part >= problem.n else part)
 
 
 def _rows_of_part(problem: Problem, seconds: float) -> int:
@@ -330,9 +336,10 @@ class _Run:
         self.best: CandidateClasses | None = None
         self.loss, self.lower = np.inf, 0.0
         # On first use: bounds load the solver's interface and threads, which reading a problem does not need.
-        from discreet.kanonymity.bounds.lower import LowerBound
+        from discreet.kanonymity.bounds.lower import NEAREST, LowerBound
 
-        self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0)
+        nearest = NEAREST_FAST if effort == "fast" else NEAREST
+        self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0, nearest=nearest)
         self.steps: list[SearchStep] = []
         self.notes: list[str] = []
 
