@@ -402,7 +402,10 @@ def test_a_value_outside_its_taxonomy_is_named_by_its_row(
     Path("zip.csv").write_text("0110,*\n0111,*\n", encoding="utf-8")
     said = anonymize(capsys)
     assert said.status == 2
-    assert "zip: expected values of its taxonomy, got another in row" in said.err
+    assert (
+        "zip: expected values of its taxonomy; add what is missing there, got another in row"
+        in said.err
+    )
     assert "01" not in said.err.replace("row 01", "")
 
 

@@ -145,6 +145,7 @@ def test_the_search_tries_from_cheap_to_dear_and_keeps_the_best() -> None:
         "top-down",
         "segmentation",
         "greedy-search",
+        "top-down",
         "local-search",
     ]
     assert found.loss == min(step.loss for step in steps) == mixed(80, 0).loss_of(found.labels)

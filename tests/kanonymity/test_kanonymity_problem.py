@@ -182,9 +182,17 @@ def test_codes_are_a_copy_that_cannot_be_written() -> None:
         ({"a": ["x"]}, [Numeric("a")], "a: expected numbers, got something else"),
         ({"a": [np.inf]}, [Numeric("a")], "one number a row"),
         ({"a": [2**53 + 2]}, [Numeric("a")], "9007199254740992"),
-        ({"a": [1, 7]}, [Numeric("a", high=5)], "declared bounds, got another in row 1"),
+        (
+            {"a": [1, 7]},
+            [Numeric("a", high=5)],
+            "declared bounds; widen them, got another in row 1",
+        ),
         ({"a": ["FR", "secret"]}, [Taxonomy("a", COUNTRIES)], "taxonomy, got another in row 1"),
-        ({"a": ["secret"]}, [Categorical("a", values=("x",))], "declared values, got another"),
+        (
+            {"a": ["secret"]},
+            [Categorical("a", values=("x",))],
+            "declared values; add what is missing there, got another",
+        ),
     ],
 )
 def test_nonsense_is_refused_by_position_and_not_by_value(

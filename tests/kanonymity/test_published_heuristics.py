@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.kanonymity.arrays import points_of
 from discreet.kanonymity.candidate import SearchLimits, audit, labels_of, order_of
-from discreet.kanonymity.methods.greedy_search import GreedySearch, evaluations, unweighted
+from discreet.kanonymity.methods.greedy_search import (
+    GreedySearch,
+    evaluations,
+    runs_of_classes,
+    unweighted,
+)
 from discreet.kanonymity.methods.initial import (
     Initial,
     initial_sizes,
@@ -23,7 +28,8 @@ from discreet.kanonymity.methods.initial import (
 from discreet.kanonymity.methods.k_member import KMember
 from discreet.kanonymity.methods.segmentation import Segmentation, segmented
 from discreet.kanonymity.methods.subsets import SubsetProgram
-from discreet.kanonymity.problem import Problem
+from discreet.kanonymity.methods.top_down import TopDown
+from discreet.kanonymity.problem import Categorical, Problem
 from discreet.kanonymity.search.orders import hilbert_order, several_orders, snake_order
 from kanonymity.tables import fars, mixed, numeric
 
@@ -286,3 +292,34 @@ def test_the_audit_rejects_small_classes() -> None:
     assert not audit(np.array([0, 0, 1, 1, 1]), 3).passed
     assert audit(np.array([0, 0, -1]), 2, suppress=1).passed
     assert not audit(np.array([0, 0, -1]), 2).passed
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_classes_grow_within_parts_of_near_rows(threads: int) -> None:
+    rng = np.random.default_rng(4)
+    columns = {name: rng.integers(0, 9, 400) for name in "abcdefgh"}
+    problem = Problem.from_columns(columns, [Categorical(name) for name in columns])
+    start = TopDown().solve(problem, 4, FREE)
+    limits = SearchLimits(threads=threads, start=start.labels)
+    found = GreedySearch(part=100).solve(problem, 4, limits)
+    assert np.bincount(found.labels).min() >= 4
+    assert problem.loss_of(found.labels) < problem.loss_of(start.labels)
+    runs = runs_of_classes(start.labels, 100)
+    assert len(runs) > 2
+    for rows in runs:
+        mine = set(found.labels[rows].tolist())
+        assert not mine & set(np.delete(found.labels, rows).tolist())
+        alone = Problem(problem.columns, problem.codes[rows], problem.loss)
+        grown = GreedySearch().solve(alone, 4, FREE)
+        assert problem.loss_of(found.labels) >= alone.loss_of(grown.labels)
+        assert alone.loss_of(grown.labels) == pytest.approx(
+            alone.loss_of(found.labels[rows] - min(mine))
+        )
+    # Without a start, parts are split top-down, and more than all rows are one part.
+    assert np.array_equal(GreedySearch(part=100).solve(problem, 4, FREE).labels, found.labels)
+    whole = GreedySearch(part=401).solve(problem, 4, FREE).labels
+    assert problem.loss_of(whole) == pytest.approx(
+        problem.loss_of(GreedySearch().solve(problem, 4, FREE).labels), rel=0.2
+    )
+    with pytest.raises(InvalidProblemError, match="part: expected at least one row"):
+        GreedySearch(part=0)

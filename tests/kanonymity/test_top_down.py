@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -396,3 +396,49 @@ def test_an_outlier_is_left_out_of_each_kind_of_column() -> None:
         labels = leave_out(problem, np.zeros(21, np.int32), 5, 3)
         assert np.flatnonzero(labels < 0).tolist() == [20]
         assert leave_out(problem, np.zeros(21, np.int32), 21, 3).min() == 0
+
+
+def test_threads_share_the_nodes_of_a_table_and_find_the_same_classes() -> None:
+    problem, nodes_of = stated(2_400, 5), search_parts._first_nodes
+    shared: list[int] = []
+
+    def counted(*given: Any) -> list[tuple[int, int]]:
+        nodes = nodes_of(*given)
+        shared.append(len(nodes))
+        return nodes
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(search_parts, "_first_nodes", counted)
+        alone = TopDown("strong").solve(problem, 3, SearchLimits()).labels
+        assert not shared
+        both = TopDown("strong").solve(problem, 3, SearchLimits(threads=2)).labels
+    assert shared[-1] > 4
+    assert np.array_equal(alone, both)
+
+
+def test_strong_splitting_that_has_no_time_left_keeps_what_was_found_fast() -> None:
+    problem, split = stated(2_400, 5), search_parts.split_part
+    fast = TopDown().solve(problem, 3, SearchLimits()).labels
+
+    def short(rows: Rows, rules: Any, limits: SearchLimits, *rest: Any) -> float | None:
+        # All goes well until nodes are split with a pace, which begins the strong part.
+        taken = split(rows, rules, limits, *rest)
+        return taken if len(rest) < 2 else None
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(search_parts, "split_part", short)
+        for threads in (1, 2):
+            limits = replace(SearchLimits.within(100), threads=threads)
+            found = TopDown("strong").solve(problem, 3, limits).labels
+            assert problem.loss_of(found) == pytest.approx(problem.loss_of(fast))
+
+
+def test_strong_splitting_is_left_out_where_classes_that_grow_lose_less() -> None:
+    rng = np.random.default_rng(3)
+    columns = {f"c{j}": rng.integers(0, 4, 1_200) for j in range(24)}
+    problem = Problem.from_columns(columns, [Categorical(name) for name in columns])
+    found = search(problem, 5, time_limit=4)
+    steps = [step.method for step in found.steps]
+    assert steps.count("top-down") == 1
+    assert "greedy-search" in steps
+    assert found.loss < 0.95 * found.steps[0].loss

@@ -120,6 +120,11 @@ def load_folder(path: str | os.PathLike[str]) -> AnonymousTable:
     return table_of(meta, altered=altered, path=path)
 
 
+SAME = "parts with the same columns and types; write those that differ again"
+READABLE = "parts that can be read; copy or write that file again"
+"""What is expected of the files of a folder."""
+
+
 def parts_of(path: str | os.PathLike[str], argument: str) -> tuple[Path, ...]:
     """List the tables of a folder: all of one kind, in the order of their names.
 
@@ -165,9 +170,9 @@ def count_folder(
     import polars as pl
 
     names = list(guarantee.quasi_identifiers)
+    parts = parts_of(path, argument) if Path(path).is_dir() else (Path(path),)
     try:
-        parts = parts_of(path, argument) if Path(path).is_dir() else (Path(path),)
-        table = pl.concat([scan(one, "," if one.suffix.lower() == ".csv" else "") for one in parts])
+        table = pl.concat(map(_scanned, parts))
         there = table.collect_schema().names()
         for name in [*names, *models]:
             if name not in there:
@@ -181,12 +186,30 @@ def count_folder(
         for name, asked in models.items():
             checks += [_judged(table, names, name, model) for model in asked]
     except reader_errors(OSError):
-        expected = "parts of one form that can be read"
-        raise InvalidProblemError(argument, expected, str(path)) from None
+        raise _why_not_counted(parts, argument) from None
     if not len(sizes):
         raise InvalidProblemError(argument, "a table with rows", "none")
     found = {"rows": int(sizes.sum()), "classes": len(sizes), "smallest_class": least}
     return Certificate(tuple(checks)), found
+
+
+def _scanned(part: Path) -> pl.LazyFrame:
+    return scan(part, "," if part.suffix.lower() == ".csv" else "")
+
+
+def _why_not_counted(parts: Sequence[Path], argument: str) -> InvalidProblemError:
+    """Find the part that cannot be read, or whose columns are others."""
+    schema = None
+    for number, part in enumerate(parts, 1):
+        try:
+            here = _scanned(part).collect_schema()
+        except reader_errors(OSError):
+            got = f"one that cannot, file {number}"
+            return InvalidProblemError(argument, READABLE, got)
+        if schema is not None and here != schema:
+            return InvalidProblemError(argument, SAME, f"others in file {number} of the folder")
+        schema = here
+    return InvalidProblemError(argument, READABLE, "one that cannot")
 
 
 def _judged(table: pl.LazyFrame, quasi: list[str], name: str, model: PrivacyModel) -> Check:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from discreet.artefact.folders import parts_of
+from discreet.artefact.folders import READABLE, SAME, parts_of
 from discreet.core.errors import InvalidProblemError
-from discreet.tables.dialect import first_ragged, look
-from discreet.tables.parsing import scan
+from discreet.tables.dialect import first_ragged, look, why_unreadable
+from discreet.tables.parsing import reader_errors, scan
 
 if TYPE_CHECKING:
     import os
@@ -58,17 +58,24 @@ def pieces_of(source: str | os.PathLike[str], argument: str) -> tuple[Piece, ...
     schema: Any = None
     for number, path in enumerate(files):
         mark = look(str(path), argument)
-        here = scan(path, mark).collect_schema()
+        try:
+            here = scan(path, mark).collect_schema()
+            groups = () if mark else tuple(_row_groups(path, here))
+        except reader_errors():
+            if not where.is_dir():
+                raise why_unreadable(str(path), mark, argument) from None
+            got = f"one that cannot, file {number + 1}"
+            raise InvalidProblemError(argument, READABLE, got) from None
         if schema is not None and here != schema:
             got = f"others in file {number + 1} of the folder"
-            raise InvalidProblemError(argument, "parts with the same columns and types", got)
+            raise InvalidProblemError(argument, SAME, got)
         schema = here
         resolved = str(path.absolute())
         if mark:
             _refuse_ragged(path, mark, argument)
             found.append(Piece(resolved, mark))
             continue
-        found += _row_groups(path, here)
+        found += groups
     return tuple(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -303,6 +304,14 @@ def anonymize(
     )
 
 
+def _look(path: str) -> None:
+    """See whether a file may hold a table; a folder takes an option more."""
+    if Path(path).is_dir():
+        expected = "a file; a folder of parts takes --memory as well, such as --memory 4GB"
+        raise InvalidProblemError("TABLE", expected, f"{path}, which is a folder")
+    look(path, "TABLE")
+
+
 def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     """Anonymize a file, and return the exit status."""
     from discreet.artefact import save_anonymous
@@ -314,7 +323,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     method = METHODS.resolve(options.method, field="--method", optional=True)
     if options.memory is not None or options.scheduler is not None:
         return run_large(path, guarantee, options, files)
-    look(path, "TABLE")
+    _look(path)
     outputs = {
         "--output": files.output,
         "--report": files.report,

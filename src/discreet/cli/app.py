@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -132,6 +133,10 @@ def _as_ours(error: BaseException, arguments: Sequence[str]) -> InvalidProblemEr
     if type(error).__name__ == "NoSuchOption":
         names = [str(getattr(error, "option_name", names[-1]))]
     message = getattr(error, "message", "") or str(getattr(error, "format_message", str)())
+    # A value that cannot be read: what Typer says of it names no value, and neither do we.
+    wanted = re.fullmatch(r"Input should be ([^,]+)(,.*)?", message)
+    if wanted:
+        return InvalidProblemError(names[-1], wanted[1], "something else")
     nearest = getattr(error, "possibilities", None)
     if nearest:
         message = f"{message}; the nearest is {nearest[0]}"

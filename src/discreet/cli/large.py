@@ -156,7 +156,8 @@ def _named(path: str) -> Iterator[None]:
         field = _FIELDS.get(error.field)
         if field is None:
             raise
-        if error.field == "source" and Path(path).is_file():
+        unread = error.field == "source" and error.expected != "a table with rows"
+        if unread and Path(path).is_file():
             raise why_unreadable(path, look(path, "TABLE"), "TABLE") from None
         raise InvalidProblemError(field, error.expected, error.got) from None
     except reader_errors():

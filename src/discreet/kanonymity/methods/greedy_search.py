@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import whole_number
 from discreet.kanonymity.arrays import points_of
 from discreet.kanonymity.candidate import (
     CandidateClasses,
@@ -18,6 +20,7 @@ from discreet.kanonymity.candidate import (
 )
 from discreet.kanonymity.methods.initial import variance_order
 from discreet.kanonymity.methods.segmentation import Segmentation
+from discreet.kanonymity.methods.top_down import TopDown
 from discreet.kanonymity.problem import Problem
 
 if TYPE_CHECKING:
@@ -44,6 +47,10 @@ class GreedySearch:
         afterwards, as Table 7 and the released code do.
     weighted
         Whether weights count, as the text says; the released code leaves them out.
+    part
+        Rows of a part, at least k, that classes grow within; default: the whole table, as published. Parts are runs of
+        near classes of the partition to start from, split top-down where there is none, so that many rows take time in
+        proportion to their number. Threads share them.
 
     Notes
     -----
@@ -60,25 +67,78 @@ class GreedySearch:
 
     leftovers: Literal["increase", "range"] = "increase"
     weighted: bool = True
+    part: int | None = None
 
     def __post_init__(self) -> None:
         if self.leftovers not in {"increase", "range"}:
             raise InvalidProblemError("leftovers", "'increase' or 'range'", repr(self.leftovers))
+        if self.part is not None:
+            whole_number(self.part, "part", "at least one row")
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Grow class after class; rows that are left when the time is over are cut along an order.
 
         Complexity
         ----------
-        ``O(p (n - n mod k))`` looks at m columns, for p different rows.
+        ``O(p (n - n mod k))`` looks at m columns, for p different rows of the table, or of a part.
         """
         require_feasible(problem, k)
+        if self.part is not None:
+            labels = self._within_parts(problem, k, limits, self.part)
+            return CandidateClasses(
+                "greedy-search", labels, note="Classes grew one after another within parts."
+            )
         stated = problem if self.weighted else unweighted(problem)
         order = variance_order(stated)
         labels = grown(stated, order, k, limits, seed=-1)
         rest = order[labels[order] < 0].tolist()
         labels = assign_leftovers(stated, labels, rest, rule=self.leftovers)
         return CandidateClasses("greedy-search", labels, note="Classes grew one after another.")
+
+    def _within_parts(
+        self, problem: Problem, k: int, limits: SearchLimits, size: int
+    ) -> NDArray[np.int32]:
+        """Grow the classes of each part, and number them one after another."""
+        start = limits.start
+        if start is None or (start < 0).any():
+            start = TopDown().solve(problem, k, replace(limits, start=None, suppress=0)).labels
+        parts = runs_of_classes(start, max(k, size))
+        grow, left = replace(self, part=None), [problem.n]
+
+        def one(rows: NDArray[np.int64]) -> NDArray[np.int32]:
+            mine = replace(
+                limits, deadline=limits.share(len(rows) / left[0]), start=None, suppress=0
+            )
+            left[0] -= len(rows)
+            return grow.solve(
+                Problem(problem.columns, problem.codes[rows], problem.loss), k, mine
+            ).labels
+
+        labels, classes = np.empty(problem.n, dtype=np.int32), 0
+        with ThreadPoolExecutor(limits.threads) as pool:
+            for rows, found in zip(parts, pool.map(one, parts), strict=True):
+                labels[rows] = classes + found
+                classes += int(found.max()) + 1
+        return labels
+
+
+def runs_of_classes(labels: NDArray[np.int32], least: int) -> list[NDArray[np.int64]]:
+    """Give the rows of runs of classes, in the order of their numbers, of at least so many rows each.
+
+    Examples
+    --------
+    >>> runs = runs_of_classes(np.array([2, 0, 1, 0, 2, 1, 2]), 3)
+    >>> [rows.tolist() for rows in runs]
+    [[1, 3, 2, 5], [0, 4, 6]]
+    """
+    order = np.argsort(labels, kind="stable")
+    ends = np.cumsum(np.bincount(labels))
+    cuts, begin = [], 0
+    for end in ends.tolist():
+        if end - begin >= least and len(order) - end >= least:
+            cuts.append(end)
+            begin = end
+    return np.split(order, cuts)
 
 
 def grown(

@@ -86,7 +86,7 @@ class LocalSearch:
 
         Complexity
         ----------
-        ``O(p^2 m)`` once for the near points of p different rows, where that takes ten seconds or less; else windows
+        ``O(p^2 m)`` once for the near points of p different rows, where that takes three seconds or less; else windows
         of m orders are looked at.
         """
         from discreet.kanonymity.kernels.unions import NearTable

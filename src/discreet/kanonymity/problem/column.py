@@ -236,7 +236,11 @@ def _code(
     if (codes < 0).any():
         where = "taxonomy" if isinstance(attribute, Taxonomy) else "declared values"
         row = int(np.argmin(codes))
-        raise InvalidProblemError(attribute.name, f"values of its {where}", f"another in row {row}")
+        raise InvalidProblemError(
+            attribute.name,
+            f"values of its {where}; add what is missing there",
+            f"another in row {row}",
+        )
     return tuple(number), codes
 
 
@@ -258,7 +262,7 @@ def _code_numbers(
     if outside.any():
         row = int(np.argmax(outside))
         raise InvalidProblemError(
-            attribute.name, "values within its declared bounds", f"another in row {row}"
+            attribute.name, "values within its declared bounds; widen them", f"another in row {row}"
         )
     there = given[~missing]
     whole = there.astype(np.int64)

@@ -19,9 +19,11 @@ from discreet.kanonymity.candidate import (
     SearchLimits,
     audit,
     require_feasible,
+    without_gaps,
 )
 from discreet.kanonymity.demand import failing_classes, require_whole
 from discreet.kanonymity.methods import METHODS
+from discreet.kanonymity.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,24 +32,42 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.candidate import CandidateClasses, Method
     from discreet.kanonymity.demand import Demand
-    from discreet.kanonymity.problem import Problem
 
 __all__ = ["Found", "SearchStep", "search"]
 
 PAIR = 0.5e-9
 """Seconds for a pair of rows and a column, as measured, where classes grow among all rows."""
 
+VALUE = 0.6e-9
+"""Seconds for a row and a value of any column, as measured, where classes grow."""
+
 GROWTH = 10.0
 """Seconds that this may take, and at most a fifth of the time that is left."""
+
+FEWEST_GROWN = 500
+"""Rows of a part within which classes grow, at least."""
+
+WORTH_SPLITTING = 0.95
+"""Of the loss of fast splitting: where another method loses less than this, strong splitting is left out.
+
+It takes 15 to 140 times as long as the fast one and loses 4 to 15 % less; classes that grow lose up to 35 % less
+(thirty columns, 2026-11).
+"""
+
+TRIED = 1_000
+"""Rows of near classes on which a method is tried before it has all of them, three times."""
+
+NEARLY = 1.03
+"""Times the loss of splitting up to which a method is then taken to lose less of a whole table."""
 
 BOUND_SHARE, SLOW_SHARE = 0.4, 0.1
 """Part of the time that may go into the lower bound, and where it rises slowly or a method that proves one follows."""
 
-START_PART = 0.4
-"""Part of the time for the partition to begin with, at most, where others follow."""
+NEAREST_FAST = 2.0
+"""Seconds for the bound by near rows of a fast search without a time limit, which takes less itself."""
 
-STRONG_ROW = 3e-4
-"""Seconds for each row that strong splitting takes at most: 3.9 for 30,162 rows of nine columns, and twice that."""
+START_PART = 0.8
+"""Part of the time that is left for splitting, fast or strong, at most: it gains more in less time than the others."""
 
 FAST_CELL = 1e-6
 """Seconds for a cell that fast splitting takes at most: 7.3 for 2,000,000 rows of eight columns, and twice that."""
@@ -242,16 +262,15 @@ def _check(
         raise InvalidProblemError("suppress", "a share in [0, 1)", suppress)
 
 
-def _by_cost(problem: Problem, k: int, limits: SearchLimits, effort: str) -> Iterator[Method]:
-    """Yield methods in order of cost, by the size of the table, the effort and the time alone."""
-    from discreet.kanonymity.methods.greedy_search import GreedySearch
+def _by_cost(run: _Run) -> Iterator[Method]:
+    """Yield methods in order of cost, by the size of the table, the effort, the time, and what was found so far."""
     from discreet.kanonymity.methods.initial import Initial
     from discreet.kanonymity.methods.local_search import LocalSearch
     from discreet.kanonymity.methods.partitioning import SetPartitioning
-    from discreet.kanonymity.methods.segmentation import Segmentation
     from discreet.kanonymity.methods.subsets import MOST_ROWS, SubsetProgram
     from discreet.kanonymity.methods.top_down import TopDown
 
+    problem, k, limits, effort = run.problem, run.k, run.limits, run.effort
     if problem.n <= MOST_ROWS:
         yield SubsetProgram()
         if not limits.suppress:
@@ -259,19 +278,41 @@ def _by_cost(problem: Problem, k: int, limits: SearchLimits, effort: str) -> Ite
     if limits.left < FAST_CELL * problem.n * problem.m:
         # Cut short, splitting may lose more than the plainest method.
         yield Initial()
-    # The strong one is for where it has time to end, so that some is left for what comes after it.
-    yield TopDown(effort if limits.left > STRONG_ROW * problem.n else "fast")
+    yield TopDown()
+    split, lost, took = run.best, run.steps[-1].loss, run.took
     if limits.left == np.inf and (effort == "fast" or problem.n > MOST_UNTIMED):
         return
+    timed = limits.left < np.inf
     if problem.n <= MOST_UNTIMED:
-        yield Segmentation(orders=8)
-    if PAIR * problem.n**2 * problem.m <= min(GROWTH, limits.left / 5):
-        yield GreedySearch()
+        for method in _linear(problem, limits):
+            if run.pays(method, split):
+                yield method
+    # It begins with the fast one.
+    if effort == "strong" and run.loss > WORTH_SPLITTING * lost and limits.left > 4 * took:
+        yield TopDown("strong")
     # What it takes to prove an optimum is known for few rows alone.
-    most = MOST_PROVED if limits.left < np.inf else MOST_PROVED_UNTIMED
+    most = MOST_PROVED if timed else MOST_PROVED_UNTIMED
     if k <= PROVABLE and not limits.suppress and problem.n <= most:
         yield SetPartitioning()
     yield LocalSearch()
+
+
+def _linear(problem: Problem, limits: SearchLimits) -> Iterator[Method]:
+    """Yield methods whose time is in proportion to the rows, or within its part of the limit."""
+    from discreet.kanonymity.methods.greedy_search import GreedySearch
+    from discreet.kanonymity.methods.segmentation import Segmentation
+
+    yield Segmentation(orders=8)
+    part = _rows_of_part(problem, min(GROWTH, limits.left / 5))
+    if part >= min(FEWEST_GROWN, problem.n):
+        yield GreedySearch(part=None if part >= problem.n else part)
+
+
+def _rows_of_part(problem: Problem, seconds: float) -> int:
+    """Say in how large parts classes can grow within some seconds."""
+    values = sum(len(column.domain) for column in problem.columns)
+    left = seconds / problem.n - VALUE * values
+    return int(min(problem.n, max(0.0, left / (PAIR * problem.m))))
 
 
 class _Run:
@@ -291,13 +332,14 @@ class _Run:
         self.effort = effort
         self.demands = demands
         self.on_step = on_step
-        self.began, self.learning = clock(), 0.0
+        self.began, self.took, self.learning = clock(), 0.0, 0.0
         self.best: CandidateClasses | None = None
         self.loss, self.lower = np.inf, 0.0
         # On first use: bounds load the solver's interface and threads, which reading a problem does not need.
-        from discreet.kanonymity.bounds.lower import LowerBound
+        from discreet.kanonymity.bounds.lower import NEAREST, LowerBound
 
-        self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0)
+        nearest = NEAREST_FAST if effort == "fast" else NEAREST
+        self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0, nearest=nearest)
         self.steps: list[SearchStep] = []
         self.notes: list[str] = []
 
@@ -329,30 +371,54 @@ class _Run:
         elif method is not None:
             self.take(method)
         else:
-            for one in _by_cost(self.problem, self.k, self.limits, self.effort):
+            from discreet.kanonymity.methods.initial import Initial
+
+            bounded = False
+            for one in _by_cost(self):
                 if self.done:
                     return
                 self.take(one, several=True)
-                if len(self.steps) == 1:
+                if not bounded and not isinstance(one, Initial):
                     # Once there is something that Ctrl-C can leave.
                     self.bound(share)
+                    bounded = True
         if not self.done and self.limits.left < np.inf:
             self.bound(1.0)
 
     def take(self, method: Method, *, several: bool = False) -> None:
-        """Run a method and learn what it found; where several are run, the first one has a part of the time."""
+        """Run a method and learn what it found; where several are run, splitting has a part of the time."""
+        from discreet.kanonymity.methods.top_down import TopDown
+
         start = None if self.best is None else self.best.labels
         limits = replace(self.limits, start=start)
         if limits.left < np.inf:
             # What is found is measured within the limit too.
             limits = replace(limits, deadline=limits.deadline - self.learning)
-        if several and self.best is None and limits.left < np.inf:
+        if several and limits.left < np.inf and isinstance(method, TopDown):
             # Trees of splits may take all the time, where every column can be split at many values.
             limits = replace(limits, deadline=clock() + START_PART * limits.left)
-        candidate = method.solve(self.problem, self.k, limits)
         began = clock()
+        candidate = method.solve(self.problem, self.k, limits)
+        ended = clock()
         self.learn(candidate)
-        self.learning = clock() - began
+        self.took, self.learning = ended - began, clock() - ended
+
+    def pays(self, method: Method, split: CandidateClasses | None) -> bool:
+        """Try a method on some thousand rows of near classes, and say whether it loses less than what split them."""
+        size = max(TRIED, 20 * self.k)
+        if split is None or self.limits.suppress or self.problem.n < 6 * size:
+            return True
+        from discreet.kanonymity.methods.greedy_search import runs_of_classes
+
+        runs = runs_of_classes(split.labels, size)
+        before = after = 0.0
+        for rows in (runs[0], runs[len(runs) // 2], runs[-1]):
+            some = Problem(self.problem.columns, self.problem.codes[rows], self.problem.loss)
+            own = without_gaps(split.labels[rows]).astype(np.int32)
+            before += some.loss_of(own)
+            limits = replace(self.limits, start=own)
+            after += some.loss_of(method.solve(some, self.k, limits).labels)
+        return after < NEARLY * before
 
     def hold(self, method: Method | None) -> None:
         """Split top-down so that all classes hold the demands, or mend what a method finds; go on from there."""
