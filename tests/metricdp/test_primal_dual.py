@@ -16,6 +16,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.jit import kernel
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
+from discreet.datasets.places import made_places
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.design import Interrupted
@@ -553,6 +554,41 @@ def test_of_two_directions_one_keeps_a_price_and_no_bracket_falls() -> None:
     assert (table >= plain[:, :n_reports] - 1e-6).all()
     assert (table > plain[:, :n_reports] + 1e-3).any()
     assert table == pytest.approx(listed[:, :n_reports])
+
+
+def test_new_units_change_no_point_and_no_bracket() -> None:
+    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
+    state = state_of(part)
+    for _ in range(60):
+        state.advance(None)
+    kept = np.maximum(state.L, 0)
+    state.total += state.L
+    point = state.matrix(), state.flows(state.L), state.flows(state.total), state.flows(kept)
+    units, level, steps = state.units.copy(), state.level(), state.step_size
+    state.remeasure(raise_once(state.matrix(), part.binding, part.nats(part.binding.lengths)), kept)
+    assert not np.allclose(state.units / state.units[0, 0], units / units[0, 0], rtol=0.1)
+    after = state.matrix(), state.flows(state.L), state.flows(state.total), state.flows(kept)
+    for mine, other in zip(point, after, strict=True):
+        assert other == pytest.approx(mine, rel=1e-4, abs=1e-5)
+    assert state.level() == level
+    assert state.step_size == pytest.approx(steps, rel=0.5)
+    # The anchor is the point: a step from it is short.
+    for _ in range(300):
+        state.advance(None)
+    assert state.matrix().sum(axis=1) == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.parametrize(("family", "loss"), [("lines", "distance"), ("uniform", "unrelated")])
+def test_what_is_no_grid_reaches_a_small_gap_in_few_steps(family: str, loss: str) -> None:
+    """With the units of the start it took 1,934 and 1,107 steps."""
+    drawn = made_places(family, 64, seed=7, loss=loss)
+    problem = Problem(
+        drawn.space, utility_loss=drawn.loss, prior=drawn.prior, reports=drawn.reports
+    )
+    budget = MetricDP(f"{1 / drawn.spacing:.6g}", drawn.space.unit, f"{drawn.radius:.9g}")
+    made = design(problem, budget, method=PrimalDual(iterations=700), gap=0.01)
+    assert made.gap is not None
+    assert made.gap <= 0.01
 
 
 def test_iterations_are_counted() -> None:
