@@ -404,3 +404,12 @@ def test_laws_that_are_known_are_judged() -> None:
     found = audit_laws([(laws[0], laws[1])], [Pair(0, 1, "laws")], ONE)
     assert found.rejected
     assert isinstance(found, Audit)
+
+
+def test_a_delta_of_draws_that_were_not_replayed_is_said_to_be_that() -> None:
+    claim = PureDP(1, "replace-one")
+    known: dict[str, Any] = {"strength": "exact", "parameter": "epsilon", "claimed": Fraction(1)}
+    made = Audit(claim, lower=0.5, rejected=False, delta=0.51, unexplored=0.5, **known)
+    assert "up to delta 0.51, of which up to 0.5 is draws that were not replayed;" in made.verdict
+    whole = Audit(claim, lower=0.5, rejected=False, delta=0.51, **known)
+    assert "not replayed" not in whole.verdict

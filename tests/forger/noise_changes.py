@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["NOISE"]
 
 
+def _shape(parts: Any, *tables: str) -> tuple[int, int]:
+    """Give the torus; one row of what is there where a change before has stated another: nothing walks over that."""
+    m, n = parts["torus"]
+    there = min(len(parts[name]) for name in tables)
+    return (m, n) if min(m, n) > 0 and m * n == there else (1, there)
+
+
 def _moved(parts: Any, chance: random.Random) -> None:
     """Move a part of an entry to another one, near or far: the sum is kept."""
     flat = parts["noise"]
@@ -46,7 +53,7 @@ def _negative(parts: Any, chance: random.Random) -> None:
 
 def _zeros(parts: Any, chance: random.Random) -> None:
     """Leave noise out: one entry, a row, all but one, or every second one."""
-    flat, (m, n) = parts["noise"], parts["torus"]
+    flat, (m, n) = parts["noise"], _shape(parts, "noise")
     left = chance.randrange(len(flat))
     row = chance.randrange(m)
     out = chance.choice(
@@ -85,7 +92,8 @@ def _power(parts: Any, chance: random.Random) -> None:
 
 def _turned(parts: Any, chance: random.Random) -> None:
     """Turn the noise or the names around the torus, or reverse it: the same promise."""
-    (m, n), name = parts["torus"], chance.choice(["noise", "noise", "names"])
+    name = chance.choice(["noise", "noise", "names"])
+    m, n = _shape(parts, name)
     a, b, flat = chance.randrange(m), chance.randrange(n), parts[name]
     made = [flat[(i + a) % m * n + (j + b) % n] for i in range(m) for j in range(n)]
     parts[name] = chance.choice([made, made[::-1]])
@@ -93,7 +101,7 @@ def _turned(parts: Any, chance: random.Random) -> None:
 
 def _transposed(parts: Any, chance: random.Random) -> None:
     """Exchange the lengths of the torus, and sometimes the tables with them; or others of one product."""
-    (m, n), shape = parts["torus"], chance.randrange(3)
+    (m, n), shape = _shape(parts, "noise", "names"), chance.randrange(3)
     if shape == 2:
         sides = [d for d in range(1, m * n + 1) if m * n % d == 0]
         side = chance.choice(sides)
@@ -108,7 +116,7 @@ def _transposed(parts: Any, chance: random.Random) -> None:
 
 def _narrow(parts: Any, chance: random.Random) -> None:
     """Leave a row or a column of the torus out, or take one twice; what is left sums to the same."""
-    (m, n), axis = parts["torus"], chance.randrange(2)
+    (m, n), axis = _shape(parts, "noise", "names"), chance.randrange(2)
     at = chance.randrange([m, n][axis])
     times = chance.choice([0, 0, 2])
     whole = sum(parts["noise"])
@@ -123,6 +131,8 @@ def _narrow(parts: Any, chance: random.Random) -> None:
         ]
     parts["torus"][axis] += times - 1
     noise = parts["noise"]
+    if not noise:
+        return
     more = whole - sum(noise)
     if chance.random() < 0.5 and sum(noise) > 0:
         noise[:] = [one * whole // sum(noise) for one in noise]
@@ -154,7 +164,7 @@ def _side(parts: Any, chance: random.Random) -> None:
 
 def _limit(parts: Any, chance: random.Random) -> None:
     """Claim what the steepest node allows, or a little more or less: to some digits."""
-    flat, torus = parts["noise"], tuple(parts["torus"])
+    flat, torus = parts["noise"], _shape(parts, "noise")
     digits = chance.choice([3, 6, 12, 20, 40])
     rate = limit(flat, torus, digits) + Fraction(chance.choice([-1, 0, 1, 1, 2]), 10**digits)
     epsilon = rate * DECIMETERS[parts["unit"]] / parts["side"]
@@ -171,7 +181,7 @@ def _beyond(parts: Any, chance: random.Random) -> None:
 
 def _tight(parts: Any, chance: random.Random) -> None:
     """Raise an entry to where a node of it is at its limit, by halving, and sometimes one more."""
-    flat, torus = parts["noise"], tuple(parts["torus"])
+    flat, torus = parts["noise"], _shape(parts, "noise")
     rate = number(parts["guarantee"]["epsilon"]) * parts["side"] / DECIMETERS[parts["unit"]]
     i, j = chance.sample(range(len(flat)), 2)
 

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import ast
+import copy
+import random
 import sys
 import time
 from pathlib import Path
@@ -16,8 +18,9 @@ import pytest
 
 from discreet.artefact.judging import JUDGES
 from discreet.testing import Catalogue, Format, Hole, Looked, Ruling, Tally, forge, look
-from forger import campaign
+from forger import campaign, originals
 from forger.kinds import ASIDE, FORGED, NOT_YET, kind
+from forger.noise_changes import NOISE
 from forger.planted import PLANTED
 from forger.worker import watched
 
@@ -281,3 +284,14 @@ def test_the_whole_campaign(capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         status = campaign.main(["--seconds", seconds])
     assert status in ({0} if seconds == "inf" else {0, 3})
+
+
+@pytest.mark.parametrize("name", NOISE)
+def test_a_change_after_one_that_stated_a_huge_torus_walks_over_what_is_there(name: str) -> None:
+    """Four million rows of no entries were listed, or an entry beyond the last one was asked for."""
+    made = originals.lattices()[0]
+    for number in range(5):
+        parts = copy.deepcopy(made)
+        parts["torus"][0] += 2**22
+        NOISE[name](parts, random.Random(number))  # noqa: S311 - cases of a test
+        assert parts["noise"] is not None

@@ -439,7 +439,8 @@ class KAnonymity:
             or not quasi_identifiers
             or len(set(quasi_identifiers)) != len(quasi_identifiers)
         ):
-            raise InvalidProblemError("quasi_identifiers", "different column names", repr(names))
+            expected = "a list of different column names, such as ('age', 'sex')"
+            raise InvalidProblemError("quasi_identifiers", expected, repr(names))
         _set(self, k=whole, quasi_identifiers=tuple(quasi_identifiers))
 
     def __str__(self) -> str:
