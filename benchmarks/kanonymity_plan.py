@@ -1,14 +1,16 @@
-"""What a table of any size costs on any number of workers: measured on a small table, and computed by the plan's rules.
+"""What a table of any size costs on any number of workers: measured on small tables, and computed by the plan's rules.
 
-Adult enlarged, as in ``kanonymity_large.py``, is anonymized in one thread, and processor seconds and bytes written are
-taken down for each step of each phase. A larger table has more steps of the same kinds: pieces of a million rows,
-published parts of a batch, as many parts of the search as the small table has, buckets of classes. Steps of a phase are
-then dealt to workers, each as long as its processor seconds and what it reads and writes at the bandwidth that is
+Adult enlarged, as in ``kanonymity_large.py``, is anonymized in one thread in several sizes, for two k and in two sizes
+of batches, and processor seconds and bytes written are taken down for each phase. The costs of a phase are fitted as
+sums of what it does, none of them negative: so much for each step, each row, each meeting of a part of the search with
+a published part, and each class that a published part has, of which there are nearly as many as rows in a large table
+and few in a small one. Seconds of the search for a bound grow with a power of the rows that it holds. Steps of a phase
+are then dealt to workers, each as long as its processor seconds and what it reads and writes at the bandwidth that is
 stated; a phase begins when the one before it has ended. In each phase one worker is lost at the end of a step, which is
-done again. ``--check`` compares a second table that is run with what was computed for it.
+done again. ``--check`` compares a further table, phase by phase, with what was computed for it.
 
     python benchmarks/kanonymity_plan.py ADULT [--measure 1000000] [--rows 25000000,1000000000] [--workers 2,16,64]
-        [--megabytes 200] [--memory 1.5] [--check 2000000]
+        [--megabytes 200] [--memory 1.5] [--check 4000000]
 """
 
 from __future__ import annotations
@@ -25,9 +27,10 @@ import numpy as np
 import polars as pl
 from kanonymity_large import write
 from run import machine
+from scipy.optimize import nnls
 
 from discreet.artefact import large
-from discreet.artefact.large_counts import buckets_for
+from discreet.artefact.large_counts import NUMBERS, buckets_for
 from discreet.artefact.large_run import BASE, KEY, part_memory
 from discreet.artefact.large_steps import perform
 from discreet.artefact.pieces import PIECE
@@ -38,52 +41,70 @@ from discreet.kanonymity.bounds.merged import ValueMerging
 from discreet.kanonymity.bounds.shared import MOST_ROWS, AtomPlaces
 from discreet.kanonymity.search.top import PARTS
 
-K = 50
+K, SMALL_K = 50, 5
 
-CLASS = 1.4
+SMALL_BATCH = 0.53
+"""GB of memory that make batches of some 30,000 rows of nine columns."""
+
+CLASS = 1.3
 """Rows of a class by k, about."""
 
+GROWS: dict[str, tuple[str, ...]] = {
+    "survey": ("steps", "rows"),
+    "sample": ("steps", "rows"),
+    "route": ("steps", "rows"),
+    "finish": ("steps", "rows", "meetings"),
+    "atoms": ("steps", "rows"),
+    "publish": ("steps", "rows", "meetings", "groups"),
+    "tally": ("steps", "rows"),
+    "count": ("steps", "rows", "groups"),
+    "total": ("steps", "looks", "groups"),
+    "driver": ("one", "rows", "publish"),
+}
+"""What seconds of each phase grow with, see :func:`amounts`; the bound has a rule of its own."""
 
-@dataclass
-class Phase:
-    """What the steps of one kind took: processor seconds of each, and the bytes that all of them left."""
+WRITES = {**GROWS, "finish": ("steps", "rows", "meetings", "groups")}
+"""What the bytes grow with that a phase leaves."""
 
-    seconds: list[float]
-    written: int
+READS = {"finish": "route", "atoms": "route", "bound": "atoms", "publish": "finish"}
+READS |= {"tally": "publish", "count": "publish", "total": "count"}
+"""The phase whose files a phase reads."""
 
 
 @dataclass
 class Measured:
-    """What a table took."""
+    """What a table took: processor seconds of each phase, the bytes that it left, and what it did."""
 
     rows: int
+    seconds: dict[str, float]
+    written: dict[str, int]
+    did: dict[str, dict[str, float]]
     batch: int
     words: int
-    phases: dict[str, Phase]
-    driver: float
-    """Processor seconds between the phases."""
+    k: int
 
     @property
     def total(self) -> float:
         """Processor seconds of all."""
-        return self.driver + sum(sum(one.seconds) for one in self.phases.values())
+        return sum(self.seconds.values())
 
 
 class Taking:
-    """An engine that does steps in this thread, one after another, and takes down what each took."""
+    """An engine that does steps in this thread, one after another, and takes down what each phase took."""
 
     def __init__(self) -> None:
-        self.phases: dict[str, Phase] = {}
+        self.seconds: dict[str, float] = {}
+        self.written: dict[str, int] = {}
+        self.steps: dict[str, int] = {}
         self.words = self.batch = 0
 
     def run(self, space: Workspace, kind: str, count: int) -> None:
         """Do the steps."""
-        before, seconds = size_of(space.folder), []
+        before, began = size_of(space.folder), time.process_time()
         for number in range(count):
-            began = time.process_time()
             assert perform(str(space.folder), kind, number), kind
-            seconds.append(time.process_time() - began)
-        self.phases[kind] = Phase(seconds, size_of(space.folder) - before)
+        self.seconds[kind] = time.process_time() - began
+        self.written[kind], self.steps[kind] = size_of(space.folder) - before, count
         self.words, self.batch = space.plan().layout.words, space.plan().batch
 
     def workers(self) -> int:
@@ -108,33 +129,107 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
 
 
-def measure(adult: Path, rows: int, folder: Path, memory: int) -> Measured:
-    """Anonymize a table after a small one, which compiles."""
-    names = write(adult, folder / f"in-{rows}", rows)
-    table = pl.scan_parquet(folder / f"in-{rows}" / "*.parquet").collect()
+def amounts(steps: dict[str, int], rows: int, classes: float) -> dict[str, dict[str, float]]:
+    """Say what each phase does.
+
+    Parameters
+    ----------
+    steps
+        Steps of each phase.
+    rows, classes
+        Of the table.
+
+    Returns
+    -------
+    dict
+        For each phase its steps and rows; the meetings of parts of the search with published parts; the looks of
+        buckets into counted parts; and how many classes all published parts have, each counted by itself: a class lies
+        in as many of them as its rows hit at random.
+    """
+    published = steps["publish"]
+    hit = -math.expm1(rows / classes * math.log1p(-1 / published)) if published > 1 else 1.0
+    common = {
+        "one": 1.0,
+        "rows": float(rows),
+        "publish": float(published),
+        "meetings": float(steps["finish"] * published),
+        "looks": float(steps["total"] * published),
+        "groups": classes * published * hit,
+    }
+    return {kind: {**common, "steps": float(count)} for kind, count in steps.items()}
+
+
+def measure(adult: Path, rows: int, folder: Path, memory: int, k: int = K) -> Measured:
+    """Anonymize a table in one thread."""
+    source = folder / f"in-{rows}"
+    if not source.exists():
+        write(adult, source, rows)
+    first = pl.read_parquet(min(source.iterdir()))
+    names = first.columns
     trees = [f"{name}={adult / f'adult_hierarchy_{name}.csv'}" for name in names]
-    attributes = attributes_of(table, names, Kinds((), (), trees, show_columns=False))
-    table.head(220_000).write_parquet(folder / f"small-{rows}.parquet")
-    del table
-    taken = Taking()
-    for source in (folder / f"small-{rows}.parquet", folder / f"in-{rows}"):
-        taken = Taking()
-        plain = vars(large)["engine_of"]
-        vars(large)["engine_of"] = lambda *_, it=taken: it
-        began = time.process_time()
-        try:
-            large.anonymize_files(
+    attributes = attributes_of(first, names, Kinds((), (), trees, show_columns=False))
+    del first
+    taken, plain, began = Taking(), vars(large)["engine_of"], time.process_time()
+    vars(large)["engine_of"] = lambda *_: taken
+    try:
+        with tempfile.TemporaryDirectory(dir=folder) as out:
+            made = large.anonymize_files(
                 source,
-                folder / f"{source.name}-out",
-                KAnonymity(K, tuple(names)),
+                Path(out) / "made",
+                KAnonymity(k, tuple(names)),
                 attributes=attributes,
                 memory=memory,
             )
-        finally:
-            vars(large)["engine_of"] = plain
-        whole = time.process_time() - began
-    driver = whole - sum(sum(one.seconds) for one in taken.phases.values())
-    return Measured(rows, taken.batch, taken.words, taken.phases, driver)
+    finally:
+        vars(large)["engine_of"] = plain
+    whole = time.process_time() - began
+    did = amounts({**taken.steps, "driver": 1}, rows, made.diagnostics.classes)
+    seconds = {**taken.seconds, "driver": whole - sum(taken.seconds.values())}
+    return Measured(rows, seconds, {**taken.written, "driver": 0}, did, taken.batch, taken.words, k)
+
+
+@dataclass
+class Fitted:
+    """Costs of each phase, for each thing that it does: processor seconds, and bytes; and the rule of the bound.
+
+    Seconds of a search over `searched` different rows are `search`, and grow with a power of them. `batch` is that of
+    the first table.
+    """
+
+    seconds: dict[str, dict[str, float]]
+    written: dict[str, dict[str, float]]
+    searched: int
+    search: float
+    power: float
+    batch: int
+    words: int
+
+
+def fitted(tables: list[Measured]) -> Fitted:
+    """Fit what the phases of all tables took, each table's error by what it took.
+
+    To split down to a smaller k takes longer: what splitting takes is fitted to the tables of `K` alone.
+    """
+    found: list[dict[str, dict[str, float]]] = []
+    for taken, grows in (("seconds", GROWS), ("written", WRITES)):
+        costs = {}
+        for kind, names in grows.items():
+            split = kind == "finish" and taken == "seconds"
+            used = [one for one in tables if one.k == K or not split]
+            given = np.array([[one.did[kind][name] for name in names] for one in used])
+            took = np.array([float(vars(one)[taken][kind]) for one in used])
+            by = 1 / np.maximum(took, max(1e-9, took.max() / 20))
+            scale = given.max(axis=0)
+            part, _ = nnls(given / scale * by[:, None], took * by)
+            costs[kind] = dict(zip(names, (part / scale).tolist(), strict=True))
+        found.append(costs)
+    # With as much memory as the first one, so that as many different rows are held.
+    first, *others = (one for one in tables if one.k == K and one.batch == tables[0].batch)
+    last = others[-1]
+    ratio = last.seconds["bound"] / first.seconds["bound"]
+    power = min(1.0, math.log(ratio) / math.log(last.rows / first.rows))
+    search = last.seconds["bound"]
+    return Fitted(found[0], found[1], last.rows, search, power, first.batch, first.words)
 
 
 @dataclass
@@ -147,48 +242,38 @@ class Work:
     written: float
 
 
-def work(taken: Measured, rows: int, memory: int) -> dict[str, Work]:
-    """Say what each phase of a larger table has to do, by what the rows of the small one took.
-
-    Parameters
-    ----------
-    taken
-        What the small table took.
-    rows
-        Of the larger one.
-    memory
-        Bytes of a worker, which hold the different rows of the lower bound.
-    """
-    by, pieces = rows / taken.rows, math.ceil(rows / PIECE)
-    parts = len(taken.phases["finish"].seconds)
-    depth, depth_then = (math.log2(max(2.0, n / parts / (CLASS * K))) for n in (rows, taken.rows))
+def work(costs: Fitted, rows: int, memory: int) -> dict[str, Work]:
+    """Say what each phase of a table has to do, on workers of so many bytes."""
+    pieces, batch = math.ceil(rows / PIECE), costs.batch
     steps = {
         "survey": pieces,
         "sample": pieces,
         "route": pieces,
-        "finish": parts,
+        "finish": max(1, min(2 * PARTS, rows // (2 * K))),
         "atoms": pieces,
         "bound": 1,
-        "publish": math.ceil(rows / taken.batch),
-        "count": math.ceil(rows / taken.batch),
-        "total": buckets_for(rows, taken.batch),
+        "publish": math.ceil(rows / batch),
+        "tally": math.ceil(rows / batch),
+        "count": math.ceil(rows / batch),
+        "total": buckets_for(rows, batch, NUMBERS),
+        "driver": 1,
     }
-    keys = min(MOST_ROWS, (memory - BASE) // KEY)
-    looks = min(rows, keys) / min(taken.rows, keys)
-    read = {"finish": "route", "bound": "atoms", "publish": "finish", "total": "count"}
-    found = {}
+    does = amounts(steps, rows, rows / (CLASS * K))
+    keys = min(rows, MOST_ROWS, (memory - BASE) // KEY)
+    found: dict[str, Work] = {}
     for kind, count in steps.items():
-        one = taken.phases[kind]
-        grown = {"finish": by * depth / depth_then, "bound": looks}.get(kind, by)
-        taken_in = taken.phases[read[kind]].written if kind in read else 0
-        if kind == "atoms":
-            taken_in = taken.phases["route"].written
-        written, moved = one.written * by, (one.written + taken_in) * by
-        seconds = sum(one.seconds) * grown
         if kind == "bound":
             # Each piece of different rows is joined with those that are held.
-            seconds += pieces * joining(min(rows, keys))
-        found[kind] = Work(count, seconds / count, moved / count, written)
+            seconds = costs.search * (keys / costs.searched) ** costs.power
+            seconds += pieces * joining(keys) if rows > PIECE else 0.0
+            written = 0.0
+        else:
+            seconds, written = (
+                sum(cost * does[kind][name] for name, cost in each[kind].items())
+                for each in (costs.seconds, costs.written)
+            )
+        read = found[READS[kind]].written if kind in READS else 0.0
+        found[kind] = Work(count, seconds / count, (written + read) / count, written)
     return found
 
 
@@ -212,11 +297,12 @@ def simulated(work: Work, workers: int, bandwidth: float) -> float:
     return max(free)
 
 
-def tell(taken: Measured, rows: int, memory: int, many: list[int], bandwidth: float) -> None:
+def tell(costs: Fitted, rows: int, memory: int, many: list[int], bandwidth: float) -> None:
     """Print the plan of a table."""
-    planned = work(taken, rows, memory)
+    planned = work(costs, rows, memory)
+    driver = planned.pop("driver").seconds
     shuffled = sum(planned[kind].written for kind in ("route", "finish", "count"))
-    need = part_memory(rows // PARTS, taken.words)
+    need = part_memory(rows // PARTS, costs.words)
     print(f"\n{rows:,} rows: {shuffled / 1e9:.1f} GB between steps, part {need / 1e9:.2f} GB")
     print(f"{'phase':<9}{'steps':>7}{'CPU s':>10}{'GB':>8}" + "".join(f"{w:>8} w" for w in many))
     ends = dict.fromkeys(many, 0.0)
@@ -225,11 +311,20 @@ def tell(taken: Measured, rows: int, memory: int, many: list[int], bandwidth: fl
         ends = {w: ends[w] + took[w] for w in many}
         line = f"{kind:<9}{one.steps:>7}{one.steps * one.seconds:>10.0f}{one.written / 1e9:>8.1f}"
         print(line + "".join(f"{took[w]:>10.0f}" for w in many))
-    driver = taken.driver * rows / taken.rows
     cpu = driver + sum(one.steps * one.seconds for one in planned.values())
     print(f"{'driver':<9}{'':>7}{driver:>10.0f}{'':>8}" + f"{driver:>10.0f}" * len(many))
     whole = "".join(f"{ends[w] + driver:>10.0f}" for w in many)
     print(f"{'all':<9}{'':>7}{cpu:>10.0f}{'':>8}{whole}", flush=True)
+
+
+def compare(costs: Fitted, seen: Measured, memory: int) -> None:
+    """Print what was computed for each phase beside what it took; refuse a sum that is far off."""
+    planned = work(costs, seen.rows, memory)
+    thought = {kind: one.steps * one.seconds for kind, one in planned.items()}
+    each = ", ".join(f"{kind} {thought[kind]:.1f} ({seen.seconds[kind]:.1f})" for kind in thought)
+    whole = sum(thought.values())
+    print(f"{seen.rows:,} rows: {whole:.1f} computed, {seen.total:.1f} taken; {each}", flush=True)
+    assert 0.6 * seen.total <= whole <= 1.6 * seen.total
 
 
 def main() -> None:
@@ -242,21 +337,33 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=200, help="a second, for each worker")
     parser.add_argument("--memory", type=float, default=1.5, help="GB of each worker")
     parser.add_argument("--check", type=int)
+    parser.add_argument("--folder", help="where the files go while it runs")
     options = parser.parse_args()
     print(machine(), flush=True)
     many, memory = list(map(int, options.workers.split(","))), int(options.memory * 1e9)
-    with tempfile.TemporaryDirectory() as folder:
-        taken = measure(options.adult, options.measure, Path(folder), memory)
-        print(f"{taken.rows:,} rows took {taken.total:.1f} processor seconds, in one thread")
+    n, few = options.measure, int(SMALL_BATCH * 1e9)
+    with tempfile.TemporaryDirectory(dir=options.folder) as made:
+        folder = Path(made)
+        # The first run compiles.
+        measure(options.adult, n // 4, folder, memory)
+        tables = [
+            measure(options.adult, rows, folder, size, k)
+            for rows, size, k in (
+                (n // 4, memory, K),
+                (n // 4, few, SMALL_K),
+                (n, memory, K),
+                (n, memory, SMALL_K),
+                (n, few, K),
+                (n, few, SMALL_K),
+            )
+        ]
+        taken = ", ".join(f"{one.total:.1f}" for one in tables)
+        print(f"tables of {n // 4:,} and {n:,} rows took {taken} processor seconds, in one thread")
+        costs = fitted(tables)
         if options.check:
-            seen = measure(options.adult, options.check, Path(folder), memory)
-            planned = work(taken, options.check, memory)
-            thought = sum(one.steps * one.seconds for one in planned.values())
-            thought += taken.driver * options.check / taken.rows
-            print(f"{seen.rows:,} rows: {thought:.1f} computed, {seen.total:.1f} taken")
-            assert 0.6 * seen.total <= thought <= 1.6 * seen.total
+            compare(costs, measure(options.adult, options.check, folder, memory), memory)
     for rows in map(int, options.rows.split(",")):
-        tell(taken, rows, memory, many, options.megabytes * 1e6)
+        tell(costs, rows, memory, many, options.megabytes * 1e6)
 
 
 if __name__ == "__main__":

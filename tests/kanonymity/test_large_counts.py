@@ -49,17 +49,19 @@ def counted(space: Workspace, plan: LargePlan, parts: list[pl.DataFrame]) -> lis
             part.write_parquet(path, row_group_size=50)
         persons = space.folder / f"persons-{number}"
         pl.DataFrame({"who": np.arange(part.height) // 3}).write_parquet(persons)
-        space.put(f"publish-{number}", {"file": path.name, "persons": persons.name})
+        made = {"file": path.name, "persons": persons.name if plan.person else None}
+        space.put(f"publish-{number}", made)
     space.put("plan-0", plan)
     for number in range(len(parts)):
         large_counts.tally(space, number)
     found = space.every("tally", len(parts))
     numbered = large_counts.numbering([one["texts"] for one in found])
-    stored = {name: _stored(found, name) for name in ("ill", "who")}
-    space.put("plan-1", replace(plan, numbered=numbered, stored=stored))
+    stored = {name: _stored(found, name) for name, _ in plan.demands}
+    settled = replace(plan, numbered=numbered, stored=stored)
+    space.put("plan-1", settled)
     for number in range(len(parts)):
         large_counts.count(space, number)
-    buckets = large_counts.buckets_for(plan.n, plan.batch)
+    buckets = large_counts.buckets_of(settled)
     for number in range(buckets):
         large_counts.total(space, number)
     return space.every("total", buckets)
@@ -104,6 +106,26 @@ def test_classes_are_those_of_the_texts(
     few.append(sum(len(one) < K for one in persons.values()))
     assert np.sum([one["failing"] for one in found], axis=0).tolist() == few
     assert 0 < few[0] < few[1]
+
+
+@pytest.mark.parametrize("most", [2**16, 5])
+def test_numbers_alone_are_counted_in_fewer_buckets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """A group of texts takes several times the memory of a number."""
+    monkeypatch.setattr(large_counts, "MOST_TEXTS", most)
+    parts = [part.select(QUASI) for part in parts_of(0, ".parquet")]
+    rows = [row for part in parts for row in part.iter_rows()]
+    plan = LargePlan(
+        (), K, "fast", QUASI, (), QUASI, None, ".parquet", 2, buckets=len(parts), n=len(rows)
+    )
+    space = Workspace(tmp_path)
+    found = counted(space, plan, [part.with_columns(ill=pl.lit("x")) for part in parts])
+    assert len(found) == (12 if most > 5 else 48)
+    sizes = Counter(rows).values()
+    assert sum(one["classes"] for one in found) == len(sizes)
+    assert sum(one["small"] for one in found) == sum(size < K for size in sizes)
+    assert sum(one["rows"] for one in found) == len(rows)
 
 
 def test_a_column_that_is_no_text_is_no_quasi_identifier_that_was_published(tmp_path: Path) -> None:

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from discreet.artefact.large_plan import LargePlan
     from discreet.artefact.workspace import Workspace
 
-__all__ = ["buckets_for", "count", "numbering", "tally", "total"]
+__all__ = ["NUMBERS", "buckets_for", "buckets_of", "count", "numbering", "tally", "total"]
 
-BATCHES, LEAST = 2, 8
-"""Batches of published rows for each bucket of classes, which are as many groups at worst, and fewest buckets: with 25
-million rows in 9 buckets a worker took 1.7 GB where it had 1.5 (2026-11)."""
+TEXTS, NUMBERS, LEAST = 2, 8, 8
+"""Batches of published rows for each bucket of classes, which are as many groups at worst, where groups have texts or
+are numbers, and fewest buckets: with 25 million rows of texts in 9 buckets a worker took 1.7 GB where it had 1.5, and
+each bucket is looked for in each published part (2026-11)."""
 
 MOST_TEXTS = 2**16
 """Different texts of a column that are numbered: each step holds them all."""
@@ -38,20 +39,28 @@ MOST_TEXTS = 2**16
 WORD = 64
 
 
-def buckets_for(rows: int, batch: int) -> int:
+def buckets_for(rows: int, batch: int, batches: int) -> int:
     """Give how many buckets the classes of a table are counted in, each by itself.
 
     Parameters
     ----------
     rows, batch
         Of the table, and those that pass by at once, which follow from the memory of a process.
+    batches
+        For each bucket: `TEXTS` or `NUMBERS`.
 
     Examples
     --------
-    >>> buckets_for(10_000, 1_000_000), buckets_for(10**9, 1_000_000)
+    >>> buckets_for(10_000, 1_000_000, TEXTS), buckets_for(10**9, 1_000_000, TEXTS)
     (8, 500)
     """
-    return max(LEAST, -(-rows // (BATCHES * batch)))
+    return max(LEAST, -(-rows // (batches * batch)))
+
+
+def buckets_of(plan: LargePlan) -> int:
+    """Give how many buckets there are, once it is known which texts are numbered."""
+    texts = plan.demands or len(plan.numbered) < len(plan.quasi)
+    return buckets_for(plan.n, plan.batch, TEXTS if texts else NUMBERS)
 
 
 def numbering(listed: Sequence[Mapping[str, pl.Series | None]]) -> dict[str, Numbered]:
@@ -200,7 +209,7 @@ def count(space: Workspace, number: int) -> None:
     with ExitStack() as opened:
         for at, name in enumerate(_counted(plan)):
             path = opened.enter_context(space.file(f"count-{number}-{at}", ".groups"))
-            with closing(Dealt(path, buckets_for(plan.n, plan.batch), keys)) as dealt:
+            with closing(Dealt(path, buckets_of(plan), keys)) as dealt:
                 dealt.add(_grouped(table, [*keys, name] if name else keys))
             files[name] = path.name
         found = {"sha256": digest, "rows": table.height, "files": files, "rounds": 1}
@@ -219,7 +228,7 @@ def total(space: Workspace, number: int) -> None:
     import polars as pl
 
     plan: LargePlan = space.plan()
-    buckets, own = buckets_for(plan.n, plan.batch), _keys(plan)
+    buckets, own = buckets_of(plan), _keys(plan)
     parts = [{"rounds": 1, **one["files"]} for one in space.every("count", plan.buckets)]
 
     def added(name: str) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.artefact.folders import ROWS, codings
-from discreet.artefact.large_counts import buckets_for, numbering
+from discreet.artefact.large_counts import buckets_of, numbering
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.kanonymity.bounds.alone import alone_bound
@@ -238,7 +238,7 @@ class LargeRun:
             stored={name: _stored(tallies, name) for name, _ in plan.demands},
         )
         counted = self.phase("count", buckets, "")
-        totals = self.phase("total", buckets_for(plan.n, plan.batch), "")
+        totals = self.phase("total", buckets_of(self.plan), "")
         rows = sum(one["rows"] for one in totals)
         sizes = [one["least"] for one in totals if one["least"] is not None]
         least, classes = int(min(sizes)), sum(one["classes"] for one in totals)
