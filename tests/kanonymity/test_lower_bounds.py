@@ -13,7 +13,9 @@ from discreet.kanonymity import Categorical, Numeric, Problem, Taxonomy
 from discreet.kanonymity.bounds import dual
 from discreet.kanonymity.bounds.alone import alone_bound
 from discreet.kanonymity.bounds.covers import cover_of
-from discreet.kanonymity.bounds.dual import AllBoxes, Branching, DualBound
+from discreet.kanonymity.bounds.branching import Branching
+from discreet.kanonymity.bounds.dual import DualBound
+from discreet.kanonymity.bounds.sweeping import AllBoxes
 from discreet.kanonymity.bounds.lattice import UNITS
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
 from discreet.kanonymity.bounds.shared import Packed, Shared, _first_cells, ceilings_of
