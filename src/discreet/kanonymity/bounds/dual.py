@@ -47,9 +47,6 @@ FLOOR = -0.5
 WIDE = 4.0
 """Largest multiplier of a point, in costs of the class that was grown from it; to restrict them is always valid."""
 
-GUESS = 0.75
-"""Multipliers to begin with, in costs of the class that was grown from a point."""
-
 LATEST = 0.2
 """Weight of the program's last solution in what trial points are near to, where many values are branched upon."""
 
@@ -67,10 +64,6 @@ MORE_NEAR, GROWN_AT_ONCE = 64, 500
 """Near points beyond k from which a class is grown, at most, and classes that grow together: 3,000 rows of nine
 taxonomies at k = 50 did not end in a minute, whatever the time limit, with four times k, all at once and each class
 measured anew at each step (2026-11)."""
-
-COVERED = 3
-"""Classes of one round that may share a scarce point."""
-
 
 @final
 class DualBound:
@@ -126,6 +119,8 @@ class DualBound:
             return
         if labels is not None:
             self.learn(labels)
+        if isinstance(self.separation, Branching):
+            self.separation.begin(limits)
         rounds = 0
         while not self.done and limits.left > 0 and (timed or rounds < UNTIMED_ROUNDS):
             rounds += 1
@@ -159,8 +154,9 @@ class DualBound:
         """Give the sum of the multipliers, less than it by more than all rounding.
 
         Means of k multipliers and sums of the costs of m columns were compared in floating point, each off by less
-        than a part ``(k + m + 4) 2^-52`` of the largest multiplier and of all weights; what a repair divides and takes
-        off is rounded a few times more. So much is taken off each row.
+        than a part ``(k + m + 132) 2^-52`` of the largest multiplier and of all weights, where what a row costs was
+        changed up to 64 times; what a repair divides and takes off is rounded a few times more. So much is taken off
+        each row.
         """
         slack = rounding(self.best, self.k, self.points.arrays.cap)
         total = math.fsum((self.counts * (self.best - slack)).tolist())
@@ -218,7 +214,7 @@ class DualBound:
         self.center = self.best
         if isinstance(self.separation, Branching):
             # Nearer to the solution, though some classes are overpaid.
-            self.center = np.minimum(cheap * GUESS, self.ceiling)
+            self.center = np.minimum(cheap, self.ceiling)
         program = LinearProgram(
             -self.counts,
             sparse.csr_array((0, n)),
@@ -270,14 +266,13 @@ class DualBound:
     def _add(
         self, points: NDArray[np.int32], rows: NDArray[np.int32], u: NDArray[np.float64]
     ) -> int:
-        """Add classes, the most overpaid first; where a round is short, few that share a scarce point."""
-        few = isinstance(self.separation, AllBoxes)
+        """Add classes, the most overpaid first, but for those of which each scarce point is in enough others."""
         cover = np.zeros(self.points.n + 1, dtype=np.int64)
         scarce = np.append(u > 0, False)
         chosen = []
         for at, members in enumerate(points):
             mine = members[scarce[members]]
-            if few and len(mine) and cover[mine].min() >= COVERED:
+            if len(mine) and cover[mine].min() >= self.separation.covered:
                 continue
             cover[mine] += 1
             chosen.append(at)
@@ -331,8 +326,10 @@ class DualBound:
 
 def rounding(u: NDArray[np.float64], k: int, weights: NDArray[np.float64]) -> float:
     """Bound what rounding adds to the mean multiplier of k rows and takes off the width of their class."""
+    from discreet.kanonymity.kernels.branching import AGAIN
+
     size = float(np.abs(u).max(initial=0.0) + weights.sum())
-    return (k + len(weights) + 16) * 2.0**-50 * size
+    return (k + len(weights) + 2 * AGAIN + 16) * 2.0**-50 * size
 
 
 def costly(problem: Problem) -> Problem:

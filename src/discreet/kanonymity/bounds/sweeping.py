@@ -22,6 +22,9 @@ __all__ = ["AllBoxes", "Searched", "listed", "room_for"]
 CLOSE = 1e-4
 """Relative distance of the bound to the program's value at which it ends."""
 
+COVERED = 3
+"""Classes of one round that may share a scarce point."""
+
 MANY = 0.05
 """Classes that are found, as a part of all points, from which the next trial point is nearer to what is proved."""
 
@@ -44,7 +47,7 @@ class AllBoxes:
     class loses at least its own factor, and outliers alone are scaled.
     """
 
-    slack = 0.0
+    slack, covered = 0.0, COVERED
 
     def __init__(self, problem: Problem, points: Points, k: int) -> None:
         self.k, self.counts, self.share = k, np.diff(points.first), 0.5
@@ -116,6 +119,7 @@ def _sweep_of(problem: Problem, points: Points, k: int) -> Sweep:
 
 
 def room_for(n: int, k: int) -> FoundBoxes:
+    """Give room for some classes of each point."""
     from discreet.kanonymity.kernels.dearest import SLOTS, FoundBoxes
 
     shape = (n, SLOTS, k)

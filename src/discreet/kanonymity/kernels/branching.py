@@ -19,16 +19,19 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["STACK", "branches"]
+__all__ = ["AGAIN", "branches"]
 
 STACK = 500
 """Boxes that wait in one search."""
+
+AGAIN = 64
+"""Boxes inside one another after which what rows cost is added up anew, since each change of it is rounded."""
 
 FOLDED = 62
 """Bits of a set; values beyond share bits, so that a set may seem smaller, and cheaper, than it is."""
 
 
-@inlined
+@kernel
 def _with(A: Arrays, a: int, box: NDArray[np.int64], at: int, x: int) -> float:
     """Cost of a cell of the inner box with a value added; infinite outside of the outer one."""
     if A.kind[a] == 2:
@@ -46,7 +49,7 @@ def _with(A: Arrays, a: int, box: NDArray[np.int64], at: int, x: int) -> float:
     return span(A, a, lo, hi)
 
 
-@inlined
+@kernel
 def _inner_cost(A: Arrays, a: int, box: NDArray[np.int64]) -> float:
     if A.kind[a] == 2:
         return float(A.place[A.start[a] + box[1, a] - 1])
@@ -62,7 +65,7 @@ def _mean(T: Top, used: int) -> float:
     return total / rows
 
 
-@inlined
+@kernel
 def _class_cost(A: Arrays, T: Top, used: int) -> float:
     """Cost of the cells of the points that are kept."""
     total = 0.0
@@ -82,7 +85,7 @@ def _class_cost(A: Arrays, T: Top, used: int) -> float:
     return total
 
 
-@inlined
+@kernel
 def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     T: Top,
@@ -246,7 +249,6 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     k: int,
     slack: float,
     limit: int,
-    extra: int,
     begin: int,
     stop: int,
     F: FoundBoxes,
@@ -258,14 +260,15 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     The roots are those of ranks `begin` to ``stop - 1``.
 
     Each row of a class costs at least what the inner box with it does, so that for some t their mean is at most that of
-    the k largest multipliers of rows within t, and their width at least t. ``upper[i]`` becomes an upper bound on the
-    excess of all classes with root i, also where a search ends after `limit` nodes, or `extra` nodes after its first
-    class. ``doubtful[p]`` becomes true for each point p of a class that may have an excess above zero.
+    the k largest multipliers of rows within t, and their width at least t. ``upper[i]`` becomes no less than the
+    largest excess of a class with root i, and infinite where a search ends after `limit` nodes; then ``doubtful[p]``
+    becomes true for each point p of a class of it that may have an excess above zero.
     """
     n, m = A.codes.shape
     T, best_top, slots = room_of(k), room_of(k), np.empty(k + 1, dtype=np.int64)
     state = np.empty((STACK, 4, m), dtype=np.int64)
     bound, part = np.empty(STACK), np.empty((STACK, 2), dtype=np.int64)
+    depth = np.empty(STACK, dtype=np.int64)
     grown, before = np.empty(STACK, dtype=np.int64), np.empty((STACK, 4), dtype=np.int64)
     inner, outer = np.empty((4, m), dtype=np.int64), np.empty((4, m), dtype=np.int64)
     box = np.empty((4, m), dtype=np.int64)
@@ -273,6 +276,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     lists, paid = np.empty(room, dtype=np.int32), np.empty(room)
     times = 1.0 + slack
     every = 0
+    open_here = np.zeros(n, dtype=np.bool_)
     for rank in range(begin, stop):
         root = order[rank]
         upper[root] = 0.0
@@ -299,26 +303,36 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
                 state[0, 0, a] = state[0, 1, a] = x
                 state[0, 2, a], state[0, 3, a] = 0, A.start[a + 1] - A.start[a] - 1
         bound[0], part[0, 0], part[0, 1] = u[root], 0, size
-        grown[0], before[0] = 0, state[0, :, 0]
-        waiting, best, gone, nodes, most_nodes = 1, 0.0, 0.0, 0, limit
+        grown[0], before[0], depth[0] = 0, state[0, :, 0], 0
+        waiting, best, gone, nodes, whole = 1, 0.0, 0.0, 0, True
         while waiting > 0:
             waiting -= 1
             first, last = part[waiting, 0], part[waiting, 1]
             free = max(last, part[waiting - 1, 1]) if waiting > 0 else last
             if (
                 bound[waiting] <= best
-                or nodes >= most_nodes
+                or nodes >= limit
                 or waiting > STACK - 3
                 or free + last - first > room
             ):
                 gone = max(gone, bound[waiting])
+                whole = whole and bound[waiting] <= best
                 for t in range(first, last):
-                    doubtful[lists[t]] = True
+                    open_here[lists[t]] = True
                 continue
             nodes += 1
             box[:] = state[waiting]
             here, costs = lists[free:], paid[free:]
-            _widened(A, grown[waiting], box, before[waiting], lists[first:last], paid[first:last], costs)
+            deep = depth[waiting]
+            if deep < AGAIN:
+                a = grown[waiting]
+                _widened(A, a, box, before[waiting], lists[first:last], paid[first:last], costs)
+            else:
+                deep = 0
+                for t in range(last - first):
+                    costs[t] = 0.0
+                    for a in range(m):
+                        costs[t] += _with(A, a, box, a, A.codes[lists[first + t], a])
             # The k - 1 largest multipliers of rows in the outer box.
             held, others, size = 0, 0.0, 0
             for t in range(last - first):
@@ -342,23 +356,26 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
             excess = _mean(best_top, used) - times * _class_cost(A, best_top, used)
             if excess > 0:
                 keep(F, root, best_top, used, excess)
-            if excess > best:
-                if best == 0:
-                    most_nodes = min(limit, nodes + extra)
-                best = excess
+            best = max(best, excess)
             value = min(value, bound[waiting])
             a = _parted(A, best_top, used, box, inner, outer)
             if a < 0:
                 # Nothing sticks out; sets whose bits are shared may still cost more than they seem to.
                 gone = max(gone, value)
                 for t in range(size):
-                    doubtful[here[t]] = True
+                    open_here[here[t]] = True
                 continue
             for child in range(2):
                 state[waiting] = outer if child == 0 else inner
                 grown[waiting], before[waiting] = a, box[:, a]
-                bound[waiting], part[waiting, 0], part[waiting, 1] = value, free, free + size
+                bound[waiting], depth[waiting] = value, deep + 1
+                part[waiting, 0], part[waiting, 1] = free, free + size
                 waiting += 1
         every += nodes
-        upper[root] = max(best, gone)
+        upper[root] = max(best, gone) if whole else np.inf
+        if upper[root] > 0:
+            for t in range(rank, n):
+                p = order[t]
+                doubtful[p] = doubtful[p] or (open_here[p] and not whole)
+                open_here[p] = False
     return every

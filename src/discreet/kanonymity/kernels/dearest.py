@@ -1,6 +1,6 @@
-"""Compiled search for classes that their rows' multipliers overpay: all boxes of few columns, or branches of many.
+"""Compiled search for classes that their rows' multipliers overpay: all boxes of few columns.
 
-Both look for k rows in a box whose mean multiplier is above what the box costs. Points are rows that differ; a point
+It looks for k rows in a box whose mean multiplier is above what the box costs. Points are rows that differ; a point
 stands for at most k of its rows in a class. What is found is kept by root, the point of the class with the largest
 multiplier, ties by rank.
 """
@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core.jit import kernel
-from discreet.kanonymity.kernels.boxes import pair_cost, span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.kanonymity.arrays import Arrays
 
 __all__ = ["SLOTS", "FoundBoxes", "Sweep", "Top", "keep", "room_of", "sweep"]
 
@@ -118,6 +116,7 @@ def keep(F: FoundBoxes, root: int, T: Top, used: int, excess: float) -> None:
 
 @kernel
 def room_of(k: int) -> Top:
+    """Give room for k rows, and one more while they are sorted."""
     return Top(np.empty(k + 1), np.empty(k + 1, dtype=np.int32), np.empty(k + 1, dtype=np.int32))
 
 

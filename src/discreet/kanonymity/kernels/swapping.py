@@ -109,10 +109,9 @@ def swapped(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     slot: int,
     begin: int,
     stop: int,
-    step: int,
     F: FoundBoxes,
 ) -> None:
-    """Find a class of k rows that is overpaid from each of the points `begin`, ``begin + step``, ... below `stop`.
+    """Find a class of k rows that is overpaid from each of the points `begin` to ``stop - 1``.
 
     A class grows from a point, each time by the row among the `near` ones that adds least to its width less `reward`
     times its multiplier. Then the best swap of one row is made, as long as there is one. What is found is kept in one
@@ -129,7 +128,7 @@ def swapped(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             place[p, a] = A.place[A.start[a] + x] if A.kind[a] == 0 else x
     have = np.zeros(A.start[m], dtype=np.int64)
     n_near = near.shape[1]
-    for root in range(begin, stop, step):
+    for root in range(begin, stop):
         F.excess[root, slot] = 0.0
         members[0] = root
         used[root] = 1
