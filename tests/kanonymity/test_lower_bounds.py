@@ -178,7 +178,10 @@ def test_swapped_rows_make_classes_that_are_overpaid_by_what_they_say() -> None:
         counts, found = bound.counts.astype(np.int64), room_for(n, k)
         for slot, reward in enumerate((0.0, 0.3)):
             swapped(bound.points.arrays, counts, u, near, k, reward, slot, 0, n, found)
-        widths = {rows: excess for rows, (_, excess) in excesses(bound, u, np.arange(n), 0).items()}
+        widths = {
+            rows: excess
+            for rows, (_, excess) in excesses(bound, u, np.arange(n, dtype=np.int32), 0).items()
+        }
         best = max(widths.values())
         for root, slot in np.ndindex(n, 2):
             points, rows = found.points[root, slot], found.rows[root, slot]

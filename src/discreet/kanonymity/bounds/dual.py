@@ -57,13 +57,13 @@ UNTIMED_ROUNDS = 60
 """Rounds without a time limit."""
 
 SWAPPED = 200
-"""Near points of each point whose rows are swapped into classes: of 1,000 rows at k = 10 the program's value with 100
-is X % higher (2026-11)."""
+"""Near points of each point whose rows are swapped into classes, where there are no more than k."""
 
 MORE_NEAR, GROWN_AT_ONCE = 64, 500
 """Near points beyond k from which a class is grown, at most, and classes that grow together: 3,000 rows of nine
 taxonomies at k = 50 did not end in a minute, whatever the time limit, with four times k, all at once and each class
 measured anew at each step (2026-11)."""
+
 
 @final
 class DualBound:
@@ -196,13 +196,15 @@ class DualBound:
             )
         self.best = crowd
         self.lower = self._proved()
-        most = min(n - 1, max(SWAPPED, k + MORE_NEAR))
+        branching = isinstance(self.separation, Branching)
+        few = min(n - 1, 4 * k, k + MORE_NEAR)
+        most = min(n - 1, max(SWAPPED, few)) if branching else few
         nearest = np.empty((n, most), dtype=np.int32)
         for begin, stop in portions(n, SearchLimits(), first=64):
             nearest[begin:stop], _ = nearest_points(self.points.arrays, begin, stop, most)
         if isinstance(self.separation, Branching):
             self.separation.near = nearest
-        points, rows = self._grown(nearest[:, : min(4 * k, k + MORE_NEAR)], limits)
+        points, rows = self._grown(nearest[:, :few], limits)
         costs = self._widths(points)
         cheap = np.full(n, self.weight)
         np.minimum.at(cheap, points[points >= 0], np.repeat(costs, (points >= 0).sum(axis=1)))
