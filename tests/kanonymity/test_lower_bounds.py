@@ -147,7 +147,7 @@ def test_branches_find_the_most_overpaid_class_of_each_root_or_mark_the_rows_of_
         upper, doubtful = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
         counts, found = bound.counts.astype(np.int64), room_for(n, k)
         given = (bound.points.arrays, counts, u, order, k, slack, limit)
-        branches(*given, 0, n, found, upper, doubtful)
+        branches(*given, 0, n, found, upper, doubtful, np.zeros(1, dtype=np.bool_))
         of_row = bound.points.of_row
         most = np.zeros(n)
         for rows, (root, excess) in excesses(bound, u, order, slack).items():

@@ -18,7 +18,7 @@ search to search.
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import count
 from typing import TYPE_CHECKING, final
 
@@ -65,8 +65,8 @@ ENOUGH = 0.97
 OVER = 1e-9
 """Least amount by which a class counts as overpaid."""
 
-AT_ONCE = 4
-"""Roots between two looks at the clock."""
+AT_ONCE = 32
+"""Points from which classes are grown and swapped between two looks at the clock."""
 
 
 @final
@@ -102,12 +102,13 @@ class Branching:
 
         found = room_for(len(u), self.k)
 
-        def some(begin: int, stop: int) -> None:
+        def some(piece: int, _halted: NDArray[np.bool_]) -> None:
+            begin, stop = AT_ONCE * piece, min(len(u), AT_ONCE * (piece + 1))
             for slot, reward in enumerate(REWARDS):
                 given = (self.points.arrays, self.counts, u, self.near, self.k, reward, slot)
                 swapped(*given, begin, stop, found)
 
-        _in_threads(some, len(u), limits)
+        _in_threads(some, -(-len(u) // AT_ONCE), limits)
         return found
 
     def _scaled(self, u: NDArray[np.float64], limits: SearchLimits) -> NDArray[np.float64]:
@@ -143,14 +144,14 @@ class Branching:
             again = ranks
 
             def some(
-                begin: int,
-                stop: int,
+                piece: int,
+                halted: NDArray[np.bool_],
                 again: NDArray[np.int64] = again,
                 limit: int = limit,
                 doubtful: NDArray[np.bool_] = doubtful,
             ) -> None:
-                for rank in again[begin:stop]:
-                    branches(*given, limit, rank, rank + 1, found, upper, doubtful)
+                rank = again[piece]
+                branches(*given, limit, rank, rank + 1, found, upper, doubtful, halted)
 
             reached = _in_threads(some, len(again), limits)
             if not reached:
@@ -201,21 +202,28 @@ class Branching:
         self.prove_by = clock() + PATIENCE * limits.left
 
 
-def _in_threads(some: Callable[[int, int], None], total: int, limits: SearchLimits) -> bool:
-    """Do pieces of work by turns, in the order that they have; whether all were done before the time was over."""
-    begins, ended = count(0, AT_ONCE), [False]
+def _in_threads(
+    some: Callable[[int, NDArray[np.bool_]], None], total: int, limits: SearchLimits
+) -> bool:
+    """Do pieces of work by turns, in the order that they have; whether all were done before the time was over.
+
+    What is halted ends at once, and is not done.
+    """
+    pieces, halted = count(), np.zeros(1, dtype=np.bool_)
 
     def work() -> bool:
-        while not ended[0] and limits.left > 0:
-            begin = next(begins)
-            if begin >= total:
+        while not halted[0] and limits.left > 0:
+            piece = next(pieces)
+            if piece >= total:
                 return True
-            some(begin, min(total, begin + AT_ONCE))
+            some(piece, halted)
         return False
 
     with ThreadPoolExecutor(limits.threads) as pool:
         working = [pool.submit(work) for _ in range(limits.threads)]
         try:
-            return [each.result() for each in working].count(False) == 0
+            while wait(working, timeout=min(1.0, limits.left + 0.01)).not_done:
+                halted[0] = limits.left <= 0
         finally:
-            ended[0] = True
+            halted[0] = True
+        return all(each.result() for each in working)

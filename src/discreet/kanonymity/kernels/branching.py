@@ -254,6 +254,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     F: FoundBoxes,
     upper: NDArray[np.float64],
     doubtful: NDArray[np.bool_],
+    halted: NDArray[np.bool_],
 ) -> int:
     """Find classes whose mean multiplier exceeds ``(1 + slack)`` times their width, by roots; give the nodes.
 
@@ -261,8 +262,8 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
 
     Each row of a class costs at least what the inner box with it does, so that for some t their mean is at most that of
     the k largest multipliers of rows within t, and their width at least t. ``upper[i]`` becomes no less than the
-    largest excess of a class with root i, and infinite where a search ends after `limit` nodes; then ``doubtful[p]``
-    becomes true for each point p of a class of it that may have an excess above zero.
+    largest excess of a class with root i, and infinite where a search ends after `limit` nodes or when it is halted;
+    then ``doubtful[p]`` becomes true for each point p of a class of it that may have an excess above zero.
     """
     n, m = A.codes.shape
     T, best_top, slots = room_of(k), room_of(k), np.empty(k + 1, dtype=np.int64)
@@ -312,6 +313,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
             if (
                 bound[waiting] <= best
                 or nodes >= limit
+                or halted[0]
                 or waiting > STACK - 3
                 or free + last - first > room
             ):
