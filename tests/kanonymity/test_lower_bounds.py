@@ -12,13 +12,18 @@ import pytest
 from discreet.kanonymity import Categorical, Numeric, Problem, Taxonomy
 from discreet.kanonymity.bounds import dual
 from discreet.kanonymity.bounds.alone import alone_bound
+from discreet.kanonymity.bounds.branching import Branching
 from discreet.kanonymity.bounds.covers import cover_of
-from discreet.kanonymity.bounds.dual import AllBoxes, Branching, DualBound
+from discreet.kanonymity.bounds.dual import DualBound
 from discreet.kanonymity.bounds.lattice import UNITS
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
 from discreet.kanonymity.bounds.shared import Packed, Shared, _first_cells, ceilings_of
+from discreet.kanonymity.bounds.sweeping import AllBoxes, room_for
 from discreet.kanonymity.candidate import SearchLimits
+from discreet.kanonymity.kernels.boxes import nearest_points
+from discreet.kanonymity.kernels.branching import branches
 from discreet.kanonymity.kernels.shared import INTERVALS, PAIRS, SETS, Lattice, descend
+from discreet.kanonymity.kernels.swapping import swapped
 from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.problem import CodedColumn
 from discreet.kanonymity.search.search import search
@@ -109,6 +114,111 @@ def test_multipliers_overpay_no_class_and_bound_the_optimum(
         if optimum > 0:
             tight.append(bound.lower / optimum)
     assert np.mean(tight) > 0.8
+
+
+def excesses(
+    bound: DualBound, u: NDArray[np.float64], order: NDArray[np.int32], slack: float
+) -> dict[tuple[int, ...], tuple[int, float]]:
+    """Give the root and the excess of every class of k rows, by the table's own boxes."""
+    rank = np.argsort(order)
+    of_row = bound.points.of_row
+    found = {}
+    for rows, width in enumerated(bound.problem, bound.k).widths.items():
+        if len(rows) == bound.k:
+            points = of_row[list(rows)]
+            root = int(points[np.argmin(rank[points])])
+            found[rows] = root, float(u[points].mean() - (1 + slack) * width)
+    return found
+
+
+@pytest.mark.parametrize("limit", [1, 3, 10**6])
+def test_branches_find_the_most_overpaid_class_of_each_root_or_mark_the_rows_of_all(
+    limit: int,
+) -> None:
+    cut = exact = 0
+    for seed in range(40):
+        problem, k = small_table(seed)
+        bound = DualBound(problem, k, suppressed=False)
+        n, slack = bound.points.n, (0.0, 0.3)[seed % 2]
+        if bound.done:
+            continue
+        u = np.random.default_rng(seed).uniform(-0.2, 1.2, n) * problem.m * 0.7
+        order = np.argsort(-u, kind="stable").astype(np.int32)
+        upper, doubtful = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
+        counts, found = bound.counts.astype(np.int64), room_for(n, k)
+        given = (bound.points.arrays, counts, u, order, k, slack, limit)
+        branches(*given, 0, n, found, upper, doubtful, np.zeros(1, dtype=np.bool_))
+        of_row = bound.points.of_row
+        most = np.zeros(n)
+        for rows, (root, excess) in excesses(bound, u, order, slack).items():
+            most[root] = max(most[root], excess)
+            if excess > 1e-9 and np.isinf(upper[root]):
+                assert doubtful[of_row[list(rows)]].all()
+        assert (upper >= most - 1e-9).all()
+        cut += int(np.isinf(upper).sum())
+        exact += int((np.isfinite(upper) & (most > 1e-9)).sum())
+        whole = np.isfinite(upper)
+        assert upper[whole] == pytest.approx(most[whole], abs=1e-9)
+        kept = found.excess.max(axis=1)
+        assert kept[whole] == pytest.approx(most[whole], abs=1e-9)
+    assert (cut > 0) == (limit < 100)
+    assert exact > 0 or limit == 1
+
+
+def test_swapped_rows_make_classes_that_are_overpaid_by_what_they_say() -> None:
+    found_any = 0
+    for seed in range(40):
+        problem, k = small_table(seed)
+        bound = DualBound(problem, k, suppressed=False)
+        n = bound.points.n
+        if bound.done:
+            continue
+        u = np.random.default_rng(seed).uniform(-0.2, 1.2, n) * problem.m * 0.7
+        near, _ = nearest_points(bound.points.arrays, 0, n, n - 1)
+        counts, found = bound.counts.astype(np.int64), room_for(n, k)
+        for slot, reward in enumerate((0.0, 0.3)):
+            swapped(bound.points.arrays, counts, u, near, k, reward, slot, 0, n, found)
+        widths = {
+            rows: excess
+            for rows, (_, excess) in excesses(bound, u, np.arange(n, dtype=np.int32), 0).items()
+        }
+        best = max(widths.values())
+        for root, slot in np.ndindex(n, 2):
+            points, rows = found.points[root, slot], found.rows[root, slot]
+            assert (rows[points >= 0] <= counts[points[points >= 0]]).all()
+            assert rows.sum() == k
+            members = [
+                np.flatnonzero(bound.points.of_row == p)[:c]
+                for p, c in zip(points, rows, strict=True)
+                if p >= 0
+            ]
+            key = tuple(sorted(np.concatenate(members).tolist()))
+            assert found.excess[root, slot] == pytest.approx(widths[key])
+        found_any += found.excess.max() == pytest.approx(best)
+    # Swaps end where no single one gains; mostly that is the best of all.
+    assert found_any > 20
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 100])
+def test_multipliers_mended_after_a_search_that_was_cut_short_overpay_no_class(limit: int) -> None:
+    """Whatever was tried, and with a twin that counts open roots as proved."""
+    wrong = 0
+    for seed in range(25):
+        problem, k = small_table(seed)
+        bound = DualBound(problem, k, suppressed=False)
+        if bound.done:
+            continue
+        bound.refine(SearchLimits())
+        way = Branching(bound.points, k)
+        way.limits = (limit, 2 * limit)
+        rng = np.random.default_rng(seed)
+        u = rng.uniform(0.2, 1.0, bound.points.n) * problem.m * 0.5
+        none = np.zeros(bound.points.n)
+        truth = enumerated(problem, k)
+        mended = way._proved(u, none, SearchLimits(threads=2)).feasible
+        assert truth.overpaid(mended[bound.points.of_row]) <= 1e-12
+        wrong += truth.overpaid(u[bound.points.of_row] / (1 + way.slack)) > 1e-9
+    assert wrong > 5
 
 
 def test_what_is_enumerated_finds_multipliers_that_overpay() -> None:

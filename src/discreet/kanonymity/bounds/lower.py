@@ -12,7 +12,8 @@ import numpy as np
 from discreet.core.jit import clock
 from discreet.kanonymity.bound import nearest_bound
 from discreet.kanonymity.bounds.alone import alone_bound
-from discreet.kanonymity.bounds.dual import MOST_POINTS, Branching, DualBound
+from discreet.kanonymity.bounds.branching import Branching
+from discreet.kanonymity.bounds.dual import MOST_POINTS, DualBound
 from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import SearchLimits, require_feasible
 from discreet.kanonymity.problem import Taxonomy
@@ -92,8 +93,8 @@ class LowerBound:
         return _Alone(problem, k), shared, _Nearest(problem, k, shared, self.nearest)
 
     @property
-    def is_slow(self) -> bool:
-        """Whether the bound rises by branching, which takes minutes where others take seconds."""
+    def is_branching(self) -> bool:
+        """Whether the bound rises by branching, which takes longer than others do."""
         return any(
             isinstance(stage, DualBound) and isinstance(stage.separation, Branching)
             for stage in self.stages

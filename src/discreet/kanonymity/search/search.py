@@ -60,8 +60,9 @@ TRIED = 1_000
 NEARLY = 1.03
 """Times the loss of splitting up to which a method is then taken to lose less of a whole table."""
 
-BOUND_SHARE, SLOW_SHARE = 0.4, 0.1
-"""Part of the time that may go into the lower bound, and where it rises slowly or a method that proves one follows."""
+BOUND_SHARE, BRANCHING_SHARE, PROVING_SHARE = 0.4, 0.25, 0.1
+"""Part of the time that may go into the lower bound, where it rises by branching, and where a method that proves one
+follows."""
 
 NEAREST_FAST = 2.0
 """Seconds for the bound by near rows of a fast search without a time limit, which takes less itself."""
@@ -363,7 +364,9 @@ class _Run:
     def all(self, method: Method | None) -> None:
         """Run one method, or several, and raise the bound in a part of the time, and in what is left in the end."""
         proves = self.k <= PROVABLE and self.problem.n <= MOST_PROVED
-        share = SLOW_SHARE if proves or self.bounds.is_slow else BOUND_SHARE
+        share = BRANCHING_SHARE if self.bounds.is_branching else BOUND_SHARE
+        if proves:
+            share = PROVING_SHARE
         if self.demands or method is not None:
             self.bound(share)
         if self.demands:

@@ -1,0 +1,383 @@
+"""Compiled search for classes that their rows' multipliers overpay among many values: branches of boxes.
+
+A node of the search has an inner and an outer box; its classes cover the one and lie in the other. What is found is
+kept by root, the point of the class with the largest multiplier, ties by rank.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.jit import inlined, kernel
+from discreet.kanonymity.kernels.boxes import pair_cost, span
+from discreet.kanonymity.kernels.dearest import SLOTS, FoundBoxes, Top, keep, room_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.kanonymity.arrays import Arrays
+
+__all__ = ["AGAIN", "branches"]
+
+STACK = 500
+"""Boxes that wait in one search."""
+
+AGAIN = 64
+"""Boxes inside one another after which what rows cost is added up anew, since each change of it is rounded."""
+
+FOLDED = 62
+"""Bits of a set; values beyond share bits, so that a set may seem smaller, and cheaper, than it is."""
+
+
+@kernel
+def _with(A: Arrays, a: int, box: NDArray[np.int64], at: int, x: int) -> float:
+    """Cost of a cell of the inner box with a value added; infinite outside of the outer one."""
+    if A.kind[a] == 2:
+        bit = np.int64(1) << (x % FOLDED)
+        if box[2, at] & bit:
+            return np.inf
+        more = 0 if box[0, at] & bit else 1
+        return float(A.place[A.start[a] + box[1, at] - 1 + more])
+    if x < box[2, at] or x > box[3, at]:
+        return np.inf
+    lo, hi = min(box[0, at], x), max(box[1, at], x)
+    if A.kind[a] == 0:
+        start = A.start[a]
+        return float(min(A.cap[a], A.place[start + hi] - A.place[start + lo]))
+    return span(A, a, lo, hi)
+
+
+@kernel
+def _inner_cost(A: Arrays, a: int, box: NDArray[np.int64]) -> float:
+    if A.kind[a] == 2:
+        return float(A.place[A.start[a] + box[1, a] - 1])
+    return span(A, a, box[0, a], box[1, a])
+
+
+@inlined
+def _mean(T: Top, used: int) -> float:
+    total, rows = 0.0, 0
+    for t in range(used):
+        total += T.u[t] * T.rows[t]
+        rows += T.rows[t]
+    return total / rows
+
+
+@kernel
+def _class_cost(A: Arrays, T: Top, used: int) -> float:
+    """Cost of the cells of the points that are kept."""
+    total = 0.0
+    for a in range(len(A.kind)):
+        lo = hi = A.codes[T.point[0], a]
+        different = 1
+        for t in range(1, used):
+            x = A.codes[T.point[t], a]
+            lo, hi = min(lo, x), max(hi, x)
+            if A.kind[a] == 2:
+                new = 1
+                for s in range(t):
+                    if A.codes[T.point[s], a] == x:
+                        new = 0
+                different += new
+        total += A.place[A.start[a] + different - 1] if A.kind[a] == 2 else span(A, a, lo, hi)
+    return total
+
+
+@kernel
+def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    T: Top,
+    used: int,
+    box: NDArray[np.int64],
+    inner: NDArray[np.int64],
+    outer: NDArray[np.int64],
+) -> int:
+    """Divide the boxes between `inner` and `outer` in the column where the class sticks out most; -1 for none.
+
+    On return `outer` has those that do not reach so far, and `inner` those that do.
+    """
+    most, where, side, far = 0.0, -1, 0, 0
+    for a in range(len(A.kind)):
+        base = _inner_cost(A, a, box)
+        if A.kind[a] == 2:
+            for t in range(used):
+                x = A.codes[T.point[t], a]
+                more = _with(A, a, box, a, x) - base
+                if more > most:
+                    most, where, side, far = more, a, 2, int(x % FOLDED)
+            continue
+        lo, hi = int(box[0, a]), int(box[1, a])
+        for t in range(used):
+            lo = min(lo, int(A.codes[T.point[t], a]))
+            hi = max(hi, int(A.codes[T.point[t], a]))
+        if hi > box[1, a]:
+            more = span(A, a, box[0, a], hi) - base
+            if more > most:
+                most, where, side, far = more, a, 1, hi
+        if lo < box[0, a]:
+            more = span(A, a, lo, box[1, a]) - base
+            if more > most:
+                most, where, side, far = more, a, 0, lo
+    inner[:] = box
+    outer[:] = box
+    if where < 0:
+        return -1
+    a = where
+    base = _inner_cost(A, a, box)
+    if side == 2:
+        bit = np.int64(1) << far
+        outer[2, a] |= bit
+        inner[0, a] |= bit
+        inner[1, a] += 1
+    elif side == 1:
+        while far - 1 > box[1, a] and span(A, a, box[0, a], far - 1) - base >= 0.5 * most:
+            far -= 1
+        outer[3, a] = far - 1
+        inner[1, a] = far
+    else:
+        while far + 1 < box[0, a] and span(A, a, far + 1, box[1, a]) - base >= 0.5 * most:
+            far += 1
+        outer[2, a] = far + 1
+        inner[0, a] = far
+    return a
+
+
+@inlined
+def _widened(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    a: int,
+    box: NDArray[np.int64],
+    before: NDArray[np.int64],
+    given: NDArray[np.int32],
+    paid: NDArray[np.float64],
+    cost: NDArray[np.float64],
+) -> None:
+    """Write what the inner box costs with each point, where it was paid for before the box grew in one column.
+
+    It is infinite outside of the outer box.
+    """
+    if A.kind[a] == 0:
+        place = A.place[A.start[a] :]
+        low, high, cap = place[box[0, a]], place[box[1, a]], A.cap[a]
+        low_before, high_before = place[before[0]], place[before[1]]
+        for t in range(len(given)):
+            code = A.codes[given[t], a]
+            here = place[code]
+            more = min(cap, max(high, here) - min(low, here))
+            more -= min(cap, max(high_before, here) - min(low_before, here))
+            cost[t] = paid[t] + more if box[2, a] <= code <= box[3, a] else np.inf
+        return
+    now = np.empty((2, 4, 1), dtype=np.int64)
+    for q in range(4):
+        now[0, q, 0], now[1, q, 0] = before[q], box[q, a]
+    for t in range(len(given)):
+        code = int(A.codes[given[t], a])
+        # A value that was outside is not in the list.
+        cost[t] = paid[t] - _with(A, a, now[0], 0, code) + _with(A, a, now[1], 0, code)
+
+
+@inlined
+def _best_of(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    counts: NDArray[np.int64],
+    u: NDArray[np.float64],
+    k: int,
+    times: float,
+    given: NDArray[np.int32],
+    cost: NDArray[np.float64],
+    T: Top,
+    best: Top,
+    slot: NDArray[np.int64],
+) -> tuple[float, int]:
+    """Give the largest mean multiplier of k rows of points, by falling multiplier, less what the dearest costs.
+
+    The points of it are written. Where it is not above zero, anything up to it is given, and no point.
+    """
+    base = np.inf
+    for t in range(len(given)):
+        base = min(base, cost[t])
+    used = held = 0
+    at, total, most = 0, 0.0, np.inf
+    value, found = 0.0, 0
+    while True:
+        # Fill up with the rows of largest multiplier among those that cost less than the dearest so far.
+        if used > 0 and held < k:
+            p = T.point[used - 1]
+            rows = min(counts[p] - T.rows[used - 1], k - held)
+            # Later rows were looked at once all of this point were taken.
+            T.rows[used - 1] += rows
+            held += rows
+            total += rows * u[p]
+        while held < k and at < len(given):
+            if cost[at] < most:
+                p = given[at]
+                rows = min(counts[p], k - held)
+                T.point[used], T.rows[used], slot[used] = p, rows, at
+                used += 1
+                held += rows
+                total += rows * u[p]
+            at += 1
+        if held < k or total <= k * (times * base + value):
+            return value, found
+        most = 0.0
+        for t in range(used):
+            most = max(most, cost[slot[t]])
+        here = total / k - times * most
+        if here > value:
+            value, found = here, used
+            for t in range(used):
+                best.point[t], best.rows[t], best.u[t] = T.point[t], T.rows[t], u[T.point[t]]
+        # Leave out the dearest.
+        left = 0
+        held, total = 0, 0.0
+        for t in range(used):
+            if cost[slot[t]] < most:
+                T.point[left], T.rows[left], slot[left] = T.point[t], T.rows[t], slot[t]
+                held += T.rows[t]
+                total += T.rows[t] * u[T.point[t]]
+                left += 1
+        used = left
+
+
+@kernel
+def branches(  # noqa: PLR0917 - one loop whose state is the stack
+    A: Arrays,
+    counts: NDArray[np.int64],
+    u: NDArray[np.float64],
+    order: NDArray[np.int32],
+    k: int,
+    slack: float,
+    limit: int,
+    begin: int,
+    stop: int,
+    F: FoundBoxes,
+    upper: NDArray[np.float64],
+    doubtful: NDArray[np.bool_],
+    halted: NDArray[np.bool_],
+) -> int:
+    """Find classes whose mean multiplier exceeds ``(1 + slack)`` times their width, by roots; give the nodes.
+
+    The roots are those of ranks `begin` to ``stop - 1``.
+
+    Each row of a class costs at least what the inner box with it does, so that for some t their mean is at most that of
+    the k largest multipliers of rows within t, and their width at least t. ``upper[i]`` becomes no less than the
+    largest excess of a class with root i, and infinite where a search ends after `limit` nodes or when it is halted;
+    then ``doubtful[p]`` becomes true for each point p of a class of it that may have an excess above zero.
+    """
+    n, m = A.codes.shape
+    T, best_top, slots = room_of(k), room_of(k), np.empty(k + 1, dtype=np.int64)
+    state = np.empty((STACK, 4, m), dtype=np.int64)
+    bound, part = np.empty(STACK), np.empty((STACK, 2), dtype=np.int64)
+    depth = np.empty(STACK, dtype=np.int64)
+    grown, before = np.empty(STACK, dtype=np.int64), np.empty((STACK, 4), dtype=np.int64)
+    inner, outer = np.empty((4, m), dtype=np.int64), np.empty((4, m), dtype=np.int64)
+    box = np.empty((4, m), dtype=np.int64)
+    room = 24 * n
+    lists, paid = np.empty(room, dtype=np.int32), np.empty(room)
+    times = 1.0 + slack
+    every = 0
+    open_here = np.zeros(n, dtype=np.bool_)
+    for rank in range(begin, stop):
+        root = order[rank]
+        upper[root] = 0.0
+        for slot in range(SLOTS):
+            F.excess[root, slot] = 0.0
+        if u[root] <= 0:
+            continue
+        size, held = 0, 0
+        for t in range(rank, n):
+            p = order[t]
+            cost = pair_cost(A, A.codes[root], A.codes[p], u[root] / times)
+            if cost * times < u[root]:
+                lists[size], paid[size] = p, cost
+                size += 1
+                held += min(counts[p], k)
+        if held < k:
+            continue
+        for a in range(m):
+            x = A.codes[root, a]
+            if A.kind[a] == 2:
+                state[0, 0, a], state[0, 1, a] = np.int64(1) << (x % FOLDED), 1
+                state[0, 2, a], state[0, 3, a] = 0, 0
+            else:
+                state[0, 0, a] = state[0, 1, a] = x
+                state[0, 2, a], state[0, 3, a] = 0, A.start[a + 1] - A.start[a] - 1
+        bound[0], part[0, 0], part[0, 1] = u[root], 0, size
+        grown[0], before[0], depth[0] = 0, state[0, :, 0], 0
+        waiting, best, gone, nodes, whole = 1, 0.0, 0.0, 0, True
+        while waiting > 0:
+            waiting -= 1
+            first, last = part[waiting, 0], part[waiting, 1]
+            free = max(last, part[waiting - 1, 1]) if waiting > 0 else last
+            if (
+                bound[waiting] <= best
+                or nodes >= limit
+                or halted[0]
+                or waiting > STACK - 3
+                or free + last - first > room
+            ):
+                gone = max(gone, bound[waiting])
+                whole = whole and bound[waiting] <= best
+                for t in range(first, last):
+                    open_here[lists[t]] = True
+                continue
+            nodes += 1
+            box[:] = state[waiting]
+            here, costs = lists[free:], paid[free:]
+            deep = depth[waiting]
+            if deep < AGAIN:
+                a = grown[waiting]
+                _widened(A, a, box, before[waiting], lists[first:last], paid[first:last], costs)
+            else:
+                deep = 0
+                for t in range(last - first):
+                    costs[t] = 0.0
+                    for a in range(m):
+                        costs[t] += _with(A, a, box, a, A.codes[lists[first + t], a])
+            # The k - 1 largest multipliers of rows in the outer box.
+            held, others, size = 0, 0.0, 0
+            for t in range(last - first):
+                cost = costs[t]
+                if cost * times >= u[root]:
+                    continue
+                p = lists[first + t]
+                if held < k - 1:
+                    rows = min(counts[p], k - 1 - held)
+                    held += rows
+                    others += rows * u[p]
+                elif others + u[p] - k * times * cost <= 0:
+                    continue
+                here[size], costs[size] = p, cost
+                size += 1
+            value, used = _best_of(
+                counts, u, k, times, here[:size], costs[:size], T, best_top, slots
+            )
+            if used == 0:
+                continue
+            excess = _mean(best_top, used) - times * _class_cost(A, best_top, used)
+            if excess > 0:
+                keep(F, root, best_top, used, excess)
+            best = max(best, excess)
+            value = min(value, bound[waiting])
+            a = _parted(A, best_top, used, box, inner, outer)
+            if a < 0:
+                # Nothing sticks out; sets whose bits are shared may still cost more than they seem to.
+                gone = max(gone, value)
+                for t in range(size):
+                    open_here[here[t]] = True
+                continue
+            for child in range(2):
+                state[waiting] = outer if child == 0 else inner
+                grown[waiting], before[waiting] = a, box[:, a]
+                bound[waiting], depth[waiting] = value, deep + 1
+                part[waiting, 0], part[waiting, 1] = free, free + size
+                waiting += 1
+        every += nodes
+        upper[root] = max(best, gone) if whole else np.inf
+        if upper[root] > 0:
+            for t in range(rank, n):
+                p = order[t]
+                doubtful[p] = doubtful[p] or (open_here[p] and not whole)
+                open_here[p] = False
+    return every
