@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections import Counter
@@ -25,7 +26,7 @@ from discreet.core.exact import exp_floor
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.outcome import Provenance
 from discreet.core.randomness.bits import SeededBits
-from discreet.lrgeo import LatticeDesign, PointClient, Region, design
+from discreet.lrgeo import Client, LatticeDesign, PointClient, Region, design
 from discreet.lrgeo.mechanism import text_digest
 from discreet.lrgeo.messages import mechanism_from
 from discreet.lrgeo.points.frame import PointFrame, region_digest
@@ -493,6 +494,21 @@ def test_regions_that_have_no_net_are_refused(
 ) -> None:
     with pytest.raises(InvalidProblemError, match=said):
         design(region, MetricDP(2, "km"), method="noise", spacing=spacing)
+
+
+def test_the_client_of_a_design_is_that_of_its_promise() -> None:
+    region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    made = design(region, MetricDP(2, "km"))
+    client: Any = Client(made, accepts=MetricDP(2, "km"))
+    assert isinstance(client, PointClient)
+    assert client.report(("0.3", "0.7")) in [region.where(k) for k in range(9)]
+    with pytest.raises(CertificateError, match="between any two points"):
+        Client(made, accepts=MetricDP(1, "km"))
+    with pytest.raises(InvalidProblemError, match="the one that was verified"):
+        Client(made.published(), verified_digest="0" * 64)
+    places = Client(design(region, MetricDP(2, "km"), gap=0.5, scope="places"))
+    assert type(places) is Client
+    assert repr(copy.copy(places)) == repr(places)
 
 
 def test_a_region_on_the_sphere_and_one_that_is_long_and_thin() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.randomness.bits import RandomBits
+    from discreet.lrgeo.points.published import EveryPoint
 
 __all__ = ["Client", "held_everywhere", "scope_check"]
 
@@ -32,7 +33,8 @@ class Client:
     Parameters
     ----------
     mechanism
-        What the server published: a :class:`Mechanism`, or the design that it is made of.
+        What the server published: a :class:`Mechanism`, or the design that it is made of. One for every point makes a
+        :class:`PointClient`.
     verified_digest
         The digest of a mechanism that was verified before: with it, the mechanism must be that one, and is not verified
         again. By default it is verified now, which takes seconds for a thousand places.
@@ -64,9 +66,18 @@ class Client:
     True
     """
 
+    def __new__(cls, mechanism: object = None, **options: Any) -> Any:  # noqa: ANN401 - those of either client
+        """Make the client of what was published; nothing is given where one is copied."""
+        from discreet.lrgeo.points.client import PointClient
+        from discreet.lrgeo.points.published import EveryPoint
+
+        if isinstance(mechanism, EveryPoint):
+            return PointClient(mechanism, **options)
+        return super().__new__(cls)
+
     def __init__(
         self,
-        mechanism: CertifiedChannel,
+        mechanism: CertifiedChannel | EveryPoint,
         *,
         verified_digest: str | None = None,
         accepts: MetricDP | None = None,
@@ -150,7 +161,7 @@ def _published(stated: Any) -> Mechanism:  # noqa: ANN401 - anything that a call
     if isinstance(stated, Mechanism):
         return stated
     if not isinstance(stated, CertifiedChannel):
-        expected = "a Mechanism, or a design for places; PointClient takes those for every point"
+        expected = "a mechanism that a server published, or a design of one"
         raise InvalidProblemError("mechanism", expected, type(stated).__name__)
     return Mechanism.from_design(stated)
 
