@@ -116,6 +116,17 @@ def test_multipliers_overpay_no_class_and_bound_the_optimum(
     assert np.mean(tight) > 0.8
 
 
+def test_branches_prove_nearly_what_the_program_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many values, and equal rows among them; slacks that end at a hundredth prove less."""
+    monkeypatch.setattr(dual, "MOST_BOXES", 0)
+    values = np.random.default_rng(5).integers(0, 9, (60, 5)).astype(float)
+    values[50:] = values[:10]
+    bound = DualBound(numeric(values), 4, suppressed=False)
+    bound.refine(SearchLimits.within(600))
+    assert bound.done
+    assert 0.995 * bound.top < bound.lower <= bound.top
+
+
 def excesses(
     bound: DualBound, u: NDArray[np.float64], order: NDArray[np.int32], slack: float
 ) -> dict[tuple[int, ...], tuple[int, float]]:

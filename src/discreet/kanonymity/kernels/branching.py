@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.core.jit import inlined, kernel
 from discreet.kanonymity.kernels.boxes import pair_cost, span
-from discreet.kanonymity.kernels.dearest import SLOTS, FoundBoxes, Top, keep, room_of
+from discreet.kanonymity.kernels.dearest import SLOTS, FoundBoxes, Largest, keep, room_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +57,7 @@ def _inner_cost(A: Arrays, a: int, box: NDArray[np.int64]) -> float:
 
 
 @inlined
-def _mean(T: Top, used: int) -> float:
+def _mean(T: Largest, used: int) -> float:
     total, rows = 0.0, 0
     for t in range(used):
         total += T.u[t] * T.rows[t]
@@ -66,7 +66,7 @@ def _mean(T: Top, used: int) -> float:
 
 
 @kernel
-def _class_cost(A: Arrays, T: Top, used: int) -> float:
+def _class_cost(A: Arrays, T: Largest, used: int) -> float:
     """Cost of the cells of the points that are kept."""
     total = 0.0
     for a in range(len(A.kind)):
@@ -88,7 +88,7 @@ def _class_cost(A: Arrays, T: Top, used: int) -> float:
 @kernel
 def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
-    T: Top,
+    T: Largest,
     used: int,
     box: NDArray[np.int64],
     inner: NDArray[np.int64],
@@ -186,8 +186,8 @@ def _best_of(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     times: float,
     given: NDArray[np.int32],
     cost: NDArray[np.float64],
-    T: Top,
-    best: Top,
+    T: Largest,
+    best: Largest,
     slot: NDArray[np.int64],
 ) -> tuple[float, int]:
     """Give the largest mean multiplier of k rows of points, by falling multiplier, less what the dearest costs.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["SLOTS", "FoundBoxes", "Sweep", "Top", "keep", "room_of", "sweep"]
+__all__ = ["SLOTS", "FoundBoxes", "Largest", "Sweep", "keep", "room_of", "sweep"]
 
 SLOTS = 4
 """Classes that are kept for each root."""
@@ -48,7 +48,7 @@ class Sweep(NamedTuple):
     cap: float
 
 
-class Top(NamedTuple):
+class Largest(NamedTuple):
     """The k rows of largest multiplier so far, by points."""
 
     u: NDArray[np.float64]
@@ -58,7 +58,7 @@ class Top(NamedTuple):
 
 @kernel
 def _insert(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    T: Top, used: int, held: int, u: float, p: int, rows: int, k: int
+    T: Largest, used: int, held: int, u: float, p: int, rows: int, k: int
 ) -> tuple[int, int]:
     """Add rows of a point; give the points and rows that are kept, at most k rows."""
     if held == k and u <= T.u[used - 1]:
@@ -82,7 +82,7 @@ def _insert(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
 
 @kernel
-def _sum(T: Top, used: int) -> float:
+def _sum(T: Largest, used: int) -> float:
     total = 0.0
     for t in range(used):
         total += T.u[t] * T.rows[t]
@@ -90,7 +90,7 @@ def _sum(T: Top, used: int) -> float:
 
 
 @kernel
-def keep(F: FoundBoxes, root: int, T: Top, used: int, excess: float) -> None:
+def keep(F: FoundBoxes, root: int, T: Largest, used: int, excess: float) -> None:
     """Keep a class unless it is known or all that are kept are worse violated."""
     worst = 0
     for slot in range(SLOTS):
@@ -115,9 +115,11 @@ def keep(F: FoundBoxes, root: int, T: Top, used: int, excess: float) -> None:
 
 
 @kernel
-def room_of(k: int) -> Top:
+def room_of(k: int) -> Largest:
     """Give room for k rows, and one more while they are sorted."""
-    return Top(np.empty(k + 1), np.empty(k + 1, dtype=np.int32), np.empty(k + 1, dtype=np.int32))
+    return Largest(
+        np.empty(k + 1), np.empty(k + 1, dtype=np.int32), np.empty(k + 1, dtype=np.int32)
+    )
 
 
 @kernel
@@ -165,7 +167,7 @@ def _swept(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     k: int,
     paid: float,
     given: NDArray[np.int32],
-    T: Top,
+    T: Largest,
     F: FoundBoxes,
     ratio: NDArray[np.float64],
 ) -> None:
