@@ -47,6 +47,17 @@ _MAX_ROWS_FOR_SIMPLEX, _STEEP = 600_000, 5.0
 """Rows, and nats of the median constraint, up to and from which simplex took seconds: 500 secrets, 100 reports at ten
 nats a kilometer, three kinds of points, 2 to 4 s; with primal-dual steps and columns first 1, 27 and 43 s."""
 
+_APART_FOR_SIMPLEX = 3.0
+"""Nats from a secret to the nearest, in the median, from which on simplex may come before steps. Limit 12 s, 1 %, CPU
+seconds with simplex first and with steps: 225 points on lines, one nat, 8.1 and .7; 225 uniform ones, two nats, 5.9 and
+.3; 500 clustered ones, 100 reports, ten nats a kilometer, 3.4 to the nearest, .85 and a gap of 1.2 % after 11.8;
+November 2026."""
+
+_FOR_NEAR, _FOR_NEAR_A_ROW = 1.0, 1e-5
+"""Seconds that the program of the steepest constraints may take at least, and for each row, up to half of the time: at
+four nats 92,000 rows of 225 uniform points took .5 CPU seconds, 310,000 of 400 clustered ones 1.5, and 128,000 of 225
+junctions had no answer after 3.7; November 2026."""
+
 _BEYOND = 2.0
 """Nats beyond the logarithm of the gap up to which it was enough to look at constraints: 500 secrets and 100 reports on
 roads at ten nats a kilometer, without those above 5, 7, 10, 14 nats, left gaps of 2.5e-4, 4.6e-5, 5.7e-6, 1.9e-7 after
@@ -254,26 +265,46 @@ def _costly(
     steep = min(
         float(np.median(part.nats(part.binding.lengths))) for part in whole.parts if part.n > 1
     )
-    near = _near(whole, gap) if steep >= _STEEP else ()
-    if rows <= _MAX_ROWS_FOR_SIMPLEX and steep >= _STEEP:
+    if steep < _STEEP or _nearest(whole) < _APART_FOR_SIMPLEX:
+        return _without(whole, gap, seconds, rows)
+    near = _near(whole, gap, seconds)
+    if rows <= _MAX_ROWS_FOR_SIMPLEX:
         if seconds is not None and seconds < _SECONDS_A_ROW * rows:
             why = f"{size} and a limit of {seconds:g} s is short for simplex: steps come first."
             return (PrimalDual(persistent=False), *near, Direct(), Columns()), why
         why = f"{size}, and most constraints are {steep:.2g} nats or looser: simplex comes first."
-        return (*near, Direct(share=_HALF), PrimalDual(persistent=False), Columns()), why
+        steps, simplex = PrimalDual(persistent=False), Direct(share=_HALF)
+        # Where few constraints matter steps are next: what is left is little for them.
+        return (*near, *((steps, simplex) if near else (simplex, steps)), Columns()), why
     methods, why = _without(whole, gap, seconds, rows)
     if near:
         why += " Before that, the program of its steepest constraints is small."
     return (*near, *methods), why
 
 
-def _near(whole: WholeProblem, gap: float) -> tuple[Method, ...]:
+def _nearest(whole: WholeProblem) -> float:
+    """Find the least, over the parts, of the median nats from a secret to the nearest."""
+    medians = []
+    for part in whole.parts:
+        if part.n > 1:
+            nearest = np.full(part.n, np.inf)
+            for side in part.binding.pairs.T:
+                np.minimum.at(nearest, side, part.nats(part.binding.lengths))
+            medians.append(float(np.median(nearest)))
+    return min(medians)
+
+
+def _near(whole: WholeProblem, gap: float, seconds: float | None) -> tuple[Method, ...]:
     """Leave out constraints that are looser than the gap can see, if that makes the program small."""
     nats = _BEYOND - math.log(max(gap, 1e-300))
     if nats >= LARGEST_EXPONENT:
         return ()
     rows = max(program_rows(part, priced_edges(part, nats)) for part in whole.parts)
-    return (Direct(steepest=nats, share=_HALF),) if rows <= _MAX_ROWS_FOR_SIMPLEX else ()
+    if rows > _MAX_ROWS_FOR_SIMPLEX:
+        return ()
+    most = max(_FOR_NEAR, _FOR_NEAR_A_ROW * rows)
+    share = _HALF if seconds is None else min(_HALF, most / seconds)
+    return (Direct(steepest=nats, share=share),)
 
 
 def _without(
