@@ -338,7 +338,8 @@ class _Run:
         # On first use: bounds load the solver's interface and threads, which reading a problem does not need.
         from discreet.kanonymity.bounds.lower import NEAREST, LowerBound
 
-        nearest = NEAREST_FAST if effort == "fast" else NEAREST
+        quick = effort == "fast" and problem.n <= MOST_UNTIMED
+        nearest = NEAREST_FAST if quick else NEAREST
         self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0, nearest=nearest)
         self.steps: list[SearchStep] = []
         self.notes: list[str] = []
