@@ -380,7 +380,7 @@ class _Run:
                 if self.done:
                     return
                 self.take(one, several=True)
-                if not bounded and not isinstance(one, Initial):
+                if self.loss > 0 and not bounded and not isinstance(one, Initial):
                     # Once there is something that Ctrl-C can leave.
                     self.bound(share)
                     bounded = True
