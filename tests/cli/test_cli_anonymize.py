@@ -616,3 +616,52 @@ def test_k_map_is_demanded_recorded_and_verified_with_the_population(
     half = say(capsys, *line, "--population", "town.csv")
     assert half.status == 2
     assert "--k-map" in half.err
+
+
+@pytest.mark.parametrize("second", ["damaged", "renamed"])
+def test_a_part_that_cannot_be_read_or_has_other_columns_is_named_by_its_place(
+    capsys: pytest.CaptureFixture[str], second: str
+) -> None:
+    rows = pl.DataFrame({"age": [1, 2, 3] * 4, "sex": ["F", "M"] * 6})
+    Path("in").mkdir()
+    rows.write_parquet("in/a.parquet")
+    if second == "damaged":
+        Path("in/b.parquet").write_bytes(b"PAR1, and no table")
+        wanted = "parts that can be read; copy or write that file again"
+    else:
+        rows.rename({"sex": "gender"}).write_parquet("in/b.parquet")
+        wanted = "parts with the same columns and types; write those that differ again"
+    quasi = ["--quasi", "age,sex"]
+    for command in (
+        ["anonymize", "in", *quasi, "-k", "3", "--memory", "1GB", "-o", "out"],
+        ["risk", "in", *quasi],
+        ["verify", "in", *quasi, "-k", "3"],
+    ):
+        said = say(capsys, *command)
+        assert said.status == 2, command
+        assert wanted in said.err, command
+        assert "file 2" in said.err, command
+        assert not Path("out").exists()
+
+
+def test_a_folder_without_memory_and_an_empty_table_with_it_say_what_to_do(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("in").mkdir()
+    pl.DataFrame({"age": [1, 2, 3]}).write_parquet("in/a.parquet")
+    folder = say(capsys, "anonymize", "in", "-k", "2", "--quasi", "age", "-o", "out.csv")
+    assert folder.status == 2
+    assert "a folder of parts takes --memory as well" in folder.err
+    pl.DataFrame({"age": []}, schema={"age": pl.Int64}).write_parquet("none.parquet")
+    empty = say(
+        capsys,
+        *("anonymize", "none.parquet", "-k", "2", "--quasi", "age"),
+        *("--memory", "1GB", "-o", "out"),
+    )
+    assert empty.status == 2
+    assert "a table with rows" in empty.err
+    assert "damaged" not in empty.err
+    text = say(capsys, "anonymize", "in", "-k", "many", "--quasi", "age", "-o", "out.csv")
+    assert text.status == 2
+    assert "-k: expected a valid integer" in text.err
+    assert not Path("out").exists()

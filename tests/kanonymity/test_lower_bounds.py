@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 from discreet.kanonymity import Categorical, Numeric, Problem, Taxonomy
+from discreet.kanonymity import bound as near_rows
+from discreet.kanonymity.bound import nearest_bound
 from discreet.kanonymity.bounds import dual
 from discreet.kanonymity.bounds.alone import alone_bound
 from discreet.kanonymity.bounds.branching import Branching
@@ -650,3 +653,36 @@ def test_sets_of_many_values_are_left_out_beside_others() -> None:
     three.refine(SearchLimits())
     two.refine(SearchLimits())
     assert three.lower > two.lower
+
+
+def test_a_set_of_very_many_values_is_listed_in_groups_alone() -> None:
+    d = 50_000
+    words = {"word": [f"w{v}" for v in range(d)]}
+    (column,) = Problem.from_columns(words, [Categorical("word")]).columns
+    tracemalloc.start()
+    try:
+        cover = cover_of(column, np.ones(d, dtype=np.int64), 3, 16)
+        # A list of all single values would take d^2 bytes.
+        assert tracemalloc.get_traced_memory()[1] < 100 * d
+    finally:
+        tracemalloc.stop()
+    assert cover.members.shape == (49, 48)
+    assert cover.costs[0] == column.set_cost(2)
+
+
+def test_near_rows_are_not_looked_at_where_the_time_suffices_for_a_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem, told = mixed(3_000, 1), [0.0]
+
+    def later() -> float:
+        told[0] += 0.15
+        return told[0]
+
+    whole = nearest_bound(problem, 3)
+    monkeypatch.setattr(near_rows, "clock", later)
+    monkeypatch.setattr(near_rows, "LEAST_SHARE", 1e9)
+    few = nearest_bound(problem, 3, SearchLimits.within(100))
+    assert 0 < few < whole / 2
+    monkeypatch.setattr(near_rows, "LEAST_SHARE", 0.0)
+    assert nearest_bound(problem, 3, SearchLimits.within(100)) == pytest.approx(whole)

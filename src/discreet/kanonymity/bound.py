@@ -42,8 +42,11 @@ EVERY_PAIR = 20_000
 FIRST = 64
 """Points, or rows, before the first look at the clock."""
 
-TREE = 1e-6
-"""Seconds for each row to build a tree, as measured for two million; where there are fewer, nothing is proved."""
+TREE, FEW_COLUMNS = 1e-6, 8
+"""Seconds for each row to build a tree, as measured for two million of so many columns, and more where there are more.
+
+Where there are fewer seconds, nothing is proved.
+"""
 
 AT_ONCE = 0.1
 """Seconds that this may take whatever the time."""
@@ -121,7 +124,7 @@ def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) 
             far = crowded(points.arrays, counts, begin, stop, k)
             found.append(float(far @ counts[begin:stop]))
             seen += int(counts[begin:stop].sum())
-    elif TREE * problem.n <= max(limits.left, AT_ONCE):
+    elif TREE * problem.n * max(1.0, problem.m / FEW_COLUMNS) ** 2 <= max(limits.left, AT_ONCE):
         found, seen = _by_tree(embed(problem), k, limits)
     else:
         return 0.0

@@ -169,18 +169,17 @@ def _sets(column: CodedColumn, codes: NDArray[np.int64]) -> _Listed:
     if d <= SUBSETS:
         members = (np.arange(1, 2**d)[:, None] >> here) & 1 == 1
         return here, members, column.set_cost(members.sum(axis=1))
+    if d > WIDE:
+        # Groups of values for nothing, which no single value undercuts.
+        one = np.arange(WIDE)
+        members = np.concatenate([np.ones((1, WIDE), dtype=bool), one[:, None] == one])
+        return here * WIDE // d, members, np.append(column.set_cost(2), np.zeros(WIDE))
     pairs = np.stack(np.triu_indices(d, 1), axis=1) if d <= PAIRS else np.empty((0, 2), np.int64)
     chosen = np.zeros((1 + len(pairs) + d, d), dtype=bool)
     chosen[0] = True
     chosen[1 + np.arange(len(pairs))[:, None], pairs] = True
     chosen[1 + len(pairs) + here, here] = True
     sizes = np.concatenate([[3 if len(pairs) else 2], np.full(len(pairs), 2), np.ones(d, np.int64)])
-    if d > WIDE:
-        # Groups of values for nothing, which no single value undercuts.
-        group = here * WIDE // d
-        one = np.arange(WIDE)
-        members = np.concatenate([np.ones((1, WIDE), dtype=bool), one[:, None] == one])
-        return group, members, np.append(column.set_cost(2), np.zeros(WIDE))
     return here, chosen, column.set_cost(sizes)
 
 

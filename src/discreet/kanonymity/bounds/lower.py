@@ -34,6 +34,9 @@ LOOKED_AT = 20_000
 NEAREST = 20.0
 """Seconds for the bound by near rows, by default, where there is no time limit."""
 
+PACKED = 1e-7
+"""Seconds for a cell that is made ready for the search for shared cells."""
+
 MANY_COLUMNS, BRIEFLY = 16, 0.1
 """Columns beyond which k rows share few cells but those of all values, and part of a time limit for these.
 
@@ -111,23 +114,30 @@ class LowerBound:
             The best partition so far, which helps the search.
         """
         for stage in self.stages:
-            unaimed = not self.aimed and limits.left > 0
-            if unaimed and isinstance(stage, Shared) and labels is not None:
-                self._aim(stage, labels, timed=limits.left < math.inf)
-            # Where there is no bound yet, the first rows are looked at in any case.
-            if stage.done or (limits.left <= 0 < self.value):
+            if stage.done:
                 continue
             here = limits
-            if (
-                isinstance(stage, Shared)
-                and self.problem.m > MANY_COLUMNS
-                and limits.left < math.inf
-            ):
-                here = replace(limits, deadline=clock() + BRIEFLY * limits.left)
+            if isinstance(stage, Shared):
+                here = self._briefly(limits)
+                if not self.aimed and here.left > 0 and labels is not None:
+                    self._aim(stage, labels, timed=limits.left < math.inf)
+            # Where there is no bound yet, the first rows are looked at in any case.
+            if here.left <= 0 < self.value:
+                continue
             try:
                 stage.refine(here, labels)
             finally:
                 self.value = max(self.value, stage.lower)
+
+    def _briefly(self, limits: SearchLimits) -> SearchLimits:
+        """Give what the search for shared cells may take: all of it, or little of it where there are many columns."""
+        problem = self.problem
+        if problem.m <= MANY_COLUMNS:
+            return limits
+        seconds = BRIEFLY * min(limits.left, self.nearest)
+        if PACKED * problem.n * problem.m > seconds:
+            return replace(limits, deadline=clock())
+        return limits if limits.left == math.inf else replace(limits, deadline=clock() + seconds)
 
     def _aim(self, stage: Shared, labels: NDArray[np.int32], *, timed: bool) -> None:
         """Search as far as rows lose on average, in proportion to the table."""

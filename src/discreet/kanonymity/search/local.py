@@ -46,9 +46,11 @@ AT_FIXED_ROUNDS = 2e5
 LEAST_ROWS = 1_000
 """Rows for each thread below which one thread does it all."""
 
-CYCLES, LEAST_GAIN = 8, 1e-3
-"""Times that each kind of union has a turn at least, without a time limit, and the part of the loss that one such round
-of turns has to gain: of thirty columns all eight gain .1 to .3 % (20,000 rows, 2026-11)."""
+CYCLES, LEAST_GAIN, MANY_ROUNDS = 8, 1e-3, 20_000
+"""Turns of each kind of union without a time limit, what they have to gain, and unions from which on this is judged.
+
+Of thirty columns all eight gain .1 to .3 % of the loss (20,000 rows, 2026-11).
+"""
 
 TURNS = 8
 """Cuts in the time that there is."""
@@ -182,10 +184,11 @@ def work(  # noqa: PLR0917 - the parts of one search
     if not unions:
         return
     room = room_for(max([1, *(u.rows for u in unions if u.exact)]), arrays.codes.shape[1], k)
-    schedule, untimed = Schedule(unions), rounds is None and limits.left == float("inf")
-    if untimed:
+    schedule, large = Schedule(unions), False
+    if rounds is None and limits.left == float("inf"):
         rounds = max(300, 20 * len(state.size))
-    cycles, turn, before = CYCLES if untimed else 2, 0, float(state.cost.sum())
+        large = rounds >= MANY_ROUNDS
+    cycles, turn, before = CYCLES if large else 2, 0, float(state.cost.sum())
     # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
     portion, done = 20_000.0, 0
     while (rounds is None or done < rounds) and (done == 0 or limits.left > 0):
@@ -215,7 +218,7 @@ def work(  # noqa: PLR0917 - the parts of one search
         schedule.learn(at, gain, here)
         done += here
         turn += 1
-        if untimed and turn % len(unions) == 0:
+        if large and turn % len(unions) == 0:
             after = float(state.cost.sum())
             if before - after < LEAST_GAIN * before:
                 return
