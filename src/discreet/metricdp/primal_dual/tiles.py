@@ -27,16 +27,13 @@ from discreet.metricdp.primal_dual.iterate import (
     aligned,
     balanced,
     blocked,
-    in_common,
     lanes_changed,
-    new_units,
     restart_due,
-    rewrite,
     share,
-    size,
     unblocked,
 )
 from discreet.metricdp.primal_dual.mend import raised
+from discreet.metricdp.primal_dual.units import in_common, new_units, rewrite, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
