@@ -100,6 +100,34 @@ def test_polishing_aside_keeps_a_better_bound_and_leaves_the_state_as_it_was() -
     assert not (kept[0][0] == state.tiles[0].X).all()
 
 
+def test_new_units_change_no_point_and_no_bound() -> None:
+    state = state_of(part_of(stated(2)))
+    for _ in range(60):
+        state.advance(None)
+    state.learn(None)
+    places, before = np.arange(N), [1.0 / tile.R[:, :, 0] for tile in state.tiles]
+    point, bounds = state.matrix(places, N), state.bounds([1.0, 0.9], None)
+    prices = [tile.prices(1e-6, state.unit).value.sum() for tile in state.tiles]
+    state.remeasure(None)
+    assert state.matrix(places, N) == pytest.approx(point, rel=1e-4, abs=1e-6)
+    assert state.bounds([1.0, 0.9], None) == pytest.approx(bounds, rel=1e-4)
+    after = [tile.prices(1e-6, state.unit).value.sum() for tile in state.tiles]
+    assert after == pytest.approx(prices, rel=1e-4)
+    changes = [1.0 / tile.R[:, :, 0] / old for tile, old in zip(state.tiles, before, strict=True)]
+    assert max(change.max() / change.min() for change in changes) > 2
+
+
+def test_steps_measure_anew_but_not_those_that_polish(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    monkeypatch.setattr(TiledIterate, "remeasure", lambda state, _pool: counts.append(state.count))
+    state = state_of(part_of(stated(2)))
+    state.measuring = [5, 15]
+    for _ in range(20):
+        state.advance(None)
+    state.polish(20, None)
+    assert counts == [5, 15]
+
+
 def test_rows_stand_where_they_are_asked_to() -> None:
     state = state_of(part_of(stated(3)))
     for _ in range(20):

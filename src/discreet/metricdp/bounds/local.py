@@ -348,7 +348,8 @@ class Plan:
             tile = self._tile(group, inside, nats)
             apart = self.rate * all_lengths(self.source, inside, self.homes[group])
             scale = np.exp(-np.minimum(steepness * apart, _DEEPEST))
-            tile.scale = scale / np.sqrt(local * degree)[inside, None]
+            tile.local = local[inside]
+            tile.units = scale / np.sqrt(tile.local)[:, None]
             tile.start = np.exp(-0.7 * apart)
             sums[inside] += tile.start.sum(axis=1)
             self.tiles.append(tile)
@@ -373,7 +374,9 @@ class Plan:
         )
         none = np.zeros((0, 0))
         cost = self.costs.block(inside, group)
-        return Tile(inside, group, edges, np.exp(-nats[own]), cost, none, none)
+        return Tile(
+            inside, group, edges, np.exp(-nats[own]), cost, none, np.ones(len(inside)), none
+        )
 
     def _outside(self, group: NDArray[np.int64], inside: NDArray[np.int64]) -> None:
         """Learn what the reports of a tile cost the secrets outside of it."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.metricdp.bounds.bound import Multipliers
+from discreet.metricdp.primal_dual.units import in_common, new_units, rewrite, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,13 +32,9 @@ __all__ = [
     "balanced",
     "blocked",
     "follows",
-    "in_common",
     "lanes_changed",
-    "new_units",
     "restart_due",
-    "rewrite",
     "share",
-    "size",
     "unblocked",
 ]
 
@@ -57,12 +54,6 @@ _DEEPEST = 15.0
 1,000 points on lines, a quarter nat to the nearest, after 800 steps: bounds of 1.14 with 40, 1.276 with 25, 1.278 with
 15, 1.281 with 8, and with 15 in place of 4 for the primal weight none, 1.281, 1.291, 1.290; the loss of the iterate was
 1.303 and 1.331. Seven families of 225 secrets took as many steps with 10, 15, 20 and 40; November 2026."""
-
-_LEAST_PART, _NEW = 1e-4, 0.5
-"""Part of the largest entry of its column that an entry is taken for at least where variables get new units, and how
-much of the logarithm of these is new: 144 random points, one nat, new units after 150 steps, had a gap of 1.3 % after
-600 with losses that do not follow the distance, 1.4 % with units that are all new, and 4.2 % with those of the start;
-with losses that do, 0.6, 0.3 and 1.4 %; without a least part neither came near; November 2026."""
 
 ROW_WEIGHT = 0.15
 """Squared weight of the rows' sums beside the ratios, in units of the largest of either: random points, 225 secrets of
@@ -150,48 +141,11 @@ def share(
         other.result()
 
 
-def new_units(
-    units: NDArray[np.float64], matrix: NDArray[np.float64], local: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Choose units of variables by what they are in a positive matrix, and by what they were."""
-    part = np.maximum(matrix / matrix.max(axis=0), _LEAST_PART)
-    chosen: NDArray[np.float64] = units ** (1 - _NEW) * (part / local[:, None]) ** (0.5 * _NEW)
-    return chosen
-
-
 def lanes_changed(change: NDArray[np.float64]) -> NDArray[np.float32]:
     """Lay out by what units change; lanes that only fill up the last block have none."""
     laid = blocked(change)
     laid[laid == 0] = 1.0
     return laid
-
-
-def rewrite(L: NDArray[np.float32], change: NDArray[np.float32], ends: NDArray[np.int32]) -> None:
-    """State multipliers in other units, in place: of a direction in that of the secret that it bounds by."""
-    i, j = ends.T
-    for prices, factor in zip(L, change, strict=True):
-        prices[0::2] *= factor[j]
-        prices[1::2] *= factor[i]
-
-
-def size(blocks: NDArray[np.float32]) -> float:
-    """Take the root of the sum of squares."""
-    return math.sqrt(math.fsum(float(np.square(b, dtype=np.float64).sum()) for b in blocks))
-
-
-def in_common(before: tuple[float, float], after: tuple[float, float]) -> float:
-    """Find by what all units have to change, which does what the primal weight does, so that this stays what it was.
-
-    Multipliers grow with units as variables shrink; their sizes, before and after, are to keep their ratio.
-
-    Examples
-    --------
-    >>> in_common((2.0, 1.0), (0.5, 1.0)), in_common((0.0, 1.0), (0.0, 2.0))
-    (2.0, 1.0)
-    """
-    if not min(*before, *after) > 0:
-        return 1.0
-    return math.sqrt(before[0] / before[1] * after[1] / after[0])
 
 
 def restart_due(count: int, age: int, size: float, first: float, last: float) -> bool:

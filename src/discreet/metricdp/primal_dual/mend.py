@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["fill", "mend", "mend_all", "raise_once"]
+__all__ = ["fill", "mend", "mend_all", "raise_once", "raised"]
 
 _ABOVE, _MIDDLE = 20, 80
 """Rounds of U, and most rounds of the geometric mean."""
@@ -139,9 +139,32 @@ def raise_once(
     ndarray
         Of the same shape; rows sum to 1.
     """
-    table: NDArray[np.float64] = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
-    close_columns(table, *_neighbors(edges, nats), threads=threads, most=_SWEEPS)
+    table = raised(matrix / matrix.sum(axis=1, keepdims=True), edges, nats, threads=threads)
     table /= table.sum(axis=1, keepdims=True)
+    return table
+
+
+def raised(
+    matrix: NDArray[np.float64],
+    edges: Adjacency,
+    nats: NDArray[np.float64],
+    *,
+    threads: int = 1,
+) -> NDArray[np.float64]:
+    """Raise columns once to where they nearly keep their ratios, whatever rows then sum to.
+
+    Parameters
+    ----------
+    matrix, edges, nats, threads
+        As for :func:`mend`; rows may be empty.
+
+    Returns
+    -------
+    ndarray
+        Of the same shape, positive.
+    """
+    table: NDArray[np.float64] = np.maximum(matrix, _FLOOR)
+    close_columns(table, *_neighbors(edges, nats), threads=threads, most=_SWEEPS)
     return table
 
 
@@ -163,9 +186,7 @@ def fill(
     """
     empty = np.flatnonzero(matrix.sum(axis=1) < _EMPTY)
     if len(empty):
-        table = np.maximum(matrix, _FLOOR)
-        close_columns(table, *_neighbors(edges, nats), threads=threads, most=_SWEEPS)
-        matrix[empty] = table[empty]
+        matrix[empty] = raised(matrix, edges, nats, threads=threads)[empty]
 
 
 def _neighbors(

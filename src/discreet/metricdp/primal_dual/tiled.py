@@ -39,6 +39,11 @@ _FIRST, _GROWTH = 110.0, 1.15
 """Steps before both sides are looked at first, for 1,000 secrets and as the root of their number for others; and from
 one look to the next."""
 
+_MEASURING = 50.0, 150.0
+"""Steps after which variables get new units, for 1,000 secrets and as the root of their number for others. Eight
+families of 225 secrets, half a nat to two, 1 %: 366 steps for 1,202 on uniform points at one nat, 596 for 976 at half a
+nat, 468 for 494 on roads, 1,383 for 3,511 on lines; November 2026."""
+
 _FEW_SECRETS, _MOST_HELD = 300, 0.35
 """Secrets up to which tiles come before steps on one table whatever they hold, since less is handed in; and the part of
 all multipliers up to which they do for more. Seven families of 225, half a nat and two, 1 %: the median of 14 was .56
@@ -192,6 +197,7 @@ class _Run:
         seconds = math.inf if limits.seconds is None else limits.seconds
         self.stop, self.first_due = begun + seconds, begun + share * seconds
         self.state = plan.state(limits.threads)
+        self.state.measuring = [int(steps * math.sqrt(part.n / 1000)) for steps in _MEASURING]
         self.state.weights = 0.2, _LARGEST_WEIGHT * math.sqrt(1000 / part.n)
         secrets = near_together(part.paths)
         self.place = np.empty(part.n, dtype=np.int64)

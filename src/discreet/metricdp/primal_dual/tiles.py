@@ -27,10 +27,13 @@ from discreet.metricdp.primal_dual.iterate import (
     aligned,
     balanced,
     blocked,
+    lanes_changed,
     restart_due,
     share,
     unblocked,
 )
+from discreet.metricdp.primal_dual.mend import raised
+from discreet.metricdp.primal_dual.units import in_common, new_units, rewrite, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,8 +76,10 @@ class Tile:
         ``(m,)``: ``e^-d`` of the constraints.
     cost
         ``(n, k)``, in their own unit.
-    scale
-        ``(n, k)``: what a variable of the steps is multiplied by, the secrets' degrees included.
+    units
+        ``(n, k)``: what variables of the steps are measured in, the secrets' degrees not included.
+    local
+        ``(n,)``: what each secret and its neighbors contribute to the loss, in units of the mean.
     start
         ``(n, k)``: where the steps start.
     """
@@ -84,17 +89,16 @@ class Tile:
     edges: Adjacency
     shrink: NDArray[np.float64]
     cost: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    units: NDArray[np.float64]
+    local: NDArray[np.float64]
     start: NDArray[np.float64]
     squares: NDArray[np.float64] = field(init=False)
 
     def prepare(self, unit: float, degree: NDArray[np.float64]) -> None:
         """Lay everything out in blocks, costs in the unit that all tiles share."""
-        self.S = blocked(self.scale)
-        self.R = blocked(1.0 / (self.scale * np.sqrt(degree)[:, None]))
-        self.W = blocked(self.cost / unit * self.scale)
-        self.X = blocked(self.start / self.scale)
-        self.squares = (self.scale**2).sum(axis=1)
+        self.unit, self.slower = unit, np.sqrt(degree)[:, None]
+        self._measure(self.units)
+        self.X = blocked(self.start / (self.units / self.slower))
         blocks, n = len(self.S), len(self.secrets)
         self.X0, self.G = aligned(self.X.shape), aligned(self.X.shape)
         self.X0[:] = self.X
@@ -106,7 +110,33 @@ class Tile:
         self.sums, self.moved = np.zeros((1, n)), np.zeros((1, 2))
         self.small = self.shrink.astype(np.float32)
         # Steps need none of these.
-        del self.scale, self.start
+        del self.units, self.start
+
+    def _measure(self, units: NDArray[np.float64]) -> None:
+        scale = units / self.slower
+        self.S, self.R = blocked(scale), blocked(1.0 / units)
+        self.W = blocked(self.cost / self.unit * scale)
+        self.squares = (scale**2).sum(axis=1)
+
+    def change_units(self) -> None:
+        """Choose units by the channel so far, as steps on one table do, and restate what is kept in them."""
+        before = 1.0 / unblocked(self.R, len(self.reports))
+        matrix = np.maximum(unblocked(self.X * self.S, len(self.reports)), 0.0)
+        units = new_units(before, raised(matrix, self.edges, -np.log(self.shrink)), self.local)
+        change = lanes_changed(units / before)
+        for table in (self.L, self.kept):
+            rewrite(table, change, self.edges.pairs)
+        self.X /= change
+        self._measure(units)
+
+    def multiply_units(self, factor: float) -> None:
+        """Change all units by a factor."""
+        by = np.float32(factor)
+        for table in (self.L, self.kept, self.S, self.W):
+            np.multiply(table, by, out=table)
+        for table in (self.X, self.R):
+            np.divide(table, by, out=table)
+        self.squares *= factor**2
 
     def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
         """Take one step at these prices of the rows."""
@@ -233,21 +263,11 @@ class TiledIterate:
         degree: NDArray[np.float64],
         threads: int,
     ) -> None:
-        from discreet.metricdp.kernels.primal_dual import largest_value
-
         self.tiles, self.n, self.unit, self.threads = tiles, n, unit, threads
         self.far = far
-        ratios, squares = 0.0, np.zeros(n)
         for tile in tiles:
             tile.prepare(unit, degree[tile.secrets])
-            one = slice(None, 1)
-            found = largest_value(
-                tile.S[one], tile.R[one], tile.edges.pairs, tile.small, _POWER_ROUNDS
-            )
-            ratios = max(ratios, found)
-            squares[tile.secrets] += tile.squares
-        self.row_weight = ROW_WEIGHT * ratios / np.maximum(squares, 1e-30)
-        self.step_size = 0.97 / math.sqrt((1.03 + ROW_WEIGHT) * ratios)
+        self._measure()
         self.cap = np.minimum(far / unit, 1e30).astype(np.float32)
         self.y = np.zeros(n, dtype=np.float32)
         self.y0 = self.y.copy()
@@ -256,6 +276,40 @@ class TiledIterate:
         self.best = -math.inf
         self.count = self.age = self.restarts = 0
         self.first = self.last = math.inf
+        self.measuring: list[int] = []
+        """Steps after which variables get new units, none before they are named."""
+
+    def _measure(self) -> None:
+        """Find how long steps may be."""
+        from discreet.metricdp.kernels.primal_dual import largest_value
+
+        ratios, squares, one = 0.0, np.zeros(self.n), slice(None, 1)
+        for tile in self.tiles:
+            found = largest_value(
+                tile.S[one], tile.R[one], tile.edges.pairs, tile.small, _POWER_ROUNDS
+            )
+            ratios = max(ratios, found)
+            squares[tile.secrets] += tile.squares
+        self.row_weight = ROW_WEIGHT * ratios / np.maximum(squares, 1e-30)
+        self.step_size = 0.97 / math.sqrt((1.03 + ROW_WEIGHT) * ratios)
+
+    def remeasure(self, pool: ThreadPoolExecutor | None) -> None:
+        """Measure variables and rows in new units, as steps on one table do; the point becomes the anchor."""
+        before = self._sizes()
+        self.each(pool, lambda t: self.tiles[t].change_units())
+        common = in_common(before, self._sizes())
+        self.each(pool, lambda t: self.tiles[t].multiply_units(common))
+        self._measure()
+        self.each(pool, lambda t: self.tiles[t].set_anchor())
+        self.y0 = self.y.copy()
+        self.age, self.last = 0, math.inf
+        self.restarts += 1
+
+    def _sizes(self) -> tuple[float, float]:
+        """Measure all multipliers, and all variables."""
+        sizes = np.array([(size(tile.L), size(tile.X)) for tile in self.tiles])
+        prices, variables = np.sqrt((sizes**2).sum(axis=0)).tolist()
+        return prices, variables
 
     def pool(self) -> ThreadPoolExecutor | nullcontext[None]:
         """Open what work is divided with, to be closed by ``with``; nothing for one thread."""
@@ -281,7 +335,10 @@ class TiledIterate:
         dl += float((change.astype(np.float64) ** 2 / self.row_weight).sum())
         self.count += 1
         self.age += 1
-        self._judge(math.sqrt(self.weight * dx + dl / self.weight), pool)
+        if self.count in self.measuring:
+            self.remeasure(pool)
+        else:
+            self._judge(math.sqrt(self.weight * dx + dl / self.weight), pool)
 
     def _judge(self, size: float, pool: ThreadPoolExecutor | None) -> None:
         if self.age == 1:
@@ -342,7 +399,7 @@ class TiledIterate:
         for tile in twin.tiles:
             tile.X[:] = 0.0
         twin.move_anchor(pool)
-        twin.wanted = 0.0
+        twin.wanted, twin.measuring = 0.0, []
         twin.count = 0
         while twin.count < steps and not late():
             twin.advance(pool)

@@ -1,0 +1,56 @@
+"""New units of variables and multipliers while steps are taken: what is going to be small takes short steps."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["in_common", "new_units", "rewrite", "size"]
+
+_LEAST_PART, _NEW = 1e-4, 0.5
+"""Part of the largest entry of its column that an entry is taken for at least where variables get new units, and how
+much of the logarithm of these is new: 144 random points, one nat, new units after 150 steps, had a gap of 1.3 % after
+600 with losses that do not follow the distance, 1.4 % with units that are all new, and 4.2 % with those of the start;
+with losses that do, 0.6, 0.3 and 1.4 %; without a least part neither came near; November 2026."""
+
+
+def new_units(
+    units: NDArray[np.float64], matrix: NDArray[np.float64], local: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Choose units of variables by what they are in a positive matrix, and by what they were."""
+    part = np.maximum(matrix / matrix.max(axis=0), _LEAST_PART)
+    chosen: NDArray[np.float64] = units ** (1 - _NEW) * (part / local[:, None]) ** (0.5 * _NEW)
+    return chosen
+
+
+def rewrite(L: NDArray[np.float32], change: NDArray[np.float32], ends: NDArray[np.int32]) -> None:
+    """State multipliers in other units, in place: of a direction in that of the secret that it bounds by."""
+    i, j = ends.T
+    for prices, factor in zip(L, change, strict=True):
+        prices[0::2] *= factor[j]
+        prices[1::2] *= factor[i]
+
+
+def size(blocks: NDArray[np.float32]) -> float:
+    """Take the root of the sum of squares."""
+    return math.sqrt(math.fsum(float(np.square(b, dtype=np.float64).sum()) for b in blocks))
+
+
+def in_common(before: tuple[float, float], after: tuple[float, float]) -> float:
+    """Find by what all units have to change, which does what the primal weight does, so that this stays what it was.
+
+    Multipliers grow with units as variables shrink; their sizes, before and after, are to keep their ratio.
+
+    Examples
+    --------
+    >>> in_common((2.0, 1.0), (0.5, 1.0)), in_common((0.0, 1.0), (0.0, 2.0))
+    (2.0, 1.0)
+    """
+    if not min(*before, *after) > 0:
+        return 1.0
+    return math.sqrt(before[0] / before[1] * after[1] / after[0])
