@@ -291,5 +291,7 @@ def test_counts_that_no_memory_holds_are_refused_before_a_charge(
     guarantee = PureDP(1, neighbors="add-remove-person")
     few = plan([("GA",), ("NY",)], guarantee, columns=["state"], unit="home", max_size=100)
     assert few.frame.n_sizes == 100
-    with pytest.raises(InvalidProblemError, match="max_size: expected counts that fit in 1 MiB"):
+    with pytest.raises(
+        InvalidProblemError, match="max_size: expected at most 10,922 for 3 regions, in half"
+    ):
         plan([("GA",), ("NY",)], guarantee, columns=["state"], unit="home", max_size=10**9)

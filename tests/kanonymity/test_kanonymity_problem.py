@@ -187,7 +187,11 @@ def test_codes_are_a_copy_that_cannot_be_written() -> None:
             [Numeric("a", high=5)],
             "declared bounds; widen them, got another in row 1",
         ),
-        ({"a": ["FR", "secret"]}, [Taxonomy("a", COUNTRIES)], "taxonomy, got another in row 1"),
+        (
+            {"a": ["FR", "secret"]},
+            [Taxonomy("a", COUNTRIES)],
+            "taxonomy; add what is missing there, got another in row 1",
+        ),
         (
             {"a": ["secret"]},
             [Categorical("a", values=("x",))],

@@ -13,7 +13,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.hierarchy.methods import METHODS
 from discreet.tables.dialect import look
-from discreet.tables.parsing import free_memory
 from discreet.tables.reading import refuse_unreadable
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from discreet import ledger as ledgers
     from discreet.cli.row_files import RowEngine
     from discreet.core.outcome import Release, Unproven
-    from discreet.hierarchy import Plan, RegionCounts
+    from discreet.hierarchy import RegionCounts
     from discreet.hierarchy.methods import Method
 
     Outcome = Release[RegionCounts] | Unproven[RegionCounts]
@@ -39,9 +38,6 @@ __all__ = [
     "publish_counts",
     "refuse_inside",
 ]
-
-_BYTES = 24
-"""Bytes of memory for each region and size, at least: the true count, the noisy one and the published one."""
 
 _OPTIONS = {
     "columns": "--regions",
@@ -187,7 +183,6 @@ def publish_counts(
             **public.arguments(),
             **rows.columns(),
         )
-        _check_size(planned)
         if planned.method.kind == "sorted" and wanted.measurements is not None:
             named = METHODS.name_of(planned.method)
             raise InvalidProblemError("--measurements", "a method that measures counts", named)
@@ -289,15 +284,6 @@ def open_ledger(claim: CountsClaim, *, refuse: bool) -> ledgers.Ledger | None:
     from discreet.ledger import Ledger as Book
 
     return Book(claim.ledger)
-
-
-def _check_size(planned: Plan) -> None:
-    """Refuse more counts than the memory holds, before they are charged."""
-    regions, max_size = planned.frame.tree.n, planned.frame.max_size
-    most = free_memory() // (_BYTES * regions) - 1
-    if max_size > most:
-        expected = f"at most {most:,} for {regions:,} regions, in the memory that is free"
-        raise InvalidProblemError("--max-size", expected, f"{max_size:,}")
 
 
 def _write(outcome: Outcome, wanted: CountsFiles) -> None:

@@ -478,13 +478,14 @@ def plan(
 
 def _refuse_large(frame: Frame) -> None:
     """Refuse a table of counts that this machine can't hold, before anything is charged for it."""
-    from discreet.tables.sizes import allowed, in_words
+    from discreet.tables.sizes import allowed
 
-    most = allowed()
-    if frame.tree.n * frame.n_sizes * _BYTES > most:
-        sizes = f"{frame.n_sizes:,} sizes of {frame.tree.n:,} regions"
-        expected = f"counts that fit in {in_words(most)}; a smaller max_size counts larger groups as of this size"
-        raise InvalidProblemError("max_size", expected, sizes)
+    regions = frame.tree.n
+    most = allowed() // (_BYTES * regions)
+    if frame.n_sizes > most:
+        expected = f"at most {most:,} for {regions:,} regions, in half of the memory"
+        expected += "; larger groups count as of this size"
+        raise InvalidProblemError("max_size", expected, f"{frame.n_sizes:,}")
 
 
 def level_parts(

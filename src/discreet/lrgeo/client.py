@@ -161,7 +161,7 @@ def _published(stated: Any) -> Mechanism:  # noqa: ANN401 - anything that a call
     if isinstance(stated, Mechanism):
         return stated
     if not isinstance(stated, CertifiedChannel):
-        expected = "a mechanism that a server published, or a design of one"
+        expected = "a Mechanism, or a design of one"
         raise InvalidProblemError("mechanism", expected, type(stated).__name__)
     return Mechanism.from_design(stated)
 
