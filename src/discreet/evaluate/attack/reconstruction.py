@@ -153,12 +153,14 @@ def attack_levels(
     Examples
     --------
     >>> from discreet import PureDP, Tree
+    >>> from discreet.core.randomness import SeededBits
     >>> from discreet.hierarchy.measure import measure, truth
     >>> from discreet.hierarchy.problem import GroupSizes
     >>> tree = Tree.from_paths([(name,) for name in "abcd"], root="all")
     >>> data = GroupSizes.from_counts(tree, [[5, 1]] * 4, units="private")
     >>> claim = PureDP(1, "add-remove-person")
-    >>> found = attack_levels(lambda bits: measure(data, "direct", claim, bits=bits), truth(data, "direct"), trials=200)
+    >>> run = lambda bits: measure(data, "direct", claim, bits=bits)
+    >>> found = attack_levels(run, truth(data, "direct"), trials=200, bits=SeededBits(3))
     >>> [one.attack for one in found], found[0].attacker.value < found[0].baseline.value
     (['levels that add up, level 1', 'levels that add up, level 2'], True)
     """
