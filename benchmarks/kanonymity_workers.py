@@ -26,7 +26,10 @@ import psutil  # type: ignore[import-untyped]
 from kanonymity_large import run, write
 from run import machine
 
-KINDS = ("survey", "sample", "route", "finish", "atoms", "bound", "publish", "count", "total")
+KINDS = (
+    *("survey", "sample", "route", "finish", "atoms", "bound"),
+    *("publish", "tally", "count", "total"),
+)
 """Phases, in their order."""
 
 OFTEN = 0.02
