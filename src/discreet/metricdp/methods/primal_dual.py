@@ -18,6 +18,7 @@ from discreet.metricdp.primal_dual.mend import mend, mend_all, raise_once
 from discreet.metricdp.primal_dual.merged import MergedReports, few_edges
 from discreet.metricdp.primal_dual.mixture import Mixture
 from discreet.metricdp.primal_dual.order import Ordered, near_together
+from discreet.metricdp.primal_dual.units import measured_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,11 +38,6 @@ next. Before so many there is no bound to speak of."""
 
 _BALANCE, _BALANCE_GROWTH = 160.0, 1.6
 """Steps before the primal weight is balanced first, likewise; and from one to the next before the first checkpoint."""
-
-_MEASURING = (50.0, 150.0)
-"""Steps after which variables get new units, likewise. Twelve families of 225 secrets, half a nat to two, 1 %: fewer
-steps on each than without, 300 for 1,218 on uniform points at one nat, 562 for 913 at half a nat, 400 for 562 on roads;
-a third time after 450 steps, or sooner after 300, helped some and set others back; November 2026."""
 
 _MOST_BEYOND = 4.0
 """Most times what one round of raising adds to the loss that mending is thought to add: 225 random points, one nat,
@@ -360,7 +356,7 @@ class _Run:
         state = self.state
         checkpoint = max(1, int(_FIRST * math.sqrt(state.n / 1000)))
         balancing = max(1, int(_BALANCE * math.sqrt(state.n / 1000)))
-        measuring = [int(steps * math.sqrt(state.n / 1000)) for steps in _MEASURING]
+        measuring = measured_after(state.n)
         with state.pool() as self.pool:
             while state.count < iterations:
                 state.advance(self.pool)

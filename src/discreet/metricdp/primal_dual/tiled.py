@@ -20,6 +20,7 @@ from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import follows
 from discreet.metricdp.primal_dual.mend import fill, mend, raise_once
 from discreet.metricdp.primal_dual.order import near_together
+from discreet.metricdp.primal_dual.units import measured_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,11 +39,6 @@ _FEWEST, _MOST = 100, 8000
 _FIRST, _GROWTH = 110.0, 1.15
 """Steps before both sides are looked at first, for 1,000 secrets and as the root of their number for others; and from
 one look to the next."""
-
-_MEASURING = 50.0, 150.0
-"""Steps after which variables get new units, for 1,000 secrets and as the root of their number for others. Eight
-families of 225 secrets, half a nat to two, 1 %: 366 steps for 1,202 on uniform points at one nat, 596 for 976 at half a
-nat, 468 for 494 on roads, 1,383 for 3,511 on lines; November 2026."""
 
 _FEW_SECRETS, _MOST_HELD = 300, 0.35
 """Secrets up to which tiles come before steps on one table whatever they hold, since less is handed in; and the part of
@@ -197,7 +193,7 @@ class _Run:
         seconds = math.inf if limits.seconds is None else limits.seconds
         self.stop, self.first_due = begun + seconds, begun + share * seconds
         self.state = plan.state(limits.threads)
-        self.state.measuring = [int(steps * math.sqrt(part.n / 1000)) for steps in _MEASURING]
+        self.state.measuring = measured_after(part.n)
         self.state.weights = 0.2, _LARGEST_WEIGHT * math.sqrt(1000 / part.n)
         secrets = near_together(part.paths)
         self.place = np.empty(part.n, dtype=np.int64)

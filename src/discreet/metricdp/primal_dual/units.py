@@ -10,7 +10,12 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["in_common", "new_units", "rewrite", "size"]
+__all__ = ["in_common", "measured_after", "new_units", "rewrite", "size"]
+
+_MEASURING = (50.0, 150.0)
+"""Steps after which variables get new units, for 1,000 secrets and as the root of their number for others. Twelve
+families of 225 secrets, half a nat to two, 1 %, entries of a ten-thousandth or more: fewer steps on each than without;
+a third time after 450 steps, or sooner after 300, helped some and set others back; November 2026."""
 
 _LEAST_PART, _NEW = 1e-3, 0.5
 """Part of the largest entry of its column that an entry is taken for at least where variables get new units, and how
@@ -20,6 +25,17 @@ with losses that do, 0.6, 0.3 and 1.4 %; without a least part neither came near.
 1 % of instances with a bumpy prior and half a nat a unit, without new units, with parts of 1e-4, 1e-3 and 1e-2: 400
 random points 1,396, 2,121, 1,605 and 1,845, a grid of 1,000 1,107, 1,463, 838 and -, 225 random points 1,383, 3,684,
 1,383 and 1,830; at one nat 225 random points 1,045, 518, 686 and 908; November 2026."""
+
+
+def measured_after(n: int) -> list[int]:
+    """Say after how many steps variables of so many secrets get new units.
+
+    Examples
+    --------
+    >>> measured_after(1000), measured_after(250)
+    ([50, 150], [25, 75])
+    """
+    return [int(steps * math.sqrt(n / 1000)) for steps in _MEASURING]
 
 
 def new_units(
