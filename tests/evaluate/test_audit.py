@@ -280,11 +280,14 @@ def test_bounds_that_ignored_chance_would_be_found_out(monkeypatch: pytest.Monke
     monkeypatch.setattr("discreet.evaluate.audit.sampled.least_chance", plain)
     monkeypatch.setattr("discreet.evaluate.audit.sampled.most_chance", plain)
     claim = PureDP(Fraction(math.log(3) + 1e-12), "replace-one")
+    bits = SeededBits(6)
     refused = sum(
-        audit(None, [(0, 1)], claim, batch=response_many, samples=200, failure=0.25).rejected
-        for _ in range(60)
+        audit(
+            None, [(0, 1)], claim, batch=response_many, samples=200, failure=0.25, bits=bits
+        ).rejected
+        for _ in range(300)
     )
-    assert refused > stats.binom.isf(1e-6, 60, 0.25)
+    assert refused > stats.binom.isf(1e-6, 300, 0.25)
 
 
 @pytest.mark.parametrize("strength_asked", ["exact", "sampled"])
