@@ -16,6 +16,7 @@ feasible by what the search proved: it is a bound whether or not the program is 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearModel
     from discreet.kanonymity.arrays import Points
 
-__all__ = ["DualBound", "boxes_of", "costly", "rounding"]
+__all__ = ["DualBound", "boxes_of", "costly", "rounding", "scaled"]
 
 MOST_BOXES = 2e7
 """Boxes up to which all are looked at: a second at first, a tenth near the optimum (5e6 boxes)."""
@@ -59,6 +60,12 @@ UNTIMED_ROUNDS = 60
 SWAPPED = 200
 """Near points of each point whose rows are swapped into classes, where there are no more than k."""
 
+PLAIN = 10
+"""Binary orders of magnitude from 1 that costs may be away as they are."""
+
+NEGLIGIBLE = 1e-60
+"""Part of all weights below which the cost of a column is left out; 1e-13 and more is taken off for rounding."""
+
 MORE_NEAR, GROWN_AT_ONCE = 64, 500
 """Near points beyond k from which a class is grown, at most, and classes that grow together: 3,000 rows of nine
 taxonomies at k = 50 did not end in a minute, whatever the time limit, with four times k, all at once and each class
@@ -81,7 +88,7 @@ class DualBound:
 
     def __init__(self, problem: Problem, k: int, *, suppressed: bool) -> None:
         self.k, self.lower, self.done = k, 0.0, False
-        self.problem = costly(problem)
+        self.problem, self.exponent = scaled(costly(problem))
         order = order_of(self.problem, range(self.problem.m))
         self.points = points_of(self.problem, order)
         self.counts = np.diff(self.points.first).astype(np.float64)
@@ -160,7 +167,7 @@ class DualBound:
         """
         slack = rounding(self.best, self.k, self.points.arrays.cap)
         total = math.fsum((self.counts * (self.best - slack)).tolist())
-        return total - 2.0**-50 * abs(total)
+        return math.ldexp(total - 2.0**-50 * abs(total), self.exponent)
 
     def _solved(self, limits: SearchLimits) -> NDArray[np.float64] | None:
         from discreet.core.errors import LimitReachedError, SolverError
@@ -335,10 +342,39 @@ def rounding(u: NDArray[np.float64], k: int, weights: NDArray[np.float64]) -> fl
 
 
 def costly(problem: Problem) -> Problem:
-    """Leave out columns that cost nothing; the first one stays where all are such."""
-    kept = [j for j, column in enumerate(problem.columns) if column.place.max() > 0] or [0]
+    """Leave out columns that cost nothing, or less than is taken off for rounding; one stays where all are such."""
+    least = NEGLIGIBLE * problem.suppressed_cost
+    kept = [j for j, column in enumerate(problem.columns) if column.place.max() > least] or [0]
     columns = tuple(problem.columns[j] for j in kept)
     return Problem(columns, problem.codes[:, kept], problem.loss)
+
+
+def scaled(problem: Problem) -> tuple[Problem, int]:
+    """Divide costs far from 1 by a power of two, which is exact, so that all weights are from a half up to 1 together.
+
+    Solvers compare with absolute tolerances, and read 1e20 as infinite.
+
+    Examples
+    --------
+    >>> from discreet.kanonymity.problem import Numeric
+    >>> made, exponent = scaled(Problem.from_columns({"age": [20, 60]}, [Numeric("age", weight=6e9)]))
+    >>> made.suppressed_cost * 2.0**exponent, exponent
+    (6000000000.0, 33)
+    """
+    exponent = math.frexp(problem.suppressed_cost)[1]
+    if abs(exponent) <= PLAIN:
+        return problem, 0
+    columns = tuple(
+        replace(
+            column,
+            attribute=replace(
+                column.attribute, weight=math.ldexp(column.attribute.weight, -exponent)
+            ),
+            place=np.ldexp(column.place, -exponent),
+        )
+        for column in problem.columns
+    )
+    return Problem(columns, problem.codes, problem.loss), exponent
 
 
 def boxes_of(problem: Problem, points: Points) -> float:

@@ -147,7 +147,9 @@ class AtomPlaces:
             if j in last or shift + bits_of(cover) <= free:
                 kept.append((j, cover, shift))
                 shift += bits_of(cover)
-        return cls(tuple(kept), UNITS / sum(column.attribute.weight for column in columns))
+        # Where all weights are zero no cell costs anything, and no cover is kept.
+        weights = sum(column.attribute.weight for column in columns)
+        return cls(tuple(kept), UNITS / weights if weights > 0 else 1.0)
 
     def keys(self, codes: Sequence[NDArray[np.signedinteger]]) -> NDArray[np.int64]:
         """Pack rows, given by the codes of each quasi-identifier."""

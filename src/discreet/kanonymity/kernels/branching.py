@@ -378,6 +378,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
         if upper[root] > 0:
             for t in range(rank, n):
                 p = order[t]
-                doubtful[p] = doubtful[p] or (open_here[p] and not whole)
+                if open_here[p] and not whole:
+                    doubtful[p] = True
                 open_here[p] = False
     return every

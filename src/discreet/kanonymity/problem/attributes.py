@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity.problem.levels import Dates, Levels, Prefixes, Rounded
+from discreet.kanonymity.problem.levels import Dates, Levels, Prefixes, Rounded, check_weight
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -61,7 +61,7 @@ class Numeric:
     high: float | None = None
 
     def __post_init__(self) -> None:
-        _check_weight(self.name, self.weight)
+        check_weight(self.name, self.weight)
         bounds = [bound for bound in (self.low, self.high) if bound is not None]
         if not all(np.isfinite(bound) for bound in bounds) or bounds != sorted(bounds):
             raise InvalidProblemError(f"{self.name}: bounds", "finite, low first", tuple(bounds))
@@ -92,7 +92,7 @@ class Categorical:
     values: tuple[Hashable, ...] | None = None
 
     def __post_init__(self) -> None:
-        _check_weight(self.name, self.weight)
+        check_weight(self.name, self.weight)
         if self.values is not None and len(set(self.values)) < len(self.values):
             raise InvalidProblemError(f"{self.name}: values", "each value once", "a duplicate")
 
@@ -123,7 +123,7 @@ class Taxonomy:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_weight(self.name, self.weight)
+        check_weight(self.name, self.weight)
         labels = [self.tree.labels[leaf] for leaf in self.tree.leaves.tolist()]
         if len(set(labels)) < len(labels):
             raise InvalidProblemError(f"{self.name}: tree", "leaves that differ", "a duplicate")
@@ -145,8 +145,3 @@ def depth_first(tree: Tree) -> NDArray[np.int64]:
             found.append(node)
         stack.extend(reversed(children))
     return np.array(found, dtype=np.int64)
-
-
-def _check_weight(name: str, weight: float) -> None:
-    if not (np.isfinite(weight) and weight >= 0):
-        raise InvalidProblemError(f"{name}: weight", "a number, not negative", weight)

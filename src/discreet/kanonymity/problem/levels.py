@@ -25,10 +25,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Dates", "Leveled", "Levels", "Prefixes", "Rounded", "leveled", "spans_of"]
+__all__ = [
+    "Dates",
+    "Leveled",
+    "Levels",
+    "Prefixes",
+    "Rounded",
+    "check_weight",
+    "leveled",
+    "spans_of",
+]
 
 CALENDAR = ("day", "month", "quarter", "year", "5 years", "10 years")
 """Levels of a calendar, from the finest."""
+
+LEAST_WEIGHT = 1e-100
+"""Least weight above 0; its reciprocal is the largest one."""
 
 _MOST_LEVELS = 40
 _SEPARATORS = " -./"
@@ -64,7 +76,7 @@ class Dates:
     finest: str = "day"
 
     def __post_init__(self) -> None:
-        _check_weight(self.name, self.weight)
+        check_weight(self.name, self.weight)
         if self.format and self.format not in FORMATS:
             raise InvalidProblemError(
                 f"{self.name}: format", f"one of {', '.join(FORMATS)}", repr(self.format)
@@ -101,7 +113,7 @@ class Prefixes:
     lengths: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_weight(self.name, self.weight)
+        check_weight(self.name, self.weight)
         if any(length < 1 for length in self.lengths):
             raise InvalidProblemError(f"{self.name}: lengths", "1 or more", self.lengths)
 
@@ -133,7 +145,7 @@ class Rounded:
     steps: tuple[Any, ...] = (5,)
 
     def __post_init__(self) -> None:
-        _check_weight(self.name, self.weight)
+        check_weight(self.name, self.weight)
         field = f"{self.name}: steps"
         steps = tuple(to_fraction(step, field) for step in self.steps)
         if not steps or steps[0] <= 0:
@@ -407,6 +419,8 @@ def _numbers_in(text: str) -> tuple[float, float] | None:
     return (ends[0], ends[-1]) if len(ends) <= 2 else None
 
 
-def _check_weight(name: str, weight: float) -> None:
-    if not (np.isfinite(weight) and weight >= 0):
-        raise InvalidProblemError(f"{name}: weight", "a number, not negative", weight)
+def check_weight(name: str, weight: float) -> None:
+    """Refuse a weight with which sums over rows would have no digits left, or be infinite."""
+    if not (weight == 0 or LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT):
+        expected = f"0, or a number from {LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}"
+        raise InvalidProblemError(f"{name}: weight", expected, weight)
