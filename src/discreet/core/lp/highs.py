@@ -6,7 +6,8 @@ Facts of HiGHS 1.15 that decide what stands here, each with a test:
 - one thread of Python runs all its solvers with one number of threads, unless its scheduler is reset;
 - tolerances are absolute, and costs below 1e-7 count as zero, so that small costs are scaled up by a power of two;
 - the clock behind the time limit is never set back between two solves of one object;
-- Ctrl-C is seen only through its callbacks.
+- Ctrl-C is seen only through its callbacks;
+- 1.16 prints a banner from its constructor, whatever the options.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,10 +127,22 @@ def load(program: LinearProgram) -> Solver:
     if program.integrality is not None:
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
         lp.integrality_ = [kinds[is_integer] for is_integer in program.integrality.tolist()]
-    highs: Solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    highs.setOptionValue("output_flag", False)  # noqa: FBT003 - HiGHS takes its options by position
+    highs = _silent()()
     check(highs.passModel(lp), "read the program")
     return highs
+
+
+@cache
+def _silent() -> type[Any]:
+    """Derive a solver that says nothing: HiGHS 1.16 prints its banner when its constructor asks for callbacks."""
+    import highspy
+
+    class Silent(highspy.Highs):
+        def enableCallbacks(self) -> None:  # noqa: N802 - the name is that of highspy
+            self.setOptionValue("output_flag", False)  # noqa: FBT003 - HiGHS takes its options by position
+            super().enableCallbacks()  # type: ignore[no-untyped-call]
+
+    return Silent
 
 
 def run(highs: Solver, program: LinearProgram, options: Options) -> LPSolution:
