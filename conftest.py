@@ -55,12 +55,14 @@ def _drawing(name: str) -> Iterator[None]:
     The library's own source stays in place, so that what it draws still counts as private: an audit with a sample, or a
     choice that is nearly always right, failed once in hundreds of runs.
     """
-    before = random._urandom  # type: ignore[attr-defined]
-    random._urandom = random.Random(f"{OTHER_BITS} {name}").randbytes  # type: ignore[attr-defined]
+    source = random.Random(f"{OTHER_BITS} {name}")  # noqa: S311 - a test releases nothing
+    # What `SystemRandom` reads from.
+    before, place = vars(random)["_urandom"], "_urandom"
+    setattr(random, place, source.randbytes)
     try:
         yield
     finally:
-        random._urandom = before  # type: ignore[attr-defined]
+        setattr(random, place, before)
 
 
 @pytest.hookimpl(wrapper=True)
