@@ -295,6 +295,22 @@ def test_free_text_is_warned_of_where_nothing_is_made_of_it(
     assert "note holds free text" in said.err
 
 
+@pytest.mark.parametrize("more", [[], ["--memory", "1GB"]])
+def test_decimal_commas_are_no_values_without_order(
+    capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    """As text every height would be a value of its own, and 1,85 no nearer to 1,86 than to 1,40."""
+    lines = [f"{150 + i % 40};1,{40 + i % 60}" for i in range(60)]
+    Path("heights.csv").write_text("\n".join(["cm;m", *lines]) + "\n", encoding="utf-8")
+    asked = ["anonymize", "heights.csv", "-k", 3, "--quasi", "cm,m", "-o", "out.csv", *more]
+    said = say(capsys, *asked)
+    assert said.status == 2
+    assert "--quasi: expected numbers such as 1.5" in said.err
+    assert "got decimal commas in m" in said.err
+    assert not Path("out.csv").exists()
+    assert say(capsys, *asked, "--categorical", "m").status == 0
+
+
 def test_what_prose_is() -> None:
     assert not is_prose(pl.Series([""] * 9, dtype=pl.String))
     assert not is_prose(pl.Series([f"number {i}" for i in range(9)]))

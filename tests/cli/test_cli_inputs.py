@@ -96,7 +96,11 @@ def test_bad_tables_are_refused(tmp_path: Path, name: str, content: bytes | None
 
 BAD_COLUMNS = {
     "unknown": ({"a": [1]}, r"--x: expected a column of the table \(a\), got 'x'"),
-    "text": ({"x": ["far"]}, "numbers in column x, got String"),
+    "text": ({"x": ["far"]}, "numbers such as 1.5 in column x, got text"),
+    "commas": (
+        {"x": ["1,5", "2"]},
+        "numbers such as 1.5 in column x, got numbers with decimal commas",
+    ),
     "missing value": ({"x": [1.0, None]}, "finite numbers in column x, got nothing in row 2"),
     "not a number": ({"x": [1.0, float("nan")]}, "got nan in row 2"),
     "infinite": ({"x": [float("inf")]}, "got inf in row 1"),
@@ -125,7 +129,10 @@ def test_a_prior_is_uniform_or_a_column_or_a_file(tmp_path: Path) -> None:
 BAD_PRIORS = {
     "negative": ("secret,weight\n0,1\n1,-1\n2,1\n", "non-negative weights, got -1 at 1"),
     "all zero": ("secret,weight\n0,0\n1,0\n2,0\n", "a positive finite sum, got a sum of 0"),
-    "not a number": ("secret,weight\n0,nan\n1,1\n2,1\n", "numbers in column weight, got String"),
+    "not a number": (
+        "secret,weight\n0,nan\n1,1\n2,1\n",
+        "numbers such as 1.5 in column weight, got text",
+    ),
     "a secret missing": ("secret,weight\n0,1\n1,1\n", "each of 3 secrets once, got 2 rows"),
     "a secret twice": ("secret,weight\n0,1\n1,1\n1,1\n", "each of 3 secrets once, got 3 rows"),
     "of others": ("secret,weight\n0,1\n1,1\n9,1\n", "1 of other secrets"),

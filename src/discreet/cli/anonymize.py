@@ -27,7 +27,7 @@ from discreet.cli.columns import (
 )
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.large import run_large
-from discreet.cli.microdata import Kinds, attributes_of, demanded, names_of, refuse_prose
+from discreet.cli.microdata import Kinds, attributes_of, demanded, names_of, refuse_unclear
 from discreet.cli.options import HOW, PROMISED, Json, Memory, Quiet, Report, Scheduler, Verbose
 from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import steps
@@ -336,7 +336,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     models = _models(table, options, guarantee)
     roles = _roles(table, options)
     whole, table = table, table.drop(roles.drop)
-    refuse_prose(table, guarantee.quasi_identifiers, options.kinds)
+    refuse_unclear(table, guarantee.quasi_identifiers, options.kinds)
     attributes = attributes_of(table, guarantee.quasi_identifiers, options.kinds)
     sensitive = _sensitive(table, options, guarantee)
     # A column of persons is not published, and the quasi-identifiers are as text.

@@ -34,7 +34,7 @@ from discreet.cli.statement import (
     DesignStatement,
     ImplicitStatement,
     PlaceOptions,
-    given_away,
+    doubtful_distances,
     state_any,
 )
 from discreet.core.errors import InvalidProblemError, unknown_name
@@ -238,7 +238,7 @@ def _run(places: PlaceOptions, aims: AimOptions, search: SearchOptions, outputs:
     write_channel(made, outputs.output, stated.labels)
     if outputs.report is not None:
         _report(made, outputs.report, outputs.output)
-    known = given_away(made.problem.space, made.guarantee)
+    known = doubtful_distances(made.problem.space, made.guarantee)
     for sentence in (*unprotected(made, stated.labels), *known):
         warn(sentence, quiet=outputs.quiet)
     if status is Status.TARGET_MISSED:

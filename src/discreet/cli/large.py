@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli.anonymizing import COMPILING, PRIVATE, given_roles
 from discreet.cli.files import check_outputs, check_table_names
-from discreet.cli.microdata import attributes_of, refuse_prose
+from discreet.cli.microdata import attributes_of, refuse_unclear
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_floor
@@ -204,7 +204,7 @@ def _made(
     refuse_unwritable(
         lazy.drop(roles.drop), (*names, roles.person or ""), _written(output, pieces), "--output"
     )
-    refuse_prose(head, names, kinds)
+    refuse_unclear(head, names, kinds)
     return anonymize_files(
         path,
         output,

@@ -18,7 +18,7 @@ from discreet.kanonymity.problem import (
     Rounded,
     Taxonomy,
 )
-from discreet.tables.columns import holds_numbers, is_prose, no_column
+from discreet.tables.columns import has_decimal_commas, holds_numbers, is_prose, no_column
 from discreet.tables.looks import look_at
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ __all__ = [
     "names_of",
     "pairs_of",
     "prose_among",
-    "refuse_prose",
+    "refuse_unclear",
 ]
 
 _BOUNDS = re.compile(r"([^:]*):([^:]*)")
@@ -313,8 +313,8 @@ def _number(text: str, option: str) -> float:
         raise InvalidProblemError(option, "a number", repr(text)) from None
 
 
-def refuse_prose(table: pl.DataFrame, quasi: Sequence[str], kinds: Kinds) -> None:
-    """Refuse free text among the quasi-identifiers, unless it was said what to make of it.
+def refuse_unclear(table: pl.DataFrame, quasi: Sequence[str], kinds: Kinds) -> None:
+    """Refuse free text and decimal commas among the quasi-identifiers, unless it was said what to make of them.
 
     Raises
     ------
@@ -327,3 +327,10 @@ def refuse_prose(table: pl.DataFrame, quasi: Sequence[str], kinds: Kinds) -> Non
             f"with --taxonomy {name}=FILE (or into one set with --categorical {name})"
         )
         raise InvalidProblemError("--quasi", expected, f"free text in {name}")
+    typed = {*names_of(kinds.categorical), *pairs_of(kinds.taxonomies, "--taxonomy")}
+    typed |= _prefixes(kinds.prefixes).keys()
+    for name in quasi:
+        if name in table.columns and name not in typed and has_decimal_commas(table[name]):
+            # As text each number would be a value of its own, and none near to another.
+            expected = f"numbers such as 1.5, or --categorical {name} for values that have no order"
+            raise InvalidProblemError("--quasi", expected, f"decimal commas in {name}")

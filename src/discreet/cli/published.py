@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 
 from discreet.artefact.foreign import told
 from discreet.cli.inputs import parse_budget, parse_grid
-from discreet.cli.statement import given_away
+from discreet.cli.statement import doubtful_distances
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.tables.reading import read_table
@@ -203,7 +203,7 @@ class Work:
     def run(self) -> None:
         """Design, and keep what was made."""
         try:
-            for sentence in given_away(self._region().space, self.plan.guarantee):
+            for sentence in doubtful_distances(self._region().space, self.plan.guarantee):
                 self.tell("warning", sentence)
             found = self._for_points() if self.plan.every_point else self._for_places()
         except BaseException as error:  # noqa: BLE001 - the main thread raises it anew

@@ -38,7 +38,7 @@ __all__ = [
     "DesignStatement",
     "ImplicitStatement",
     "PlaceOptions",
-    "given_away",
+    "doubtful_distances",
     "secret_names",
     "state",
     "state_any",
@@ -378,22 +378,33 @@ _TELLING = 10.0
 """Nats between neighbors from which a warning is given: odds of some 20,000 to 1 are next to no privacy."""
 
 
-def given_away(space: MetricSpace, guarantee: MetricDP) -> list[str]:
-    """Say where reports may tell a secret from its nearest neighbor: another unit was probably meant.
+def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
+    """Say where reports may tell a secret from its nearest neighbor, as in another unit than was meant, or never can.
 
     Examples
     --------
     >>> line = MetricSpace.grid(1, 3, cell=500, unit="m")
-    >>> given_away(line, MetricDP("0.002", "m"))
+    >>> doubtful_distances(line, MetricDP("0.002", "m"))
     []
-    >>> given_away(line, MetricDP(2, "m"))[0].partition(";")[0]
+    >>> doubtful_distances(line, MetricDP(2, "m"))[0].partition(";")[0]
     'reports may give secrets away: half are told from their nearest neighbor with odds of up to e^1000 to 1'
     """
     if not space.has_matrix or space.n < 2:
         return []
     apart = space.distances.astype(np.float64) / 2.0**space.scale_bits
     np.fill_diagonal(apart, np.inf)
-    nats = float(np.median(apart.min(axis=1))) * float(guarantee.epsilon)
+    nearest = apart.min(axis=1)
+    twice = int((nearest == 0).sum())
+    if twice:
+        said = f"{twice} of {space.n} secrets are at distance 0 from another, so that no report can tell them apart"
+        return [f"{said}; was a place given twice?", *_telling(nearest[nearest > 0], guarantee)]
+    return _telling(nearest, guarantee)
+
+
+def _telling(nearest: NDArray[np.float64], guarantee: MetricDP) -> list[str]:
+    if not len(nearest):
+        return []
+    nats = float(np.median(nearest)) * float(guarantee.epsilon)
     if nats < _TELLING:
         return []
     odds = f"half are told from their nearest neighbor with odds of up to e^{nats:.0f} to 1"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "columns_at",
     "columns_of",
+    "has_decimal_commas",
     "holds_numbers",
     "is_prose",
     "labels_of",
@@ -155,6 +156,29 @@ def holds_numbers(column: pl.Series) -> bool:
     return bool(cells.str.contains(_NUMBER).all() and not cells.str.contains(_CODE).any())
 
 
+def has_decimal_commas(column: pl.Series) -> bool:
+    """Say whether a column is text of which each cell that is not empty is a number, some with a comma for a point.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> has_decimal_commas(pl.Series(["1,85", "2", None])), has_decimal_commas(pl.Series(["1.85", "2"]))
+    (True, False)
+    """
+    import polars as pl
+
+    if column.dtype != pl.String:
+        return False
+    cells = column.drop_nulls().str.strip_chars()
+    cells = cells.filter(cells != "")
+    commas = cells.str.count_matches(",", literal=True)
+    if not len(cells) or commas.max() != 1:
+        return False
+    return holds_numbers(cells.str.replace(",", ".", literal=True)) or bool(
+        cells.str.contains(r"^[+-]?\d+,\d+$").all()
+    )
+
+
 def columns_of(table: pl.DataFrame, names: Sequence[str], argument: str) -> NDArray[np.float64]:
     """Take columns of finite numbers, ``(rows, columns)``."""
     return np.stack([numbers_of(table, name, argument) for name in names], axis=1)
@@ -162,12 +186,17 @@ def columns_of(table: pl.DataFrame, names: Sequence[str], argument: str) -> NDAr
 
 def numbers_of(table: pl.DataFrame, name: str, argument: str) -> NDArray[np.float64]:
     """Take one column of finite numbers; the file is public, so the row may be named."""
+    import polars as pl
+
     if name not in table.columns:
         known = ", ".join(table.columns)
         raise InvalidProblemError(argument, f"a column of the table ({known})", repr(name))
     series = table[name]
     if not series.dtype.is_numeric():
-        raise InvalidProblemError(argument, f"numbers in column {name}", str(series.dtype))
+        got = str(series.dtype)
+        if series.dtype == pl.String:
+            got = "numbers with decimal commas" if has_decimal_commas(series) else "text"
+        raise InvalidProblemError(argument, f"numbers such as 1.5 in column {name}", got)
     values = np.array(series.cast(float).fill_null(float("nan")).to_list(), dtype=np.float64)
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
