@@ -371,7 +371,10 @@ BAD: dict[str, tuple[list[Any], str]] = {
         ["PLACES", *PLACES, "--x", "long"],
         "--x: expected a column of the table (name, lon, lat",
     ),
-    "column of text": (["PLACES", *PLACES, "--x", "note"], "--x: expected numbers such as 1.5 in column note"),
+    "column of text": (
+        ["PLACES", *PLACES, "--x", "note"],
+        "--x: expected numbers such as 1.5 in column note",
+    ),
     "both kinds of columns": (
         ["PLACES", "--columns", "lon,lat", "--x", "lon", *EPSILON, "--unit", "km"],
         "--columns: expected either this or --x and --y",
@@ -615,7 +618,17 @@ def test_an_epsilon_for_another_unit_is_asked_about(capsys: pytest.CaptureFixtur
 
 def test_places_that_are_given_twice_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     Path("twice.csv").write_text("x,y\n1,1\n1,1\n2,2\n", encoding="utf-8")
-    asked = ["design", "--points", "twice.csv", "--unit", "km", "--epsilon", 1, "--loss", "euclidean"]
+    asked = [
+        "design",
+        "--points",
+        "twice.csv",
+        "--unit",
+        "km",
+        "--epsilon",
+        1,
+        "--loss",
+        "euclidean",
+    ]
     said = say(capsys, *asked)
     assert said.status == 0
     assert "2 of 3 secrets are at distance 0 from another" in said.err

@@ -437,7 +437,8 @@ def test_strong_splitting_is_left_out_where_classes_that_grow_lose_less() -> Non
     rng = np.random.default_rng(3)
     columns = {f"c{j}": rng.integers(0, 4, 1_200) for j in range(24)}
     problem = Problem.from_columns(columns, [Categorical(name) for name in columns])
-    found = search(problem, 5, time_limit=4)
+    # Without a limit, which a busy machine reaches before classes have grown.
+    found = search(problem, 5)
     steps = [step.method for step in found.steps]
     assert steps.count("top-down") == 1
     assert "greedy-search" in steps

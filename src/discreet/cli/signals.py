@@ -29,6 +29,9 @@ _STAGES = {
 }
 """Stages of private releases, which are the same whatever the data are: they are said at once, never one by one."""
 
+_COMPILES = "the first run on a machine also compiles, which takes half a minute or more"
+"""Said of releases in any case: whether and when they compile may depend on the data."""
+
 SILENT = 1.5
 """Seconds after which a command says that it runs."""
 
@@ -52,7 +55,7 @@ def said_while_running(arguments: Sequence[str], *, after: float = SILENT) -> It
         yield
         return
     stream = sys.stderr
-    stages = f": {_STAGES[name]}" if name in _STAGES else ""
+    stages = f": {_STAGES[name]} ({_COMPILES})" if name in _STAGES else ""
     text = f"discreet: {one_word(name)} is running{stages}; Ctrl-C ends it"
     timer = threading.Timer(after, _say, (stream, text))
     timer.daemon = True

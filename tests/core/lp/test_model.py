@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +117,14 @@ def test_the_clock_of_a_limit_starts_with_each_solve() -> None:
         model.set_cost(-np.random.default_rng(seed).random(80))
         spent += model.solve().seconds
     model.set_cost(packing(60, 80, 4).cost)
-    assert model.solve(time_limit=max(0.02, spent / 2)).is_optimal()
+    # One solve may take as long as twenty-five where the machine stands still for a moment, but not time after time.
+    in_time = 0
+    for _ in range(20):
+        with suppress(LimitReachedError):
+            in_time += model.solve(time_limit=max(0.02, spent / 2)).is_optimal()
+            break
+        model.set_cost(packing(60, 80, 4).cost)
+    assert in_time == 1
     model.set_cost(-model.program.cost)
     with pytest.raises(LimitReachedError):
         model.solve(time_limit=0)
