@@ -6,6 +6,7 @@ import copy
 import pickle
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,9 +14,11 @@ import pytest
 
 import discreet as dc
 from discreet import MetricDP, MetricSpace, PureDP
-from discreet.artefact import load, save
+from discreet.artefact import anonymize_files, load, save
 from discreet.core.verified import CLAIMED
+from discreet.kanonymity import Numeric
 from discreet.report import make_chapter
+from discreet.tables.contents import contents
 
 
 def _design() -> Any:
@@ -105,3 +108,62 @@ def test_a_report_of_a_forged_outcome_shows_that_it_fails() -> None:
     table = _table()
     other = replace(table, guarantee=dc.KAnonymity(3, ("age", "zip")))
     assert "Not certified" in make_chapter("kanonymity", other).body
+
+
+def test_a_table_that_was_changed_in_place_is_not_printed_as_certified() -> None:
+    """A frozen outcome holds a frame that is not."""
+    made = _table()
+    made.table[0, "age"] = "99"
+    assert CLAIMED in repr(made)
+    assert "Verified: " not in made._repr_html_()
+    assert not dc.verify(made).passed
+    assert CLAIMED in repr(made)
+    again = _table()
+    made.table[0, "age"] = again.table[0, "age"]
+    # What failed is certified once it passes.
+    assert CLAIMED in repr(made)
+    assert dc.verify(again).passed
+    assert ", certified)" in repr(again)
+
+
+def test_an_outcome_that_failed_its_verifier_is_no_longer_printed_as_certified() -> None:
+    made = _design()
+    assert ", certified)" in repr(made)
+    object.__setattr__(made, "guarantee", MetricDP("0.01", "km"))
+    assert not dc.verify(made).passed
+    assert CLAIMED in repr(made)
+
+
+def test_files_that_were_written_again_are_not_printed_as_certified(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"age": [20 + i % 40 for i in range(200)]})
+    rows.write_parquet(tmp_path / "in.parquet")
+    source, claim = tmp_path / "in.parquet", dc.KAnonymity(5, ("age",))
+    made = anonymize_files(source, tmp_path / "out", claim, attributes=[Numeric("age")])
+    assert ", certified)" in repr(made)
+    # A folder of parts is judged as a file is.
+    assert dc.verify(made).passed
+    assert dc.verify(tmp_path / "out").passed
+    (part,) = (tmp_path / "out").glob("*.parquet")
+    rows.head(3).write_parquet(part)
+    assert CLAIMED in repr(made)
+    assert not dc.verify(made).passed
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow", "dict", "list"])
+def test_contents_of_any_table_tell_a_change(library: str) -> None:
+    cells: dict[str, list[Any]] = {"age": [30, 31, None], "job": ["a", "b", "c"]}
+
+    def table(given: dict[str, list[Any]]) -> Any:
+        if library == "dict":
+            return given
+        if library == "list":
+            return list(zip(*given.values(), strict=True))
+        maker = pytest.importorskip(library)
+        return maker.table(given) if library == "pyarrow" else maker.DataFrame(given)
+
+    before = contents(table(cells))
+    assert contents(table(dict(cells))) == before
+    assert contents(table({**cells, "age": [30, 31, 0]})) != before
+    assert (
+        contents(table({"age": cells["age"], "work": cells["job"]})) != before or library == "list"
+    )

@@ -23,7 +23,7 @@ def dask_cluster() -> Iterator[Executor]:
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -249,7 +249,9 @@ def test_a_worker_that_is_killed_costs_time_alone(tmp_path: Path, kind: str) -> 
     table = people(5, units=4_000) if WORK[kind] is _by_unit else cells_of_people.people(5, 16_000)
     source = write(table, tmp_path / "in", 12)
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as one,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as one,
         distributed.Client(one, set_as_default=False) as client,
     ):
         killed: list[int] = []
@@ -279,7 +281,9 @@ def test_a_worker_that_is_killed_costs_time_alone(tmp_path: Path, kind: str) -> 
 @pytest.mark.timeout(900)
 def test_a_scheduler_that_goes_away_is_charged_once_and_said(tmp_path: Path) -> None:
     source = write(people(6, units=4_000), tmp_path / "in", 12)
-    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    )
     client = distributed.Client(cluster, set_as_default=False)
 
     def end() -> None:

@@ -62,11 +62,14 @@ def client() -> Iterator[Any]:
 
 
 def cluster_of_threads() -> Any:
-    """Start a cluster; on a busy machine it sometimes does not start up at once."""
+    """Start a cluster; on a busy machine it sometimes does not start up at once.
+
+    Without a dashboard its server still wants port 8787, and warns where another test has that.
+    """
     for left in (2, 1, 0):
         try:
             return distributed.LocalCluster(
-                n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+                n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
             )
         except (OSError, RuntimeError, TimeoutError):
             if not left:
@@ -191,7 +194,9 @@ def test_a_worker_that_is_killed_costs_time_alone(
     original = original.with_row_index("row")
     source = folder_of(original, tmp_path / "in", parts=12)
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as one,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as one,
         distributed.Client(one, set_as_default=False) as client,
     ):
         killed: list[int] = []
@@ -221,7 +226,9 @@ def test_a_worker_that_is_killed_costs_time_alone(
 @pytest.mark.parametrize("kind", ["survey", "finish", "publish"])
 def test_a_scheduler_that_goes_away_is_said_and_leaves_nothing(tmp_path: Path, kind: str) -> None:
     source = folder_of(people(), tmp_path / "in")
-    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    )
     client = distributed.Client(cluster, set_as_default=False)
 
     def end() -> None:

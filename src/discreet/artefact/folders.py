@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,10 @@ _VERSION = 1
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Tell whether a folder has a record."""
-    return Path(path, RECORD).is_file()
+    with suppress(OSError, ValueError):
+        return Path(path, RECORD).is_file()
+    # Of a name that no file can have.
+    return False
 
 
 def record_of(

@@ -15,7 +15,8 @@ from discreet.core.errors import MALFORMED, DiscreetError, InvalidProblemError
 from discreet.core.exact import float_ceil
 from discreet.core.lazy import registered
 from discreet.core.outcome import Anonymization, Design, Release
-from discreet.core.verified import mark_verified
+from discreet.core.verified import mark_refused, mark_verified
+from discreet.tables.contents import mark_table_verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +36,7 @@ __all__ = [
     "judge_channel",
     "judge_choice",
     "judge_counts",
+    "judge_folder",
     "judge_measurements",
     "judge_mechanism",
     "judge_points",
@@ -123,10 +125,12 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
             "outcome", "one whose parts are as a verb returned them", type(outcome).__name__
         ) from None
     # A loss that is stated was looked at for a design with its bound alone.
-    stated = isinstance(outcome, Release | Anonymization) or (
-        optimality and isinstance(outcome, Design)
-    )
-    if found.passed and stated:
+    stated = isinstance(outcome, Release) or (optimality and isinstance(outcome, Design))
+    if not found.passed:
+        mark_refused(outcome)
+    elif isinstance(outcome, Anonymization):
+        mark_table_verified(outcome)
+    elif stated:
         mark_verified(outcome)
     return found
 
@@ -239,7 +243,7 @@ def judge(
     Parameters
     ----------
     path
-        The file.
+        The file, or a folder of parts with one record.
     optimality
         Whether to check the lower bound, too.
 
@@ -250,6 +254,10 @@ def judge(
     facts : dict
         Those of :func:`claim_facts`, and more by the kind.
     """
+    from discreet.artefact.folders import is_folder
+
+    if is_folder(path):
+        return judge_folder(os.fspath(path), optimality=optimality)
     found: tuple[Certificate, dict[str, Any]] = registered(JUDGES, kind_of_file(path), "path")(
         os.fspath(path), optimality=optimality
     )
@@ -466,6 +474,18 @@ def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
         "smallest_class": int(classes.sizes.min()),
     }
     return Certificate((*checks, *record_checks(kept))), found
+
+
+def judge_folder(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
+    """Verify a folder of parts as its record says; parameters and results are those of :func:`judge_anonymous`."""
+    from discreet.artefact.anonymous import ANONYMOUS, recorded_models, unmapped
+    from discreet.artefact.folders import count_folder, load_folder
+
+    _no_bound(optimality)
+    kept = load_folder(path)
+    counted, found = count_folder(path, kept.guarantee, recorded_models(kept), "path")
+    facts = claim_facts(ANONYMOUS, kept.guarantee, kept.provenance, unmapped(kept))
+    return Certificate((*counted.checks, *record_checks(kept))), {**facts, **found}
 
 
 def record_checks(kept: AnonymousTable) -> tuple[Check, Check]:

@@ -28,9 +28,9 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.options import positive_seconds, whole_number
 from discreet.core.outcome import Anonymization, Provenance
 from discreet.core.system import creation_rights, sync_folder
-from discreet.core.verified import mark_verified
 from discreet.kanonymity.candidate import EFFORTS
 from discreet.kanonymity.models import DistinctDiversity, demand_text
+from discreet.tables.contents import mark_table_verified
 from discreet.tables.parsing import free_memory, reader_errors
 from discreet.tables.roles import Given, roles_of_scan
 from discreet.tables.writing import join_files
@@ -202,7 +202,7 @@ def anonymize_files(
                     _place(run, made, attributes, digests)
         finally:
             engine.close(run.space)
-    return mark_verified(made)
+    return mark_table_verified(made)
 
 
 def _check_options(effort: str, suppress: float, time_limit: float | None, threads: int) -> None:

@@ -2,18 +2,21 @@
 
 A frozen outcome says what holds, and its certificate what was measured; but a copy with another guarantee, an outcome
 that was unpickled and one that was read from a file carry a certificate that may be about something else. Those are
-printed as claims until :func:`discreet.verify` has passed them.
+printed as claims until :func:`discreet.verify` has passed them, and so is an outcome whose table was changed in place.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
-from weakref import WeakSet
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.core.certificate import Certificate
 
-__all__ = ["CLAIMED", "mark_verified", "verdict_of", "was_verified"]
+__all__ = ["CLAIMED", "mark_refused", "mark_verified", "verdict_of", "was_verified"]
 
 CLAIMED = "claimed: discreet.verify checks it"
 
@@ -27,30 +30,51 @@ class _Certified(Protocol):
 
 OutcomeT = TypeVar("OutcomeT")
 
-_VERIFIED: WeakSet[object] = WeakSet()
-"""Outcomes by identity: each is frozen, and equal to itself alone."""
+_VERIFIED: WeakKeyDictionary[object, tuple[Callable[[Any], object] | None, object]] = (
+    WeakKeyDictionary()
+)
+"""Outcomes by identity, each frozen and equal to itself alone, and what parts that can be changed were then."""
 
 
-def mark_verified(outcome: OutcomeT) -> OutcomeT:
+def mark_verified(
+    outcome: OutcomeT, contents: Callable[[OutcomeT], object] | None = None
+) -> OutcomeT:
     """Note that an outcome passed its verifier as it is; a copy of it did not.
 
     Parameters
     ----------
     outcome
         What was verified, of a class without equality by value.
+    contents
+        Gives a value that is another one once a part of the outcome was changed in place.
 
     Returns
     -------
     OutcomeT
         The same.
     """
-    _VERIFIED.add(outcome)
+    _VERIFIED[outcome] = (contents, None if contents is None else contents(outcome))
     return outcome
 
 
+def mark_refused(outcome: object) -> None:
+    """Note that an outcome failed its verifier, whatever was noted of it before."""
+    # One of a class that nobody refers to weakly was never noted.
+    with suppress(TypeError):
+        _VERIFIED.pop(outcome, None)
+
+
 def was_verified(outcome: object) -> bool:
-    """Tell whether this very object was verified by this process."""
-    return outcome in _VERIFIED
+    """Tell whether this very object, as it stands, was verified by this process."""
+    try:
+        known = _VERIFIED.get(outcome)
+    except TypeError:
+        # Of a class that nobody refers to weakly, and so never noted.
+        return False
+    if known is None:
+        return False
+    contents, then = known
+    return contents is None or contents(outcome) == then
 
 
 def verdict_of(outcome: _Certified) -> str:

@@ -19,7 +19,6 @@ from discreet.core.outcome import Anonymization, Provenance, PublicInput
 from discreet.core.progress import Progress
 from discreet.core.randomness import is_private
 from discreet.core.randomness.bits import as_bits
-from discreet.core.verified import mark_verified
 from discreet.kanonymity.candidate import SearchInterrupted, audit
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import KMap, demand_text
@@ -205,6 +204,7 @@ def anonymize(
     """
     from discreet.kanonymity.cells import publish, read_problem
     from discreet.kanonymity.verify import verify
+    from discreet.tables.contents import mark_table_verified
     from discreet.tables.frames import (
         left_out,
         names_of,
@@ -284,7 +284,7 @@ def anonymize(
             ),
             _diagnose(problem, found, clock() - began, alone),
         )
-        return mark_verified(made)
+        return mark_table_verified(made)
 
     search_for: Callable[..., Found] = search
     if people is not None and mapped is not None:

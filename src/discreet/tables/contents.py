@@ -1,0 +1,87 @@
+"""Tell whether a table is still what it was: frames can be changed in place, and files be written again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from discreet.core.verified import mark_verified
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["contents", "mark_table_verified"]
+
+
+class _WithTable(Protocol):
+    @property
+    def table(self) -> object: ...
+
+
+TabledT = TypeVar("TabledT", bound=_WithTable)
+
+
+def contents(table: object) -> object:
+    """Give a value that is another one once a table was changed, by slip and not by an adversary.
+
+    Parameters
+    ----------
+    table
+        A data frame of any library, columns by name, or the path of a file or a folder, of which names, sizes and times
+        of change are looked at.
+
+    Complexity
+    ----------
+    One pass over the cells of a frame: two million rows of eight columns in a tenth of a second with Polars.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [30, 31]})
+    >>> before = contents(table)
+    >>> table[0, "age"] = 40
+    >>> contents(table) == before, contents(pl.DataFrame({"age": [30, 31]})) == before
+    (False, True)
+    """
+    import narwhals as nw
+
+    if isinstance(table, str | os.PathLike):
+        return _stored(Path(table))
+    frame: Any = nw.from_native(table, eager_only=True, pass_through=True)  # type: ignore[call-overload]
+    if not isinstance(frame, nw.DataFrame):
+        return _listed(table) if isinstance(table, dict) else hash(repr(table))
+    native, known = frame.to_native(), (frame.shape, tuple(frame.columns))
+    # Cells that cannot be hashed, such as objects, are listed.
+    with suppress(Exception):
+        if frame.implementation.is_polars():
+            return known, int(native.hash_rows().sum() or 0)
+        if frame.implementation.is_pandas():
+            rows = sys.modules["pandas"].util.hash_pandas_object(native, index=False)
+            return known, int(rows.sum())
+    return known, _listed({name: frame[name].to_list() for name in frame.columns})
+
+
+def mark_table_verified(outcome: TabledT) -> TabledT:
+    """Note that an outcome passed its verifier with its table as it is; give the outcome."""
+    return mark_verified(outcome, _of_outcome)
+
+
+def _of_outcome(outcome: TabledT) -> object:
+    return contents(outcome.table)
+
+
+def _listed(columns: Mapping[Any, Any]) -> int:
+    return hash(tuple((repr(name), repr(cells)) for name, cells in columns.items()))
+
+
+def _stored(path: Path) -> object:
+    """Give names, sizes and times of change; nothing for a file that is gone."""
+    try:
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        seen = [(file.name, file.stat()) for file in files]
+    except OSError:
+        return None
+    return tuple((name, one.st_size, one.st_mtime_ns, one.st_ino) for name, one in seen)
