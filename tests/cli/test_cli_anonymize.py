@@ -370,7 +370,7 @@ def test_missing_and_mixed_values(capsys: pytest.CaptureFixture[str]) -> None:
         (["--bounds", "age=30:40"], 2, "age: expected values within its declared bounds"),
         (["--bounds", "age=30"], 2, "LOW:HIGH"),
         (["--bounds", "age=a:b"], 2, "a number"),
-        (["--numeric", "sex"], 2, "sex: expected numbers, got something else in row 0"),
+        (["--numeric", "sex"], 2, "sex: expected numbers, got something else in row 1"),
         (["--numeric", "age", "--categorical", "age"], 2, "one of"),
         (["--categorical", "nobody"], 2, "'nobody'"),
         (["--quasi", "nobody"], 2, "'nobody'"),

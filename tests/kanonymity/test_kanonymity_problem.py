@@ -185,12 +185,12 @@ def test_codes_are_a_copy_that_cannot_be_written() -> None:
         (
             {"a": [1, 7]},
             [Numeric("a", high=5)],
-            "declared bounds; widen them, got another in row 1",
+            "declared bounds; widen them, got another in row 2",
         ),
         (
             {"a": ["FR", "secret"]},
             [Taxonomy("a", COUNTRIES)],
-            "taxonomy; add what is missing there, got another in row 1",
+            "taxonomy; add what is missing there, got another in row 2",
         ),
         (
             {"a": ["secret"]},

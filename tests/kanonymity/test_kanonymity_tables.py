@@ -91,7 +91,7 @@ def test_text_stands_for_numbers_and_numbers_for_text() -> None:
     assert problem.columns[0].domain == (30, 40.5, None)
     assert problem.columns[1].domain == ("1", "2", None)
     with pytest.raises(
-        InvalidProblemError, match="age: expected numbers, got something else in row 1"
+        InvalidProblemError, match="age: expected numbers, got something else in row 2"
     ):
         read_problem(pl.DataFrame({"age": ["1", "old"]}), ["age"], [Numeric("age")], "ncp")
 

@@ -146,7 +146,7 @@ def _moments(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
     beyond = next((row for row, value in enumerate(values) if isinstance(value, Beyond)), None)
     if beyond is not None:
         expected = "dates and times from year 1 to 9999; mend the row or leave the column out"
-        raise InvalidProblemError(attribute.name, expected, f"another in row {beyond}")
+        raise InvalidProblemError(attribute.name, expected, f"another in row {beyond + 1}")
     if isinstance(attribute, Taxonomy | Prefixes):
         return [None if value is None else str(value) for value in values]
     return values
@@ -158,7 +158,7 @@ def _numbers(name: str, values: list[Any]) -> list[Any]:
         try:
             found.append(None if value is None else float(value))
         except ValueError:
-            raise InvalidProblemError(name, "numbers", f"something else in row {row}") from None
+            raise InvalidProblemError(name, "numbers", f"something else in row {row + 1}") from None
     return found
 
 

@@ -50,7 +50,7 @@ def contents(table: object) -> object:
 
     if isinstance(table, str | os.PathLike):
         return _stored(Path(table))
-    frame: Any = nw.from_native(table, eager_only=True, pass_through=True)  # type: ignore[call-overload]
+    frame: Any = nw.from_native(table, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return _listed(table) if isinstance(table, dict) else hash(repr(table))
     native, known = frame.to_native(), (frame.shape, tuple(frame.columns))

@@ -129,4 +129,6 @@ def refuse_unwritable(
         at, every = found.row(0)
         if every is False:
             expected = f"dates from year 1 to 9999 in a CSV file; mend the row, or {_INSTEAD}"
-            raise InvalidProblemError(argument, expected, f"another in row {at} of column {place}")
+            raise InvalidProblemError(
+                argument, expected, f"another in row {at + 1} of column {place}"
+            )

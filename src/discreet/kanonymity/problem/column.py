@@ -239,7 +239,7 @@ def _code(
         raise InvalidProblemError(
             attribute.name,
             f"values of its {where}; add what is missing there",
-            f"another in row {row}",
+            f"another in row {row + 1}",
         )
     return tuple(number), codes
 
@@ -262,7 +262,9 @@ def _code_numbers(
     if outside.any():
         row = int(np.argmax(outside))
         raise InvalidProblemError(
-            attribute.name, "values within its declared bounds; widen them", f"another in row {row}"
+            attribute.name,
+            "values within its declared bounds; widen them",
+            f"another in row {row + 1}",
         )
     there = given[~missing]
     whole = there.astype(np.int64)
