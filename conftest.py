@@ -77,7 +77,7 @@ def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
 ) -> Iterator[None]:
     """Give what several tests share bytes of its own, whichever of them is the first."""
-    with _drawing(f"{fixturedef.baseid} {fixturedef.argname} {request.param_index}"):
+    with _drawing(f"{fixturedef.baseid} {fixturedef.argname} {getattr(request, 'param_index', 0)}"):
         return (yield)
 
 

@@ -46,6 +46,20 @@ def test_it_meets_the_linear_program(epsilon: str, radius: int | None) -> None:
     assert proven(part, found) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("unit", [1e12, 1e25, 1e290])
+def test_losses_in_a_small_unit_are_priced_as_others(unit: float) -> None:
+    """HiGHS reads 1e20 as infinite: a design with such losses ended in words of the solver."""
+    space = MetricSpace.grid(4, 4, cell=1, unit="km")
+    near = np.hypot(*(np.subtract.outer(x, x) for x in np.asarray(space.points).T))
+    found = []
+    for factor in (1.0, unit):
+        problem = Problem(space, utility_loss=near * factor)
+        part = WholeProblem(problem, space.adjacency(2), Fraction(1)).parts[0]
+        given = Columns().solve(part, TIGHT)
+        found.append((loss(part, given) / factor, proven(part, given) / factor))
+    assert found[1] == pytest.approx(found[0], rel=1e-5)
+
+
 def test_a_skewed_prior_and_secrets_that_are_never_drawn() -> None:
     rng = np.random.default_rng(4)
     space = MetricSpace.from_points(rng.uniform(0, 3, (12, 2)), unit="km")

@@ -53,6 +53,10 @@ points of unit density, radius 2, one nat a kilometer, 22 processor seconds with
 (November 2026)."""
 
 
+_PLAIN = 10
+"""Binary orders of magnitude up to which costs are priced as they are."""
+
+
 @final
 @dataclass(frozen=True)
 class Columns:
@@ -199,6 +203,9 @@ class _Pricing:
         from discreet.core.lp import LinearModel, LinearProgram
 
         self.part, self.threads = part, threads
+        exponent = math.frexp(float(part.cost.max()))[1]
+        # Tolerances of the solver are absolute, and 1e20 is infinite to it.
+        self.unit = 2.0**exponent if exponent > _PLAIN else 1.0
         self.edges: Adjacency = priced_edges(part)
         alone = Part(np.zeros((part.n, 1)), part.constraints, part.epsilon, None)
         matrix, _ = constraint_matrix(alone, self.edges)
@@ -219,12 +226,12 @@ class _Pricing:
             left = None if stop is None else stop - clock()
             if left is not None and left <= 0:
                 raise LimitReachedError("time ran out while columns were priced")
-            self.model.set_cost(cost)
+            self.model.set_cost(cost / self.unit)
             found = self.model.solve(
                 method="simplex", threads=self.threads, tolerance=1e-9, time_limit=left
             )
-            bound += min(0.0, found.objective)
-            dual = ratio_prices(found, len(ends))
+            bound += min(0.0, found.objective) * self.unit
+            dual = ratio_prices(found, len(ends)) * self.unit
             at = np.flatnonzero(dual)
             prices.append(Multipliers(np.full(len(at), report), ends[at, 0], ends[at, 1], dual[at]))
             if found.objective < 0:
