@@ -7,16 +7,19 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numba
 import pytest
 from numba.core import event
 
 from discreet.core import jit
-from discreet.core.jit import Compiled, clock, compiling, inlined, kernel
+from discreet.core.jit import Compiled, clock, compiling, inlined, kernel, part
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_compiled: Any = numba.njit
 
 
 class Time:
@@ -149,8 +152,28 @@ def test_a_compiler_without_these_parts_is_left_as_it_is(tmp_path: Path) -> None
     assert vars(other._cache) == {"cache_path": str(tmp_path)}
 
 
-def test_an_inlined_function_computes_what_it_says() -> None:
-    assert inlined(_twice)(21) == 42
+@pytest.mark.parametrize("way", [inlined, part])
+def test_what_kernels_call_computes_what_it_says(way: Any) -> None:
+    inner = way(_twice)
+
+    def outer(x: int) -> int:
+        return int(inner(x)) + 1
+
+    assert _compiled(outer)(21) == 43
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("way", [inlined, part])
+def test_what_has_no_entry_from_python_says_so(way: Any) -> None:
+    """It would end the process otherwise."""
+    inner = way(_twice)
+
+    def outer(x: int) -> int:
+        return int(inner(x))
+
+    assert _compiled(outer)(1) == 2
+    with pytest.raises(TypeError, match="_twice has no entry from Python"):
+        inner(1)
 
 
 @pytest.mark.jit

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import kernel, part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -210,7 +210,7 @@ def spanner(
     return kept
 
 
-@kernel
+@part
 def _product(x: float, y: float) -> tuple[float, float]:
     """Product of two floats as a float and its exact error (Dekker, by Veltkamp's halves)."""
     p = x * y

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import kernel, part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["bends", "descend", "flows_at", "price_of", "select", "settle", "tops"]
 
 
-@kernel
+@part
 def _merge(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     keys: NDArray[np.float64],
     jumps: NDArray[np.float64],
@@ -51,7 +51,7 @@ def _merge(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     return side
 
 
-@kernel
+@part
 def _bend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     children: NDArray[np.int64],
     offsets: NDArray[np.int64],
@@ -101,7 +101,7 @@ def _bend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
             steep_above = above
 
 
-@kernel
+@part
 def _last(values: NDArray[np.float64], start: int, stop: int, x: float) -> int:
     """Give the last place whose value is at most ``x``; ``start - 1`` when there is none."""
     low = start
@@ -267,7 +267,7 @@ def select(a: NDArray[np.int64], start: int, stop: int, rank: int) -> None:
             return
 
 
-@kernel
+@part
 def _pool(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     first: int,
     stop: int,
@@ -286,7 +286,7 @@ def _pool(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     return least, m
 
 
-@kernel
+@part
 def _grow(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     children: NDArray[np.int64],
     y: NDArray[np.int64],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import kernel, part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +44,7 @@ def span(A: Arrays, a: int, lo: int, hi: int) -> float:
     return float(max(A.peaks[at + lo], A.peaks[at + hi - (1 << level)]))
 
 
-@kernel
+@part
 def pair_cost(A: Arrays, x: NDArray[np.int32], y: NDArray[np.int32], most: float) -> float:
     """Cost of a row of the class of two points, or anything beyond `most`."""
     total = 0.0
@@ -60,7 +60,7 @@ def pair_cost(A: Arrays, x: NDArray[np.int32], y: NDArray[np.int32], most: float
     return total
 
 
-@kernel
+@part
 def extend(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     a: int,
@@ -96,7 +96,7 @@ def extend(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             wider[at] = same if marks[at] else more
 
 
-@kernel
+@part
 def _from_point(A: Arrays, p: int, marks: NDArray[np.bool_], apart: NDArray[np.float64]) -> None:
     """Write what a cell costs that covers a point's value and each other: ``apart[start[a] + v]``."""
     for a in range(len(A.kind)):
@@ -106,7 +106,7 @@ def _from_point(A: Arrays, p: int, marks: NDArray[np.bool_], apart: NDArray[np.f
         marks[A.start[a] + code] = False
 
 
-@kernel
+@part
 def _addresses(A: Arrays) -> NDArray[np.int64]:
     """``start[a] + code`` of each point and column."""
     at = np.empty(A.codes.shape, dtype=np.int64)
@@ -136,13 +136,12 @@ class Growth(NamedTuple):
     width: NDArray[np.float64]
 
 
-@kernel
 def start_growth(A: Arrays, first: NDArray[np.int64], k: int, seed: int) -> Growth:
     """Begin with all rows and no class; point p stands for rows ``first[p]`` to ``first[p + 1] - 1``."""
     n_points, m = A.codes.shape
     return Growth(
         np.full(int(first[n_points]), -1, dtype=np.int32),
-        _addresses(A),
+        A.start[:m] + A.codes,
         np.arange(n_points),
         first[:n_points].copy(),
         np.array([n_points, seed]),

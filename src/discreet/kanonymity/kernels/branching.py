@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.jit import inlined, kernel
+from discreet.core.jit import inlined, kernel, part
 from discreet.kanonymity.kernels.boxes import pair_cost, span
 from discreet.kanonymity.kernels.dearest import SLOTS, FoundBoxes, Largest, keep, room_of
 
@@ -31,7 +31,7 @@ FOLDED = 62
 """Bits of a set; values beyond share bits, so that a set may seem smaller, and cheaper, than it is."""
 
 
-@kernel
+@part
 def _with(A: Arrays, a: int, box: NDArray[np.int64], at: int, x: int) -> float:
     """Cost of a cell of the inner box with a value added; infinite outside of the outer one."""
     if A.kind[a] == 2:
@@ -49,7 +49,7 @@ def _with(A: Arrays, a: int, box: NDArray[np.int64], at: int, x: int) -> float:
     return span(A, a, lo, hi)
 
 
-@kernel
+@part
 def _inner_cost(A: Arrays, a: int, box: NDArray[np.int64]) -> float:
     if A.kind[a] == 2:
         return float(A.place[A.start[a] + box[1, a] - 1])
@@ -65,7 +65,7 @@ def _mean(T: Largest, used: int) -> float:
     return total / rows
 
 
-@kernel
+@part
 def _class_cost(A: Arrays, T: Largest, used: int) -> float:
     """Cost of the cells of the points that are kept."""
     total = 0.0
@@ -85,7 +85,7 @@ def _class_cost(A: Arrays, T: Largest, used: int) -> float:
     return total
 
 
-@kernel
+@part
 def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     T: Largest,

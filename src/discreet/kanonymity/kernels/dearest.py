@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import kernel, part
+from discreet.kanonymity.kernels.sorting import sort_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +57,7 @@ class Largest(NamedTuple):
     rows: NDArray[np.int32]
 
 
-@kernel
+@part
 def _insert(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     T: Largest, used: int, held: int, u: float, p: int, rows: int, k: int
 ) -> tuple[int, int]:
@@ -81,7 +82,7 @@ def _insert(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     return used, held
 
 
-@kernel
+@part
 def _sum(T: Largest, used: int) -> float:
     total = 0.0
     for t in range(used):
@@ -89,7 +90,7 @@ def _sum(T: Largest, used: int) -> float:
     return total
 
 
-@kernel
+@part
 def keep(F: FoundBoxes, root: int, T: Largest, used: int, excess: float) -> None:
     """Keep a class unless it is known or all that are kept are worse violated."""
     worst = 0
@@ -114,7 +115,7 @@ def keep(F: FoundBoxes, root: int, T: Largest, used: int, excess: float) -> None
         F.rows[root, worst, t] = T.rows[t] if t < used else 0
 
 
-@kernel
+@part
 def room_of(k: int) -> Largest:
     """Give room for k rows, and one more while they are sorted."""
     return Largest(
@@ -122,7 +123,7 @@ def room_of(k: int) -> Largest:
     )
 
 
-@kernel
+@part
 def _narrowed(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     S: Sweep,
     counts: NDArray[np.int64],
@@ -159,7 +160,7 @@ def _narrowed(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     return n if held == k and total > k * paid else 0
 
 
-@kernel
+@part
 def _swept(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     S: Sweep,
     counts: NDArray[np.int64],
@@ -172,13 +173,17 @@ def _swept(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     ratio: NDArray[np.float64],
 ) -> None:
     """Try all intervals of the swept column among some points."""
-    held = used = 0
-    for p in given:
+    held, used, n = 0, 0, len(given)
+    for t in range(n):
+        p = given[t]
         used, held = _insert(T, used, held, u[p], p, counts[p], k)
         if held == k:
             break
     most = _sum(T, used) / k
-    order = given[np.argsort(S.place[given], kind="mergesort")]
+    order, spare = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for t in range(n):
+        order[t] = given[t]
+    sort_by(S.place, order, spare)
     first = 0
     while first < len(order):
         left = S.place[order[first]]
@@ -227,7 +232,8 @@ def sweep(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     """
     m = len(S.start) - 1
     lists = np.empty((m + 1, len(order)), dtype=np.int32)
-    lists[0] = order
+    for t in range(len(order)):
+        lists[0, t] = order[t]
     sizes = np.zeros(m + 1, dtype=np.int64)
     sizes[0] = len(order)
     cell = np.zeros(m, dtype=np.int64)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import kernel, part
 from discreet.kanonymity.kernels.growing import (
     class_cost,
     exchange,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Merging", "improve_diverse", "judge_classes", "merge_failing", "start_merging"]
 
 
-@kernel
+@part
 def _chain(
     first: NDArray[np.int64], after: NDArray[np.int64], c: int, into: NDArray[np.int64], n: int
 ) -> int:

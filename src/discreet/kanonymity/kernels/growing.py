@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import kernel, part
 from discreet.kanonymity.kernels.boxes import span
 from discreet.kanonymity.kernels.rebuild import below, part_costs
+from discreet.kanonymity.kernels.sorting import sort_up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +32,10 @@ def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
                 met += 1
             W.tally[value] += 1
         kind = W.kind[q]
-        good = True
+        good, whole = True, 0
+        if kind >= 4:
+            for value in range(W.whole.shape[1]):
+                whole += W.whole[q, value]
         if kind == 0:
             good = met >= W.least[q]
         elif kind == 1:
@@ -44,14 +48,13 @@ def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
             falling = np.empty(met, dtype=np.int64)
             for t in range(met):
                 falling[t] = -W.tally[W.seen[t]]
-            falling.sort()
+            sort_up(falling, met)
             tail = 0
             for t in range(W.least[q] - 1, met):
                 tail -= falling[t]
             good = -falling[0] * W.b[q] < W.a[q] * tail
         elif kind == 4:
             # Values that are not met are as far as the table has of them.
-            whole = W.whole[q].sum()
             moved = n * whole
             for t in range(met):
                 value = W.seen[t]
@@ -59,7 +62,6 @@ def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
                 moved += abs(W.tally[value] * whole - here) - here
             good = moved * W.b[q] <= W.a[q] * W.least[q] * n * whole
         elif kind == 5:
-            whole = W.whole[q].sum()
             moved, carried = 0, 0
             for value in range(W.whole.shape[1]):
                 carried += W.tally[value] * whole - n * W.whole[q, value]
@@ -77,7 +79,7 @@ def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
     return True
 
 
-@kernel
+@part
 def class_cost(
     A: Arrays,
     point: NDArray[np.int64],
@@ -90,7 +92,7 @@ def class_cost(
     return float(part_costs(A, point, rows, n, part, 1)[0])
 
 
-@kernel
+@part
 def _wider(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     p: int,
@@ -111,7 +113,7 @@ def _wider(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     return cost
 
 
-@kernel
+@part
 def grow_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     W: Wanted,
@@ -218,7 +220,7 @@ def grow_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
     return label
 
 
-@kernel
+@part
 def part_holds(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     W: Wanted,
     union: NDArray[np.int64],
@@ -237,7 +239,7 @@ def part_holds(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     return count == 0 or (count >= k and holds(W, rows, count))
 
 
-@kernel
+@part
 def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     W: Wanted,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import kernel, part
 from discreet.kanonymity.kernels.boxes import pair_cost, span
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def all_pairs(A: Arrays) -> NDArray[np.float64]:
     return found
 
 
-@kernel
+@part
 def _is_new(A: Arrays, R: Room, d: int, a: int, code: int) -> bool:
     """Whether a value of a set is in none of the rows 0 to d of the class."""
     new = True
@@ -81,7 +81,7 @@ def _is_new(A: Arrays, R: Room, d: int, a: int, code: int) -> bool:
     return new
 
 
-@kernel
+@part
 def _with_row(A: Arrays, R: Room, d: int, row: int) -> float:
     """Cost of a row of the class at depth d once another row is added."""
     total = 0.0
@@ -100,7 +100,7 @@ def _with_row(A: Arrays, R: Room, d: int, row: int) -> float:
     return total
 
 
-@kernel
+@part
 def _add(A: Arrays, R: Room, d: int, row: int) -> None:
     """Write the box of depth d: that of depth d - 1 and one row more."""
     for a in range(len(A.kind)):
@@ -125,7 +125,7 @@ def _add(A: Arrays, R: Room, d: int, row: int) -> None:
     R.member[d] = row
 
 
-@kernel
+@part
 def _sort(cost: NDArray[np.float64], rows: NDArray[np.int32], size: int) -> None:
     """Sort rows by rising cost."""
     if size > 40:
@@ -144,7 +144,7 @@ def _sort(cost: NDArray[np.float64], rows: NDArray[np.int32], size: int) -> None
         rows[to] = r
 
 
-@kernel
+@part
 def _insert(top: NDArray[np.float64], length: int, value: float) -> None:
     """Keep the largest values, falling; the rest of `top` is minus infinity."""
     if value <= top[length - 1]:
@@ -156,7 +156,7 @@ def _insert(top: NDArray[np.float64], length: int, value: float) -> None:
     top[to] = value
 
 
-@kernel
+@part
 def _least(R: Room, size: int, cost: float, paid: float, room: int) -> float:
     """Least reduced cost of a class of `size` rows or up to `room` more, each paying `cost`, the `top` multipliers."""
     least = np.inf
@@ -172,7 +172,7 @@ def _least(R: Room, size: int, cost: float, paid: float, room: int) -> float:
     return least
 
 
-@kernel
+@part
 def _open(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     R: Room, pi: NDArray[np.float64], d: int, count: int, paid: float, below: float
 ) -> int:

@@ -6,25 +6,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.jit import kernel
-from discreet.kanonymity.arrays import Arrays
+from discreet.core.jit import part
 from discreet.kanonymity.kernels.boxes import extend, pair_cost, span
-from discreet.kanonymity.kernels.runs import segment
+from discreet.kanonymity.kernels.runs import Cuts, cut_rows
+from discreet.kanonymity.kernels.sorting import sort_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.kanonymity.arrays import Arrays
+
 __all__ = ["below", "part_costs", "polish", "recut", "regrow"]
 
 
-@kernel
+@part
 def below(draw: NDArray[np.int64], n: int) -> int:
     """Draw a number below n, of Lehmer's generator; it decides where the search looks, and nothing private."""
     draw[0] = draw[0] * 48271 % 2147483647
     return int(draw[0] % n)
 
 
-@kernel
+@part
 def part_costs(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     point: NDArray[np.int64],
@@ -63,7 +65,7 @@ def part_costs(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     return size * width
 
 
-@kernel
+@part
 def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     point: NDArray[np.int64],
@@ -149,7 +151,7 @@ def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     return n_parts
 
 
-@kernel
+@part
 def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     point: NDArray[np.int64],
@@ -164,9 +166,11 @@ def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     The order is by columns in a random sequence, to and fro, or by a random direction through all of them.
     """
     m = len(A.kind)
-    key = np.zeros(n)
-    order = np.arange(n)
+    key, least = np.empty(n, dtype=np.float64), np.empty(n + 1, dtype=np.float64)
+    order, spare = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     columns = np.empty(m, dtype=np.int64)
+    for i in range(n):
+        key[i], order[i] = 0.0, i
     for a in range(m):
         t = below(draw, a + 1)
         columns[a] = columns[t]
@@ -184,23 +188,30 @@ def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                 key[row] += weight * code
             else:
                 back = t > 0 and A.codes[point[union[row]], columns[t - 1]] % 2 == 1
-                key[i] = most - code if back else code
-        if not slanted:
-            order = order[np.argsort(key, kind="mergesort")]
-    if slanted:
-        order = np.argsort(key, kind="mergesort")
-    codes = np.empty((n, m), dtype=np.int32)
+                key[row] = most - code if back else code
+        if not slanted or t == 0:
+            sort_by(key, order, spare)
+    origin, stamp = np.empty(n + 1, dtype=np.int64), np.empty(A.start[m], dtype=np.int64)
     for i in range(n):
-        codes[i] = A.codes[point[union[order[i]]]]
-    here = Arrays(codes, A.kind, A.start, A.place, A.cap, A.peaks, A.peak, A.bits)
-    cuts = segment(here, np.arange(n + 1), k)
-    for label in range(len(cuts) - 1):
-        for i in range(cuts[label], cuts[label + 1]):
+        spare[i], least[i + 1] = point[union[order[i]]], np.inf
+    for at in range(A.start[m]):
+        stamp[at] = -1
+    least[0], origin[0] = 0.0, 0
+    cut_rows(A, Cuts(spare, least, origin, stamp), k, k, n + 1)
+    classes, stop = 0, n
+    while stop > 0:
+        classes += 1
+        stop = origin[stop]
+    label, stop = classes, n
+    while stop > 0:
+        label -= 1
+        for i in range(origin[stop], stop):
             part[order[i]] = label
-    return len(cuts) - 1
+        stop = origin[stop]
+    return classes
 
 
-@kernel
+@part
 def _summarize(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     point: NDArray[np.int64],
@@ -241,7 +252,7 @@ def _summarize(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                 ends[c, a, 0] += 1 if tally[c, at] > 0 else 0
 
 
-@kernel
+@part
 def _width(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays, c: int, out: int, into: int, ends: NDArray[np.int64], tally: NDArray[np.int64]
 ) -> float:
@@ -273,7 +284,7 @@ def _width(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     return width
 
 
-@kernel
+@part
 def polish(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     point: NDArray[np.int64],

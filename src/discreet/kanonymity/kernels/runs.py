@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["Cuts", "cut_rows", "runs_of", "segment", "start_cuts"]
+__all__ = ["Cuts", "cut_rows", "runs_of", "start_cuts"]
 
 
 class Cuts(NamedTuple):
@@ -30,18 +30,13 @@ class Cuts(NamedTuple):
     stamp: NDArray[np.int64]
 
 
-@kernel
 def start_cuts(A: Arrays, first: NDArray[np.int64]) -> Cuts:
     """Begin with no rows; points as in :func:`~discreet.kanonymity.kernels.boxes.start_growth`."""
-    n_points, m = A.codes.shape
-    n = int(first[n_points])
-    point = np.empty(n, dtype=np.int64)
-    for p in range(n_points):
-        for row in range(first[p], first[p + 1]):
-            point[row] = p
+    point = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    n = len(point)
     least = np.full(n + 1, np.inf)
     least[0] = 0.0
-    return Cuts(point, least, np.zeros(n + 1, np.int64), np.full(A.start[m], -1, np.int64))
+    return Cuts(point, least, np.zeros(n + 1, np.int64), np.full(A.start[-1], -1, np.int64))
 
 
 @kernel
@@ -86,24 +81,9 @@ def cut_rows(A: Arrays, C: Cuts, k: int, begin: int, stop: int) -> None:
         least[end], C.origin[end] = best, best_start
 
 
-@kernel
 def runs_of(C: Cuts, end: int) -> NDArray[np.int64]:
     """Give where the best runs of the first `end` rows start, `end` last."""
-    cuts = np.empty(end + 1, dtype=np.int64)
-    n_cuts = 0
-    cut = end
-    while cut > 0:
-        cuts[n_cuts] = cut
-        n_cuts += 1
-        cut = int(C.origin[cut])
-    cuts[n_cuts] = 0
-    return cuts[: n_cuts + 1][::-1].copy()
-
-
-@kernel
-def segment(A: Arrays, first: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Cut an order of rows into runs of k to 2k - 1 rows at the least cost; give where runs start, n last."""
-    C = start_cuts(A, first)
-    n = len(C.point)
-    cut_rows(A, C, k, k, n + 1)
-    return runs_of(C, n)
+    cuts = [end]
+    while cuts[-1] > 0:
+        cuts.append(int(C.origin[cuts[-1]]))
+    return np.array(cuts[::-1], dtype=np.int64)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import inlined, kernel
+from discreet.core.jit import inlined, kernel, part
 from discreet.kanonymity.kernels.growing import holds
+from discreet.kanonymity.kernels.sorting import sort_up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -220,7 +221,7 @@ def _present(
     else:
         for r in range(lo, hi):
             spare[r - lo] = (P[r, word] >> shift) & mask
-        spare[:size].sort()
+        sort_up(spare, size)
         for i in range(size):
             if n and value[n - 1] == spare[i]:
                 count[n - 1] += 1
@@ -297,7 +298,7 @@ def _units(A: Arrays, a: int, n: int, whole: float, S: Scratch) -> int:
     elif kind != 0:
         for x in range(units):
             keys[x] = -(rows[x] << 32) + x
-        keys[:units].sort()
+        sort_up(keys, units)
         for x in range(units):
             spare[x] = keys[x] & 0xFFFFFFFF
             rows[x] = -(keys[x] >> 32)
@@ -452,7 +453,7 @@ def _move(
                 P[r, w] = buf[r, w]
 
 
-@kernel
+@part
 def _holds(W: Wanted, P: NDArray[np.int64], lo: int, hi: int, S: Scratch) -> bool:
     """Whether rows as a class meet the demands."""
     for r in range(lo, hi):
@@ -460,7 +461,7 @@ def _holds(W: Wanted, P: NDArray[np.int64], lo: int, hi: int, S: Scratch) -> boo
     return bool(holds(W, S.members, hi - lo))
 
 
-@kernel
+@part
 def _cut_held(
     L: RowLayout,
     W: Wanted,
@@ -496,7 +497,7 @@ def _cut_held(
     return 0
 
 
-@kernel
+@part
 def _children_held(
     L: RowLayout,
     W: Wanted,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import kernel, part
 from discreet.kanonymity.kernels.boxes import span
 
 if TYPE_CHECKING:
@@ -39,23 +39,14 @@ class Subsets(NamedTuple):
     local: NDArray[np.uint8]
 
 
-@kernel
 def room_for(most: int, m: int, k: int) -> Subsets:
     """Make room for up to `most` rows of `m` columns."""
     n_sets = 1 << most
-    count = np.zeros(n_sets, dtype=np.int64)
-    for s in range(1, n_sets):
-        count[s] = count[s >> 1] + (s & 1)
-    classes = np.empty(n_sets, dtype=np.int64)
-    begin = np.zeros(most + 1, dtype=np.int64)
-    found = 0
-    for b in range(most):
-        begin[b] = found
-        for s in range(1 << b, 2 << b):
-            if k <= count[s] < 2 * k:
-                classes[found] = s
-                found += 1
-    begin[most] = found
+    count = np.zeros(1, dtype=np.int64)
+    for _ in range(most):
+        count = np.concatenate([count, count + 1])
+    classes = np.flatnonzero((count >= max(k, 1)) & (count < 2 * k))
+    begin = np.searchsorted(classes, 1 << np.arange(most + 1))
     return Subsets(
         k,
         count,
@@ -73,7 +64,7 @@ def room_for(most: int, m: int, k: int) -> Subsets:
     )
 
 
-@kernel
+@part
 def _number_locally(
     A: Arrays, point: NDArray[np.int64], union: NDArray[np.int64], n: int, W: Subsets
 ) -> None:

@@ -59,7 +59,7 @@ def _take(
     return groups
 
 
-@kernel
+@expanded
 def _greedy(
     A: Arrays,
     L: RowLayout,
@@ -94,7 +94,7 @@ def _greedy(
     return float(total)
 
 
-@kernel
+@expanded
 def _tree(
     A: Arrays,
     L: RowLayout,

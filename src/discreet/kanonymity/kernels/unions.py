@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import kernel, part
 from discreet.kanonymity.kernels.boxes import pair_cost
 from discreet.kanonymity.kernels.rebuild import below, part_costs, polish, recut, regrow
 from discreet.kanonymity.kernels.subsets import best_partition
@@ -49,7 +49,7 @@ class SearchState(NamedTuple):
     draw: NDArray[np.int64]
 
 
-@kernel
+@part
 def _near_class(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     T: NearTable,
@@ -84,7 +84,7 @@ def _near_class(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
     return found
 
 
-@kernel
+@part
 def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     T: NearTable,
@@ -149,7 +149,9 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     polished.
     """
     union = np.empty(max(most_rows, S.members.shape[1]) + 1, dtype=np.int64)
-    alone = A.cap.sum()
+    alone = 0.0
+    for a in range(len(A.cap)):
+        alone += A.cap[a]
     part = np.empty(len(union), dtype=np.int64)
     picked = np.empty(most_classes, dtype=np.int64)
     slots = np.empty(len(S.size), dtype=np.int64)

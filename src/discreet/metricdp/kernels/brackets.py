@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.jit import kernel
+from discreet.core.jit import kernel, part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["add_prices", "mark_priced"]
 
 
-@kernel
+@part
 def _place(low: int, high: int, starts: NDArray[np.int64], ends: NDArray[np.int32]) -> int:
     """Look up the pair (low, high) among pairs in lexicographic order; -1 where it is none."""
     if high + 1 >= len(starts):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import kernel, part
 
 if TYPE_CHECKING:
     from typing import Any
@@ -109,7 +109,7 @@ def facility_marginals(  # noqa: PLR0917 - a compiled kernel takes its arrays on
             out[e] += total
 
 
-@kernel
+@part
 def popcount(x: np.uint64) -> np.uint64:
     """Count the ones of a word; the compiler knows this form as one instruction."""
     x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)

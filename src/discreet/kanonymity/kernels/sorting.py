@@ -1,0 +1,89 @@
+"""Compiled sorts: those of numpy take two seconds each to compile, for every type anew (2026-11)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.jit import part
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["sort_by", "sort_up"]
+
+FEW = 16
+"""Numbers that are inserted one by one."""
+
+
+@part
+def sort_by(key: NDArray[np.float64], order: NDArray[np.int64], spare: NDArray[np.int64]) -> None:
+    """Sort numbers by their keys, stably: ``key[order[i]]`` rises, and equal ones stay in their order.
+
+    Runs of a few are sorted by insertion, and then merged two by two; `spare` is room for as many.
+    """
+    n = len(order)
+    for begin in range(0, n, FEW):
+        for i in range(begin + 1, min(begin + FEW, n)):
+            one, at = order[i], i
+            while at > begin and key[order[at - 1]] > key[one]:
+                order[at] = order[at - 1]
+                at -= 1
+            order[at] = one
+    width = FEW
+    while width < n:
+        for begin in range(0, n - width, 2 * width):
+            middle, stop = begin + width, min(begin + 2 * width, n)
+            if key[order[middle - 1]] <= key[order[middle]]:
+                continue
+            for i in range(begin, middle):
+                spare[i] = order[i]
+            left, right, at = begin, middle, begin
+            while left < middle:
+                if right < stop and key[order[right]] < key[spare[left]]:
+                    order[at] = order[right]
+                    right += 1
+                else:
+                    order[at] = spare[left]
+                    left += 1
+                at += 1
+        width *= 2
+
+
+@part
+def sort_up(values: NDArray[np.int64], n: int) -> None:
+    """Sort the first n of some whole numbers: by Hoare's partition at the median of three, few by insertion."""
+    # Of two sides the longer one waits, so that no more of them do than a length has bits.
+    waiting, count = np.empty((64, 2), dtype=np.int64), 1
+    waiting[0, 0], waiting[0, 1] = 0, n - 1
+    while count:
+        count -= 1
+        first, last = waiting[count, 0], waiting[count, 1]
+        while last - first >= FEW:
+            middle = first + (last - first) // 2
+            low, pivot, high = values[first], values[middle], values[last]
+            pivot = max(min(low, pivot), min(max(low, pivot), high))
+            i, j = first, last
+            while i <= j:
+                while values[i] < pivot:
+                    i += 1
+                while values[j] > pivot:
+                    j -= 1
+                if i <= j:
+                    values[i], values[j] = values[j], values[i]
+                    i += 1
+                    j -= 1
+            if j - first > last - i:
+                waiting[count, 0], waiting[count, 1] = first, j
+                first = i
+            else:
+                waiting[count, 0], waiting[count, 1] = i, last
+                last = j
+            count += 1
+        for i in range(first + 1, last + 1):
+            one, at = values[i], i
+            while at > first and values[at - 1] > one:
+                values[at] = values[at - 1]
+                at -= 1
+            values[at] = one
