@@ -176,6 +176,24 @@ def test_what_has_no_entry_from_python_says_so(way: Any) -> None:
         inner(1)
 
 
+def test_what_was_compiled_without_an_entry_refuses_to_be_called() -> None:
+    class Found:
+        """As a compiled function: it knows the plain one."""
+
+        py_func = staticmethod(_twice)
+        __name__ = "_twice"
+
+        def __call__(self, x: int) -> int:
+            return 2 * x
+
+    made, one = Found(), Found()
+    assert jit._without_entry(made) is made
+    with pytest.raises(TypeError, match="_twice has no entry from Python; kernels call it"):
+        made(1)
+    assert isinstance(made, Found)
+    assert one(1) == 2
+
+
 @pytest.mark.jit
 def test_kernels_are_kept_in_files_of_their_own() -> None:
     from discreet.kanonymity.kernels import pricing

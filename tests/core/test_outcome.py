@@ -21,7 +21,7 @@ from discreet.core.outcome import (
     digest_array,
     versions,
 )
-from discreet.core.verified import mark_verified
+from discreet.core.verified import mark_refused, mark_verified, was_verified
 
 FINE = Certificate((Check("rows", 0, 0, exact=True),))
 WHERE = Provenance(
@@ -127,3 +127,28 @@ def test_words_of_a_provenance_are_words(change: dict[str, object]) -> None:
     """They are printed, and a digest is cut: what is none is refused where it is read."""
     with pytest.raises(InvalidProblemError, match="provenance: expected words"):
         Provenance.from_dict(WHERE.to_dict() | change)
+
+
+class _Slotted:
+    """Nothing refers to it weakly."""
+
+    __slots__ = ()
+
+
+def test_an_outcome_is_verified_until_it_is_refused_or_changed() -> None:
+    made, parts = design(1.0, 2.0), [1, 2]
+    assert not was_verified(made)
+    assert was_verified(mark_verified(made))
+    mark_refused(made)
+    assert not was_verified(made)
+    assert was_verified(mark_verified(made, lambda _: tuple(parts)))
+    parts.append(3)
+    assert not was_verified(made)
+    parts.pop()
+    assert was_verified(made)
+
+
+def test_what_nothing_refers_to_weakly_was_never_verified() -> None:
+    made = _Slotted()
+    mark_refused(made)
+    assert not was_verified(made)

@@ -573,7 +573,7 @@ def test_equal_rows_and_columns_without_a_cost() -> None:
 def counted(problem: Problem, k: int) -> float:
     """Add up the cheapest box of each row, over all boxes of sets and intervals and none of the kernels."""
     cells = []
-    for column in problem.columns:
+    for j, column in enumerate(problem.columns):
         d = len(column.domain)
         chosen: list[tuple[int, ...]]
         if column.is_set:
@@ -582,14 +582,13 @@ def counted(problem: Problem, k: int) -> float:
         else:
             chosen = [tuple(range(a, b + 1)) for a in range(d) for b in range(a, d)]
             costs = [float(column.span_cost(c[0], c[-1])) for c in chosen]
-        cells.append(list(zip(chosen, costs, strict=True)))
+        inside = [np.isin(problem.codes[:, j], one) for one in chosen]
+        cells.append(list(zip(inside, costs, strict=True)))
     best = np.full(problem.n, np.inf)
     for box in itertools.product(*cells):
-        inside = np.ones(problem.n, dtype=bool)
-        for j, (one, _) in enumerate(box):
-            inside &= np.isin(problem.codes[:, j], one)
-        if inside.sum() >= k:
-            best[inside] = np.minimum(best[inside], sum(cost for _, cost in box))
+        rows = np.logical_and.reduce([one for one, _ in box])
+        if np.count_nonzero(rows) >= k:
+            best[rows] = np.minimum(best[rows], sum(cost for _, cost in box))
     return float(best.sum())
 
 
