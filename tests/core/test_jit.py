@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -135,6 +136,35 @@ def test_a_form_is_taken_only_where_source_and_types_are_the_same(tmp_path: Path
     assert later.load("X") == 2
 
 
+@pytest.mark.jit
+def test_a_kernel_is_compiled_anew_where_one_that_it_calls_has_changed(tmp_path: Path) -> None:
+    """Numba by itself goes on with the code of the old one."""
+    inner = "from discreet.core.jit import part\n\n\n@part\ndef inner(x):\n    return {} * x\n"
+    outer = (
+        "from discreet.core.jit import kernel\nfrom inner_of_a_test import inner\n\n\n"
+        "@kernel\ndef outer(x):\n    return inner(x) + 1\n"
+    )
+    (tmp_path / "outer_of_a_test.py").write_text(outer, encoding="utf-8")
+    script = "import sys; sys.path[0] = ''; from outer_of_a_test import outer; print(outer(4))"
+    for factor, found in ((2, "9"), (2, "9"), (100, "401")):
+        (tmp_path / "inner_of_a_test.py").write_text(inner.format(factor), encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")},
+        )
+        assert done.stdout.strip() == found
+
+
+def test_sources_that_cannot_be_listed_are_none(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("1", encoding="utf-8")
+    assert [name for name, _, _ in jit._sources(tmp_path)] == ["a.py"]
+    assert jit._sources(tmp_path / "not there") == ()
+
+
 def test_a_disk_that_takes_nothing_costs_a_compilation_and_not_the_run(tmp_path: Path) -> None:
     cache = Compiled(str(tmp_path / "not there"), "kernel-1", "stamp")
     cache.save("X", 1)
@@ -145,7 +175,7 @@ def test_a_compiler_without_these_parts_is_left_as_it_is(tmp_path: Path) -> None
     locator = SimpleNamespace(get_source_stamp=lambda: "stamp")
     impl = SimpleNamespace(filename_base="kernel-1", locator=locator)
     cache = SimpleNamespace(cache_path=str(tmp_path), _impl=impl, _cache_file=None)
-    jit._separate(SimpleNamespace(_cache=cache))
+    jit._separate(SimpleNamespace(_cache=cache, py_func=_nothing))
     assert isinstance(cache._cache_file, Compiled)
     other = SimpleNamespace(_cache=SimpleNamespace(cache_path=str(tmp_path)))
     jit._separate(other)

@@ -7,7 +7,8 @@ IEEE arithmetic: a kernel on whose floats a certificate depends must not be comp
 Several processes may compile one kernel for different types at the same time, each with an empty cache before it.
 Numba numbers the files of a kernel by an index that each process writes from what it read, so that one may be given
 the machine code of another's types: a crash, or a wrong number. Here the names of the files follow from the types, and
-the files say for which they are.
+the files say for which they are. Numba also asks after the file of a kernel alone, and not after those of the kernels
+whose code it holds; here one that changes makes all kernels of its folder be compiled anew.
 
 Where there is no numba, as on platforms that have no compiler, kernels run as plain Python on small arrays: enough to
 verify, to sample and to design for some dozens of secrets. More is refused in a sentence, since it would take hours.
@@ -25,6 +26,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from functools import cache, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 from discreet.core.errors import SolverError
@@ -316,6 +318,19 @@ def _separate(compiled: Any) -> None:  # noqa: ANN401 - numba has no types
     cache = getattr(compiled, "_cache", None)
     impl = getattr(cache, "_impl", None)
     if cache is not None and impl is not None and hasattr(cache, "_cache_file"):
-        cache._cache_file = Compiled(
-            cache.cache_path, impl.filename_base, impl.locator.get_source_stamp()
+        stamp = (
+            impl.locator.get_source_stamp(),
+            _sources(Path(compiled.py_func.__code__.co_filename).parent),
         )
+        cache._cache_file = Compiled(cache.cache_path, impl.filename_base, stamp)
+
+
+@cache
+def _sources(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """List the sources beside a kernel: it holds copies of what it calls, and is old once one of them is."""
+    found = []
+    with suppress(OSError):
+        for path in sorted(folder.glob("*.py")):
+            about = path.stat()
+            found.append((path.name, about.st_mtime_ns, about.st_size))
+    return tuple(found)
