@@ -168,6 +168,21 @@ def test_handlers_are_put_back_and_only_the_main_thread_has_some() -> None:
     assert heard == before
 
 
+def test_a_process_that_ends_keeps_its_status_whatever_else_is_sent() -> None:
+    """Python takes its time to end, with the system's handlers."""
+    before = [signal.getsignal(number) for number in ENDS]
+    with signals.ended_in_order(to_the_end=True):
+        pass
+    assert [signal.getsignal(number) for number in ENDS] == before
+    try:
+        with pytest.raises(KeyboardInterrupt), signals.ended_in_order(to_the_end=True):
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert [signal.getsignal(number) for number in ENDS] == [signal.SIG_IGN] * 2
+    finally:
+        for number, was in zip(ENDS, before, strict=True):
+            signal.signal(number, was)
+
+
 def test_only_the_first_signal_counts_until_what_it_raised_was_lost() -> None:
     heard = []
     with signals.ended_in_order():

@@ -161,8 +161,8 @@ def test_a_kernel_is_compiled_anew_where_one_that_it_calls_has_changed(tmp_path:
 
 def test_sources_that_cannot_be_listed_are_none(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("1", encoding="utf-8")
-    assert [name for name, _, _ in jit._sources(tmp_path)] == ["a.py"]
-    assert jit._sources(tmp_path / "not there") == ()
+    assert [name for name, _, _ in jit._sources(str(tmp_path))] == ["a.py"]
+    assert jit._sources(str(tmp_path / "not there")) == ()
 
 
 def test_a_disk_that_takes_nothing_costs_a_compilation_and_not_the_run(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def main() -> None:
     _keep_stderr()
     sys.unraisablehook = _again
     threading.excepthook = _in_a_thread
-    with ended_in_order():
+    with ended_in_order(to_the_end=True):
         try:
             from discreet.cli.app import run
         except KeyboardInterrupt:

@@ -97,11 +97,17 @@ def _say(stream: TextIO, text: str) -> None:
 
 
 @contextmanager
-def ended_in_order() -> Iterator[None]:
+def ended_in_order(*, to_the_end: bool = False) -> Iterator[None]:
     """Hear SIGTERM and SIGHUP as Ctrl-C, but for one that the parent process had it ignore, as ``nohup`` does.
 
     Only the first counts. A terminal that is closed sends SIGHUP twice, by the system and by the shell, and the second
     must not break off what the first began to remove. Ctrl-C always counts.
+
+    Parameters
+    ----------
+    to_the_end
+        Whether the process ends with the block. Where a signal was heard, others then stay without effect: Python takes
+        its time to end, and one that came meanwhile was the status of the run.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -116,7 +122,7 @@ def ended_in_order() -> Iterator[None]:
         yield
     finally:
         for number, was in former.items():
-            signal.signal(number, was)
+            signal.signal(number, signal.SIG_IGN if to_the_end and _heard else was)
 
 
 def press_again() -> None:

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import pickle
 import threading
 import time
 from contextlib import contextmanager, suppress
 from functools import cache, wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 from discreet.core.errors import SolverError
@@ -320,17 +320,18 @@ def _separate(compiled: Any) -> None:  # noqa: ANN401 - numba has no types
     if cache is not None and impl is not None and hasattr(cache, "_cache_file"):
         stamp = (
             impl.locator.get_source_stamp(),
-            _sources(Path(compiled.py_func.__code__.co_filename).parent),
+            _sources(compiled.py_func.__code__.co_filename.rpartition(os.sep)[0]),
         )
         cache._cache_file = Compiled(cache.cache_path, impl.filename_base, stamp)
 
 
 @cache
-def _sources(folder: Path) -> tuple[tuple[str, int, int], ...]:
+def _sources(folder: str) -> tuple[tuple[str, int, int], ...]:
     """List the sources beside a kernel: it holds copies of what it calls, and is old once one of them is."""
     found = []
     with suppress(OSError):
-        for path in sorted(folder.glob("*.py")):
-            about = path.stat()
-            found.append((path.name, about.st_mtime_ns, about.st_size))
-    return tuple(found)
+        for file in os.scandir(folder):
+            if file.name.endswith(".py"):
+                about = file.stat()
+                found.append((file.name, about.st_mtime_ns, about.st_size))
+    return tuple(sorted(found))
