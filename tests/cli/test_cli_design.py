@@ -616,12 +616,15 @@ def test_an_epsilon_for_another_unit_is_asked_about(capsys: pytest.CaptureFixtur
     assert "meant to be" not in say(capsys, *line.split(), "1", "--quiet").err
 
 
-def test_places_that_are_given_twice_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("twice.csv").write_text("x,y\n1,1\n1,1\n2,2\n", encoding="utf-8")
+def test_places_that_are_given_twice_are_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    places = tmp_path / "twice.csv"
+    places.write_text("x,y\n1,1\n1,1\n2,2\n", encoding="utf-8")
     asked = [
         "design",
         "--points",
-        "twice.csv",
+        places,
         "--unit",
         "km",
         "--epsilon",
