@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -167,3 +168,11 @@ def test_contents_of_any_table_tell_a_change(library: str) -> None:
     assert (
         contents(table({"age": cells["age"], "work": cells["job"]})) != before or library == "list"
     )
+
+
+def test_a_change_in_the_middle_of_a_long_array_is_seen() -> None:
+    cells = np.arange(5_000)
+    before = contents({"age": cells}), contents(cells)
+    cells[2_500] = 0
+    assert contents({"age": cells}) != before[0]
+    assert contents(cells) != before[1]

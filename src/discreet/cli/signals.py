@@ -106,8 +106,8 @@ def ended_in_order(*, to_the_end: bool = False) -> Iterator[None]:
     Parameters
     ----------
     to_the_end
-        Whether the process ends with the block. Where a signal was heard, others then stay without effect: Python takes
-        its time to end, and one that came meanwhile was the status of the run.
+        Whether the process ends with the block. Where a signal was heard, later ones are then ignored: one that
+        arrived while the interpreter shut down would replace the exit status.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

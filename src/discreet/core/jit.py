@@ -7,8 +7,8 @@ IEEE arithmetic: a kernel on whose floats a certificate depends must not be comp
 Several processes may compile one kernel for different types at the same time, each with an empty cache before it.
 Numba numbers the files of a kernel by an index that each process writes from what it read, so that one may be given
 the machine code of another's types: a crash, or a wrong number. Here the names of the files follow from the types, and
-the files say for which they are. Numba also asks after the file of a kernel alone, and not after those of the kernels
-whose code it holds; here one that changes makes all kernels of its folder be compiled anew.
+the files say for which they are. Numba also checks only the file of a kernel for changes, and not those of the kernels
+whose code it holds; here a change of any file of a folder recompiles all kernels of it.
 
 Where there is no numba, as on platforms that have no compiler, kernels run as plain Python on small arrays: enough to
 verify, to sample and to design for some dozens of secrets. More is refused in a sentence, since it would take hours.
@@ -147,7 +147,7 @@ def part(function: F) -> F:
     """Compile a function that only kernels call: it has no entry from Python, and a call from there is refused.
 
     An entry takes every array of every argument apart, which is a fifth of what compiling takes where arguments are
-    tuples of arrays (121 and 97 seconds for top-down splitting and local search on a slow machine, November 2026).
+    tuples of arrays (121 and 97 seconds for top-down splitting and local search on a busy machine, November 2026).
     """
     return _without_entry(_kept(function, **_WITHIN))
 
