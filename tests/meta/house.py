@@ -176,6 +176,33 @@ def code_lines(source: str) -> int:
     return len(lines - strings)
 
 
+def significant_tokens(source: str) -> int:
+    """Count the tokens of the lines that :func:`code_lines` counts, so that a shorter file is not a denser one."""
+    strings = {
+        node.value.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    }
+    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    skipped |= {tokenize.ENCODING, tokenize.ENDMARKER}
+    return sum(
+        token.type not in skipped
+        and not (token.type == tokenize.STRING and token.start[0] in strings)
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+    )
+
+
+def room_lines(root: Path) -> dict[str, int]:
+    """Count the code lines of each room right below the package; ``facade`` is its own ``__init__``."""
+    lines: dict[str, int] = defaultdict(int)
+    for module, path in modules(root).items():
+        room = module.split(".")[1] if "." in module else "facade"
+        lines[room] += code_lines(path.read_text(encoding="utf-8"))
+    return dict(sorted(lines.items()))
+
+
 def is_small(path: Path) -> bool:
     """Tell whether a file has few lines and few definitions, and is no face of a package nor a published method."""
     if path.name == "__init__.py" or path.parent.name in {"methods", "as_published"}:
