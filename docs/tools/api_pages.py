@@ -30,6 +30,7 @@ GROUPS = (
             "verify",
         ),
     ),
+    ("Judges", ("risk",)),
     (
         "Errors",
         (

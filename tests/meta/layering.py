@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "lrgeo": GROUND | {"metricdp"},
     "testing": frozenset({"core"}),
     "datasets": frozenset({"core"}),
-    "evaluate": JUDGED,
+    "evaluate": JUDGED | {"artefact"},
     "ledger": frozenset({"core"}),
     "artefact": GROUND | MECHANISMS,
     "plot": JUDGED | {"artefact"},
