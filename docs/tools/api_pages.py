@@ -30,7 +30,7 @@ GROUPS = (
             "verify",
         ),
     ),
-    ("Judges", ("risk",)),
+    ("Judges", ("attack", "audit", "risk")),
     (
         "Errors",
         (

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from discreet.core.randomness.bits import RandomBits
     from discreet.core.spaces.metric import MetricSpace
     from discreet.core.tree import Tree
+    from discreet.evaluate.attack.by_name import attack
+    from discreet.evaluate.audit.by_name import audit
     from discreet.evaluate.risk import risk
 
     __version__: str
@@ -65,6 +67,8 @@ __all__ = [
     "Tree",
     "Unproven",
     "ZeroConcentratedDP",
+    "attack",
+    "audit",
     "compose",
     "hierarchy",
     "implies",
@@ -91,6 +95,8 @@ _WHERE = {
         "core.randomness.bits": "RandomBits",
         "core.spaces.metric": "MetricSpace",
         "core.tree": "Tree",
+        "evaluate.attack.by_name": "attack",
+        "evaluate.audit.by_name": "audit",
         "evaluate.risk": "risk",
     }.items()
     for name in names.split()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,38 +12,17 @@ from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at r
     Json,
     Report,
 )
-from discreet.cli.output import Status, emit
-from discreet.cli.registry import ATTACKS, FILE_ATTACKS, find, methods_by_mechanism
+from discreet.cli.output import Status, emit, renamed_arguments
+from discreet.cli.registry import methods_by_mechanism
 from discreet.core.errors import InvalidProblemError
-from discreet.core.printed import one_line
+from discreet.evaluate.registry import ATTACKS
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.evaluate.attack.finding import Attacked
-    from discreet.evaluate.attack.request import AttackRequest
-    from discreet.kanonymity.problem import Attribute
-
-__all__ = [
-    "attack",
-    "attack_channel_file",
-    "attack_placed_file",
-    "attack_service",
-    "attack_table_file",
-    "refuse_release",
-    "register",
-]
+__all__ = ["attack", "register"]
 
 _RUN = "What a mechanism is run with"
 _CHANNELS = "Channels"
 _TABLES = "Tables"
 _HOW = "How hard to try"
-
-_MANY, _FEWER = 400, 2_000
-"""Places beyond which fewer reports are drawn by default: each draw of the production sampler computes a row."""
-
-_MOST_REPORTS = 10_000
-"""Of one secret: half a minute on a channel of nine secrets, 2026-11-22."""
 
 _MOST_STEPS = 10_000
 _MOST_TRIALS = 10_000_000
@@ -182,187 +159,44 @@ def attack(
     when the limit was broken. That it was kept proves nothing. Attacks on tables read the original: what they print is
     for the curator.
     """
-    from discreet.evaluate.attack.request import AttackRequest
+    from discreet.evaluate.attack.by_name import attack as attack_target
 
     check_outputs({"--report": report}, what, against, others, population, again)
-    request = AttackRequest(
-        what,
-        method,
-        epsilon,
-        k,
-        against,
-        others,
-        population,
-        again,
-        sensitive,
-        _numbers(reports),
-        steps,
-        stride,
-        trials,
-        failure,
-        mode=mode,
-    )
-    found: Attacked = (
-        find(ATTACKS, what, "MECHANISM|FILE")(request)
-        if what in ATTACKS
-        else find(FILE_ATTACKS, _kind(what), "MECHANISM|FILE")(request)
-    )
-    text = f"{one_line(found.target)}\n\n{found}"
-    if found.private:
-        text += f"\n\nprivate: {one_line(found.private)}"
+    with renamed_arguments({"target": "MECHANISM|FILE", "path": "MECHANISM|FILE"}):
+        outcome = attack_target(
+            what,
+            method=method,
+            epsilon=epsilon,
+            k=k,
+            mode=mode,
+            reports=_numbers(reports),
+            steps=steps,
+            stride=stride,
+            against=against,
+            others=others,
+            population=population,
+            again=again,
+            sensitive=sensitive,
+            trials=trials,
+            failure=failure,
+        )
     if report is not None:
         from discreet.report.attacked import chapter
 
-        title = f"An attack on {found.target}"
-        write_page([chapter(found)], report, title=title, private=bool(found.private))
-    emit(found.to_dict(), text, as_json=as_json, command="attack")
-    return Status.CHECK_FAILED if found.kept is False else Status.DONE
-
-
-def attack_service(request: AttackRequest) -> Attacked:
-    """Attack the modes of the location service through the recorded traffic of its clients, or by borders of places."""
-    from discreet.cli.serve import need_service
-    from discreet.evaluate.simulate.borders import BORDER_MODES, attack_borders
-    from discreet.evaluate.simulate.location import attack_places
-
-    request.only(("mode", "epsilon"))
-    if request.mode in BORDER_MODES:
-        return attack_borders(request)
-    need_service("attack lrgeo")
-    from discreet.service.recorded import record
-
-    return attack_places(request, record)
-
-
-def attack_channel_file(request: AttackRequest) -> Attacked:
-    """Attack the channel of a file, within what its guarantee allows."""
-    from discreet.cli.files import open_channel
-    from discreet.evaluate.attack.design import attack_channel
-
-    request.only(("reports", "steps", "stride"))
-    made = open_channel(request.target).design
-    return attack_channel(
-        made.channel, made.problem, made.guarantee, target=request.target, **request.draws
-    )
-
-
-def attack_placed_file(request: AttackRequest) -> Attacked:
-    """Attack the rows of a channel without a table, or of a location service's mechanism, by an even prior."""
-    from discreet.cli.mechanisms import open_placed
-    from discreet.cli.verify import artefact_kind
-    from discreet.evaluate.attack.design import attack_shown
-    from discreet.evaluate.attack.rows import ShownRows
-
-    request.only(("reports", "steps", "stride"))
-    kept = open_placed(request.target, artefact_kind(request.target))
-    drawn = request.draws
-    if drawn["trials"] is None and kept.channel.n_secrets > _MANY:
-        drawn["trials"] = _FEWER
-    return attack_shown(
-        ShownRows(kept.channel), kept.channel.space, kept.guarantee, target=request.target, **drawn
-    )
-
-
-def refuse_release(request: AttackRequest) -> Attacked:
-    """Refuse counts and measurements: what they were made of is in no file.
-
-    Raises
-    ------
-    InvalidProblemError
-        Always.
-    """
-    raise InvalidProblemError(
-        "FILE",
-        "a channel, a mechanism or an anonymized table: an attack on counts needs the truth, and a release "
-        "does not hold it; `discreet attack hierarchy` attacks releases of synthetic counts",
-        f"a release, {request.target!r}",
-    )
-
-
-def refuse_choice(request: AttackRequest) -> Attacked:
-    """Refuse a choice: the records that it was made of are in no file.
-
-    Raises
-    ------
-    InvalidProblemError
-        Always.
-    """
-    raise InvalidProblemError(
-        "FILE",
-        "a channel, a mechanism for places or an anonymized table: an attack on a choice needs the records; "
-        "`discreet attack submodular` attacks choices of synthetic records",
-        f"a choice, {request.target!r}",
-    )
-
-
-def refuse_points(request: AttackRequest) -> Attacked:
-    """Refuse a mechanism for every point, or along roads: attacks are on rows of places.
-
-    Raises
-    ------
-    InvalidProblemError
-        Always.
-    """
-    raise InvalidProblemError(
-        "FILE",
-        "a channel, a mechanism for places or an anonymized table; `discreet attack lrgeo --mode every-point` attacks "
-        f"borders between places, and `discreet audit {shlex.quote(request.target)}` judges this file",
-        f"a mechanism for points, {request.target!r}",
-    )
-
-
-def attack_table_file(request: AttackRequest) -> Attacked:
-    """Attack a published table, with the original to know people from."""
-    from discreet.artefact import load_anonymous
-    from discreet.evaluate.attack.tables import attack_tables
-    from discreet.tables.columns import no_column
-    from discreet.tables.reading import read_rows
-
-    request.only(("against", "others", "population", "again", "sensitive"))
-    kept = load_anonymous(request.target)
-    names = kept.guarantee.quasi_identifiers
-    attributes: list[Attribute] = [one for one in kept.attributes if one.name in names]
-    files = {
-        name: read_rows(path, f"--{name}")
-        for name in ("against", "others", "population", "again")
-        if (path := getattr(request, name)) is not None
-    }
-    if "against" not in files:
-        request.need("against")
-    for name, column in ((name, column) for name in files if name != "again" for column in names):
-        if column not in files[name].columns:
-            raise no_column(f"--{name}", column, files[name].columns)
-    files["original"] = files.pop("against")
-    published = read_rows(request.target, "FILE")
-    again: tuple[Any, Sequence[Attribute]] | None = None
-    if request.again is not None:
-        second = load_anonymous(request.again)
-        promised = second.guarantee.quasi_identifiers
-        known: list[Attribute] = [one for one in second.attributes if one.name in promised]
-        again = (files.pop("again"), known)
-    return attack_tables(published, kept.guarantee, attributes, request, files=files, again=again)
-
-
-def _kind(path: str) -> str:
-    from discreet.cli.verify import artefact_kind
-
-    if not Path(path).exists():
-        names = ", ".join(sorted(ATTACKS))
-        raise InvalidProblemError("MECHANISM|FILE", f"one of {names}, or a file", repr(path))
-    return artefact_kind(path)
+        title = f"An attack on {outcome.target}"
+        write_page([chapter(outcome)], report, title=title, private=bool(outcome.private))
+    emit(outcome.to_dict(), str(outcome), as_json=as_json, command="attack")
+    return Status.CHECK_FAILED if outcome.kept is False else Status.DONE
 
 
 def _numbers(given: str | None) -> tuple[int, ...] | None:
     if given is None:
         return None
-    expected = f"whole numbers of at most {_MOST_REPORTS:,} with commas"
     try:
-        numbers = tuple(int(part) for part in given.split(","))
+        return tuple(int(part) for part in given.split(","))
     except ValueError:
+        expected = "whole numbers with commas"
         raise InvalidProblemError("--reports", expected, repr(given)) from None
-    if max(numbers) > _MOST_REPORTS:
-        raise InvalidProblemError("--reports", expected, repr(given))
-    return numbers
 
 
 def register(app: typer.Typer) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -14,22 +13,14 @@ from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at r
     Report,
     Rho,
 )
-from discreet.cli.output import Status, emit
-from discreet.cli.registry import AUDITS, find, methods_by_mechanism
-from discreet.core.errors import InvalidProblemError
+from discreet.cli.output import Status, emit, renamed_arguments
+from discreet.cli.registry import methods_by_mechanism
+from discreet.evaluate.registry import AUDITS
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import Neighbors
-    from discreet.evaluate.audit.audit import Audit
-    from discreet.evaluate.audit.request import AuditRequest
 
-__all__ = ["audit", "audit_file", "audit_location", "register"]
-
-_SERVICE = "service"
-"""The name under which the location service as its users run it is audited."""
-
-_POINTWISE = ("along-roads", "every-point", "places-only")
-"""The names under which mechanisms along roads, for every point, and for places, are audited by points."""
+__all__ = ["audit", "register"]
 
 _CLAIM = "What is claimed"
 _HOW = "How hard to try"
@@ -132,115 +123,32 @@ def audit(
     needed. The exit status is 1 when the claim is refused. That it is not refused proves nothing but what the verdict
     says. Inputs are synthetic; an audit reads no private data.
     """
-    from discreet.evaluate.audit.request import AuditRequest
+    from discreet.evaluate.audit.by_name import audit as audit_target
 
     check_outputs({"--report": report}, what)
-    request = AuditRequest(
-        method,
-        epsilon,
-        delta,
-        rho,
-        cast("Neighbors | None", neighbors),
-        k,
-        strength,
-        samples,
-        failure,
-        points=points,
-    )
-    if points is not None and what != "lrgeo":
-        raise InvalidProblemError("--points", "nothing but with lrgeo", points)
-    found = (
-        find(AUDITS, what, "MECHANISM|FILE")(request)
-        if what in AUDITS
-        else audit_file(what, request)
-    )
+    with renamed_arguments({"target": "MECHANISM|FILE", "path": "MECHANISM|FILE"}):
+        verdict = audit_target(
+            what,
+            method=method,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            neighbors=cast("Neighbors | None", neighbors),
+            k=k,
+            strength=strength,
+            samples=samples,
+            failure=failure,
+            points=points,
+        )
     if report is not None:
         from discreet.report.judged import audit_row, chapter
 
         title = f"{what}, {method}" if method else what
-        page = chapter([audit_row(found)], notes=[str(found.guarantee)])
+        page = chapter([audit_row(verdict)], notes=[str(verdict.guarantee)])
         write_page([page], report, title=f"An audit of {title}")
     name = {"audited": what, "method": method}
-    emit({**name, **found.to_dict()}, str(found), as_json=as_json, command="audit")
-    return Status.CHECK_FAILED if found.rejected else Status.DONE
-
-
-def audit_location(request: AuditRequest) -> Audit:
-    """Audit what people use to report places: a method by its name, or the service.
-
-    Raises
-    ------
-    InvalidProblemError
-        For an unknown method.
-    """
-    from discreet.evaluate.audit.lrgeo import DEFAULT, PUBLISHED, audit_places
-
-    names = sorted([DEFAULT, *_POINTWISE, _SERVICE, *PUBLISHED])
-    if request.method is not None and request.method not in names:
-        raise InvalidProblemError("method", f"one of {', '.join(names)}", repr(request.method))
-    if request.method in _POINTWISE:
-        from discreet.evaluate.simulate.borders import audit_points
-
-        return audit_points(request)
-    if request.points is not None and request.method != _SERVICE:
-        expected = f"--method {', '.join(_POINTWISE)} or {_SERVICE}"
-        raise InvalidProblemError("--points", expected, repr(request.method))
-    if request.method != _SERVICE:
-        return audit_places(request)
-    from discreet.cli.serve import need_service
-
-    need_service("audit lrgeo")
-    from discreet.service.recorded import record
-
-    if request.points is not None:
-        from discreet.evaluate.simulate.borders import audit_service_points
-
-        return audit_service_points(request, record)
-    from discreet.evaluate.simulate.location import audit_service
-
-    return audit_service(request, record)
-
-
-def audit_file(path: str, request: AuditRequest) -> Audit:
-    """Audit what a file claims: channels and mechanisms in all three strengths, everything else by its verifier.
-
-    Raises
-    ------
-    InvalidProblemError
-        For a file that nothing is known of, or a claim beside the file's own.
-    """
-    from discreet.cli.files import open_channel
-    from discreet.cli.mechanisms import open_placed
-    from discreet.cli.verify import artefact_kind, judge_file
-    from discreet.core.guarantee import guarantee_from_dict
-    from discreet.evaluate.audit.audit import certified
-    from discreet.evaluate.audit.metricdp import audit_channel
-
-    if not Path(path).exists():
-        names = ", ".join(sorted(AUDITS))
-        raise InvalidProblemError("MECHANISM|FILE", f"one of {names}, or a file", repr(path))
-    for name in ("method", "epsilon", "delta", "rho", "neighbors", "k"):
-        if getattr(request, name) is not None:
-            raise InvalidProblemError(
-                f"--{name}" if name != "k" else "-k",
-                "none with a file, which states its own",
-                "a value",
-            )
-    kind = artefact_kind(path)
-    if kind not in ("channel", "anchored", "mechanism"):
-        request.choose("certified")
-    certificate, facts = judge_file(path)
-    if kind == "channel":
-        design = open_channel(path).design
-        return audit_channel(
-            design.channel, design.problem.space, design.guarantee, certificate, request
-        )
-    if kind in ("anchored", "mechanism"):
-        from discreet.evaluate.audit.implicit import audit_anchored
-
-        placed = open_placed(path, kind)
-        return audit_anchored(placed.channel, placed.guarantee, certificate, request)
-    return certified(certificate, guarantee_from_dict(facts["guarantee"]))
+    emit({**name, **verdict.to_dict()}, str(verdict), as_json=as_json, command="audit")
+    return Status.CHECK_FAILED if verdict.rejected else Status.DONE
 
 
 def register(app: typer.Typer) -> None:
