@@ -30,7 +30,7 @@ GROUPS = (
             "verify",
         ),
     ),
-    ("Judges", ("attack", "audit", "risk")),
+    ("Judges", ("attack", "audit", "compare", "risk")),
     (
         "Errors",
         (

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.core.tree import Tree
     from discreet.evaluate.attack.by_name import attack
     from discreet.evaluate.audit.by_name import audit
+    from discreet.evaluate.comparison import compare
     from discreet.evaluate.risk import risk
 
     __version__: str
@@ -69,6 +70,7 @@ __all__ = [
     "ZeroConcentratedDP",
     "attack",
     "audit",
+    "compare",
     "compose",
     "hierarchy",
     "implies",
@@ -97,6 +99,7 @@ _WHERE = {
         "core.tree": "Tree",
         "evaluate.attack.by_name": "attack",
         "evaluate.audit.by_name": "audit",
+        "evaluate.comparison": "compare",
         "evaluate.risk": "risk",
     }.items()
     for name in names.split()

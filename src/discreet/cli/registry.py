@@ -6,9 +6,6 @@ import. What the functions take and return:
 
 ``METHODS``
     ``method()``: a frozen method of ``discreet.metricdp.design`` with its default parameters. Behind ``--method``.
-``COMPARE``
-    ``method()``: a frozen method like those of ``METHODS``, or ``None`` for what the library chooses by itself. Behind
-    ``discreet compare --methods``; every method of the library is there under its name.
 ``JUDGES``
     ``judge(path, *, optimality) -> tuple[Certificate, dict]``: checks one kind of artefact anew, for ``discreet
     verify``; the dictionary holds further plain facts for ``--json``.
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
     from discreet.core.method import MethodRecord
 
 __all__ = [
-    "COMPARE",
     "JUDGES",
     "METHODS",
     "find",
@@ -42,11 +38,6 @@ __all__ = [
 ]
 
 METHODS: Mapping[str, str | MethodRecord] = LIBRARY.proven
-
-COMPARE: Mapping[str, str | MethodRecord] = {
-    **LIBRARY.proven,
-    "optimal": "discreet.cli.compare:library_choice",
-}
 
 
 def methods_by_mechanism(*mechanisms: str, unproven: bool) -> str:

@@ -6,7 +6,12 @@ The functions of ``AUDITS`` take an ``AuditRequest`` and return an ``Audit``; th
 
 from __future__ import annotations
 
-__all__ = ["ATTACKS", "AUDITS", "FRONTIERS"]
+from discreet.metricdp.methods import METHODS
+
+__all__ = ["ATTACKS", "AUDITS", "COMPARED", "FRONTIERS"]
+
+COMPARED = (*METHODS.proven, "optimal")
+"""Methods of a design problem that can be compared; the last is the library's choice."""
 
 AUDITS: dict[str, str] = {
     "hierarchy": "discreet.evaluate.audit.hierarchy:audit_counts",
