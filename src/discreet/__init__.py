@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from discreet.core.tree import Tree
     from discreet.evaluate.attack.by_name import attack
     from discreet.evaluate.audit.by_name import audit
-    from discreet.evaluate.comparison import compare
+    from discreet.evaluate.compare import compare
     from discreet.evaluate.risk import risk
 
     __version__: str
@@ -99,7 +99,7 @@ _WHERE = {
         "core.tree": "Tree",
         "evaluate.attack.by_name": "attack",
         "evaluate.audit.by_name": "audit",
-        "evaluate.comparison": "compare",
+        "evaluate.compare": "compare",
         "evaluate.risk": "risk",
     }.items()
     for name in names.split()

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from discreet.cli.calls import TypedOption, from_call
 from discreet.cli.files import check_outputs, write_page
-from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at run time
-    Epsilon,
-    Json,
-    Report,
-    Rho,
-)
+from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, renamed_arguments
 from discreet.cli.registry import methods_by_mechanism
-from discreet.evaluate.registry import AUDITS
+from discreet.evaluate.audit.by_name import audit as audit_target
 
 if TYPE_CHECKING:
-    from discreet.core.guarantee import Neighbors
+    import typer
 
 __all__ = ["audit", "register"]
 
@@ -49,104 +43,40 @@ discreet audit c.channel --strength sampled
 """
 
 
-def audit(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="MECHANISM|FILE",
-            help=f"One of {', '.join(sorted(AUDITS))}; or any file that `verify` knows.",
-        ),
-    ],
-    *,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help=f"A method of the mechanism, published ones with false claims included. {_METHODS}."
-        ),
-    ] = None,
-    epsilon: Epsilon = None,
-    delta: Annotated[
-        str | None,
-        typer.Option(help="Slack in probability that is claimed.", rich_help_panel=_CLAIM),
-    ] = None,
-    rho: Rho = None,
-    neighbors: Annotated[
-        str | None,
-        typer.Option(
-            help="Neighbors that are claimed; what is usual for the mechanism without it.",
-            rich_help_panel=_CLAIM,
-        ),
-    ] = None,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            help="The claimed least size of an equivalence class.",
-            max=_MOST_K,
-            rich_help_panel=_CLAIM,
-        ),
-    ] = None,
-    strength: Annotated[
-        str | None,
-        typer.Option(
-            help="exact (every draw replayed on tiny inputs), certified (the verifier) or sampled; the strongest that "
-            "says something without it.",
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
-    samples: Annotated[
-        int,
-        typer.Option(help="Most samples of each input.", max=_MOST_SAMPLES, rich_help_panel=_HOW),
-    ] = 20_000,
-    failure: Annotated[
-        float,
-        typer.Option(
-            help="Probability with which a sampled audit may refuse a true claim.",
-            rich_help_panel=_HOW,
-        ),
-    ] = 1e-9,
-    points: Annotated[
-        int | None,
-        typer.Option(
-            help="With lrgeo: compare so many pairs of points exactly, also across borders, in place of places.",
-            min=2,
-            max=_MOST_POINTS,
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
-    report: Report = None,
-    as_json: Json = False,
-) -> int:
+_SHOWN = {
+    "target": TypedOption("MECHANISM|FILE"),
+    "method": TypedOption(more=f"One of {_METHODS}."),
+    "epsilon": TypedOption(panel=_CLAIM),
+    "delta": TypedOption(panel=_CLAIM),
+    "rho": TypedOption(panel=_CLAIM),
+    "neighbors": TypedOption(panel=_CLAIM),
+    "k": TypedOption(panel=_CLAIM, flag="-k", most=_MOST_K),
+    "strength": TypedOption(panel=_HOW),
+    "samples": TypedOption(panel=_HOW, most=_MOST_SAMPLES),
+    "failure": TypedOption(panel=_HOW),
+    "points": TypedOption(panel=_HOW, most=_MOST_POINTS),
+}
+
+
+@from_call(audit_target, _SHOWN)
+def audit(given: dict[str, Any], *, report: Report = None, as_json: Json = False) -> int:
     """Try to break what is claimed: by replaying every draw, by the verifier, or by samples.
 
     The published claim is tested, also where it is known to be false: nothing is released, so that no acceptance is
     needed. The exit status is 1 when the claim is refused. That it is not refused proves nothing but what the verdict
     says. Inputs are synthetic; an audit reads no private data.
     """
-    from discreet.evaluate.audit.by_name import audit as audit_target
-
-    check_outputs({"--report": report}, what)
+    target, method = given["target"], given.get("method")
+    check_outputs({"--report": report}, target)
     with renamed_arguments({"target": "MECHANISM|FILE", "path": "MECHANISM|FILE"}):
-        verdict = audit_target(
-            what,
-            method=method,
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            neighbors=cast("Neighbors | None", neighbors),
-            k=k,
-            strength=strength,
-            samples=samples,
-            failure=failure,
-            points=points,
-        )
+        verdict = audit_target(**given)
     if report is not None:
         from discreet.report.judged import audit_row, chapter
 
-        title = f"{what}, {method}" if method else what
+        title = f"{target}, {method}" if method else target
         page = chapter([audit_row(verdict)], notes=[str(verdict.guarantee)])
         write_page([page], report, title=f"An audit of {title}")
-    name = {"audited": what, "method": method}
+    name = {"audited": target, "method": method}
     emit({**name, **verdict.to_dict()}, str(verdict), as_json=as_json, command="audit")
     return Status.CHECK_FAILED if verdict.rejected else Status.DONE
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.calls import TypedOption, from_call
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.inputs import parse_budget
 from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at run time
@@ -26,14 +27,14 @@ from discreet.cli.output import Status, emit, renamed_arguments, warn
 from discreet.cli.progress import progress
 from discreet.cli.statement import AimOptions, PlaceOptions, state
 from discreet.core.errors import InvalidProblemError
+from discreet.evaluate.compare import ComparisonInterrupted, MechanismComparison
+from discreet.evaluate.compare import compare as compare_target
 from discreet.evaluate.registry import COMPARED, FRONTIERS
 
 if TYPE_CHECKING:
     from discreet.metricdp.problem import Problem
 
 __all__ = ["compare", "register"]
-
-_USUAL = "optimal,exponential,planar-laplace"
 
 _EXAMPLES = """Examples:
 
@@ -49,7 +50,17 @@ discreet compare kanonymity -k 2,5,10 --report frontier.html
 """
 
 
+_SHOWN = {
+    "epsilon": TypedOption(more="No default."),
+    "k": TypedOption("K,K,...", flag="-k"),
+    "methods": TypedOption("A,B,...", more=f"Of a problem: {', '.join(sorted(COMPARED))}."),
+    "time_limit": TypedOption("SECONDS"),
+}
+
+
+@from_call(compare_target, _SHOWN, skip=("target", "on_progress"))
 def compare(
+    given: dict[str, Any],
     places: Annotated[
         str | None,
         typer.Argument(
@@ -67,17 +78,6 @@ def compare(
     metric: Metric = None,
     unit: Unit = None,
     embeddings: Embeddings = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(help="Budgets (per unit of distance), with commas: 0.5,1,2. No default."),
-    ] = None,
-    k: Annotated[
-        str | None,
-        typer.Option("-k", metavar="K,K,...", help="k of k-anonymity, for kanonymity: 2,5,10."),
-    ] = None,
-    radius: Annotated[
-        str | None, typer.Option(help="Constrain only pairs at most this far apart.")
-    ] = None,
     loss: Annotated[
         str, typer.Option(help="What a wrong report costs, as in design.")
     ] = "distance",
@@ -87,25 +87,6 @@ def compare(
     reports: Annotated[
         str | None, typer.Option(help="Secrets that may be reported, as in design.")
     ] = None,
-    allow_unprotected: Annotated[
-        bool,
-        typer.Option("--allow-unprotected", help="Leave secrets apart that no chain joins."),
-    ] = False,
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help=f"Any of {', '.join(sorted(COMPARED))}, or of the mechanism; default: {_USUAL}.",
-        ),
-    ] = None,
-    gap: Annotated[
-        float, typer.Option(help="Relative gap at which a method that proves one stops.")
-    ] = 0.01,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Stop each search then; its best design stands."),
-    ] = None,
-    threads: Annotated[int, typer.Option(help="Threads of a solver.")] = 1,
     report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -117,48 +98,33 @@ def compare(
     what was held before, where the system tells. With the name of another mechanism: what its methods lose on synthetic
     data, with intervals.
     """
-    from discreet.evaluate.comparison import ComparisonInterrupted, MechanismComparison
-    from discreet.evaluate.comparison import compare as compare_target
-
     target: Problem | str = places or ""
-    budgets: object = epsilon
     mechanism = places in FRONTIERS and grid is None
     if mechanism:
         check_outputs({"--report": report})
     else:
+        epsilon = given.get("epsilon")
         if epsilon is None:
             raise InvalidProblemError("--epsilon", "a value", "none")
         side = "1" if grid is not None and cell is None else cell
         where = PlaceOptions(places, grid, side, x, y, columns, None, metric, unit, embeddings)
-        aims = AimOptions(epsilon.split(",")[0], radius, loss, prior, reports)
+        aims = AimOptions(epsilon.split(",")[0], given.get("radius"), loss, prior, reports)
         check_outputs({"--report": report}, *where.read, *aims.read)
         budgets, units = zip(*map(parse_budget, epsilon.split(",")), strict=True)
         if len(set(budgets)) < len(budgets) or len(set(units)) > 1:
             expected = "different budgets in one unit, such as 0.5,1,2"
             raise InvalidProblemError("--epsilon", expected, repr(epsilon))
-        target = state(where, aims).problem
+        target, given["epsilon"] = state(where, aims).problem, budgets
     status = Status.DONE
     try:
         with (
             progress(sys.stderr, quiet=quiet or mechanism) as on_progress,
             renamed_arguments({"target": "PLACES"}),
         ):
-            outcome = compare_target(
-                target,
-                epsilon=budgets,
-                k=k,
-                radius=None if mechanism else radius,
-                methods=methods,
-                gap=gap,
-                time_limit=None if mechanism else time_limit,
-                threads=threads,
-                allow_unprotected=allow_unprotected,
-                on_progress=on_progress,
-            )
+            outcome = compare_target(target, **given, on_progress=on_progress)
     except ComparisonInterrupted as interrupt:
         status, outcome = Status.INTERRUPTED, interrupt.best
-        total = len(outcome.epsilons) * len((methods or _USUAL).split(","))
-        warn(f"interrupted after {len(outcome.entries)} of {total} designs")
+        warn(f"interrupted after {len(outcome.entries)} of {outcome.planned} designs")
     for warning in outcome.warnings:
         warn(warning, quiet=quiet)
     if report is not None:

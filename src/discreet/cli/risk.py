@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at run time
-    Categoricals,
-    Numerics,
-    Quasi,
-    Sensitive,
-    ShowColumns,
-    Taxonomies,
-)
+from discreet.cli.calls import TypedOption, from_call
+from discreet.cli.columns import COLUMNS
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.microdata import names_of, pairs_of
-from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import (
+    HOW,
+    PROMISED,
     Json,
-    Memory,
     Quiet,
     Report,
-    RowThreads,
-    Scheduler,
 )
 from discreet.cli.output import Status, emit, renamed_arguments, warn
+from discreet.evaluate.risk import risk as measure_risk
+
+if TYPE_CHECKING:
+    import typer
 
 __all__ = ["register", "risk"]
 
@@ -41,34 +36,32 @@ discreet risk people/ --quasi age,sex,zip --sensitive disease --scheduler tcp://
 """
 
 
+def _taxonomies(typed: list[str]) -> dict[str, str]:
+    return pairs_of(typed, "--taxonomy")
+
+
+_SHOWN = {
+    "table": TypedOption("TABLE"),
+    "quasi_identifiers": TypedOption(
+        "A,B,...", PROMISED, flag="--quasi", repeated=True, read=names_of
+    ),
+    "sensitive": TypedOption("A,B,...", PROMISED, repeated=True, read=names_of),
+    "against": TypedOption("FILE"),
+    "population": TypedOption("FILE"),
+    "taxonomy": TypedOption("NAME=FILE", COLUMNS, repeated=True, read=_taxonomies),
+    "numeric": TypedOption("A,B,...", COLUMNS, repeated=True, read=names_of),
+    "categorical": TypedOption("A,B,...", COLUMNS, repeated=True, read=names_of),
+    "show_columns": TypedOption(panel=COLUMNS),
+    "memory": TypedOption("SIZE", HOW),
+    "threads": TypedOption(panel=HOW),
+    "scheduler": TypedOption("ADDRESS", HOW),
+}
+
+
+@from_call(measure_risk, _SHOWN)
 def risk(
-    table: Annotated[
-        str,
-        typer.Argument(
-            metavar="TABLE", help="CSV or Parquet file, or a folder of them, original or published."
-        ),
-    ],
+    given: dict[str, Any],
     *,
-    quasi: Quasi,
-    sensitive: Sensitive = None,
-    original: Annotated[
-        str | None,
-        typer.Option("--against", metavar="FILE", help="The original table, to compare with."),
-    ] = None,
-    population: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="The people from whom the rows were drawn, for journalist and marketer. Default: the table.",
-        ),
-    ] = None,
-    taxonomy: Taxonomies = None,
-    numeric: Numerics = None,
-    categorical: Categoricals = None,
-    show_columns: ShowColumns = False,
-    memory: Memory = None,
-    threads: RowThreads = 1,
-    scheduler: Scheduler = None,
     report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -80,26 +73,11 @@ def risk(
     class from those of the table. With --memory or --scheduler the rows are grouped piece by piece, and only counts are
     collected; groups are kept until the end in the folder of TABLE, which all workers see, for their owner alone.
     """
-    from discreet.evaluate.risk import risk as measure_risk
-
-    taxonomies = pairs_of(taxonomy, "--taxonomy")
-    tables = [path for path in (table, original) if path and not Path(path).is_dir()]
-    check_outputs({"--report": report}, *tables, population, *taxonomies.values())
+    read = [given.get(name) for name in ("table", "against", "population")]
+    files = [path for path in read if path and not Path(path).is_dir()]
+    check_outputs({"--report": report}, *files, *given.get("taxonomy", {}).values())
     with renamed_arguments({"table": "TABLE", "quasi_identifiers": "--quasi"}):
-        risks = measure_risk(
-            table,
-            names_of(quasi),
-            sensitive=names_of(sensitive),
-            against=original,
-            population=population,
-            taxonomy=taxonomies,
-            numeric=names_of(numeric),
-            categorical=names_of(categorical),
-            show_columns=show_columns,
-            memory=memory,
-            threads=threads,
-            scheduler=scheduler,
-        )
+        risks = measure_risk(**given)
     for warning in risks.warnings:
         warn(warning, quiet=quiet)
     if report is not None:

@@ -115,7 +115,8 @@ def risk(
     Parameters
     ----------
     table
-        CSV or Parquet file, folder of such files, dataframe, or mapping of columns; original or published.
+        CSV or Parquet file, or a folder of them, original or published. In Python also a dataframe or a mapping of
+        columns.
     quasi_identifiers
         Columns that an attacker may know of a person.
     sensitive
@@ -125,10 +126,11 @@ def risk(
     population
         People from whom the rows were drawn, for journalist and marketer. Default: the table.
     taxonomy
-        Name of a column -> its taxonomy, or a file of it in ARX's column format.
-    numeric, categorical
-        Columns of the population to read as numbers, or as sets of values. Default: as the record beside `table`
-        states, or by the values.
+        Taxonomy of a column of the population, in ARX's column format. In Python a mapping from names of columns.
+    numeric
+        Columns of the population to read as numbers. Default: as the record beside `table` states, or by the values.
+    categorical
+        Columns of the population to read as sets of values.
     show_columns
         Whether a message may name columns that were not typed.
     memory

@@ -85,13 +85,16 @@ def attack(
     Parameters
     ----------
     target
-        ``"hierarchy"``, ``"kanonymity"``, ``"lrgeo"``, ``"metricdp"`` or ``"submodular"``, on synthetic data; or the
-        path of a channel, a mechanism for places, or an anonymized table.
-    method, epsilon, k
-        Method and parameters with which a mechanism runs.
+        Name of a mechanism, on synthetic data: ``"hierarchy"``, ``"kanonymity"``, ``"lrgeo"``, ``"metricdp"`` or
+        ``"submodular"``; or the path of a channel, a mechanism for places, or an anonymized table.
+    method
+        Method of the mechanism. Default: the mechanism's own.
+    epsilon
+        Privacy budget with which the mechanism runs. It has no default.
+    k
+        Smallest size of an equivalence class with which the mechanism runs.
     mode
-        Mode of the location service, for ``"lrgeo"``: ``"published"``, ``"sound"``, ``"every-point"`` or
-        ``"places-only"``.
+        Mode of the location service, with ``"lrgeo"``; the last two attack borders between places.
     reports
         Numbers of reports of one secret. Default: 1, 2, 5, 10.
     steps

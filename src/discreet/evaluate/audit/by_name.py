@@ -47,20 +47,29 @@ def audit(
     Parameters
     ----------
     target
-        ``"hierarchy"``, ``"kanonymity"``, ``"lrgeo"``, ``"metricdp"``, ``"submodular"`` or ``"tables"``; or the path
-        of a file that :func:`discreet.verify` reads, which states its own claim.
+        Name of a mechanism: ``"hierarchy"``, ``"kanonymity"``, ``"lrgeo"``, ``"metricdp"``, ``"submodular"`` or
+        ``"tables"``; or the path of a file that :func:`verify` reads, which states its own claim.
     method
         Method of the mechanism, published ones with false claims included. Default: the mechanism's own.
-    epsilon, delta, rho, neighbors, k
-        Claimed parameters, of which a mechanism takes those of its guarantee. Default of `neighbors`: the usual ones.
+    epsilon
+        Claimed privacy budget. It has no default.
+    delta
+        Claimed slack in probability.
+    rho
+        Claimed budget of zero-concentrated differential privacy instead.
+    neighbors
+        Claimed neighbors. Default: the usual ones of the mechanism.
+    k
+        Claimed smallest size of an equivalence class.
     strength
-        ``"exact"``, ``"certified"`` or ``"sampled"``. Default: the strongest that decides anything.
+        One of ``"exact"`` (every draw replayed on tiny inputs), ``"certified"`` (the verifier) and ``"sampled"``.
+        Default: the strongest that decides anything.
     samples
         Largest number of samples of each input.
     failure
         Probability with which a sampled audit may reject a true claim.
     points
-        Number of pairs of points that are compared exactly, for ``"lrgeo"``. Default: places are compared.
+        With ``"lrgeo"``: number of pairs of points that are compared exactly, also across borders, in place of places.
 
     Returns
     -------

@@ -6,14 +6,13 @@ records what comes to its door, such as :func:`discreet.service.recorded.record`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast, final
+from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
 
 from discreet.core.channels.channel import LIMB_BITS, Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.lazy import registered
 from discreet.core.randomness import as_bits
 from discreet.evaluate.attack.bayes import distances_of, infer, success_limit
 from discreet.evaluate.attack.finding import Attacked
@@ -52,16 +51,8 @@ __all__ = [
     "Record",
     "RecordedService",
     "attack_places",
-    "attack_service",
-    "audit_location",
     "audit_service",
 ]
-
-_RECORDERS = {"service": "discreet.service.recorded:record"}
-"""What runs the application and records its traffic, as text: it stands above this room, and needs an extra."""
-
-_POINTWISE = ("along-roads", "every-point", "places-only")
-"""Methods that are audited by points: mechanisms along roads, for every point, and for places."""
 
 _SIDE = 6
 _TARGETS = (3, 13, 32)
@@ -297,52 +288,6 @@ def _rounded(weights: Sequence[int]) -> list[int]:
     scaled = [weight * whole // total for weight in weights]
     scaled[scaled.index(max(scaled))] += whole - sum(scaled)
     return scaled
-
-
-def _recorder() -> Record:
-    """Load the recorder of the location service, whose packages are an extra."""
-    try:
-        record: Record = cast("Record", registered(_RECORDERS, "service", "target"))
-    except ModuleNotFoundError as error:
-        expected = 'the extra that it needs: pip install "discreet[service]"'
-        raise InvalidProblemError("lrgeo", expected, f"no {error.name}") from None
-    return record
-
-
-def attack_service(request: AttackRequest) -> Attacked:
-    """Attack a mode of the location service by the recorded traffic of its clients, or by borders of places."""
-    from discreet.evaluate.simulate.borders import BORDER_MODES, attack_borders
-
-    request.only(("mode", "epsilon"))
-    if request.mode in BORDER_MODES:
-        return attack_borders(request)
-    return attack_places(request, _recorder())
-
-
-def audit_location(request: AuditRequest) -> Audit:
-    """Audit a mechanism for locations by the name of its method, or the service that publishes one.
-
-    Raises
-    ------
-    InvalidProblemError
-        For an unknown method.
-    """
-    from discreet.evaluate.audit.lrgeo import DEFAULT, PUBLISHED, audit_places
-    from discreet.evaluate.simulate.borders import audit_points, audit_service_points
-
-    service = request.method == "service"
-    names = sorted([DEFAULT, *_POINTWISE, "service", *PUBLISHED])
-    if request.method is not None and request.method not in names:
-        raise InvalidProblemError("method", f"one of {', '.join(names)}", repr(request.method))
-    if request.method in _POINTWISE:
-        return audit_points(request)
-    if request.points is not None and not service:
-        expected = f"none but with the methods {', '.join(_POINTWISE)} and service"
-        raise InvalidProblemError("points", expected, request.points)
-    if not service:
-        return audit_places(request)
-    judge = audit_service if request.points is None else audit_service_points
-    return judge(request, _recorder())
 
 
 def audit_service(request: AuditRequest, record: Record) -> Audit:
