@@ -8,8 +8,8 @@ from discreet.cli.calls import TypedOption, from_call
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, renamed_arguments
-from discreet.cli.registry import methods_by_mechanism
 from discreet.evaluate.audit.by_name import audit as audit_target
+from discreet.evaluate.registry import methods_by_mechanism
 
 if TYPE_CHECKING:
     import typer

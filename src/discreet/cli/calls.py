@@ -71,7 +71,9 @@ class TypedOption:
         default = one.default if kind is not str or one.default is None else str(one.default)
         if self.repeated and not required:
             default = None
-        annotation = Annotated[kind if default is not None or required else kind | None, shown]
+        if default is None and not required:
+            kind = kind | None
+        annotation: Any = Annotated[kind, shown]
         return inspect.Parameter(
             one.name,
             inspect.Parameter.KEYWORD_ONLY,
