@@ -91,7 +91,7 @@ def attack(
     epsilon: Epsilon = None,
     k: Annotated[
         int | None,
-        typer.Option("-k", help="Least size of an equivalence class.", rich_help_panel=_RUN),
+        typer.Option("-k", "--k", help="Least size of an equivalence class.", rich_help_panel=_RUN),
     ] = None,
     mode: Annotated[
         str | None,

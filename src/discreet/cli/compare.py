@@ -108,7 +108,9 @@ def compare(
     ] = None,
     k: Annotated[
         str | None,
-        typer.Option("-k", metavar="K,K,...", help="k of k-anonymity, for kanonymity: 2,5,10."),
+        typer.Option(
+            "-k", "--k", metavar="K,K,...", help="k of k-anonymity, for kanonymity: 2,5,10."
+        ),
     ] = None,
     radius: Annotated[
         str | None, typer.Option(help="Constrain only pairs at most this far apart.")

@@ -76,7 +76,9 @@ def verify(
     ] = False,
     k: Annotated[
         int | None,
-        typer.Option("-k", help="Least size of an equivalence class.", rich_help_panel=_ROWS),
+        typer.Option(
+            "-k", "--k", help="Least size of an equivalence class.", rich_help_panel=_ROWS
+        ),
     ] = None,
     quasi: Annotated[
         list[str] | None,

@@ -30,6 +30,7 @@ __all__ = [
     "Scope",
     "ZeroConcentratedDP",
     "guarantee_from_dict",
+    "read_unit",
 ]
 
 Neighbors = Literal["add-remove-one", "replace-one", "add-remove-person", "replace-person"]
@@ -41,6 +42,40 @@ _MEANING: dict[str, str] = {
     "add-remove-person": "all records of one person added or removed",
     "replace-person": "all records of one person replaced",
 }
+
+
+_UNIT_WORD = r"°?[^\W\d_]{1,16}[0-9]?"
+_UNIT = re.compile(rf"1|%|°|{_UNIT_WORD}(?:-{_UNIT_WORD})?")
+"""One word, or two that a hyphen joins: a unit stands in the sentence of a guarantee, where more would be a claim."""
+
+
+def read_unit(unit: object, field: str = "unit") -> str:
+    """Read the name of a unit of distance: one word such as km, or two with a hyphen between them.
+
+    Parameters
+    ----------
+    unit
+        The name: words of at most 16 letters, each with a digit after it or not; or 1, % or °.
+    field
+        Argument that the message names.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything else, such as a sentence.
+
+    Examples
+    --------
+    >>> read_unit("m2"), read_unit("nautical-mile")
+    ('m2', 'nautical-mile')
+    >>> read_unit("km, all pairs")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: unit: expected one word such as km or nautical-mile, got 'km, all pairs'
+    """
+    if not isinstance(unit, str) or not _UNIT.fullmatch(unit):
+        got = repr(unit) if isinstance(unit, str) else type(unit).__name__
+        raise InvalidProblemError(field, "one word such as km or nautical-mile", got[:60])
+    return unit
 
 
 @explained_record("dc.PureDP(1, neighbors='add-remove-person')")
@@ -303,7 +338,7 @@ class MetricDP:
     epsilon
         The budget in nats *per unit of distance*, exact and positive.
     unit
-        The unit of distance. It must be the unit of the metric space on which the guarantee is used.
+        The unit of distance, one word. It must be the unit of the metric space on which the guarantee is used.
     radius
         Only pairs at most this far apart are constrained directly (the papers' neighbor threshold); ``None`` for
         all pairs, the strong statement. Pairs farther apart are then protected by chains of neighbors: the
@@ -315,7 +350,7 @@ class MetricDP:
     Raises
     ------
     InvalidProblemError
-        For parameters that are not positive finite numbers, or an empty unit.
+        For parameters that are not positive finite numbers, or a unit that is more than one.
 
     Examples
     --------
@@ -340,9 +375,6 @@ e^(1.5 d) times likelier from one secret than from another at d km
         *,
         scope: Scope | PointScope | RoadScope | None = None,
     ) -> None:
-        named: object = unit
-        if not isinstance(named, str) or not named.strip():
-            raise InvalidProblemError("unit", "the name of a unit of distance", repr(named))
         if not isinstance(scope, Scope | PointScope | RoadScope | None):
             raise InvalidProblemError(
                 "scope", "what `design` fills in, or none", type(scope).__name__
@@ -352,7 +384,13 @@ e^(1.5 d) times likelier from one secret than from another at d km
             raise InvalidProblemError(
                 "radius", "none: all points of a region, or of roads, are bound", radius
             )
-        _set(self, epsilon=to_measure(epsilon, "epsilon"), unit=unit, radius=near, scope=scope)
+        _set(
+            self,
+            epsilon=to_measure(epsilon, "epsilon"),
+            unit=read_unit(unit),
+            radius=near,
+            scope=scope,
+        )
 
     def __str__(self) -> str:
         e = decimal_up(self.epsilon)
