@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from discreet import ledger as ledgers
-    from discreet.cli.row_files import RowEngine
+    from discreet.artefact.row_engine import RowEngine
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release, Unproven
     from discreet.hierarchy import RegionCounts

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.artefact.row_engine import RowEngine
 from discreet.cli.counting import (
     CountsClaim,
     CountsFiles,
@@ -29,11 +30,11 @@ from discreet.cli.options import (
     Quiet,
     Report,
     Rho,
+    RowThreads,
     Scheduler,
     Verbose,
     read_method,
 )
-from discreet.cli.row_files import RowEngine, RowThreads
 from discreet.cli.tables import (
     By,
     DomainFile,

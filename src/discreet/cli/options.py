@@ -32,6 +32,7 @@ __all__ = [
     "Quiet",
     "Report",
     "Rho",
+    "RowThreads",
     "Scheduler",
     "Unit",
     "Verbose",
@@ -58,6 +59,13 @@ Memory = Annotated[
     typer.Option(
         metavar="SIZE",
         help="For a table larger than memory, or a folder: what each process may use, such as 4GB.",
+        rich_help_panel=HOW,
+    ),
+]
+RowThreads = Annotated[
+    int,
+    typer.Option(
+        help="Pieces of a folder, or with --memory, that are read at a time.",
         rich_help_panel=HOW,
     ),
 ]
