@@ -17,7 +17,6 @@ from discreet.core.guarantee import (
     KAnonymity,
     MetricDP,
     PureDP,
-    RoadScope,
     Scope,
     ZeroConcentratedDP,
 )
@@ -226,13 +225,6 @@ def test_near_pairs_within_the_limit_do_not_pay_for_far_ones() -> None:
     # A limit that promises nothing about them is not overdrawn by them.
     free = Account(MetricDP(1, "km", 2, scope=Scope("here", 9, None)))
     assert free.charge(MetricDP(1, "km", 2, scope=Scope("here", 9, None))).left == (Fraction(0),)
-
-
-def test_promises_along_roads_need_a_limit_along_roads() -> None:
-    along = MetricDP(1, "km", scope=RoadScope("a" * 64))
-    with pytest.raises(InvalidProblemError, match="a limit for these roads"):
-        Account(MetricDP(1, "km")).charge(along)
-    assert Account(along).charge(along).left == (Fraction(0),)
 
 
 @pytest.mark.parametrize("limit", [None, 1, "epsilon"])

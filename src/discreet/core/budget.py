@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from discreet.core.calculus import compose, to_approx_dp
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.exact import decimal, decimal_up
-from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, RoadScope, ZeroConcentratedDP
+from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -291,11 +291,6 @@ def _together(limit: MetricDP, before: MetricDP | None, guarantee: MetricDP) -> 
     bound = before if limit.scope is None else limit
     # Only its refusals matter: it knows which spaces are the same.
     compose(bound or guarantee, guarantee)
-    if isinstance(guarantee.scope, RoadScope) and limit.scope is None:
-        # Ways along roads are longer than distances, which is what a limit without a scope is read as.
-        raise InvalidProblemError(
-            "guarantee", "one at distances; one along roads needs a limit for these roads", "roads"
-        )
     return guarantee if before is None else compose(before, guarantee)
 
 
