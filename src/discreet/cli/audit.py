@@ -26,7 +26,7 @@ _MOST_K = 1_000
 
 _METHODS = (
     methods_by_mechanism("hierarchy", "kanonymity", "metricdp", "submodular", unproven=True)
-    + "; lrgeo: along-roads, design, every-point, frozen-scales, lr-geo, places-only, service"
+    + "; lrgeo: design, every-point, frozen-scales, lr-geo, places-only, service"
 )
 
 _EXAMPLES = """Examples:

@@ -67,7 +67,8 @@ class TypedOption:
         else:
             # A flag is named, since Typer would add its negation to one without a name.
             name = self.name_of(one)
-            shown = typer.Option(name, **words, max=self.most, rich_help_panel=self.panel)
+            names = (name,) if name.startswith("--") else (name, f"--{one.name}")
+            shown = typer.Option(*names, **words, max=self.most, rich_help_panel=self.panel)
         default = one.default if kind is not str or one.default is None else str(one.default)
         if self.repeated and not required:
             default = None

@@ -11,8 +11,6 @@ from discreet.cli.mechanisms import (
     mechanism_text,
     points_facts,
     points_text,
-    roads_facts,
-    roads_text,
 )
 from discreet.cli.options import Channel, Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts, proved
@@ -42,11 +40,9 @@ def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -
     from discreet.artefact import (
         FOR_EVERY_POINT,
         MECHANISM,
-        ROAD_MECHANISM,
         Artefact,
         load_mechanism,
         load_points,
-        load_roads,
     )
 
     tell = partial(_tell, as_json=as_json, verbose=verbose)
@@ -55,10 +51,6 @@ def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -
         for_points = open_file(load_points, channel)
         told = points_facts(for_points)
         tell(told, points_text(for_points), for_points.certificate)
-        return
-    if kind == ROAD_MECHANISM:
-        along = open_file(load_roads, channel)
-        tell(roads_facts(along), roads_text(along), along.certificate)
         return
     if kind == MECHANISM:
         mechanism = open_file(load_mechanism, channel)

@@ -115,6 +115,7 @@ class TablesRequest:
     total: int | None
     root: str
     ledger: str | None
+    budget_delta: str | None
     engine: RowEngine
 
 
@@ -170,6 +171,7 @@ def publish_tables(
             source,
             budget=ledger,
             dataset=dataset,
+            budget_delta=request.budget_delta,
             keep_measurements=written.measurements is not None,
         )
     if written.output is None and written.report is None:

@@ -64,8 +64,8 @@ FRONTIERS: dict[str, str] = {
 _RECORDERS = {"service": "discreet.service.recorded:record"}
 """What runs the application and records its traffic, as text: it stands above this room, and needs an extra."""
 
-_POINTWISE = ("along-roads", "every-point", "places-only")
-"""Methods that are audited by points: mechanisms along roads, for every point, and for places."""
+_POINTWISE = ("every-point", "places-only")
+"""Methods that are audited by pairs of points: mechanisms for every point and mechanisms for places."""
 
 
 def _recorder() -> Record:

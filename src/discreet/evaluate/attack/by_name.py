@@ -53,10 +53,8 @@ _REFUSED = {
     "lattice-mechanism": (_POINTS, "a mechanism for points"),
     "measurements": (_RELEASE, "a release"),
     "noise-mechanism": (_POINTS, "a mechanism for points"),
-    "point-mechanism": (_POINTS, "a mechanism for points"),
     "region-counts": (_RELEASE, "a release"),
     "region-tables": (_RELEASE, "a release"),
-    "road-mechanism": (_POINTS, "a mechanism for points"),
     "table-measurements": (_RELEASE, "a release"),
 }
 """Kind of file that no attack reads -> what is expected instead, and what the file is."""
