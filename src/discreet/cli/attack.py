@@ -22,9 +22,6 @@ _CHANNELS = "Channels"
 _TABLES = "Tables"
 _HOW = "How hard to try"
 
-_MOST_STEPS = 10_000
-_MOST_TRIALS = 10_000_000
-
 _METHODS = "; ".join(
     (
         methods_by_mechanism("hierarchy", unproven=True),
@@ -65,14 +62,14 @@ _SHOWN = {
     "k": TypedOption(panel=_RUN, flag="-k"),
     "mode": TypedOption("published|sound|every-point|places-only", _RUN),
     "reports": TypedOption("N,N,...", _CHANNELS, read=_numbers),
-    "steps": TypedOption(panel=_CHANNELS, most=_MOST_STEPS),
+    "steps": TypedOption(panel=_CHANNELS),
     "stride": TypedOption(panel=_CHANNELS),
     "against": TypedOption("FILE", _TABLES),
     "others": TypedOption("FILE", _TABLES),
     "population": TypedOption("FILE", _TABLES),
     "again": TypedOption("FILE", _TABLES),
     "sensitive": TypedOption(panel=_TABLES),
-    "trials": TypedOption(panel=_HOW, most=_MOST_TRIALS),
+    "trials": TypedOption(panel=_HOW),
     "failure": TypedOption(panel=_HOW),
 }
 
