@@ -45,7 +45,7 @@ def test_partitions_are_as_measured_before(
 
 
 def test_spectral_blocks_fall_apart_where_the_graph_has_more_components() -> None:
-    """T9: one block of nearly all records."""
+    """One block of nearly all records."""
     split = split_of(make_instance("synthetic", 500, 100), "BSC", 25, 0)
     assert np.bincount(split.labels).max() > 400
 
