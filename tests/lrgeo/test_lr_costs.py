@@ -141,10 +141,9 @@ def test_columns_that_are_dropped_give_no_bound_and_the_figures_of_the_errata() 
     ten, eight = grid(10), grid(8)
     graph = GeoIndGraph(ten.distances, 1.0)
     for user, printed, mended in ((0, 0.869, 0.761), (44, 1.183, 1.079)):
-        of_columns = lower_bound(ten, graph, [user], 1.0, reach=3.0, columns=2.0)
-        of_all = lower_bound(ten, graph, [user], 1.0, reach=3.0)
-        assert of_columns == pytest.approx(printed, abs=6e-4)
-        assert of_all == pytest.approx(mended, abs=6e-4)
+        for columns, value in ((2.0, printed), (None, mended)):
+            bound = lower_bound(ten, graph, [user], 1.0, reach=3.0, columns=columns)
+            assert bound == pytest.approx(value, abs=6e-4)
     graph = GeoIndGraph(eight.distances, 1.0)
     formed = clr_geo(
         sent(batch(eight, [0], r_obf=1.0)), ExponentialForm(0.3, 1.0, 1.0), gamma=1.0, n_places=64
