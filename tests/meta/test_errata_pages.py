@@ -17,7 +17,7 @@ PAPER = (
     r"|Abstract|`\w+\.m`)"
 )
 ENTRY = re.compile(
-    r"### (?P<name>[A-Z]\d+)\. (?P<title>[^\n]+)\n\n"
+    r"## (?P<name>[A-Z]\d+)\. (?P<title>[^\n]+)\n\n"
     rf"- \*\*Paper:\*\* {PAPER}[^\n]*?\"[^\n]+?\"[^\n]*\n"
     r"- \*\*Read as:\*\* (?P<readings>[^\n]+)\n"
     rf"- \*\*Verdict:\*\* (?P<verdict>{VERDICTS})\.[^\n]*\n"
@@ -31,7 +31,7 @@ def faults(text: str) -> list[str]:
     entries = {entry["name"]: entry for entry in ENTRY.finditer(text)}
     found = [
         f"{name} has not the four lines of an entry"
-        for name in re.findall(r"^### (\S+)\.", text, re.MULTILINE)
+        for name in re.findall(r"^## (\S+)\.", text, re.MULTILINE)
         if name not in entries
     ]
     for name, entry in entries.items():
@@ -68,7 +68,7 @@ def test_an_erratum_has_its_sentence_its_reading_its_verdict_and_its_test(page: 
 )
 def test_an_erratum_without_one_of_them_is_refused(old: str, new: str, fault: str) -> None:
     good = (
-        '### E4. A claim\n\n- **Paper:** Theorem 4, "even so".\n- **Read as:** it says.\n- **Verdict:** limit.\n'
+        '## E4. A claim\n\n- **Paper:** Theorem 4, "even so".\n- **Read as:** it says.\n- **Verdict:** limit.\n'
         "- **Test:** `tests/meta/test_errata_pages.py`: `test_an_erratum_without_one_of_them_is_refused`.\n"
     )
     assert faults(good) == []
@@ -78,7 +78,7 @@ def test_an_erratum_without_one_of_them_is_refused(old: str, new: str, fault: st
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_number_that_a_room_cites_stands_on_its_errata_page(page: Path) -> None:
     room = page.stem.removeprefix("errata-")
-    kept = set(re.findall(r"^### (\S+)\.", page.read_text(encoding="utf-8"), re.MULTILINE))
+    kept = set(re.findall(r"^## (\S+)\.", page.read_text(encoding="utf-8"), re.MULTILINE))
     letters = {"lrgeo": "A-D", "submodular": "S"}.get(room, "E")
     places = (ROOT / "docs").rglob(f"{room}/*.md"), (ROOT / "src").rglob(f"{room}/**/*.py")
     for path in (ROOT / f"docs/reproduction/{room}.md", *places[0], *places[1]):
