@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
@@ -284,7 +284,8 @@ class Plan:
 
         def prepare() -> None:
             self.check(source)
-            _load_kernels(self.method, self.guarantee, self.frame.tree.depth, self.frame.units)
+            method = cast("Hashable", self.method)
+            _load_kernels(method, self.guarantee, self.frame.tree.depth, self.frame.units)
 
         def draw() -> Release[RegionCounts]:
             report = Reporter(on_progress, clock=None)
@@ -587,12 +588,12 @@ def _declaration(frame: Frame) -> tuple[PublicInput, ...]:
 
 
 @cache
-def _load_kernels(method: Method, guarantee: DPForPersons, depth: int, units: Units) -> None:
+def _load_kernels(method: Hashable, guarantee: DPForPersons, depth: int, units: Units) -> None:
     """Run a release of two made-up units, so that all compiled code is loaded before a budget is charged."""
     tree = Tree.from_paths([("a",) * depth, ("b",) * depth][: max(1, 2 * depth)])
     sizes = GroupSizes.from_counts(tree, [[1, 1]] * len(tree.leaves), units=units)
     with suppress(InvalidProblemError):
-        rehearsed = plan(sizes.frame, guarantee, method=method)
+        rehearsed = plan(sizes.frame, guarantee, method=cast("Method", method))
         rehearsed.draw(sizes, None, Reporter(None, clock=None), keep_measurements=False)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
@@ -245,7 +245,7 @@ class TablesPlan:
 
         def prepare() -> None:
             self.check(source)
-            _load_kernels(self.method, self.guarantee)
+            _load_kernels(cast("Hashable", self.method), self.guarantee)
 
         def draw() -> Release[RegionTables]:
             Reporter(on_progress, clock=None)("reading the table")
@@ -284,13 +284,14 @@ class TablesPlan:
 
 
 @cache
-def _load_kernels(method: TableMethod, guarantee: DPForPersons) -> None:
+def _load_kernels(method: Hashable, guarantee: DPForPersons) -> None:
     """Make tables of one made-up record, so that all compiled code is loaded before a budget is charged."""
     tree = Tree.from_paths([("a",), ("b",)])
     domain = Domain.from_dict({"a": ["x", "y"]})
     planned = plan(tree, guarantee, columns=["region"], domain=domain)
     counted = CellCounts(planned.frame, np.array([[1, 0], [0, 0]]))
-    method.solve(measure(counted, guarantee), threads=1, on_progress=None)
+    solver = cast("TableMethod", method)
+    solver.solve(measure(counted, guarantee), threads=1, on_progress=None)
 
 
 def plan(
