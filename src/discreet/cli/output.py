@@ -32,6 +32,7 @@ from discreet.core.errors import (
 )
 from discreet.core.faults import place_of
 from discreet.core.printed import facts, one_line
+from discreet.core.release import ChargedError, charge_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,7 +49,9 @@ __all__ = [
     "facts",
     "fail",
     "proved",
+    "put_out",
     "renamed_arguments",
+    "rendered",
     "status_of",
     "stopped",
     "warn",
@@ -141,6 +144,7 @@ class Status(IntEnum):
 
 
 _STATUS: dict[type[BaseException], Status] = {
+    ChargedError: Status.INTERNAL,
     CertificateError: Status.CHECK_FAILED,
     InvalidProblemError: Status.BAD_INPUT,
     InfeasibleError: Status.INFEASIBLE,
@@ -166,13 +170,40 @@ def emit(
     certificate: Certificate | None = None,
     verbose: bool = False,
 ) -> None:
-    """Write a command's result to standard output, as JSON or as text, which ends with what was proved."""
+    """Write a command's result to standard output; see :func:`rendered`."""
+    put_out(
+        rendered(
+            data,
+            text,
+            as_json=as_json,
+            command=command,
+            certificate=certificate,
+            verbose=verbose,
+        )
+    )
+
+
+def rendered(
+    data: Mapping[str, Any],
+    text: str,
+    *,
+    as_json: bool,
+    command: str,
+    certificate: Certificate | None = None,
+    verbose: bool = False,
+) -> str:
+    """Render a command's result as JSON or as text, which ends with what was proved."""
     if certificate is not None:
         text = f"{text}\n\n{proved(certificate, verbose=verbose)}"
     if as_json:
         text = json.dumps({"command": command, **data}, indent=2, allow_nan=False, default=_plain)
     elif text:
         text = _fit(text)
+    return text
+
+
+def put_out(text: str) -> None:
+    """Write a rendered result to standard output."""
     if text:
         _put(sys.stdout, text.rstrip("\n") + "\n")
 
@@ -262,10 +293,13 @@ def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
         argument = names.get(error.field, error.field)
         message = f"{argument}: expected {error.expected}, got {error.got}"
         parts |= {"argument": argument, "expected": error.expected, "got": str(error.got)}
-    elif status is Status.INTERNAL and not isinstance(error, SolverError):
+    elif status is Status.INTERNAL and not isinstance(error, SolverError | ChargedError):
         # A report of it needs to say where it happened.
         parts["where"] = place_of(error)
         message = f"{_cause(error)}: {parts['where']}"
+    note = charge_note(error)
+    if note not in message:
+        message = f"{message}. {note}"
     parts["message"] = one_line(" ".join(message.split()))
     return _told(parts, as_json=as_json)
 
@@ -278,13 +312,11 @@ def _cause(error: BaseException) -> str:
     return "internal error, please report it"
 
 
-def stopped(*, as_json: bool) -> Status:
+def stopped(*, as_json: bool, error: BaseException | None = None) -> Status:
     """Say on standard error that the run was ended, and what is kept; return the status."""
-    parts = {
-        "status": int(Status.INTERRUPTED),
-        "kind": "Interrupted",
-        "message": "interrupted; what was written before is whole",
-    }
+    note = charge_note(error) or charge_note(getattr(error, "__cause__", None))
+    message = ". ".join(filter(None, ("interrupted; what was written before is whole", note)))
+    parts = {"status": int(Status.INTERRUPTED), "kind": "Interrupted", "message": message}
     return _told(parts, as_json=as_json)
 
 

@@ -101,6 +101,9 @@ class Provenance:
         True when randomness came from anything but the operating system: the outcome is then not private.
     versions
         Software versions.
+    charge
+        Release id in a ledger ("release" and 20 hexadecimal digits), "charged to no ledger", or empty for outcomes that
+        spend no budget and for files of earlier versions.
 
     Examples
     --------
@@ -114,6 +117,7 @@ class Provenance:
     method_trace: tuple[str, ...] = ()
     seeded: bool = False
     versions: Mapping[str, str] = field(default_factory=versions)
+    charge: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -127,6 +131,7 @@ class Provenance:
             "method_trace": list(self.method_trace),
             "seeded": self.seeded,
             "versions": dict(self.versions),
+            **({"charge": self.charge} if self.charge else {}),
         }
 
     @classmethod
@@ -138,11 +143,12 @@ class Provenance:
         public = tuple(PublicInput(**entry) for entry in data["assumed_public"])
         parameters, versions = dict(data["parameters"]), dict(data["versions"])
         trace = tuple(data["method_trace"])
-        words = [data["method"], *trace, *versions, *versions.values(), *parameters]
+        charge = data.get("charge", "")
+        words = [data["method"], charge, *trace, *versions, *versions.values(), *parameters]
         words += [word for one in public for word in (one.name, one.digest, one.description)]
         if not all(isinstance(word, str) for word in words):
             raise InvalidProblemError("provenance", "words", "others")
-        return cls(data["method"], parameters, public, trace, data["seeded"], versions)
+        return cls(data["method"], parameters, public, trace, data["seeded"], versions, charge)
 
 
 @dataclass(frozen=True, eq=False)

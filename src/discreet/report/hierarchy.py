@@ -216,6 +216,7 @@ def _numbers(release: Release[RegionCounts], seconds: Mapping[str, float]) -> li
     frame, parameters = release.result.frame, release.provenance.parameters
     rows = [
         ("method", release.provenance.method),
+        ("ledger", release.provenance.charge or "unknown"),
         ("measured", f"{parameters['kind']} counts"),
         ("noise", f"discrete {str(parameters['noise']).capitalize()}"),
         ("regions", f"{frame.tree.n:,}"),

@@ -100,6 +100,7 @@ def chapter(
         ],
         notes=[
             f"{release.guarantee}.",
+            f"Ledger: {release.provenance.charge or 'unknown'}.",
             _ERRORS,
             *gaps,
             *(f"Assumed public: {one.name}: {one.description}." for one in frame.assumed_public()),

@@ -166,7 +166,10 @@ def chapter(
         passed=release.certificate.passed,
         public=release.provenance.assumed_public,
         method=release.provenance.method,
-        trace=release.provenance.method_trace,
+        trace=(
+            *release.provenance.method_trace,
+            f"Ledger: {release.provenance.charge or 'unknown'}.",
+        ),
         seeded=release.provenance.seeded,
         versions=release.provenance.versions,
     )
