@@ -29,7 +29,7 @@ from discreet.cli.progress import progress
 from discreet.cli.registry import COMPARE, FRONTIERS, find
 from discreet.cli.statement import AimOptions, DesignStatement, PlaceOptions, state
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_floor
+from discreet.core.printed import at_least
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -298,7 +298,7 @@ def _row(entry: Entry, lower: float | None) -> tuple[str, ...]:
     return (
         *start,
         f"{entry.loss:.6g}",
-        "" if entry.lower is None else text_floor(entry.lower),
+        "" if entry.lower is None else at_least(entry.lower),
         "" if lower is None else f"{entry.loss / lower - 1:+.2%}",
         f"{entry.within:.6g}",
         f"{entry.everywhere:.6g}",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.output import Status, emit
 from discreet.cli.registry import FRONTIERS, find
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
@@ -90,5 +91,7 @@ def _text(points: Sequence[Point], name: str) -> str:
 
 def _row(point: Point) -> tuple[str, ...]:
     measure = point.measure
-    ends = ("" if end is None else f"{end:.4g}" for end in (measure.best, measure.worst))
-    return (point.method, f"{float(point.parameter):g}", str(measure.estimate), *ends)
+    ends = (
+        "" if end is None else printed.estimate(end, 4) for end in (measure.best, measure.worst)
+    )
+    return (point.method, printed.estimate(point.parameter), str(measure.estimate), *ends)

@@ -25,6 +25,7 @@ from discreet.cli.options import (
     read_method,
 )
 from discreet.cli.output import Status, emit, facts, warn
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
@@ -345,8 +346,8 @@ def _diagnose(counted: CountedObjective, outcome: Outcome, seconds: float) -> No
     evaluations = counted.evaluations
     value = float(diagnose(counted, outcome.result).value)
     sys.stderr.write(
-        f"discreet: PRIVATE diagnostics, not for publication: value {value:.6g}, {evaluations} evaluations, "
-        f"{seconds:.3g} s\n"
+        f"discreet: PRIVATE diagnostics, not for publication: value {printed.estimate(value)}, {evaluations} "
+        f"evaluations, {printed.estimate(seconds, 3)} s\n"
     )
 
 

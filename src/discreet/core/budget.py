@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from discreet.core.calculus import compose
 from discreet.core.errors import BudgetError, InvalidProblemError
-from discreet.core.exact import decimal
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, RoadScope, ZeroConcentratedDP
+from discreet.core.printed import decimal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,6 +16,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
+from discreet.core import printed
 from discreet.core.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ class _Worker:
             pipe.send(uploads)
             if not _wait(pipe, seconds, closed):
                 self.stop()
-                return f"no solution within {seconds:g} seconds"
+                return f"no solution within {printed.estimate(seconds)} seconds"
             found: Sequence[NDArray[np.float64]] | str = pipe.recv()
         except (EOFError, OSError):
             self.stop()

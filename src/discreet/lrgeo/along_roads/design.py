@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
-from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP, RoadScope
 from discreet.core.outcome import Provenance, PublicInput
+from discreet.core.printed import at_least, at_most, missed_gap
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.verified import mark_verified, verdict_of, was_verified
 from discreet.core.views import view
@@ -66,12 +66,12 @@ class RoadDesign(RoadRows):
     status: str
 
     def __repr__(self) -> str:
-        bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
-        loss = f"loss {text_ceil(self.upper, 4)} {self.unit}{bound}"
+        bound = "" if self.lower is None else f", at least {at_least(self.lower, 4)}"
+        loss = f"loss {at_most(self.upper, 4)} {self.unit}{bound}"
         return f"RoadDesign({self.K} reports, {self.network.n_nodes} nodes, {loss}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
-        facts = (f"{self.K} reports; expected loss {text_ceil(self.upper, 4)} {self.unit}",)
+        facts = (f"{self.K} reports; expected loss {at_most(self.upper, 4)} {self.unit}",)
         return view(
             self.guarantee,
             facts,
@@ -187,8 +187,7 @@ def design_roads(
     reached = done.gap is not None and done.gap <= gap
     done = mark_verified(replace(done, status="gap reached" if reached else "limit reached"))
     if throw and not reached:
-        got = "none" if done.gap is None else f"{done.gap:.3g}"
-        raise LimitReachedError(f"asked for a gap of {gap:g}, reached {got}", done)
+        raise LimitReachedError(missed_gap(gap, done.lower, done.upper), done)
     return done
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from discreet.core.certificate import Certificate
 from discreet.core.errors import MALFORMED, InvalidProblemError
-from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP, RoadScope, guarantee_from_dict
 from discreet.core.outcome import Provenance
+from discreet.core.printed import decimal_up
 from discreet.core.randomness.bits import SystemBits
 from discreet.lrgeo.along_roads.network import CutRoads
 from discreet.lrgeo.along_roads.verify import ClaimedRoads
