@@ -20,7 +20,6 @@ import numpy as np
 
 from discreet.core import printed
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
-from discreet.core.exact import float_ceil
 from discreet.lrgeo.points.published import PublishedPoints
 from discreet.service.wire import JSON, decode
 from discreet.web.gate import HEADERS, refused
@@ -209,6 +208,7 @@ class Page:
                 "promise": _promise(mechanism),
                 "seconds": self._client.seconds,
                 "cost": printed.decimal_up(self._client.prepared().cost),
+                "mean": printed.at_most(mechanism.upper, 3, mechanism.guarantee.unit),
                 "url": self._url,
                 "requests": self._requests,
                 "published": self._published is not None,
@@ -232,8 +232,8 @@ class Page:
         return {
             "report": None if shown is None else list(shown),
             # Rounded up: a ledger that shows less than was spent is none.
-            "spent_today": float_ceil(today),
-            "spent_in_all": float_ceil(state.spent_in_all),
+            "spent_today": printed.decimal_up(today),
+            "spent_in_all": printed.decimal_up(state.spent_in_all),
         }
 
     def _take(self) -> bytes:

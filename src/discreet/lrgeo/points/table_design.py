@@ -24,7 +24,7 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverE
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.jit import clock
 from discreet.core.outcome import Provenance, PublicInput
-from discreet.core.printed import at_least
+from discreet.core.printed import at_least, missed_gap
 from discreet.core.progress import Reporter
 from discreet.core.verified import mark_verified
 from discreet.lrgeo.places.space import per_unit
@@ -174,8 +174,7 @@ def design_table(
     search.solve(_GAP if gap is None else gap, math.inf if endless else effort)
     done = search.outcome(gap)
     if gap is not None and throw and done.status != "gap reached":
-        got = "none" if done.mesh_gap is None else f"{done.mesh_gap:.3g}"
-        raise LimitReachedError(f"asked for a gap of {gap:g} on the net, reached {got}", done)
+        raise LimitReachedError(missed_gap(gap, done.mesh_lower, done.upper, "on the net"), done)
     return done
 
 
