@@ -151,7 +151,7 @@ def test_the_page_holds_the_certificate_and_the_numbers(page: str) -> None:
         f"{design.lower:.10g}",
         f"{design.upper:.10g}",
         "0.0029296875",
-        "1e-6",
+        "1e-06",
         "gap 50 %",
         "by hand",
     ):
