@@ -25,7 +25,6 @@ OURS = {
     "channel": "channel-1.channel",
     "anchored": "anchored-1.channel",
     "mechanism": "frozen.mechanism",
-    "road-mechanism": "road-1.mechanism",
     "choice": "choice-1.choice",
     "anonymous-table": "anonymous-1.csv",
     "region-counts": "counts-1.parquet",
@@ -35,7 +34,7 @@ OURS = {
 }
 
 TAKEN = {
-    "info": {"channel", "anchored", "mechanism", "road-mechanism"},
+    "info": {"channel", "anchored", "mechanism"},
     "sample": {"channel", "anchored"},
     "query": {"measurements", "table-measurements"},
     "serve": set(),

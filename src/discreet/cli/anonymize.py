@@ -90,6 +90,7 @@ def anonymize(
         int,
         typer.Option(
             "-k",
+            "--k",
             help="Least size of an equivalence class, 2 or more. No default.",
             rich_help_panel=PROMISED,
         ),

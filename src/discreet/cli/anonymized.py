@@ -81,24 +81,21 @@ def told(
         "order": "shuffled",
         "output": output,
     }
-    lower, gap = (
-        printed.at_least(found.lower),
-        printed.gap(found.lower, found.information_loss),
+    stated = printed.bounds(found.lower, found.information_loss)
+    stated = (
+        f"{printed.at_most(found.information_loss)}, proved optimal" if found.optimal else stated
     )
-    proved = "proved optimal" if found.optimal else f"at least {lower}, gap {gap}"
     rows: list[tuple[str, object]] = [
         ("guarantee", made.guarantee),
-        ("information loss", f"{printed.at_most(found.information_loss)} ({loss}; {proved})"),
+        ("information loss", f"{stated} ({loss})"),
         ("mean loss", f"{printed.at_most(found.mean_loss, 4)} of a cell"),
         ("classes", f"{published.classes}, the smallest of {published.k} rows"),
         ("rows", f"{made.table.height} written, {found.suppressed} suppressed, order shuffled"),
     ]
     rows += [(f"values of {name}", f"{diverse[name]} or more in each class") for name in sensitive]
     rows += [
-        (f"distance in {name}", f"{printed.at_most(published.closeness[name], 4)} at most")
-        for name in sensitive
+        (f"distance in {name}", f"{printed.at_most(t, 4)} at most") for name, t in close.items()
     ]
-    search, rest = (printed.seconds(one) for one in (found.seconds, found.seconds_after))
-    took = f"{search}; written and verified in {rest}"
+    took = f"{printed.seconds(found.seconds)}; written and verified in {printed.seconds(found.seconds_after)}"
     rows += [("method", f"{found.method}, {took}"), ("private", PRIVATE)]
     return data, facts(rows)

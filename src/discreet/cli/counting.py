@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.files import check_outputs, check_table_names, write_page
+from discreet.cli.options import read_guarantee
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.hierarchy.methods import METHODS
 from discreet.tables.dialect import look
 from discreet.tables.reading import refuse_unreadable
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from discreet import ledger as ledgers
-    from discreet.cli.row_files import RowEngine
+    from discreet.artefact.row_engine import RowEngine
+    from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release, Unproven
     from discreet.hierarchy import RegionCounts
     from discreet.hierarchy.methods import Method
@@ -111,6 +112,7 @@ class CountsClaim:
 
     epsilon: str | None
     rho: str | None
+    delta: str | None
     neighbors: str
     noise: str | None
     ledger: str | None
@@ -199,6 +201,7 @@ def publish_counts(
                 source,
                 budget=ledger,
                 dataset=claim.dataset,
+                budget_delta=claim.delta,
                 keep_measurements=wanted.measurements is not None,
             )
             diagnosed = planned.diagnose(source, outcome) if wanted.diagnostics else None
@@ -232,17 +235,15 @@ def folder_of(output: str | None) -> Path | None:
 
 def guarantee_of(claim: CountsClaim) -> PureDP | ZeroConcentratedDP:
     """Read what is promised; the noise follows from it, and may be named to be sure."""
-    neighbors: Any = claim.neighbors
-    if (claim.epsilon is None) == (claim.rho is None):
-        got = "neither" if claim.rho is None else "both"
-        raise InvalidProblemError("--epsilon", "a budget here, or with --rho", got)
+    guarantee = read_guarantee(claim.epsilon, claim.rho, claim.neighbors)
     noise = "laplace" if claim.rho is None else "gaussian"
     if claim.noise not in (None, noise):
         option = "--epsilon" if claim.rho is None else "--rho"
         raise InvalidProblemError("--noise", f"{noise} with {option}", repr(claim.noise))
-    if claim.rho is None:
-        return PureDP(claim.epsilon or "", neighbors)
-    return ZeroConcentratedDP(claim.rho, neighbors)
+    if claim.delta is not None and (claim.rho is None or claim.ledger is None):
+        expected = "none but with --rho and --ledger, whose budget it is a part of"
+        raise InvalidProblemError("--delta", expected, repr(claim.delta))
+    return guarantee
 
 
 def _check_files(rows: PrivateRows, public: PublicFacts) -> None:

@@ -11,11 +11,8 @@ from discreet.cli.mechanisms import (
     mechanism_text,
     open_mechanism,
     open_points,
-    open_roads,
     points_facts,
     points_text,
-    roads_facts,
-    roads_text,
 )
 from discreet.cli.options import Channel, Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts, proved
@@ -42,7 +39,7 @@ def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
-    from discreet.artefact import FOR_EVERY_POINT, MECHANISM, ROAD_MECHANISM, Artefact
+    from discreet.artefact import FOR_EVERY_POINT, MECHANISM, Artefact
 
     tell = partial(_tell, as_json=as_json, verbose=verbose)
     kind = channel_kind(channel)
@@ -50,10 +47,6 @@ def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -
         for_points = open_points(channel)
         told = points_facts(for_points)
         tell(told, points_text(for_points), for_points.certificate)
-        return
-    if kind == ROAD_MECHANISM:
-        along = open_roads(channel)
-        tell(roads_facts(along), roads_text(along), along.certificate)
         return
     if kind == MECHANISM:
         mechanism = open_mechanism(channel)

@@ -11,6 +11,7 @@ import numpy as np
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
+from discreet.core.guarantee import read_unit
 from discreet.tables.arrays import read_matrix
 from discreet.tables.columns import numbers_of
 from discreet.tables.reading import read_table
@@ -73,12 +74,12 @@ def parse_budget(text: str) -> tuple[Fraction, str | None]:
     number, slash, unit = text.rpartition("/")
     if not slash or _NUMBER.match(unit):
         number, unit = text, ""
-    elif not unit.strip():
-        raise InvalidProblemError("--epsilon", "a number such as 2, or 2/km", repr(text))
+    else:
+        unit = read_unit(unit.strip(), "--epsilon")
     epsilon = to_fraction(number, "--epsilon")
     if epsilon <= 0:
         raise InvalidProblemError("--epsilon", "a positive number", repr(text))
-    return epsilon, unit.strip() or None
+    return epsilon, unit or None
 
 
 def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) -> Prior:

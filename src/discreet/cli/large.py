@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.artefact.row_engine import bytes_in
 from discreet.cli.anonymizing import COMPILING, PRIVATE, given_roles
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.microdata import attributes_of, refuse_unclear
@@ -35,10 +35,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.models import PrivacyModel
     from discreet.tables.roles import Given
 
-__all__ = ["run_large", "size_of"]
-
-_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*([KMGT])i?B?", re.IGNORECASE | re.ASCII)
-_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+__all__ = ["run_large"]
 
 _SEEN = 20_000
 """Rows by which free text is recognized."""
@@ -57,20 +54,6 @@ _FIELDS = {
     "threads": "--threads",
 }
 """What the library calls an argument, and what the command does."""
-
-
-def size_of(text: str, option: str) -> int:
-    """Read a size such as ``4GB``, in bytes.
-
-    Examples
-    --------
-    >>> size_of("4GB", "--memory"), size_of("1.5g", "--memory")
-    (4000000000, 1500000000)
-    """
-    found = _SIZE.fullmatch(text.strip())
-    if not found:
-        raise InvalidProblemError(option, "a size such as 4GB or 800MB", repr(text))
-    return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
 class _Columns:
@@ -115,7 +98,7 @@ def run_large(
     from discreet.core.jit import compiling
 
     client: Any = None
-    memory = None if options.memory is None else size_of(options.memory, "--memory")
+    memory = None if options.memory is None else bytes_in(options.memory, "--memory")
     if options.scheduler is not None:
         client = connected(options.scheduler, "--scheduler")
     try:

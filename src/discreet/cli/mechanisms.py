@@ -12,7 +12,7 @@ from discreet.lrgeo.places.space import per_unit
 
 if TYPE_CHECKING:
     from discreet.artefact import AnchoredArtefact
-    from discreet.lrgeo import Mechanism, RoadMechanism
+    from discreet.lrgeo import Mechanism
     from discreet.lrgeo.points.published import PublishedPoints
 
 __all__ = [
@@ -21,11 +21,8 @@ __all__ = [
     "open_mechanism",
     "open_placed",
     "open_points",
-    "open_roads",
     "points_facts",
     "points_text",
-    "roads_facts",
-    "roads_text",
 ]
 
 
@@ -104,13 +101,11 @@ def open_points(path: str) -> PublishedPoints:
 
 def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
     """Give what a mechanism for every point says of itself, as plain values."""
-    from discreet.artefact import LATTICE_MECHANISM, NOISE_MECHANISM, POINT_MECHANISM
-    from discreet.lrgeo.points.mesh import PointMechanism
+    from discreet.artefact import LATTICE_MECHANISM, NOISE_MECHANISM
     from discreet.lrgeo.points.noise import NoiseMechanism
     from discreet.lrgeo.points.table import LatticeMechanism
 
     kinds: dict[type[PublishedPoints], str] = {
-        PointMechanism: POINT_MECHANISM,
         NoiseMechanism: NOISE_MECHANISM,
         LatticeMechanism: LATTICE_MECHANISM,
     }
@@ -150,87 +145,11 @@ def points_text(mechanism: PublishedPoints) -> str:
         ("sha256", mechanism.digest),
     ]
     if hasattr(mechanism, "mesh_lower"):
-        form = (
-            "all rows on this mesh" if hasattr(mechanism, "mesh") else "all tables on this lattice"
-        )
-        rows.insert(-2, ("lower bound", f"for {form}: {_bound(mechanism.mesh_lower, unit)}"))
+        bound = f"for all tables on this lattice: {_bound(mechanism.mesh_lower, unit)}"
+        rows.insert(-2, ("lower bound", bound))
     rows += [("tried", sentence) for sentence in provenance.method_trace]
     rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
     return facts(rows)
-
-
-def open_roads(path: str) -> RoadMechanism:
-    """Read a mechanism along roads; an error names the command's argument."""
-    from discreet.artefact import load_roads
-
-    try:
-        return load_roads(path)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
-
-
-def roads_facts(mechanism: RoadMechanism) -> dict[str, Any]:
-    """Give what a mechanism along roads says of itself, as plain values."""
-    from discreet.artefact import ROAD_MECHANISM
-
-    guarantee = mechanism.guarantee
-    return {
-        "kind": ROAD_MECHANISM,
-        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
-        "unit": guarantee.unit,
-        "method": mechanism.provenance.method,
-        "sizes": {**_road_sizes(mechanism), "bits": mechanism.bits},
-        "loss": mechanism.upper,
-        "lower": mechanism.lower,
-        "digest": mechanism.digest,
-        "certificate": mechanism.certificate.to_dict(),
-        "provenance": mechanism.provenance.to_dict(),
-    }
-
-
-def roads_text(mechanism: RoadMechanism) -> str:
-    """Describe a mechanism along roads to people."""
-    provenance, sizes = mechanism.provenance, _road_sizes(mechanism)
-    joined = sizes["networks"]
-    rows: list[tuple[str, object]] = [
-        ("guarantee", mechanism.guarantee),
-        ("which is about", "points on these roads alone, at the length of the way along them"),
-        (
-            "it is not about",
-            "distances in the plane, nor points that are moved to the nearest road",
-        ),
-        (
-            "roads",
-            f"{sizes['pieces']} pieces, {printed.estimate(sizes['length'])} {mechanism.unit} as stated",
-        ),
-        (
-            "which are joined",
-            "all of them"
-            if joined == 1
-            else f"in {joined} networks: nothing is promised between one and another",
-        ),
-        ("reports", mechanism.K),
-        ("drawn from", f"{sizes['nodes']} nodes"),
-        ("expected loss", _loss(mechanism.upper, mechanism.unit)),
-        ("lower bound", f"for all rows at these nodes: {_bound(mechanism.lower, mechanism.unit)}"),
-        ("method", provenance.method),
-        ("sha256", mechanism.digest),
-    ]
-    rows += [("tried", sentence) for sentence in provenance.method_trace]
-    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    return facts(rows)
-
-
-def _road_sizes(mechanism: RoadMechanism) -> dict[str, int | float]:
-    """Count what the roads consist of; a length is in the unit."""
-    roads = mechanism.network
-    return {
-        "reports": mechanism.K,
-        "nodes": roads.n_nodes,
-        "pieces": len(roads.segments),
-        "networks": roads.n_networks,
-        "length": int(roads.lengths.sum()) / per_unit(mechanism.unit),
-    }
 
 
 def _loss(upper: float | None, unit: str) -> str:

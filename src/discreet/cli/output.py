@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import contextmanager
 from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -30,10 +31,10 @@ from discreet.core.errors import (
     SolverError,
 )
 from discreet.core.faults import place_of
-from discreet.core.printed import one_line
+from discreet.core.printed import facts, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
     from typing import TextIO
 
     from discreet.core.certificate import Certificate
@@ -41,11 +42,25 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 4_000
 """Characters of a line of a result; several values may stand in one."""
 
-__all__ = ["Status", "emit", "facts", "fail", "proved", "status_of", "stopped", "warn"]
+__all__ = [
+    "Status",
+    "emit",
+    "facts",
+    "fail",
+    "proved",
+    "renamed_arguments",
+    "status_of",
+    "stopped",
+    "warn",
+]
 
 _ARGUMENTS = {
     "accepts": "--max-epsilon",
+    "again": "--again",
+    "against": "--against",
     "allow_unprotected": "--allow-unprotected",
+    "budget_delta": "--delta",
+    "categorical": "--categorical",
     "cell": "--cell",
     "dataset": "--dataset",
     "delta": "--delta",
@@ -64,14 +79,20 @@ _ARGUMENTS = {
     "levels": "--levels",
     "max_quantity": "--max-quantity",
     "max_size": "--max-size",
+    "memory": "--memory",
     "method": "--method",
+    "methods": "--methods",
     "metric": "--metric",
+    "mode": "--mode",
     "neighbors": "--neighbors",
-    "per_day": "--per-day",
+    "numeric": "--numeric",
     "optimality": "--optimality",
+    "others": "--others",
     "people": "PEOPLE",
+    "per_day": "--per-day",
     "point": "PLACE",
     "points": "PLACES or --embeddings",
+    "population": "--population",
     "port": "--port",
     "prior": "--prior",
     "public_units": "--public-units",
@@ -81,14 +102,21 @@ _ARGUMENTS = {
     "reports": "--reports",
     "rho": "--rho",
     "samples": "--samples",
+    "scale": "--scale",
+    "scheduler": "--scheduler",
     "seconds": "--epoch",
+    "sensitive": "--sensitive",
     "server": "--server",
     "sizes": "--sizes",
     "spacing": "--spacing",
     "state": "--state",
+    "steps": "--steps",
     "strength": "--strength",
+    "stride": "--stride",
+    "taxonomy": "--taxonomy",
     "threads": "--threads",
     "time_limit": "--time-limit",
+    "trials": "--trials",
     "unit": "--unit",
     "units": "--units",
     "utility_loss": "--loss",
@@ -199,11 +227,20 @@ def _plain(value: object) -> object:
     raise TypeError(type(value).__name__)
 
 
-def facts(pairs: Iterable[tuple[str, object]]) -> str:
-    """Lay out names and values in two columns; each takes one line, wherever it comes from."""
-    rows = [(one_line(name), one_line(value)) for name, value in pairs]
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
+@contextmanager
+def renamed_arguments(options: Mapping[str, str]) -> Iterator[None]:
+    """Name in errors the options of a command instead of the arguments of the library.
+
+    Parameters
+    ----------
+    options
+        Argument -> option, where the two differ from what all commands have in common.
+    """
+    try:
+        yield
+    except InvalidProblemError as error:
+        field = options.get(error.field, error.field)
+        raise InvalidProblemError(field, error.expected, error.got) from None
 
 
 def warn(message: str, *, quiet: bool = False) -> None:

@@ -22,13 +22,15 @@ from discreet.cli.options import (
     Quiet,
     Report,
     Rho,
+    read_guarantee,
     read_method,
 )
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
+from discreet.submodular.objectives.combine import CountedObjective
 from discreet.tables.dialect import why_unreadable
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from discreet.core.outcome import Release, Unproven
     from discreet.submodular import Matroid, Objective, ObjectiveSpec, Plan, Selection
     from discreet.submodular.method import Method
-    from discreet.submodular.objectives.combine import CountedObjective
 
     Outcome = Release[Selection] | Unproven[Selection]
 
@@ -66,9 +67,17 @@ def select(
         str | None,
         typer.Option(
             metavar="FILE.npy",
-            help="Clients x candidates, values in [0, 1]: each client is served by the chosen candidate most similar "
-            "to it. The columns are the public ground set.",
+            help="Clients x candidates: each client is served by the chosen candidate most similar to it. Values are "
+            "clipped to the range from 0 to --scale, NaN counts as 0. The columns are the public ground set.",
             rich_help_panel=_DATA,
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            help="Similarity that counts as 1, such as 100 for percentages; default: 1. Public: choose it without "
+            "looking at the data.",
+            rich_help_panel=_PUBLIC,
         ),
     ] = None,
     coverage: Annotated[
@@ -102,7 +111,9 @@ def select(
     delta: Annotated[
         str | None,
         typer.Option(
-            help="Slack in probability, for approximate privacy.", rich_help_panel=PROMISED
+            help="With --epsilon: slack in probability, for approximate privacy. With --rho: the delta that an "
+            "(epsilon, delta) budget is charged.",
+            rich_help_panel=PROMISED,
         ),
     ] = None,
     rho: Rho = None,
@@ -169,15 +180,13 @@ def select(
     allowed = read_matroid(matroid, numbered)
     known = WITHOUT_GUARANTEE if accept_no_guarantee else METHODS
     chosen = read_method(known, method, accept_no_guarantee=accept_no_guarantee)
-    guarantee = _guarantee(budget)
+    guarantee, spec = _guarantee(budget), _spec(similarity, scale)
     source, mark = records(similarity, coverage)
     watched: list[CountedObjective] = []
 
     def watch(objective: Objective) -> Objective:
-        from discreet.submodular.objectives.combine import CountedObjective
-
         watched.append(CountedObjective(objective))
-        return watched[0]
+        return watched[0] if diagnostics else objective
 
     outcome: Outcome
     started = time.perf_counter()
@@ -186,23 +195,25 @@ def select(
             if chosen is None:
                 names = ", ".join(sorted(WITHOUT_GUARANTEE))
                 raise InvalidProblemError("--method", f"one of {names}", "none")  # noqa: TRY301 - as all below
-            outcome = _without_guarantee(source, _spec(similarity), allowed, chosen, named, watch)
+            outcome = _without_guarantee(source, spec, allowed, chosen, named, watch)
             warn(f"NOT PRIVATE, must not be published: {outcome.reason}", quiet=quiet)
         else:
-            outcome = _planned(ground, allowed, guarantee, _spec(similarity), chosen).release(
+            outcome = _planned(ground, allowed, guarantee, spec, chosen).release(
                 source,
                 budget=_ledger(budget),
                 dataset=dataset,
-                watch=watch if diagnostics else None,
+                budget_delta=None if rho is None else delta,
+                watch=watch,
             )
     except InvalidProblemError as error:
         for note in getattr(error, "__notes__", ()):
             warn(note)
         raise _of_the_command(error, similarity, coverage, mark) from None
-    if diagnostics:
-        _diagnose(watched[0], outcome, time.perf_counter() - started)
     if guarantee is not None:
         _write(outcome, allowed, numbered, output, report)
+    if diagnostics:
+        _diagnose(watched[0], outcome, time.perf_counter() - started)
+    _warn_of_clipping(watched[0], quiet=quiet)
     data = _describe(outcome, named)
     emit(data, _text(outcome, data), as_json=as_json, command="select")
     return Status.DONE
@@ -222,10 +233,14 @@ class _Budget:
     accept_no_guarantee: bool
 
 
-def _spec(similarity: str | None) -> ObjectiveSpec:
+def _spec(similarity: str | None, scale: str | None) -> ObjectiveSpec:
     from discreet.submodular import Coverage, FacilityLocation
 
-    return FacilityLocation.spec() if similarity is not None else Coverage.spec(edges=EDGES)
+    if similarity is None:
+        if scale is not None:
+            raise InvalidProblemError("--scale", "none without --similarity", repr(scale))
+        return Coverage.spec(edges=EDGES)
+    return FacilityLocation.spec(scale=scale or 1)
 
 
 def _planned(
@@ -324,20 +339,20 @@ def _guarantee(budget: _Budget) -> DPGuarantee | None:
                 "--accept-no-guarantee", "neither a budget nor a ledger with it", "one"
             )
         return None
-    if sum(value is not None for value in given) != 1:
-        got = "both" if all(value is not None for value in given) else "neither"
-        raise InvalidProblemError("--epsilon", "a budget here, or with --rho", got)
+    if None not in given or given == [None, None]:
+        return read_guarantee(*given, budget.neighbors)
     if budget.neighbors is None:
         expected = "add-remove-one or replace-one: a budget means nothing without it"
         raise InvalidProblemError("--neighbors", expected, "none")
-    neighbors: Any = budget.neighbors
-    if budget.rho is not None:
-        if budget.delta is not None:
-            raise InvalidProblemError("--delta", "no delta with --rho", budget.delta)
-        return ZeroConcentratedDP(budget.rho, neighbors)
-    if budget.delta is not None:
-        return ApproxDP(budget.epsilon or "", budget.delta, neighbors)
-    return PureDP(budget.epsilon or "", neighbors)
+    promised = read_guarantee(*given, budget.neighbors)
+    if budget.delta is None:
+        return promised
+    if isinstance(promised, PureDP):
+        return ApproxDP(promised.epsilon, budget.delta, promised.neighbors)
+    if budget.ledger is None:
+        expected = "none with --rho but with --ledger, whose budget it is a part of"
+        raise InvalidProblemError("--delta", expected, repr(budget.delta))
+    return promised
 
 
 def _diagnose(counted: CountedObjective, outcome: Outcome, seconds: float) -> None:
@@ -349,6 +364,18 @@ def _diagnose(counted: CountedObjective, outcome: Outcome, seconds: float) -> No
         f"discreet: PRIVATE diagnostics, not for publication: value {printed.estimate(value)}, {evaluations} "
         f"evaluations, {printed.estimate(seconds, 3)} s\n"
     )
+
+
+def _warn_of_clipping(objective: Objective, *, quiet: bool) -> None:
+    """Print the number of similarities outside of the public range, for the curator alone."""
+    if objective.clipped:
+        scale = printed.decimal(objective.scale)
+        warn(
+            f"PRIVATE, for the curator only: similarities outside of 0 to {scale} or missing: "
+            f"{printed.count(objective.clipped)}. Larger ones count as {scale}, all others as 0. --scale states "
+            "another range, such as 100 for percentages.",
+            quiet=quiet,
+        )
 
 
 def _describe(outcome: Outcome, names: Sequence[str] | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import typer
 from discreet.cli.counting import folder_of, refuse_inside
 from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.output import Status, emit, facts, warn
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import look, stored_file
 from discreet.tables.parsing import free_memory
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet import ledger as ledgers
-    from discreet.cli.row_files import RowEngine
+    from discreet.artefact.row_engine import RowEngine
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency import RegionTables, TablesPlan
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 _PANEL = "Tables of attributes"
-_FAR = "squared distance from the unbiased estimates {:.6g}, at least {:.6g} for any tables"
+_FAR = "{}: squared distance from the unbiased estimates {}, at least {} for any tables"
 _LARGEST_LIST = 1 << 26
 """Bytes of a file that lists categories, at most."""
 
@@ -115,6 +116,7 @@ class TablesRequest:
     total: int | None
     root: str
     ledger: str | None
+    budget_delta: str | None
     engine: RowEngine
 
 
@@ -170,6 +172,7 @@ def publish_tables(
             source,
             budget=ledger,
             dataset=dataset,
+            budget_delta=request.budget_delta,
             keep_measurements=written.measurements is not None,
         )
     if written.output is None and written.report is None:
@@ -244,7 +247,9 @@ def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
         got = f"{path}: {error.strerror}"
         raise InvalidProblemError("--domain", "a file that can be read", got) from None
     if len(data) > _LARGEST_LIST:
-        raise InvalidProblemError("--domain", f"at most {_LARGEST_LIST:,} bytes", len(data))
+        raise InvalidProblemError(
+            "--domain", f"at most {printed.count(_LARGEST_LIST)} bytes", len(data)
+        )
     try:
         return json.loads(data, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -271,6 +276,10 @@ def _check_files(request: TablesRequest) -> str:
             mark = look(path, option, (".csv", ".tsv", ".txt", ".parquet"))
             refuse_unreadable(path, mark, option)
     return request.people
+
+
+def _ends(lower: float, upper: float) -> tuple[str, str, str]:
+    return printed.gap(lower, upper), printed.at_most(upper), printed.at_least(lower)
 
 
 def _describe(
@@ -309,7 +318,7 @@ def _describe(
         ),
         *(("noise", line) for line in planned.noise),
         *(
-            (f"gap, level {one.level}", f"{one.gap:.2%}: {_FAR.format(one.upper, one.lower)}")
+            (f"gap, level {one.level}", _FAR.format(*_ends(one.lower, one.upper)))
             for one in outcome.result.gaps
         ),
         (

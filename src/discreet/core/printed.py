@@ -15,9 +15,12 @@ import math
 import unicodedata
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 from discreet.core.exact import float_floor
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
 
 __all__ = [
     "LONGEST",
@@ -30,7 +33,9 @@ __all__ = [
     "decimal_up",
     "estimate",
     "excess",
+    "facts",
     "gap",
+    "in_columns",
     "interval",
     "missed_gap",
     "one_line",
@@ -82,6 +87,44 @@ def one_line(value: object, most: int = LONGEST) -> str:
     if not shown.isprintable():
         shown = "".join(one if _is_plain(one) else ascii(one)[1:-1] for one in shown)
     return shown if len(shown) <= most else f"{shown[:most]}... ({len(text)} characters)"
+
+
+def facts(pairs: Iterable[tuple[str, object]]) -> str:
+    """Lay out names and values in two columns; each takes one line, wherever it comes from.
+
+    Examples
+    --------
+    >>> print(facts([("k", 5), ("rows", 12)]))
+    k     5
+    rows  12
+    """
+    return in_columns([(one_line(name), one_line(value)) for name, value in pairs])
+
+
+def in_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Lay out rows of cells in columns, two spaces apart.
+
+    Parameters
+    ----------
+    rows
+        Rows of equally many cells, each on one line.
+    right
+        Columns that are aligned to the right, counted from 0.
+
+    Examples
+    --------
+    >>> print(in_columns([("name", "n"), ("a", "10")], right=[1]))
+    name   n
+    a     10
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if at in right else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
 
 
 def _is_plain(one: str) -> bool:

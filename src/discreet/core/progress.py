@@ -58,8 +58,7 @@ class Progress:
         return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
 
     def __str__(self) -> str:
-        parts = [] if self.elapsed is None else [seconds(self.elapsed)]
-        parts.append(self.stage)
+        parts = [self.stage] if self.elapsed is None else [seconds(self.elapsed), self.stage]
         if self.done is not None:
             parts.append(f"{self.done}" if self.total is None else f"{self.done} of {self.total}")
         if self.upper is not None:

@@ -64,12 +64,8 @@ class Estimate:
         return cls(float(value), float(value), float(value))
 
     def __str__(self) -> str:
-        near = estimate(self.value, 4)
-        return (
-            near
-            if self.trials is None
-            else f"{near} [{', '.join(interval(self.low, self.high, 4))}]"
-        )
+        ends = "" if self.trials is None else f" [{', '.join(interval(self.low, self.high, 4))}]"
+        return f"{estimate(self.value, 4)}{ends}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; an end that is not finite has none."""
@@ -166,9 +162,7 @@ def bounded_mean(values: ArrayLike, least: float, most: float, *, failure: float
     if given.ndim != 1 or given.size < 2:
         raise InvalidProblemError("values", "two numbers or more", f"shape {given.shape}")
     if not (least <= float(given.min()) and float(given.max()) <= most):
-        raise InvalidProblemError(
-            "values", f"numbers from {estimate(least)} to {estimate(most)}", "others"
-        )
+        raise InvalidProblemError("values", f"numbers from {least} to {most}", "others")
     n, mean, tail = given.size, float(given.mean()), math.log(4 / failure)
     reach = math.sqrt(2 * float(given.var(ddof=1)) * tail / n)
     reach += 7 * (most - least) * tail / (3 * (n - 1))

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core.budget import charge_of
 from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
@@ -217,6 +218,7 @@ class Plan:
         *,
         budget: Budget | None = None,
         dataset: str | None = None,
+        budget_delta: Exact | None = None,
         bits: UniformSource | None = None,
         keep_measurements: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
@@ -230,6 +232,8 @@ class Plan:
             :class:`GroupSizes`.
         budget, dataset
             A ledger, and the name under which the data stand in it.
+        budget_delta
+            Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
         bits
             Source of chance; the operating system's by default. With any other the outcome is marked as not private.
         keep_measurements
@@ -274,11 +278,12 @@ class Plan:
             raise InvalidProblemError("dataset", "a budget with it", repr(dataset))
         if budget is not None and not dataset:
             raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
+        charge = charge_of(self.guarantee, budget, budget_delta)
         self.check(source)
         callback(on_progress)
         as_bits(bits)
         if budget is not None and dataset:
-            budget.reserve(dataset, self.guarantee)
+            budget.reserve(dataset, charge)
         with charged_after(charged=budget is not None):
             report = Reporter(on_progress, clock=None)
             report("reading the table")

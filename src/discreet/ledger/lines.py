@@ -144,8 +144,8 @@ def rewrite(db: sqlite3.Connection, lines: list[LedgerLine]) -> Book:
     return book
 
 
-def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> None:
-    """Add a line to the file and to what was read of it."""
+def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> Book:
+    """Add a line to the file and to the book; return the book, which is a new one if the file was of version 1."""
     if not book.salt:
         book = rewrite(db, book.lines)
     digest = chain(book.digests[-1], line)
@@ -155,6 +155,7 @@ def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> None:
     )
     book.lines.append(line)
     book.digests.append(digest)
+    return book
 
 
 def _statements() -> Iterator[str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError
-from discreet.core.guarantee import MetricDP, PointScope, RoadScope, Scope
+from discreet.core.guarantee import MetricDP, PointScope, Scope
 from discreet.core.jit import clock
 from discreet.core.options import callback, positive_seconds, relative_gap, whole_number
 from discreet.core.printed import estimate, missed_gap
@@ -238,7 +238,7 @@ def _check(problem: Problem, guarantee: MetricDP) -> None:
         raise InvalidProblemError(
             "guarantee", f"epsilon per {problem.space.unit}", f"per {guarantee.unit}"
         )
-    if isinstance(guarantee.scope, PointScope | RoadScope):
+    if isinstance(guarantee.scope, PointScope):
         raise InvalidProblemError("guarantee", "one about secrets", "one about points")
     if guarantee.scope is not None and guarantee.scope.space != problem.space.digest:
         raise InvalidProblemError(

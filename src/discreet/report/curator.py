@@ -45,7 +45,7 @@ class _Column:
     role: str
     became: str
     counted: str
-    values: str
+    values: tuple[int, int]
     lost: float | None
     alone: int
 
@@ -90,16 +90,6 @@ def chapter(
         ("Highest risk of one person", before.prosecutor_highest, after.prosecutor_highest),
         ("Average risk", before.prosecutor_average, after.prosecutor_average),
     ]
-    bars = [
-        (
-            label,
-            printed.position(100 * was),
-            printed.position(100 * now),
-            printed.share(was),
-            printed.share(now),
-        )
-        for label, was, now in shares
-    ]
     inside = [
         (
             name,
@@ -124,7 +114,7 @@ def chapter(
         classes=(before.classes, after.classes),
         smallest=(before.k, after.k),
         mean=found.mean_loss,
-        bars=bars,
+        bars=shares,
         inside=inside,
         columns=_columns(original, made, roles, attributes),
         words=_WORDS,
@@ -173,12 +163,7 @@ def _columns(
     listed = []
     for name in original.columns:
         here = name in made.table.columns
-        was = original[name].n_unique()
-        values = (
-            f"{printed.count(was)} → {printed.count(made.table[name].n_unique())}"
-            if here
-            else f"{printed.count(was)} → 0"
-        )
+        values = original[name].n_unique(), made.table[name].n_unique() if here else 0
         attribute = kinds.get(name)
         listed.append(
             _Column(

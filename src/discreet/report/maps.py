@@ -239,13 +239,11 @@ def draw_map(
             for one in strengths
         ],
     }
-    shapes = {"places": "".join(f"M{_spot(x, y)}h0" for x, y in at.tolist())}
+    shapes = {"places": "".join(f"M{_spot(x, y)}h0" for x, y in at)}
     if backdrop is not None:
         shapes |= _roads(backdrop, at)
         if backdrop.river is not None:
-            shapes["river"] = "M" + "L".join(
-                f"{x} {y}" for x, y in project(backdrop.river).tolist()
-            )
+            shapes["river"] = "M" + "L".join(_spot(x, y) for x, y in project(backdrop.river))
     if places.cell is not None:
         shapes["grid"] = _grid(at, size)
     return MapView(
@@ -341,8 +339,7 @@ def _roads(backdrop: Backdrop, at: NDArray[np.float64]) -> dict[str, str]:
     group = np.digitize(rank, (0.6, 0.86))
     return {
         name: "".join(
-            f"M{_spot(*one)}L{_spot(*other)}"
-            for one, other in at[backdrop.roads[group == g]].tolist()
+            f"M{_spot(*one)}L{_spot(*other)}" for one, other in at[backdrop.roads[group == g]]
         )
         for g, name in enumerate(names)
     }
@@ -351,16 +348,10 @@ def _roads(backdrop: Backdrop, at: NDArray[np.float64]) -> dict[str, str]:
 def _grid(at: NDArray[np.float64], size: float) -> str:
     """Draw the lines between the cells."""
     xs, ys = np.unique(at[:, 0]), np.unique(at[:, 1])
-    (left, top), (right, bottom) = (
-        (at.min(axis=0) - size / 2).tolist(),
-        (at.max(axis=0) + size / 2).tolist(),
-    )
-    lines = [
-        f"M{_spot(x, top)}V{printed.position(bottom)}" for x in [left, *(xs + size / 2).tolist()]
-    ]
-    lines += [
-        f"M{_spot(left, y)}H{printed.position(right)}" for y in [top, *(ys + size / 2).tolist()]
-    ]
+    left, right = xs[0] - size / 2, xs[-1] + size / 2
+    top, bottom = ys[0] - size / 2, ys[-1] + size / 2
+    lines = [f"M{_spot(x, top)}L{_spot(x, bottom)}" for x in [left, *(xs + size / 2)]]
+    lines += [f"M{_spot(left, y)}L{_spot(right, y)}" for y in [top, *(ys + size / 2)]]
     return "".join(lines)
 
 

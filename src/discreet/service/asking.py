@@ -151,9 +151,7 @@ class Server:
                     return status, media, answer
                 why = _said(media, answer)
             if self._clock() + pause > end:
-                raise LimitReachedError(
-                    f"{self.url}: {why}, for {printed.estimate(self._patience)} seconds"
-                )
+                raise LimitReachedError(f"{self.url}: {why}, for {printed.seconds(self._patience)}")
             self._sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

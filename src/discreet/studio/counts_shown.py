@@ -83,10 +83,7 @@ def _levels(result: RegionCounts) -> list[dict[str, Any]]:
                 "regions": len(nodes),
                 "shown": len(largest),
                 "picture": None if answers is None or len(largest) < 2 else _draw_answers(answers),
-                "rows": [
-                    (names[node], printed.estimate(counted[node].item()), ends)
-                    for node, ends in listed
-                ],
+                "rows": [(names[node], counted[node].item(), ends) for node, ends in listed],
             }
         )
     return found
@@ -126,9 +123,7 @@ def _sizes(result: RegionCounts) -> dict[str, Any]:
         if answer is not None:
             whiskers: dict[str, Any] = {"fmt": "none", "ecolor": INK, "capsize": 3, "lw": 1}
             axes.errorbar([size], answer.values, yerr=answer.half_widths, **whiskers)
-        rows.append(
-            (printed.count(size), printed.estimate(result.counts[0, at].item()), *_ends(answer, 1))
-        )
+        rows.append((size, result.counts[0, at].item(), *_ends(answer, 1)))
     return {"picture": _picture(figure), "rows": rows, "more": shown < result.frame.n_sizes}
 
 
@@ -144,7 +139,7 @@ def _sample(result: RegionCounts) -> list[tuple[int, str, int, str]]:
     tree, names, sizes = result.frame.tree, region_names(result.frame.tree), result.frame.sizes
     each = max(1, _ROWS // (tree.depth + 1))
     return [
-        (level + 1, names[node], int(sizes[at]), printed.estimate(result.counts[node, at].item()))
+        (level + 1, names[node], int(sizes[at]), result.counts[node, at].item())
         for level, node in enumerate(tree.level_start[:-1].tolist())
         for at in range(min(each, len(sizes)))
     ]

@@ -153,7 +153,7 @@ def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
                 "level": level + 1,
                 "regions": len(nodes),
                 "rows": [
-                    (names[node], printed.count(int(totals[node])), end)
+                    (names[node], int(totals[node]), end)
                     for node, end in zip(largest.tolist(), ends, strict=True)
                 ],
             }

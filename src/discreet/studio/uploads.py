@@ -117,10 +117,7 @@ class Uploads:
                         await run_in_threadpool(file.write, piece)
                         more = message.get("more_body", False)
         except TimeoutError:
-            return (
-                400,
-                f"The file did not arrive within {printed.estimate(seconds)} seconds; load it again.",
-            )
+            return 400, f"The file did not arrive within {printed.seconds(seconds)}; load it again."
         except OSError:
             expected = "there is no room for a copy of the file in the folder for temporary files"
             return 400, f"The file could not be kept: {expected}; make some, or set TMPDIR."

@@ -13,6 +13,7 @@ from fractions import Fraction
 from operator import index
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core.budget import charge_of
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import callback, instance_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from discreet.core.budget import Budget
+    from discreet.core.exact import Exact
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.progress import Progress
     from discreet.core.randomness.bits import UniformSource
@@ -191,6 +193,7 @@ class Plan:
         *,
         budget: Budget | None = None,
         dataset: str | None = None,
+        budget_delta: Exact | None = None,
         bits: UniformSource | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         watch: Callable[[Objective], Objective] | None = None,
@@ -207,6 +210,8 @@ class Plan:
         budget, dataset
             A ledger, and the dataset to charge in it. What fails after the charge stays charged: the error says so in a
             note, since a failure may depend on the records.
+        budget_delta
+            Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
         bits
             Source of chance; the operating system's by default. With another one the release says that it was seeded.
         on_progress
@@ -240,10 +245,11 @@ class Plan:
         >>> ledger.account("trips").left
         (Fraction(0, 1),)
         """
+        charge = charge_of(self.guarantee, budget, budget_delta)
         self.check(source)
         callback(on_progress)
         as_bits(bits)
-        _charge(budget, dataset, self.guarantee)
+        _charge(budget, dataset, charge)
         try:
             objective = self.objective.open(source, self.statement.n_elements, self.candidates)
             watched = objective if watch is None else watch(objective)
@@ -346,6 +352,7 @@ def release(
     bits: UniformSource | None = None,
     budget: Budget | None = None,
     dataset: str | None = None,
+    budget_delta: Exact | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Release[Selection]:
     r"""Choose a base of a matroid that is worth much to private records, differentially privately.
@@ -367,6 +374,8 @@ def release(
         Source of chance; the operating system's by default. With another one the release says that it was seeded.
     budget, dataset
         A ledger, and the dataset to charge in it; charged before the records are read, and once for each call.
+    budget_delta
+        Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
     on_progress
         Called after each draw with its number and the number of draws, both public; no time is told. When it is
         called depends on the records.
@@ -413,7 +422,12 @@ def release(
         method=method,
     )
     return planned.release(
-        objective, budget=budget, dataset=dataset, bits=bits, on_progress=on_progress
+        objective,
+        budget=budget,
+        dataset=dataset,
+        budget_delta=budget_delta,
+        bits=bits,
+        on_progress=on_progress,
     )
 
 
@@ -485,10 +499,14 @@ class ChoiceDiagnostics:
         F of the chosen set, in units of 1.
     elements
         How many elements were chosen.
+    clipped
+        Number of values of records outside of their public range, which count as its nearer end, and of NaN, which
+        count as 0.
     """
 
     value: Fraction
     elements: int
+    clipped: int = 0
 
 
 def diagnose(objective: Objective, selection: Selection) -> ChoiceDiagnostics:
@@ -506,7 +524,8 @@ def diagnose(objective: Objective, selection: Selection) -> ChoiceDiagnostics:
     instance_of(objective, Objective, "objective", "an Objective")
     instance_of(selection, Selection, "selection", "a Selection")
     value = objective.value(selection.chosen)
-    return ChoiceDiagnostics(Fraction(value, 1 << objective.scale_bits), len(selection.chosen))
+    exact = Fraction(value, 1 << objective.scale_bits)
+    return ChoiceDiagnostics(exact, len(selection.chosen), objective.clipped)
 
 
 def _charge(budget: Budget | None, dataset: str | None, guarantee: DPGuarantee) -> None:

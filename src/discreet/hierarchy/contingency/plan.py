@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core.budget import charge_of
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
@@ -182,6 +183,7 @@ class TablesPlan:
         *,
         budget: Budget | None = None,
         dataset: str | None = None,
+        budget_delta: Exact | None = None,
         bits: UniformSource | None = None,
         keep_measurements: bool = False,
         threads: int = 1,
@@ -196,6 +198,8 @@ class TablesPlan:
             :class:`discreet.artefact.RecordFiles`, or :class:`CellCounts`.
         budget, dataset
             A ledger, and the name under which the data stand in it.
+        budget_delta
+            Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
         bits
             Source of chance; the operating system's by default. With any other the outcome is marked as not private.
         keep_measurements
@@ -237,12 +241,13 @@ class TablesPlan:
             raise InvalidProblemError("dataset", "a budget with it", repr(dataset))
         if budget is not None and not dataset:
             raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
+        charge = charge_of(self.guarantee, budget, budget_delta)
         self.check(source)
         callback(on_progress)
         as_bits(bits)
         whole_number(threads, "threads", "at least one thread")
         if budget is not None and dataset:
-            budget.reserve(dataset, self.guarantee)
+            budget.reserve(dataset, charge)
         with charged_after(charged=budget is not None):
             Reporter(on_progress, clock=None)("reading the table")
             measured = measure(self._count(source), self.guarantee, bits=bits)

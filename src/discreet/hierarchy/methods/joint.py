@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
-from discreet.core.printed import gap as printed_gap
+from discreet.core.printed import bounds, missed_gap
 from discreet.hierarchy.isotonic import isotonic_float
 from discreet.hierarchy.laminar import project
 from discreet.hierarchy.survival import Weights, check_kind, counts_of, node_weights
@@ -127,11 +127,11 @@ def fit_jointly(
         if step % _EVERY == 0 or step == max_iterations:
             best = _bounds(plain, target, heavy, pull, z, u, best, step)
             if on_progress is not None:
-                on_progress(f"step {step}: gap {printed_gap(best.lower, best.upper)}")
+                on_progress(f"step {step}: loss {bounds(best.lower, best.upper)}")
             if best.gap <= gap:
                 return best
     raise LimitReachedError(
-        f"gap {printed_gap(best.lower, best.upper)} after {max_iterations} steps", best
+        f"{missed_gap(gap, best.lower, best.upper)} by {max_iterations} steps", best
     )
 
 

@@ -8,7 +8,6 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import CertificateError, InvalidProblemError
 from discreet.core.printed import decimal, decimal_up
 from discreet.lrgeo.places.space import per_unit
-from discreet.lrgeo.points.mesh import PointMechanism
 from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.published import EveryPoint, PublishedPoints
 from discreet.lrgeo.points.table import LatticeMechanism
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMS", "PointClient", "read_published"]
 
 FORMS: dict[str, type[PublishedPoints]] = {
-    one.FORM: one for one in (PointMechanism, NoiseMechanism, LatticeMechanism)
+    one.FORM: one for one in (NoiseMechanism, LatticeMechanism)
 }
 """What a file states of itself, and what it is."""
 
