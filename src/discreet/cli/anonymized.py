@@ -82,9 +82,7 @@ def told(
         "output": output,
     }
     stated = printed.bounds(found.lower, found.information_loss)
-    stated = (
-        f"{printed.at_most(found.information_loss)}, proved optimal" if found.optimal else stated
-    )
+    stated += ", proved optimal" if found.optimal else ""
     rows: list[tuple[str, object]] = [
         ("guarantee", made.guarantee),
         ("information loss", f"{stated} ({loss})"),
@@ -93,9 +91,7 @@ def told(
         ("rows", f"{made.table.height} written, {found.suppressed} suppressed, order shuffled"),
     ]
     rows += [(f"values of {name}", f"{diverse[name]} or more in each class") for name in sensitive]
-    rows += [
-        (f"distance in {name}", f"{printed.at_most(t, 4)} at most") for name, t in close.items()
-    ]
+    rows += [(f"distance in {name}", f"{printed.at_most(close[name])} at most") for name in close]
     took = f"{printed.seconds(found.seconds)}; written and verified in {printed.seconds(found.seconds_after)}"
     rows += [("method", f"{found.method}, {took}"), ("private", PRIVATE)]
     return data, facts(rows)

@@ -242,7 +242,7 @@ def _run(places: PlaceOptions, aims: AimOptions, search: SearchOptions, outputs:
     for sentence in (*unprotected(made, stated.labels), *known):
         warn(sentence, quiet=outputs.quiet)
     if status is Status.TARGET_MISSED:
-        reached = made if worst is None else worst
+        reached = worst or made
         warn(
             f"{printed.missed_gap(search.target, reached.lower, reached.upper)}; the best verified design stands"
         )
@@ -385,20 +385,17 @@ def _worst_case_text(made: Minimax, stated: DesignStatement) -> str:
     for (name, _), loss, weight in zip(
         stated.priors, made.losses.tolist(), made.weights.tolist(), strict=True
     ):
+        share = printed.share(weight)
         lines.append(
-            f"  under {name}: {printed.at_most(loss)}, weight {printed.estimate(weight, 4)} in the worst mixture"
+            f"  under {name}: {printed.at_most(loss)}, weight {share} in the worst mixture"
         )
     return "\n".join(lines)
 
 
 def _design_text(design: MetricDesign, seconds: float) -> str:
     """Describe a new design to people."""
-    rows = [
-        ("guarantee", design.guarantee),
-        *loss_rows(design),
-        ("seconds", printed.estimate(seconds, 3)),
-    ]
-    return facts(rows)
+    took = printed.estimate(seconds, 3)
+    return facts([("guarantee", design.guarantee), *loss_rows(design), ("seconds", took)])
 
 
 def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[str]:

@@ -127,13 +127,10 @@ def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) 
 def _normalize(weights: NDArray[np.float64]) -> Prior:
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
-        got = f"{printed.estimate(float(weights[row]))} at {row}"
-        raise InvalidProblemError("--prior", "non-negative weights", got)
+        raise InvalidProblemError("--prior", "non-negative weights", f"{weights[row]} at {row}")
     total = float(weights.sum())
     if not 0 < total < np.inf:
-        raise InvalidProblemError(
-            "--prior", "weights with a positive finite sum", f"a sum of {printed.estimate(total)}"
-        )
+        raise InvalidProblemError("--prior", "weights with a positive finite sum", total)
     return weights / total, total
 
 

@@ -252,17 +252,11 @@ def _tell(
     text = facts(
         [
             ("guarantee", guarantee),
-            (
-                "information loss",
-                f"{printed.at_most(found.information_loss)} ({loss}), at least {printed.at_least(found.lower)}",
-            ),
+            ("information loss", f"{printed.bounds(found.lower, found.information_loss)} ({loss})"),
             ("mean loss", f"{printed.at_most(found.mean_loss, 4)} of a cell"),
             ("classes", f"{found.classes}, the smallest of {found.smallest_class} rows"),
             ("rows", f"{found.rows} written, {found.suppressed} suppressed, order shuffled"),
-            (
-                "method",
-                f"top-down, {printed.seconds(found.seconds['all'])} with reading and writing",
-            ),
+            ("method", f"top-down, {printed.seconds(found.seconds['all'])} in all"),
             ("private", PRIVATE),
         ]
     )

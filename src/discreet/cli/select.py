@@ -369,10 +369,10 @@ def _diagnose(counted: CountedObjective, outcome: Outcome, seconds: float) -> No
 def _warn_of_clipping(objective: Objective, *, quiet: bool) -> None:
     """Print the number of similarities outside of the public range, for the curator alone."""
     if objective.clipped:
-        scale = printed.decimal(objective.scale)
+        scale, n = printed.decimal(objective.scale), printed.count(objective.clipped)
         warn(
             f"PRIVATE, for the curator only: similarities outside of 0 to {scale} or missing: "
-            f"{printed.count(objective.clipped)}. Larger ones count as {scale}, all others as 0. --scale states "
+            f"{n}. Larger ones count as {scale}, all others as 0. --scale states "
             "another range, such as 100 for percentages.",
             quiet=quiet,
         )

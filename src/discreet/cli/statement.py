@@ -221,9 +221,7 @@ def _implicit(given: _Given, aims: AimOptions) -> ImplicitStatement:
     """State costs without a table; say what that leaves out."""
     n, most = given.space.n, f"with more than {printed.count(DENSE_LIMIT)} secrets"
     if n > IMPLICIT_LIMIT:
-        raise InvalidProblemError(
-            "PLACES", f"at most {printed.count(IMPLICIT_LIMIT)} secrets", printed.count(n)
-        )
+        raise InvalidProblemError("PLACES", f"at most {IMPLICIT_LIMIT} secrets", n)
     if aims.radius is None:
         raise InvalidProblemError("--radius", f"one {most}", "none")
     for option, value in (("--reports", aims.reports), ("--priors", aims.priors)):

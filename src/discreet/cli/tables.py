@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _PANEL = "Tables of attributes"
-_FAR = "{}: squared distance from the unbiased estimates {}, at least {} for any tables"
+_FAR = "squared distance from the unbiased estimates, for tables that add up to the level above:"
 _LARGEST_LIST = 1 << 26
 """Bytes of a file that lists categories, at most."""
 
@@ -247,9 +247,7 @@ def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
         got = f"{path}: {error.strerror}"
         raise InvalidProblemError("--domain", "a file that can be read", got) from None
     if len(data) > _LARGEST_LIST:
-        raise InvalidProblemError(
-            "--domain", f"at most {printed.count(_LARGEST_LIST)} bytes", len(data)
-        )
+        raise InvalidProblemError("--domain", f"at most {_LARGEST_LIST} bytes", len(data))
     try:
         return json.loads(data, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -276,10 +274,6 @@ def _check_files(request: TablesRequest) -> str:
             mark = look(path, option, (".csv", ".tsv", ".txt", ".parquet"))
             refuse_unreadable(path, mark, option)
     return request.people
-
-
-def _ends(lower: float, upper: float) -> tuple[str, str, str]:
-    return printed.gap(lower, upper), printed.at_most(upper), printed.at_least(lower)
 
 
 def _describe(
@@ -318,7 +312,7 @@ def _describe(
         ),
         *(("noise", line) for line in planned.noise),
         *(
-            (f"gap, level {one.level}", _FAR.format(*_ends(one.lower, one.upper)))
+            (f"gap, level {one.level}", f"{_FAR} {printed.bounds(one.lower, one.upper)}")
             for one in outcome.result.gaps
         ),
         (

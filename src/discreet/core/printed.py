@@ -318,12 +318,9 @@ def _significant(value: Number, digits: int, rounding: str, unit: str = "") -> s
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: "infinite", -math.inf: "-infinite"}.get(value, "not a number")
     number = Fraction(value)
-    context = Context(max(digits, 1), rounding)
-    if (size := _size(number)) < _MAX_WHOLE_DIGITS:
-        context.prec = max(context.prec, size + 1)
-    shown = context.normalize(
-        context.divide(Decimal(int(number.numerator)), Decimal(int(number.denominator)))
-    )
+    whole = min(_size(number) + 1, _MAX_WHOLE_DIGITS)
+    context = Context(max(digits, whole, 1), rounding)
+    shown = context.normalize(_divided(number, context))
     fixed = not number or -5 < shown.adjusted() <= _MAX_WHOLE_DIGITS
     return f"{shown:,f} {unit}".rstrip() if fixed else f"{shown:e} {unit}".rstrip()
 
@@ -342,7 +339,8 @@ def _percent(value: Number, decimals: int, rounding: str) -> str:
 
 def _size(number: Fraction) -> int:
     """Return the power of ten of the first digit: the floor of the decimal logarithm."""
-    if not number:
-        return 0
-    parts = Decimal(int(number.numerator)), Decimal(int(number.denominator))
-    return Context(1, ROUND_DOWN).divide(*parts).adjusted()
+    return _divided(number, Context(1, ROUND_DOWN)).adjusted() if number else 0
+
+
+def _divided(number: Fraction, context: Context) -> Decimal:
+    return context.divide(Decimal(int(number.numerator)), Decimal(int(number.denominator)))

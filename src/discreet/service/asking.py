@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar, final
 
 import httpx
 
-from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.lrgeo.messages import PROTOCOL, read_message
 from discreet.service.wire import JSON, MSGPACK, decode, encode
@@ -151,7 +150,7 @@ class Server:
                     return status, media, answer
                 why = _said(media, answer)
             if self._clock() + pause > end:
-                raise LimitReachedError(f"{self.url}: {why}, for {printed.seconds(self._patience)}")
+                raise LimitReachedError(f"{self.url}: {why}, for {self._patience} seconds")
             self._sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

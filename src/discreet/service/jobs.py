@@ -16,7 +16,6 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from discreet.core import printed
 from discreet.core.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -196,7 +195,7 @@ class _Worker:
             pipe.send(uploads)
             if not _wait(pipe, seconds, closed):
                 self.stop()
-                return f"no solution within {printed.estimate(seconds)} seconds"
+                return f"no solution within {seconds} seconds"
             found: Sequence[NDArray[np.float64]] | str = pipe.recv()
         except (EOFError, OSError):
             self.stop()

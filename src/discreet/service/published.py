@@ -19,7 +19,6 @@ from numpy.typing import NDArray  # noqa: TC002 - pydantic reads annotations at 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.outcome import Provenance, PublicInput, Unproven
 from discreet.core.randomness import SystemBits, categorical
@@ -486,4 +485,4 @@ class PaperClient:
             if job is not None and job.rows is not None:
                 return job.rows
             self._sleep(_PAUSE)
-        raise LimitReachedError(f"no result within {printed.estimate(self._patience)} seconds")
+        raise LimitReachedError(f"no result within {self._patience} seconds")

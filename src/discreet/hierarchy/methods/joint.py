@@ -130,9 +130,7 @@ def fit_jointly(
                 on_progress(f"step {step}: loss {bounds(best.lower, best.upper)}")
             if best.gap <= gap:
                 return best
-    raise LimitReachedError(
-        f"{missed_gap(gap, best.lower, best.upper)} by {max_iterations} steps", best
-    )
+    raise LimitReachedError(missed_gap(gap, best.lower, best.upper), best)
 
 
 def _monotone(rows: NDArray[np.float64], most: float | NDArray[np.int64]) -> NDArray[np.float64]:
