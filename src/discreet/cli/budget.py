@@ -11,8 +11,8 @@ import typer
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, facts, put_out
+from discreet.core import printed
 from discreet.core.errors import BudgetError, InvalidProblemError
-from discreet.core.exact import decimal
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
 from discreet.core.printed import one_line
 from discreet.ledger import Ledger
@@ -327,8 +327,8 @@ def _emit(book: Ledger, names: tuple[str, ...], *, as_json: bool, command: str) 
                 "left": [str(amount) for amount in account.left],
             }
         )
-        left = ", ".join(decimal(amount) for amount in account.left)
-        spent = ", ".join(decimal(amount) for amount in account.spent)
+        left = ", ".join(printed.decimal(amount) for amount in account.left)
+        spent = ", ".join(printed.decimal(amount) for amount in account.spent)
         rows += [("dataset", name), ("limit", account.limit), ("spent", spent), ("left", left)]
     emit({"datasets": listed}, facts(rows) if rows else "", as_json=as_json, command=command)
 

@@ -16,7 +16,7 @@ from discreet.cli.mechanisms import (
 )
 from discreet.cli.options import Channel, Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts, proved
-from discreet.core.exact import text_ceil, text_floor
+from discreet.core import printed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,13 +130,8 @@ def _info_text(design: MetricDesign, labels: tuple[str, ...] | None) -> str:
 
 def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
     """Say what a design loses, with its lower bound, and by which method."""
-    lower = "none" if design.lower is None else text_floor(design.lower)
-    gap = "" if design.gap is None else f", gap {design.gap:.2%}"
-    gap = (
-        f" ({design.status})" if design.status == "loss negligible" else f"{gap} ({design.status})"
-    )
     return [
-        ("expected loss", f"{text_ceil(design.upper)}, lower bound {lower}{gap}"),
+        ("expected loss", f"{printed.bounds(design.lower, design.upper)} ({design.status})"),
         ("method", design.provenance.method),
     ]
 
@@ -172,7 +167,7 @@ def _anchored_text(stored: AnchoredArtefact) -> str:
         ("secrets", channel.n_secrets),
         ("reports", channel.n_reports),
         ("explicit weights", len(channel.ball)),
-        ("tails fall at", f"{float(channel.rate):.6g} nats per {stored.guarantee.unit}"),
+        ("tails fall at", f"{printed.estimate(channel.rate)} nats per {stored.guarantee.unit}"),
         ("epsilon for the totals", f"{stored.totals_share} of it"),
         ("method", provenance.method),
     ]

@@ -27,9 +27,10 @@ from discreet.cli.options import (
     read_method,
 )
 from discreet.cli.output import Status, facts, put_out, rendered, warn
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal
 from discreet.core.guarantee import ApproxDP, PureDP
+from discreet.core.release import charge_note
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.combine import CountedObjective
 from discreet.tables.dialect import why_unreadable
@@ -359,17 +360,18 @@ def _diagnose(counted: CountedObjective, outcome: Outcome, seconds: float) -> No
     evaluations = counted.evaluations
     value = float(diagnose(counted, outcome.result).value)
     sys.stderr.write(
-        f"discreet: PRIVATE diagnostics, not for publication: value {value:.6g}, {evaluations} evaluations, "
-        f"{seconds:.3g} s\n"
+        f"discreet: PRIVATE diagnostics, not for publication: value {printed.estimate(value)}, {evaluations} "
+        f"evaluations, {printed.estimate(seconds, 3)} s\n"
     )
 
 
 def _warn_of_clipping(objective: Objective, *, quiet: bool) -> None:
     """Print the number of similarities outside of the public range, for the curator alone."""
     if objective.clipped:
+        scale, n = printed.decimal(objective.scale), printed.count(objective.clipped)
         warn(
-            f"PRIVATE, for the curator only: similarities outside of 0 to {decimal(objective.scale)} or missing: "
-            f"{objective.clipped:,}. Larger ones count as {decimal(objective.scale)}, all others as 0. --scale states "
+            f"PRIVATE, for the curator only: similarities outside of 0 to {scale} or missing: "
+            f"{n}. Larger ones count as {scale}, all others as 0. --scale states "
             "another range, such as 100 for percentages.",
             quiet=quiet,
         )

@@ -17,6 +17,7 @@ from discreet.cli.files import (
     release_files,
 )
 from discreet.cli.output import Status, facts, rendered
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import look, stored_file
 from discreet.tables.parsing import free_memory
@@ -51,7 +52,7 @@ _PANEL = "Tables of attributes"
 _TITLE = "Tables by region, with their proof"
 _ROW_BYTES = 24
 """Bytes of a row in a file without its categories, about."""
-_FAR = "squared distance from the unbiased estimates {:.6g}, at least {:.6g} for any tables"
+_FAR = "squared distance from the unbiased estimates, for tables that add up to the level above:"
 _LARGEST_LIST = 1 << 26
 """Bytes of a file that lists categories, at most."""
 
@@ -266,7 +267,7 @@ def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
         got = f"{path}: {error.strerror}"
         raise InvalidProblemError("--domain", "a file that can be read", got) from None
     if len(data) > _LARGEST_LIST:
-        raise InvalidProblemError("--domain", f"at most {_LARGEST_LIST:,} bytes", len(data))
+        raise InvalidProblemError("--domain", f"at most {_LARGEST_LIST} bytes", len(data))
     try:
         return json.loads(data, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -332,7 +333,7 @@ def _rendered(
         ),
         *(("noise", line) for line in planned.noise),
         *(
-            (f"gap, level {one.level}", f"{one.gap:.2%}: {_FAR.format(one.upper, one.lower)}")
+            (f"gap, level {one.level}", f"{_FAR} {printed.bounds(one.lower, one.upper)}")
             for one in outcome.result.gaps
         ),
         (

@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 from discreet.core.calls import explained_record
 from discreet.core.errors import MALFORMED, DiscreetError, InvalidProblemError, unknown_name
-from discreet.core.exact import Exact, decimal, decimal_up, to_measure, to_positive
+from discreet.core.exact import Exact, to_measure, to_positive
+from discreet.core.printed import decimal, decimal_up
 
 __all__ = [
     "ApproxDP",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_ceil, text_floor
+from discreet.core.printed import at_least, at_most, bounds
 from discreet.core.verified import verdict_of, was_verified
 from discreet.core.views import folded, frame_head, most_central, row_on_map, rows_of, view
 
@@ -206,16 +206,14 @@ class Design(Generic[ProblemT, WitnessT]):
         return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
 
     def __repr__(self) -> str:
-        bound = "no lower bound" if self.lower is None else f"at least {text_floor(self.lower)}"
+        bound = "no lower bound" if self.lower is None else f"at least {at_least(self.lower)}"
         return (
-            f"Design({self.channel.n_secrets} secrets, {self.channel.n_reports} reports, loss {text_ceil(self.upper)}, "
+            f"Design({self.channel.n_secrets} secrets, {self.channel.n_reports} reports, loss {at_most(self.upper)}, "
             f"{bound}, {verdict_of(self)})"
         )
 
     def _repr_html_(self) -> str:
-        lower = "none" if self.lower is None else text_floor(self.lower)
-        gap = "" if self.gap is None else f", gap {self.gap:.2%}"
-        loss = f"expected loss {text_ceil(self.upper)}, lower bound {lower}{gap}"
+        loss = f"expected loss {bounds(self.lower, self.upper)}"
         space = getattr(self.problem, "space", None)
         points, picture = getattr(space, "points", None), ""
         if space is not None and points is not None and len(points) == self.channel.n_secrets:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.result import region_names
 from discreet.plot.style import BLUE, FAINT, GREY, INK, log_scale, plain
+from discreet.report.check_words import proof_of
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
 
@@ -35,7 +37,7 @@ _LEAD = (
 )
 _ANSWERS = (
     "How many people there are, from the noisy marginals: without bias, and each with an interval that holds the true "
-    "number with probability {share:g} %. Answers may be negative. Asking costs nothing."
+    "number with probability {share}. Answers may be negative. Asking costs nothing."
 )
 _ERRORS = (
     "Noise and error are standard deviations of one entry: as it was measured by itself, and as it is estimated from "
@@ -78,8 +80,9 @@ def chapter(
     figure = inline_svg(tiles, label="Regions by their published totals", salt=f"{anchor}-map")
     figure += inline_svg(drawn, label="Errors by level and marginal", salt=anchor)
     gaps = [
-        f"Level {one.level}: the squared distance from the unbiased estimates is {one.upper:,.6g}; for any tables that "
-        f"are not below zero and add up to the published level above it is at least {one.lower:,.6g}."
+        f"Level {one.level}: the squared distance from the unbiased estimates is {printed.at_most(one.upper)}; for any "
+        f"tables that are not below zero and add up to the published level above it is at least "
+        f"{printed.at_least(one.lower)}."
         for one in result.gaps
     ]
     body = render_template(
@@ -93,8 +96,8 @@ def chapter(
         rows=[
             [
                 f"{one.level}, {one.marginal}",
-                "not measured" if one.alone is None else f"{one.alone:,.3g}",
-                f"{one.together:,.3g}",
+                "not measured" if one.alone is None else printed.at_most(one.alone, 3),
+                printed.at_most(one.together, 3),
             ]
             for one in errors
         ],
@@ -105,8 +108,8 @@ def chapter(
             *gaps,
             *(f"Assumed public: {one.name}: {one.description}." for one in frame.assumed_public()),
             *(
-                f"{check.name}: {check.residual}, limit {check.limit}"
-                for check in release.certificate.checks
+                f"{check['name']}: {check['residual']}, limit {check['limit']}"
+                for check in proof_of(release.certificate)["checks"]
             ),
         ],
     )
@@ -160,7 +163,7 @@ def draw_regions(result: RegionTables, ax: Axes) -> None:
         )
         if width[node] > 0.09:
             label = names[node].rsplit("/", 1)[-1]
-            told = f"{label}\n{int(totals[node]):,}"
+            told = f"{label}\n{printed.count(int(totals[node]))}"
             ax.text(
                 left[node] + width[node] / 2,
                 -level,
@@ -256,9 +259,9 @@ def answers_chapter(
     ax.plot(table["value"][:shown], places, "o", color=BLUE, ms=4)
     ax.set_yticks(places, labels[:shown])
     ax.invert_yaxis()
-    ax.set_xlabel(f"answer, with intervals of {100 * float(answers.interval):g} %")
+    ax.set_xlabel(f"answer, with intervals of {printed.share_at_least(answers.interval)}")
     plain(ax)
-    lead = _ANSWERS.format(share=100 * float(answers.interval))
+    lead = _ANSWERS.format(share=printed.share_at_least(answers.interval))
     notes = [f"{measured.guarantee}.", f"Why intervals cover: {answers.argument}."]
     if shown < len(labels):
         notes.append(f"The figure shows the first {shown} of {len(labels)} answers.")
@@ -271,9 +274,9 @@ def answers_chapter(
         figure=inline_svg(drawn, label="Answers by region, with intervals", salt=anchor),
         head=["region", "answer", "from", "to"],
         rows=[
-            [label, *(f"{number:,.6g}" for number in row)]
-            for label, row in zip(
-                labels, zip(table["value"], table["low"], table["high"], strict=True), strict=True
+            [label, printed.estimate(value), *printed.interval(low, high)]
+            for label, value, low, high in zip(
+                labels, table["value"], table["low"], table["high"], strict=True
             )
         ],
         notes=notes,

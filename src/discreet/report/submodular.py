@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal_up
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
@@ -158,7 +158,7 @@ def chapter(
                 "rule": line.rule,
                 "proves": _short(line.guarantee),
                 "draws": line.draws,
-                "loss": decimal_up(line.loss) if line.loss else "0",
+                "loss": printed.decimal_up(line.loss),
             }
             for line in selection.accounting
         ],
@@ -209,17 +209,17 @@ def _how(selection: Selection) -> str:
     times = "one draw" if len(selection.chosen) == 1 else "each draw"
     return (
         f"In {times} a candidate's chance is proportional to exp(c times its score), with"
-        f" c = {float(selection.coefficient):.4g} and scores in whole people."
+        f" c = {printed.estimate(selection.coefficient, 4)} and scores in whole people."
     )
 
 
 def _short(guarantee: DPGuarantee) -> str:
     """Write a guarantee as its parameters, rounded up."""
     if isinstance(guarantee, PureDP):
-        return f"epsilon {decimal_up(guarantee.epsilon)}"
+        return f"epsilon {printed.decimal_up(guarantee.epsilon)}"
     if isinstance(guarantee, ApproxDP):
-        return f"epsilon {decimal_up(guarantee.epsilon)}, delta {float(guarantee.delta):.3g}"
-    return f"rho {decimal_up(guarantee.rho)}"
+        return f"epsilon {printed.decimal_up(guarantee.epsilon)}, delta {printed.decimal_up(guarantee.delta)}"
+    return f"rho {printed.decimal_up(guarantee.rho)}"
 
 
 def _map(ground: Ground, selection: Selection) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def _map(ground: Ground, selection: Selection) -> dict[str, Any]:
 
 def _dots(points: NDArray[np.float64]) -> str:
     """Draw points as strokes of length 0: round caps make them discs."""
-    return "".join(f"M{x:g} {y:g}h0" for x, y in points.tolist())
+    return "".join(f"M{printed.position(x)} {printed.position(y)}h0" for x, y in points.tolist())
 
 
 def _figure(curves: Sequence[Curve], value_name: str, anchor: str) -> str:

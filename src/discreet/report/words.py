@@ -6,34 +6,19 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.core.exact import decimal_up, exp_ceil, float_ceil
+from discreet.core import printed
+from discreet.core.exact import exp_ceil
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
 
-__all__ = ["distance", "example_distance", "factor", "guesses", "number", "strength"]
+__all__ = ["distance", "example_distance", "factor", "guesses", "strength"]
 
 _BITS = 40
 _LARGEST = 64
 """Nats beyond which a factor says no more than "far apart"."""
 
 _ROUND = tuple(Fraction(m) * Fraction(10) ** e for e in range(-6, 7) for m in (1, 2, 5))
-
-
-def number(value: float, digits: int = 3) -> str:
-    """Print a number with some significant digits, without an exponent where a reader can do without.
-
-    Examples
-    --------
-    >>> number(0.95836), number(12345.6), number(3e-9), number(0), number(48.0, 2)
-    ('0.958', '12,346', '3e-09', '0', '48')
-    """
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    size = math.floor(math.log10(abs(value)))
-    if size >= 7 or size < -4:
-        return f"{value:.{digits - 1}e}".replace(".00e", "e")
-    return f"{value:,.{max(0, digits - 1 - size)}f}"
 
 
 def distance(length: Fraction, unit: str) -> str:
@@ -45,8 +30,8 @@ def distance(length: Fraction, unit: str) -> str:
     ('500 m', '2.5 km', '0.5 edit')
     """
     if unit == "km" and length < 1:
-        return f"{float(length * 1000):g} m"
-    return f"{float(length):g} {unit}"
+        return printed.estimate(length * 1000, unit="m")
+    return printed.estimate(length, unit=unit)
 
 
 def factor(nats: Fraction) -> str:
@@ -58,14 +43,8 @@ def factor(nats: Fraction) -> str:
     ('2.72', '149', 'e^100')
     """
     if nats > _LARGEST:
-        return f"e^{decimal_up(nats)}"
-    return _up(Fraction(exp_ceil(nats, _BITS), 1 << _BITS))
-
-
-def _up(value: Fraction) -> str:
-    size = math.floor(math.log10(float_ceil(value)))
-    step = Fraction(10) ** (size - 2)
-    return number(float(math.ceil(value / step) * step))
+        return f"e^{printed.decimal_up(nats)}"
+    return printed.at_most(Fraction(exp_ceil(nats, _BITS), 1 << _BITS), 3)
 
 
 def guesses(nats: Fraction) -> str:
@@ -82,7 +61,7 @@ def guesses(nats: Fraction) -> str:
     if nats > _LARGEST:
         return "100"
     ratio = Fraction(exp_ceil(nats, _BITS), 1 << _BITS)
-    return f"{math.ceil(100 * ratio / (1 + ratio))}"
+    return printed.at_most(100 * ratio / (1 + ratio), 2)
 
 
 def strength(guarantee: MetricDP, length: Fraction) -> Fraction | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 from discreet.core.guarantee import PureDP
+from discreet.report.check_words import proof_of
 from discreet.report.words import guesses
 from discreet.studio.ledgers import look
 from discreet.studio.publish_forms import titled
@@ -176,13 +177,7 @@ def describe_promise(made: Any) -> dict[str, Any]:  # noqa: ANN401 - a Release o
         "guesses": guesses(guarantee.epsilon) if isinstance(guarantee, PureDP) else None,
         "replaced": getattr(guarantee, "neighbors", "") == "replace-person",
         "checks": [
-            (
-                check.name,
-                check.detail,
-                f"{float(check.residual):g}",
-                f"{float(check.limit):g}",
-                check.passed,
-            )
-            for check in made.certificate.checks
+            tuple(check[name] for name in ("name", "detail", "residual", "limit", "passed"))
+            for check in proof_of(made.certificate)["checks"]
         ],
     }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP
 from discreet.hierarchy import contingency
@@ -108,8 +109,8 @@ def describe_plan(planned: TablesPlan) -> dict[str, Any]:
             "marginal": one.marginal,
             "entries": frame.domain.size_of(frame.domain.marginal(one.marginal)),
             "share": str(frame.shares[frame.domain.marginal(one.marginal)][one.level - 1]),
-            "alone": "not measured" if one.alone is None else f"{one.alone:,.3g}",
-            "together": f"{one.together:,.3g}",
+            "alone": "not measured" if one.alone is None else printed.at_most(one.alone, 3),
+            "together": printed.at_most(one.together, 3),
         }
         for one in planned.expected_errors()
     ]
@@ -154,13 +155,13 @@ def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
             # Never refused, whatever the domain: the budget is spent, and the page has to come.
             found = contingency.query(result.measurements, regions=paths, zeros="free")
             pairs = zip(found.low[:, 0], found.high[:, 0], strict=True)
-            ends = [f"{int(low):,} to {int(high):,}" for low, high in pairs]
+            ends = [" to ".join(printed.interval(low, high)) for low, high in pairs]
         levels.append(
             {
                 "level": level + 1,
                 "regions": len(nodes),
                 "rows": [
-                    (names[node], f"{int(totals[node]):,}", end)
+                    (names[node], int(totals[node]), end)
                     for node, end in zip(largest.tolist(), ends, strict=True)
                 ],
             }
@@ -174,7 +175,7 @@ def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
             ["" if one is None else str(one) for one in row] for row in table.head(_ROWS).rows()
         ],
         "n_rows": table.height,
-        "gaps": [(one.level, f"{100 * one.gap:.2f} %") for one in result.gaps],
+        "gaps": [(one.level, printed.gap(one.lower, one.upper)) for one in result.gaps],
     }
 
 

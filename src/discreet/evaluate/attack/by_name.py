@@ -11,6 +11,7 @@ from discreet.artefact import load_anchored, load_anonymous, load_mechanism, rea
 from discreet.artefact.judging import kind_of_file
 from discreet.core.errors import InvalidProblemError
 from discreet.core.lazy import registered
+from discreet.core.printed import count
 from discreet.evaluate.attack.design import attack_channel, attack_shown
 from discreet.evaluate.attack.finding import FAILURE
 from discreet.evaluate.attack.request import AttackRequest
@@ -132,7 +133,7 @@ def attack(
     (True, True)
     """
     if reports is not None and (not reports or max(reports) > _MAX_REPORTS):
-        expected = f"whole numbers of at most {_MAX_REPORTS:,}"
+        expected = f"whole numbers of at most {count(_MAX_REPORTS)}"
         raise InvalidProblemError("reports", expected, list(reports))
     files = (
         None if one is None else os.fspath(one) for one in (against, others, population, again)

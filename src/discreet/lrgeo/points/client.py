@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import CertificateError, InvalidProblemError
-from discreet.core.exact import decimal, decimal_up
+from discreet.core.printed import decimal, decimal_up
 from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.published import EveryPoint, PublishedPoints

@@ -23,6 +23,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
+from discreet.core.printed import at_least
 from discreet.metricdp.blocks import Partition, choose_blocks, partition, partitioner_name
 from discreet.metricdp.bounds.alone import prices_of_blocks
 from discreet.metricdp.bounds.bound import lower_bound
@@ -169,7 +170,7 @@ class Benders:
         alone = lower_bound(part.cost, part.constraints, part.epsilon, prices)
         note = (
             f"The largest program would have {rows} rows and was not built. {layout.split.n_blocks} blocks that "
-            f"nothing joins bound the loss by {alone:.6g}"
+            f"nothing joins bound the loss by {at_least(alone)}"
         )
         facts = {
             "blocks": layout.split.n_blocks,
@@ -189,7 +190,7 @@ class Benders:
         whole = 0.0
         if steps.multipliers is not None:
             whole = lower_bound(part.cost, part.constraints, part.epsilon, steps.multipliers)
-        note += f", and by {whole:.6g} what is not Benders decomposition: {steps.note}"
+        note += f", and by {at_least(whole)} what is not Benders decomposition: {steps.note}"
         better = steps.multipliers if whole > alone else prices
         facts |= steps.parameters
         return replace(steps, multipliers=better, note=note, parameters=facts)
