@@ -89,12 +89,14 @@ def told(
     rows: list[tuple[str, object]] = [
         ("guarantee", made.guarantee),
         ("information loss", f"{found.information_loss:.6g} ({loss}; {proved})"),
+        ("where the bound is that", made.bound_in_words()),
         ("mean loss", f"{found.mean_loss:.4f} of a cell"),
         ("classes", f"{published.classes}, the smallest of {published.k} rows"),
         ("rows", f"{made.table.height} written, {found.suppressed} suppressed, order shuffled"),
     ]
     rows += [(f"values of {name}", f"{diverse[name]} or more in each class") for name in sensitive]
     rows += [(f"distance in {name}", f"{close[name]:.4f} at most") for name in sensitive]
+    rows += [("one value in a class", words) for words in published.homogeneity_in_words()]
     took = f"{found.seconds:.1f} s; written and verified in {found.seconds_after:.1f} s"
     rows += [("method", f"{found.method}, {took}"), ("private", PRIVATE)]
     return data, facts(rows)

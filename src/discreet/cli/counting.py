@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.files import check_outputs, check_table_names, write_page
-from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.output import Status, emit, facts, warn, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.hierarchy.methods import METHODS
@@ -156,6 +156,7 @@ def publish_counts(
     from discreet import hierarchy
 
     guarantee = guarantee_of(claim)
+    warn_of_weakness(guarantee, quiet=wanted.quiet)
     _check_files(rows, public)
     tables = {"--output": wanted.output, "--measurements": wanted.measurements}
     check_outputs(

@@ -20,6 +20,7 @@ from discreet.cli.mechanisms import (
 from discreet.cli.options import Channel, Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts, proved
 from discreet.core.exact import text_ceil, text_floor
+from discreet.core.statements import state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,8 +143,10 @@ def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
     gap = (
         f" ({design.status})" if design.status == "loss negligible" else f"{gap} ({design.status})"
     )
+    links = design.guarantee.links_in_words
     return [
         ("expected loss", f"{text_ceil(design.upper)}, lower bound {lower}{gap}"),
+        *([("where the bound is that", state("bound of channels", links=links))] if links else []),
         ("method", design.provenance.method),
     ]
 

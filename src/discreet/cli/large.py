@@ -273,6 +273,7 @@ def _tell(
                 "information loss",
                 f"{found.information_loss:.6g} ({loss}), at least {text_floor(found.lower)}",
             ),
+            ("where the bound is that", made.bound_in_words()),
             ("mean loss", f"{found.mean_loss:.4f} of a cell"),
             ("classes", f"{found.classes}, the smallest of {found.smallest_class} rows"),
             ("rows", f"{found.rows} written, {found.suppressed} suppressed, order shuffled"),

@@ -140,7 +140,8 @@ def risk(
 
         chapter = make_chapter("risk", found, names=names)
         write_page([chapter], report, title="Who could be found", private=True)
-    emit(data, _risk_text(found), as_json=as_json, command="risk")
+    text = "\n".join([_risk_text(found), *list(found.values())[-1].homogeneity_in_words()])
+    emit(data, text, as_json=as_json, command="risk")
     return Status.DONE
 
 

@@ -24,7 +24,7 @@ from discreet.cli.options import (
     Rho,
     read_method,
 )
-from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.output import Status, emit, facts, warn, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
@@ -169,6 +169,7 @@ def select(
     known = WITHOUT_GUARANTEE if accept_no_guarantee else METHODS
     chosen = read_method(known, method, accept_no_guarantee=accept_no_guarantee)
     guarantee = _guarantee(budget)
+    warn_of_weakness(guarantee, quiet=quiet)
     source, mark = records(similarity, coverage)
     watched: list[CountedObjective] = []
 

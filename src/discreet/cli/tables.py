@@ -11,7 +11,7 @@ import typer
 
 from discreet.cli.counting import folder_of, refuse_inside
 from discreet.cli.files import check_outputs, check_table_names, write_page
-from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.output import Status, emit, facts, warn, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import look, stored_file
 from discreet.tables.parsing import free_memory
@@ -41,7 +41,6 @@ __all__ = [
 ]
 
 _PANEL = "Tables of attributes"
-_FAR = "squared distance from the unbiased estimates {:.6g}, at least {:.6g} for any tables"
 _LARGEST_LIST = 1 << 26
 """Bytes of a file that lists categories, at most."""
 
@@ -164,6 +163,7 @@ def publish_tables(
     check_table_names(tables)
     refuse_inside(people, tables)
     planned = plan_tables(request, guarantee)
+    warn_of_weakness(guarantee, quiet=written.quiet)
     check_room(planned.frame, free_memory())
     with request.engine.source(people, folder_of(written.output)) as source:
         outcome = planned.release(
@@ -308,10 +308,7 @@ def _describe(
             f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, {frame.domain.size} cells",
         ),
         *(("noise", line) for line in planned.noise),
-        *(
-            (f"gap, level {one.level}", f"{one.gap:.2%}: {_FAR.format(one.upper, one.lower)}")
-            for one in outcome.result.gaps
-        ),
+        *(("whole tables", words) for words in outcome.result.distances_in_words()),
         (
             "small cells",
             "are biased, as in any table that is never below zero: ask `discreet query` for intervals",

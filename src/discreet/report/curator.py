@@ -110,7 +110,8 @@ def chapter(
         statement=(
             f"All {after.classes:,} classes have {k} rows or more, counted on the published cells."
         ),
-        proved=_proved(found, after.rows),
+        proved=f"{'Proved optimal' if found.optimal else 'Lower bound'}: {made.bound_in_words()}.",
+        alike=after.homogeneity_in_words(),
         rows=original.height,
         published=made.table.height,
         suppressed=found.suppressed,
@@ -124,7 +125,7 @@ def chapter(
         checks=[check.to_dict() for check in made.certificate.checks],
         facts=[
             ("Information loss", f"{found.information_loss:.6g}"),
-            ("No table loses less than", text_floor(found.lower)),
+            ("Lower bound", text_floor(found.lower)),
             ("Optimality gap", f"{found.gap:.1%}"),
             ("Method", found.method),
             ("Search", f"{found.seconds:.1f} s"),
@@ -132,16 +133,6 @@ def chapter(
         steps=[(step.seconds, step.method, step.loss) for step in found.steps],
     )
     return Chapter(title, anchor, body, "Private: for the curator alone.")
-
-
-def _proved(found: AnonymizationDiagnostics, rows: int) -> str:
-    """Say what is proved of the loss, and what to make of it."""
-    if found.optimal:
-        return f"No table with this promise loses less: that is proved for all {rows:,} rows."
-    return (
-        f"No table with this promise loses less than {1 - found.gap:.0%} of what this one lost. The rest is "
-        "not proved: a longer search narrows it, and on some thousand rows the bound is often the weaker half."
-    )
 
 
 def _columns(
@@ -194,11 +185,11 @@ def counted(attribute: Attribute) -> str:
     Examples
     --------
     >>> counted(Dates("born"))
-    'days of the span, of the days of all decades there are'
+    'days of the span, of those from the first decade to the last'
     """
     match attribute:
         case Dates():
-            return "days of the span, of the days of all decades there are"
+            return "days of the span, of those from the first decade to the last"
         case Prefixes() | Taxonomy():
             return "codes that the cell stands for, of all codes"
         case Rounded():

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.exact import to_fraction
-from discreet.core.guarantee import PureDP
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.result import region_names
 from discreet.report.attacked import section
@@ -26,7 +25,7 @@ from discreet.report.hierarchy_figures import (
     draw_scatter,
 )
 from discreet.report.page import Chapter, render_template
-from discreet.report.words import guesses, number
+from discreet.report.words import number, promise_about_a_person
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,11 +108,7 @@ def chapter(
         lead=lead,
         seeded=provenance.seeded,
         passed=release.certificate.passed,
-        guesses=guesses(release.guarantee.epsilon)
-        if isinstance(release.guarantee, PureDP)
-        else None,
-        persons=getattr(release.guarantee, "neighbors", "") == "replace-person",
-        guarantee=f"{str(release.guarantee)[:1].upper()}{str(release.guarantee)[1:]}.",
+        promise=promise_about_a_person(release.guarantee),
         figures=figures,
         levels=levels,
         coverage=f"{float(100 * _COVERAGE):g}",

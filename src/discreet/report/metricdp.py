@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.exact import decimal_up, text_ceil, text_floor, to_fraction
+from discreet.core.statements import state
 from discreet.evaluate.comparison import published_losses
 from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
@@ -18,7 +19,16 @@ from discreet.report.figures import inline_svg, new_figure
 from discreet.report.maps import Backdrop, Places, Strength, draw_map
 from discreet.report.page import IN_BROWSER, Chapter, render_template
 from discreet.report.trying import QUICK, try_design
-from discreet.report.words import distance, example_distance, factor, guesses, number, strength
+from discreet.report.words import (
+    cautions,
+    distance,
+    example_distance,
+    factor,
+    guesses,
+    number,
+    sentence,
+    strength,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -138,7 +148,8 @@ def chapter(
         below=below,
         noun=noun,
         claim=_claim(guarantee, least),
-        guarantee=_sentence(str(guarantee)),
+        cautions=cautions(guarantee, least),
+        guarantee=sentence(guarantee),
         map=_map(design, picks, backdrop, loss_unit, strengths),
         in_use=int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
         n_reports=problem.n_reports,
@@ -181,10 +192,6 @@ def _nearest(problem: Problem) -> Fraction:
     distances = problem.space.distances
     apart = distances[distances > 0]
     return Fraction(int(apart.min()), 1 << problem.space.scale_bits) if apart.size else Fraction(0)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _claim(guarantee: MetricDP, least: Fraction) -> dict[str, str]:
@@ -301,9 +308,7 @@ def _bars(
     design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]]
 ) -> list[tuple[Bar, float]]:
     """Order the losses, each with its share of the largest in percent."""
-    bars = (
-        [] if design.lower is None else [Bar("no mechanism can lose less", design.lower, "bound")]
-    )
+    bars = [] if design.lower is None else [Bar("lower bound", design.lower, "bound")]
     bars.append(Bar("this mechanism", design.upper, "this"))
     bars += sorted((Bar(label, loss) for label, loss in baselines), key=lambda bar: bar.loss)
     most = max(bar.loss for bar in bars) or 1.0
@@ -323,9 +328,8 @@ def _cost(
             if excess < Fraction(1, 100)
             else f"at most {float(_two_digits(excess)):g} %"
         )
-        text += (
-            f", which is {over} more than the least that any mechanism with this guarantee can lose"
-        )
+        links = design.guarantee.links_in_words
+        text += f", {state('excess over the bound', over=over, links=links)}"
     text += "."
     beaten = [(label, loss) for label, loss in baselines if loss > 0]
     if beaten:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Anonymization, Design, Release, versions
+from discreet.core.statements import STATEMENTS
 from discreet.core.verified import was_verified
 
 if TYPE_CHECKING:
@@ -265,7 +266,7 @@ def write_report(
     return target
 
 
-def render_template(name: str, *, package: str = "discreet.report", **values: Any) -> str:  # noqa: ANN401 - a template takes what it names
+def render_template(name: str, /, *, package: str = "discreet.report", **values: Any) -> str:  # noqa: ANN401 - a template takes what it names
     """Render a template of a package's folder ``templates``, with escaping on and names checked."""
     return _environment(package).get_template(name).render(**values)
 
@@ -274,13 +275,23 @@ def render_template(name: str, *, package: str = "discreet.report", **values: An
 def _environment(package: str) -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["state"] = _state
+    return made
+
+
+def _state(name: str, /, **values: object) -> str:
+    """Fill in a statement for a page: values are escaped, but for marked-up ones."""
+    from markupsafe import Markup
+
+    filled: str = Markup(STATEMENTS[name].template).format_map(values)  # noqa: S704 - a template of ours
+    return filled
 
 
 def _verifier() -> str:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 
-from discreet.core.guarantee import PureDP
-from discreet.report.words import guesses
+from discreet.report.words import promise_about_a_person
 from discreet.studio.ledgers import look
 from discreet.studio.publish_forms import titled
 from discreet.studio.released import keep_release, new_name
@@ -168,11 +167,8 @@ class Publish:
 
 def describe_promise(made: Any) -> dict[str, Any]:  # noqa: ANN401 - a Release of any result
     """Lay out what a release promises, and its checks."""
-    guarantee = made.guarantee
     return {
-        "guarantee": f"{str(guarantee)[:1].upper()}{str(guarantee)[1:]}.",
-        "guesses": guesses(guarantee.epsilon) if isinstance(guarantee, PureDP) else None,
-        "replaced": getattr(guarantee, "neighbors", "") == "replace-person",
+        "promise": promise_about_a_person(made.guarantee),
         "checks": [
             (
                 check.name,

@@ -176,7 +176,7 @@ class Anonymize:
 
         def on_progress(step: Progress) -> None:
             lower = step.lower or 0.0
-            least = f", no table loses less than {text_floor(lower)}" if lower else ""
+            least = f", lower bound {text_floor(lower)}" if lower else ""
             text = f"{step.elapsed:.1f} s, {step.stage}: loss {step.upper:.6g}{least}"
             tell({"text": text, "loss": step.upper, "lower": lower})
 
@@ -217,6 +217,7 @@ class Anonymize:
             "lower": found.lower,
             "gap": found.gap,
             "optimal": found.optimal,
+            "bound": made.bound_in_words(),
             "method": found.method,
             "suppressed": found.suppressed,
             "seconds": found.seconds,
