@@ -164,28 +164,16 @@ STATEMENTS: Mapping[str, Statement] = {
         "docs/theory/hierarchy/queries.md",
     ),
     "draws": Statement(
-        "In each draw a candidate's chance is proportional to exp(c times its score), with c = {c} and scores in whole "
-        "people.",
-        "The exponential mechanism, on scores of all records, with what was drawn before kept.",
+        "In each draw a candidate's chance is proportional to exp(c times its score){scope}, with c = {c} and scores in "
+        "whole people.",
+        "The exponential mechanism, with what was drawn before kept; on a sample, given the sample.",
         "[MT07]_, Definition 2",
-    ),
-    "draws among a sample": Statement(
-        "In each draw a candidate's chance is proportional to exp(c times its score) among candidates that were "
-        "sampled at random, with c = {c} and scores in whole people.",
-        "The exponential mechanism on a sample that does not depend on records.",
-        "docs/theory/submodular/part-sampled.md",
     ),
     "draws by flips": Statement(
         "In each draw candidates come in random order, and the first is taken that passes: one whose score is s below "
         "the best passes with probability exp(-c s), with c = {c} and scores in whole people.",
-        "Permute-and-flip.",
+        "Permute-and-flip, on the scores of all records.",
         "[MS20]_, Algorithm 1",
-    ),
-    "draws on a secret sample": Statement(
-        "A secret sample of the records is drawn; then a candidate's chance in each draw is proportional to exp(c "
-        "times its score in the sample), with c = {c} and scores in whole people.",
-        "The exponential mechanism on the records that were kept.",
-        "docs/theory/submodular/subsampled.md",
     ),
     "draws, then rounding": Statement(
         "Sets are drawn with a chance proportional to exp(c times their score), or close to it, with c = {c} and "

@@ -192,25 +192,20 @@ def _names(
 
 def _how(release: Release[Selection]) -> str:
     """State the law of the draws, by how they were made."""
-    selection = release.result
+    selection, method = release.result, release.provenance.method
     if selection.coefficient is None:
         return "The records were not read."
-    law = _LAWS[selection.mechanism]
-    if release.provenance.method == "part-sampled":
-        law = "draws among a sample"
-    if release.provenance.method == "subsampled-rounds":
-        law = "draws, then rounding"
-    return state(law, c=f"{float(selection.coefficient):.4g}")
+    scope = _SCOPES.get(method, "")
+    rounded = selection.mechanism in ("rounds", "walk") or method == "subsampled-rounds"
+    law = "draws, then rounding" if rounded else "draws"
+    law = "draws by flips" if selection.mechanism == "permute-and-flip" else law
+    return state(law, c=f"{float(selection.coefficient):.4g}", scope=scope)
 
 
-_LAWS = {
-    "greedy": "draws",
-    "permute-and-flip": "draws by flips",
-    "rounds": "draws, then rounding",
-    "subsample": "draws on a secret sample",
-    "walk": "draws, then rounding",
+_SCOPES = {
+    "part-sampled": " among candidates that were sampled at random",
+    "subsampled": " in a secret sample of the records",
 }
-"""How draws were made -> the statement of their law."""
 
 
 def _short(guarantee: DPGuarantee) -> str:
