@@ -198,7 +198,7 @@ def test_a_report_explains_the_release(ask: Callable[..., Said], files: Path) ->
     said = ask(f"counts people.csv {BASE} --region-list regions.csv --report out.html")
     assert (said.status, said.err) == (0, "")
     page = (files / "out.html").read_text(encoding="utf-8")
-    assert "Whether one person is in the data" in page
+    assert "whether one person is in the data" in page
     assert "rings" not in page
 
 

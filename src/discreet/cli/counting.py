@@ -15,7 +15,7 @@ from discreet.cli.files import (
     release_files,
 )
 from discreet.cli.options import read_guarantee
-from discreet.cli.output import Status, facts, put_out, rendered, warn
+from discreet.cli.output import Status, facts, put_out, rendered, warn, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.methods import METHODS
 from discreet.tables.dialect import look
@@ -174,6 +174,7 @@ def publish_counts(
     from discreet import hierarchy
 
     guarantee = guarantee_of(claim)
+    warn_of_weakness(guarantee, quiet=wanted.quiet)
     _check_files(rows, public)
     tables = {"--output": wanted.output, "--measurements": wanted.measurements}
     check_outputs(

@@ -17,6 +17,7 @@ from discreet.cli.mechanisms import (
 from discreet.cli.options import Channel, Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts, proved
 from discreet.core import printed
+from discreet.core.statements import state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,8 +131,10 @@ def _info_text(design: MetricDesign, labels: tuple[str, ...] | None) -> str:
 
 def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
     """Say what a design loses, with its lower bound, and by which method."""
+    links = design.guarantee.links_in_words
     return [
         ("expected loss", f"{printed.bounds(design.lower, design.upper)} ({design.status})"),
+        *([("where the bound is that", state("bound of channels", links=links))] if links else []),
         ("method", design.provenance.method),
     ]
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from discreet.core.certificate import Certificate
+    from discreet.core.guarantee import DPGuarantee
 
 _LONGEST_LINE = 4_000
 """Characters of a line of a result; several values may stand in one."""
@@ -55,6 +56,7 @@ __all__ = [
     "status_of",
     "stopped",
     "warn",
+    "warn_of_weakness",
 ]
 
 _ARGUMENTS = {
@@ -278,6 +280,14 @@ def warn(message: str, *, quiet: bool = False) -> None:
     """Say something on standard error that is no error."""
     if not quiet:
         _put(sys.stderr, f"discreet: {one_line(message)}\n")
+
+
+def warn_of_weakness(guarantee: DPGuarantee | None, *, quiet: bool) -> None:
+    """Warn of a guarantee that protects nobody, or allows to publish some records."""
+    from discreet.report.words import cautions
+
+    for caution in () if guarantee is None else cautions(guarantee):
+        warn(caution, quiet=quiet)
 
 
 def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:

@@ -26,7 +26,7 @@ from discreet.cli.options import (
     read_guarantee,
     read_method,
 )
-from discreet.cli.output import Status, facts, put_out, rendered, warn
+from discreet.cli.output import Status, facts, put_out, rendered, warn, warn_of_weakness
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
@@ -188,6 +188,7 @@ def select(
     known = WITHOUT_GUARANTEE if accept_no_guarantee else METHODS
     chosen = read_method(known, method, accept_no_guarantee=accept_no_guarantee)
     guarantee, spec = _guarantee(budget), _spec(similarity, scale)
+    warn_of_weakness(guarantee, quiet=quiet)
     source, mark = records(similarity, coverage)
     watched: list[CountedObjective] = []
 

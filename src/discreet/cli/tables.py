@@ -16,8 +16,7 @@ from discreet.cli.files import (
     page_content,
     release_files,
 )
-from discreet.cli.output import Status, facts, rendered
-from discreet.core import printed
+from discreet.cli.output import Status, facts, rendered, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import look, stored_file
 from discreet.tables.parsing import free_memory
@@ -52,7 +51,6 @@ _PANEL = "Tables of attributes"
 _TITLE = "Tables by region, with their proof"
 _ROW_BYTES = 24
 """Bytes of a row in a file without its categories, about."""
-_FAR = "squared distance from the unbiased estimates, for tables that add up to the level above:"
 _LARGEST_LIST = 1 << 26
 """Bytes of a file that lists categories, at most."""
 
@@ -175,6 +173,7 @@ def publish_tables(
     check_table_names(tables)
     refuse_inside(people, tables)
     planned = plan_tables(request, guarantee)
+    warn_of_weakness(guarantee, quiet=written.quiet)
     check_room(planned.frame, free_memory())
     with request.engine.source(people, folder_of(written.output)) as source:
         planned.release(
@@ -332,10 +331,7 @@ def _rendered(
             f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, {frame.domain.size} cells",
         ),
         *(("noise", line) for line in planned.noise),
-        *(
-            (f"gap, level {one.level}", f"{_FAR} {printed.bounds(one.lower, one.upper)}")
-            for one in outcome.result.gaps
-        ),
+        *(("whole tables", words) for words in outcome.result.distances_in_words()),
         (
             "small cells",
             "are biased, as in any table that is never below zero: ask `discreet query` for intervals",

@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import at_least, at_most, bounds
+from discreet.core.statements import state
 from discreet.core.verified import verdict_of, was_verified
 from discreet.core.views import folded, frame_head, most_central, row_on_map, rows_of, view
 
@@ -207,6 +208,7 @@ class Design(Generic[ProblemT, WitnessT]):
 
     def __repr__(self) -> str:
         bound = "no lower bound" if self.lower is None else f"at least {at_least(self.lower)}"
+        bound += self.guarantee.links_in_words
         return (
             f"Design({self.channel.n_secrets} secrets, {self.channel.n_reports} reports, loss {at_most(self.upper)}, "
             f"{bound}, {verdict_of(self)})"
@@ -305,6 +307,24 @@ class Anonymization(Generic[ResultT, DiagnosticsT]):
     certificate: Certificate
     provenance: Provenance
     diagnostics: DiagnosticsT
+
+    def bound_in_words(self) -> str:
+        """State which tables `diagnostics.lower` is a lower bound for.
+
+        Examples
+        --------
+        >>> from discreet import Certificate, KAnonymity
+        >>> made = Anonymization([], KAnonymity(2, ("age",)), Certificate(()), Provenance("by hand"), {})
+        >>> made.bound_in_words()
+        'no table whose equivalence classes have 2 rows or more and that suppresses no row loses less'
+        """
+        some = self.provenance.parameters.get("suppress")
+        words = ", suppressed rows at the cost of all their cells," if some else ""
+        return state(
+            "bound of tables",
+            k=self.guarantee.k,
+            suppression=words or " and that suppresses no row",
+        )
 
     def __repr__(self) -> str:
         names = ", ".join(self.guarantee.quasi_identifiers)

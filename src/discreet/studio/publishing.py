@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 
-from discreet.core.guarantee import PureDP
 from discreet.report.check_words import proof_of
-from discreet.report.words import guesses
+from discreet.report.words import promise_about_a_person
 from discreet.studio.ledgers import look
 from discreet.studio.publish_forms import titled
 from discreet.studio.released import make_place, new_name, removed_if_empty
@@ -171,11 +170,8 @@ class Publish:
 
 def describe_promise(made: Any) -> dict[str, Any]:  # noqa: ANN401 - a Release of any result
     """Lay out what a release promises, and its checks."""
-    guarantee = made.guarantee
     return {
-        "guarantee": f"{str(guarantee)[:1].upper()}{str(guarantee)[1:]}.",
-        "guesses": guesses(guarantee.epsilon) if isinstance(guarantee, PureDP) else None,
-        "replaced": getattr(guarantee, "neighbors", "") == "replace-person",
+        "promise": promise_about_a_person(made.guarantee),
         "checks": [
             tuple(check[name] for name in ("name", "detail", "residual", "limit", "passed"))
             for check in proof_of(made.certificate)["checks"]

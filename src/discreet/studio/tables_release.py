@@ -175,7 +175,7 @@ def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
             ["" if one is None else str(one) for one in row] for row in table.head(_ROWS).rows()
         ],
         "n_rows": table.height,
-        "gaps": [(one.level, printed.gap(one.lower, one.upper)) for one in result.gaps],
+        "distances": result.distances_in_words(),
     }
 
 

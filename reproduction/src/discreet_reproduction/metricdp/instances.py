@@ -215,7 +215,7 @@ def _words(n: int, k: int, seed: int, _data: Path | None) -> MetricInstance:
     vectors = word_records(_POOL * n, seed=0)[sample(_POOL * n, n, seed=seed)]
     wanted = min(1.0, _NEIGHBORS / max(1, n - 1))
     vectors = vectors * (RADIUS / float(np.quantile(pdist(vectors), wanted)))
-    space = MetricSpace.from_points(vectors, unit="embedding unit")
+    space = MetricSpace.from_points(vectors, unit="embedding-unit")
     return _finish("text (made)", space, _flat(vectors), k=k, seed=seed)
 
 
