@@ -290,6 +290,13 @@ def _classes_counted(space: Workspace, engine: Engine, plan: RiskPlan) -> Counte
         many,
         {name: min(one.diversity[name] for one in found) for name in plan.sensitive},
         {name: max(one.closeness[name] for one in found) for name in plan.sensitive},
+        {
+            name: (
+                sum(one.homogeneous[name][0] for one in found),
+                sum(one.homogeneous[name][1] for one in found),
+            )
+            for name in plan.sensitive
+        },
     )
 
 

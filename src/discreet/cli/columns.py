@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli.options import PROMISED
 from discreet.cli.output import warn
+from discreet.core import printed
 from discreet.tables.columns import columns_at
 
 if TYPE_CHECKING:
@@ -154,8 +155,8 @@ def warn_of_kept(
         alone = singled_out(table, name)
         if alone:
             told = columns_at([name], table.columns, show=show or name in typed)
-            has = "has" if alone == 1 else "have"
-            rows = f"{alone:,} of {table.height:,} rows {has} a value there that no other row has"
+            of, has = printed.count(table.height), "has" if alone == 1 else "have"
+            rows = f"{printed.count(alone)} of {of} rows {has} a value there that no other row has"
             warn(
                 f"{told} is published as it is, and {rows}: who knows it knows the row", quiet=quiet
             )

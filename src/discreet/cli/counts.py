@@ -14,9 +14,9 @@ from discreet.cli.counting import (
     PublicFacts,
     as_options,
     guarantee_of,
-    open_ledger,
     publish_counts,
 )
+from discreet.cli.files import open_ledger
 from discreet.cli.options import (
     HOW,
     PROMISED,
@@ -271,7 +271,7 @@ def counts(
                 request,
                 guarantee_of(claim),
                 Written(output, measurements, report, as_json, quiet, verbose),
-                open_ledger(claim, refuse=False),
+                open_ledger(ledger, dataset),
                 dataset,
             )
     refuse_alone(

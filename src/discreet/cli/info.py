@@ -14,7 +14,8 @@ from discreet.cli.mechanisms import (
 )
 from discreet.cli.options import Channel, Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts, proved
-from discreet.core.exact import text_ceil, text_floor
+from discreet.core import printed
+from discreet.core.statements import state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,13 +135,10 @@ def _info_text(design: MetricDesign, labels: tuple[str, ...] | None) -> str:
 
 def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
     """Say what a design loses, with its lower bound, and by which method."""
-    lower = "none" if design.lower is None else text_floor(design.lower)
-    gap = "" if design.gap is None else f", gap {design.gap:.2%}"
-    gap = (
-        f" ({design.status})" if design.status == "loss negligible" else f"{gap} ({design.status})"
-    )
+    links = design.guarantee.links_in_words
     return [
-        ("expected loss", f"{text_ceil(design.upper)}, lower bound {lower}{gap}"),
+        ("expected loss", f"{printed.bounds(design.lower, design.upper)} ({design.status})"),
+        *([("where the bound is that", state("bound of channels", links=links))] if links else []),
         ("method", design.provenance.method),
     ]
 
@@ -176,7 +174,7 @@ def _anchored_text(stored: AnchoredArtefact) -> str:
         ("secrets", channel.n_secrets),
         ("reports", channel.n_reports),
         ("explicit weights", len(channel.ball)),
-        ("tails fall at", f"{float(channel.rate):.6g} nats per {stored.guarantee.unit}"),
+        ("tails fall at", f"{printed.estimate(channel.rate)} nats per {stored.guarantee.unit}"),
         ("epsilon for the totals", f"{stored.totals_share} of it"),
         ("method", provenance.method),
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import read_unit
@@ -57,8 +58,8 @@ def parse_grid(text: str, most: int) -> tuple[int, int]:
     if not rows or not columns:
         raise InvalidProblemError("--grid", "rows x columns such as 20x25", repr(text))
     if rows * columns > most:
-        got = f"{rows * columns:,}, a cell each"
-        raise InvalidProblemError("--grid", f"at most {most:,} secrets", got)
+        got = f"{printed.count(rows * columns)}, a cell each"
+        raise InvalidProblemError("--grid", f"at most {printed.count(most)} secrets", got)
     return rows, columns
 
 
@@ -126,12 +127,10 @@ def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) 
 def _normalize(weights: NDArray[np.float64]) -> Prior:
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
-        raise InvalidProblemError("--prior", "non-negative weights", f"{weights[row]:g} at {row}")
+        raise InvalidProblemError("--prior", "non-negative weights", f"{weights[row]} at {row}")
     total = float(weights.sum())
     if not 0 < total < np.inf:
-        raise InvalidProblemError(
-            "--prior", "weights with a positive finite sum", f"a sum of {total:g}"
-        )
+        raise InvalidProblemError("--prior", "weights with a positive finite sum", total)
     return weights / total, total
 
 

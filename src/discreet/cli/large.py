@@ -11,8 +11,8 @@ from discreet.cli.anonymizing import COMPILING, PRIVATE, given_roles
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.microdata import attributes_of, refuse_unclear
 from discreet.cli.output import Status, emit, facts, warn
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_floor
 from discreet.core.options import relative_gap
 from discreet.kanonymity.models import read_models
 from discreet.tables.dialect import SUFFIXES, look, why_unreadable
@@ -252,14 +252,12 @@ def _tell(
     text = facts(
         [
             ("guarantee", guarantee),
-            (
-                "information loss",
-                f"{found.information_loss:.6g} ({loss}), at least {text_floor(found.lower)}",
-            ),
-            ("mean loss", f"{found.mean_loss:.4f} of a cell"),
+            ("information loss", f"{printed.bounds(found.lower, found.information_loss)} ({loss})"),
+            ("where the bound is that", made.bound_in_words()),
+            ("mean loss", f"{printed.at_most(found.mean_loss, 4)} of a cell"),
             ("classes", f"{found.classes}, the smallest of {found.smallest_class} rows"),
             ("rows", f"{found.rows} written, {found.suppressed} suppressed, order shuffled"),
-            ("method", f"top-down, {found.seconds['all']:.1f} s with reading and writing"),
+            ("method", f"top-down, {printed.seconds(found.seconds['all'])} in all"),
             ("private", PRIVATE),
         ]
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.output import facts
-from discreet.core.exact import text_ceil, text_floor
+from discreet.core import printed
 from discreet.lrgeo.places.space import per_unit
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def mechanism_text(mechanism: Mechanism) -> str:
         ("which is about", "places: a point is snapped to the nearest one first"),
         ("places", mechanism.region.K),
         ("explicit weights", len(channel.ball)),
-        ("tails fall at", f"{float(channel.rate):.6g} nats per {unit}"),
+        ("tails fall at", f"{printed.estimate(channel.rate)} nats per {unit}"),
         ("expected loss", _loss(mechanism.upper, unit)),
         ("lower bound", f"for all mechanisms: {_bound(mechanism.lower, unit)}"),
         ("method", provenance.method),
@@ -99,7 +99,7 @@ def points_text(mechanism: PublishedPoints) -> str:
         ("drawn from", ", ".join(f"{count} {name}" for name, count in sizes)),
         (
             "a little outside",
-            f"up to {mechanism.reach / per_unit(unit):g} {unit}: as the nearest point",
+            f"up to {printed.estimate(mechanism.reach / per_unit(unit))} {unit}: as the nearest point",
         ),
         ("expected loss", _loss(mechanism.upper, unit)),
         ("lower bound", f"for all mechanisms with these reports: {_bound(mechanism.lower, unit)}"),
@@ -115,8 +115,8 @@ def points_text(mechanism: PublishedPoints) -> str:
 
 
 def _loss(upper: float | None, unit: str) -> str:
-    return "not computed" if upper is None else f"{text_ceil(upper)} {unit}"
+    return "not computed" if upper is None else printed.at_most(upper, unit=unit)
 
 
 def _bound(lower: float | None, unit: str) -> str:
-    return "not computed" if lower is None else f"{text_floor(lower)} {unit}"
+    return "not computed" if lower is None else printed.at_least(lower, unit=unit)

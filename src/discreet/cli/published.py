@@ -10,6 +10,7 @@ from discreet.artefact.foreign import told
 from discreet.cli.inputs import parse_budget, parse_grid
 from discreet.cli.output import renamed_arguments
 from discreet.cli.statement import doubtful_distances
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.tables.reading import read_table
@@ -249,5 +250,6 @@ class Work:
     def report(self, step: Progress) -> None:
         """Say where the design stands."""
         known = step.upper is not None and math.isfinite(step.upper)
-        loss = "" if not known else f", loss {step.upper:.6g} {self.plan.guarantee.unit}"
-        self.tell("step", f"{step.elapsed:.1f} s, {step.stage}{loss}")
+        unit = self.plan.guarantee.unit
+        loss = f", loss {printed.at_most(step.upper, unit=unit)}" if known else ""
+        self.tell("step", f"{printed.seconds(step.elapsed)}, {step.stage}{loss}")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from discreet.core.calculus import compose, to_approx_dp
 from discreet.core.errors import BudgetError, InvalidProblemError
-from discreet.core.exact import decimal, decimal_up
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
+from discreet.core.printed import decimal, decimal_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

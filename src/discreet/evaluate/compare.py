@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, unknown_name
-from discreet.core.exact import text_floor, to_fraction
+from discreet.core.exact import to_fraction
 from discreet.core.guarantee import MetricDP
 from discreet.core.lazy import registered
 from discreet.core.options import instance_of
@@ -86,7 +87,7 @@ class Comparison:
     def warnings(self) -> tuple[str, ...]:
         """A sentence for each method that found no channel."""
         return tuple(
-            f"{entry.method} at epsilon {float(entry.epsilon):g}: {entry.note}"
+            f"{entry.method} at epsilon {printed.decimal(entry.epsilon)}: {entry.note}"
             for entry in self.entries
             if entry.loss is None
         )
@@ -114,24 +115,24 @@ class Comparison:
         numbers = [at for at, name in enumerate(_HEAD) if name != "method"]
         return (
             f"{n} secrets, {m} reports, epsilon per {unit}; every loss is that of a verified channel.\n"
-            f"Without any privacy the loss would be {nearest_output_floor(self.problem):.6g}.\n\n"
+            f"Without any privacy the loss would be {printed.at_least(nearest_output_floor(self.problem))}.\n\n"
             f"{in_columns([_HEAD, *rows], numbers)}"
         )
 
 
 def _row(entry: Entry, lower: float | None) -> tuple[str, ...]:
-    start = (f"{float(entry.epsilon):g}", entry.method)
-    memory = "" if entry.memory is None else f"{entry.memory / 2**20:.0f}"
-    cost = (f"{entry.seconds:.2f}", memory)
+    start = (printed.decimal(entry.epsilon), entry.method)
+    memory = None if entry.memory is None else entry.memory / 2**20
+    cost = (printed.estimate(entry.seconds, 3), printed.estimate(memory, 3))
     if entry.loss is None or entry.within is None or entry.everywhere is None:
         return (*start, "no channel", "", "", "", "", *cost)
     return (
         *start,
-        f"{entry.loss:.6g}",
-        "" if entry.lower is None else text_floor(entry.lower),
-        "" if lower is None else f"{entry.loss / lower - 1:+.2%}",
-        f"{entry.within:.6g}",
-        f"{entry.everywhere:.6g}",
+        printed.at_most(entry.loss),
+        printed.at_least(entry.lower),
+        printed.excess(lower, entry.loss),
+        printed.at_most(entry.within),
+        printed.at_most(entry.everywhere),
         *cost,
     )
 
@@ -183,8 +184,8 @@ class MechanismComparison:
         rows = [("method", self.parameter, measure.name, "without privacy", "without data")]
         for point in self.points:
             one = point.measure
-            ends = ("" if end is None else f"{end:.4g}" for end in (one.best, one.worst))
-            rows.append((point.method, f"{float(point.parameter):g}", str(one.estimate), *ends))
+            ends = (printed.estimate(end, 4) for end in (one.best, one.worst))
+            rows.append((point.method, printed.estimate(point.parameter), str(one.estimate), *ends))
         notes = dict.fromkeys(point.measure.note for point in self.points if point.measure.note)
         return "\n".join([in_columns(rows), "", *notes, self.data])
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
 from discreet.artefact.pieces import pieces_of, scan_pieces
 from discreet.artefact.row_engine import RowEngine
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import items_of, mapping
 from discreet.core.printed import in_columns, one_line
@@ -78,7 +79,7 @@ class TableRisks:
             rows.append((one_line(name), *map(one_line, values)))
 
         def share(name: str, values: Iterable[Fraction]) -> None:
-            rows.append((name, *(f"{float(value):.2%}" for value in values)))
+            rows.append((name, *(printed.share(value) for value in values)))
 
         row("rows", (one.rows for one in all_of))
         row("classes", (one.classes for one in all_of))
@@ -86,7 +87,7 @@ class TableRisks:
         row("k", (one.k for one in all_of))
         for name in all_of[0].diversity:
             row(f"l of {name}", (one.diversity[name] for one in all_of))
-            row(f"t of {name}", (f"{float(one.closeness[name]):.4f}" for one in all_of))
+            row(f"t of {name}", (printed.at_most(one.closeness[name], 4) for one in all_of))
         share("alone in their class", (one.unique for one in all_of))
         share("prosecutor, highest", (one.prosecutor_highest for one in all_of))
         share("prosecutor, average", (one.prosecutor_average for one in all_of))

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, final, overlo
 
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError, unknown_name
-from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.options import positive_seconds, relative_gap, whole_number
 from discreet.core.outcome import Provenance, PublicInput
+from discreet.core.printed import at_least, at_most, missed_gap
 from discreet.core.progress import Reporter
 from discreet.core.verified import mark_verified, verdict_of, was_verified
 from discreet.core.views import most_central, row_on_map, view
@@ -85,13 +85,13 @@ class RegionDesign(CertifiedChannel):
     status: str
 
     def __repr__(self) -> str:
-        loss = "" if self.upper is None else f", loss {text_ceil(self.upper, 4)} {self.region.unit}"
-        bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
+        loss = "" if self.upper is None else f", loss {at_most(self.upper, 4, self.region.unit)}"
+        bound = "" if self.lower is None else f", at least {at_least(self.lower, 4)}"
         return f"RegionDesign({self.region.K} places{loss}{bound}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
-        loss = "not computed" if self.upper is None else text_ceil(self.upper, 4)
-        bound = "none" if self.lower is None else text_floor(self.lower, 4)
+        loss = "not computed" if self.upper is None else at_most(self.upper, 4)
+        bound = at_least(self.lower, 4)
         middle = most_central(self.region.points)
         row = self.channel.row(middle)
         return view(
@@ -345,7 +345,7 @@ class _Search:
                 certificate.raise_for_failure()
             return
         upper = None if self.problem is None else expected_loss(made.channel, self.problem)
-        loss = "" if upper is None else f" loses {upper:.6g} {self.region.unit} and"
+        loss = "" if upper is None else f" loses {at_most(upper)} {self.region.unit} and"
         self.trace.append(f"{name}:{loss} passed the verifier.")
         if upper is None or self.upper is None or upper < self.upper:
             self.best, self.upper = (made, certificate), upper
@@ -362,7 +362,7 @@ class _Search:
         )
         unit = self.region.unit
         self.trace.append(
-            f"bound: no private mechanism loses less than {text_floor(self.lower)} {unit}."
+            f"bound: no private mechanism loses less than {at_least(self.lower)} {unit}."
         )
         self.tell("bound", lower=self.lower, upper=self.upper)
 
@@ -389,8 +389,7 @@ class _Search:
         reached = done.gap is not None and done.gap <= gap
         done = mark_verified(replace(done, status="gap reached" if reached else "limit reached"))
         if throw and not reached:
-            got = "none" if done.gap is None else f"{done.gap:.3g}"
-            raise LimitReachedError(f"asked for a gap of {gap:g}, reached {got}", done)
+            raise LimitReachedError(missed_gap(gap, done.lower, done.upper), done)
         return done
 
 

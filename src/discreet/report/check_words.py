@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.exact import decimal_up
+from discreet.core import printed
 
 if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
@@ -153,7 +153,7 @@ def proof_of(certificate: Certificate) -> dict[str, Any]:
 
 
 def _shown(value: float | Fraction) -> str:
-    """Print a number in few digits; long fractions are rounded up, so that none looks better than it is."""
+    """Format the number of a check: exactly where that is short, else rounded up."""
     if isinstance(value, Fraction):
-        return decimal_up(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+        return printed.decimal_up(value)
+    return printed.count(value) if isinstance(value, int) else printed.at_most(value)

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, final
 import httpx
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
-from discreet.core.exact import decimal, decimal_up, float_ceil
 from discreet.lrgeo.points.published import PublishedPoints
 from discreet.service.wire import JSON, decode
 from discreet.web.gate import HEADERS, refused
@@ -225,7 +225,8 @@ class Page:
                 "digest": mechanism.digest,
                 "promise": _promise(mechanism),
                 "seconds": self._client.seconds,
-                "cost": decimal_up(self._client.prepared().cost),
+                "cost": printed.decimal_up(self._client.prepared().cost),
+                "mean": printed.at_most(mechanism.upper, 3, mechanism.guarantee.unit),
                 "url": self._url,
                 "requests": self._requests,
                 "published": self._published is not None,
@@ -249,8 +250,8 @@ class Page:
         return {
             "report": None if shown is None else list(shown),
             # Rounded up: a ledger that shows less than was spent is none.
-            "spent_today": float_ceil(today),
-            "spent_in_all": float_ceil(state.spent_in_all),
+            "spent_today": printed.decimal_up(today),
+            "spent_in_all": printed.decimal_up(state.spent_in_all),
         }
 
     def _take(self) -> bytes:
@@ -288,18 +289,18 @@ class Page:
 def _promise(mechanism: Mechanism | PublishedPoints) -> str:
     """Say what holds, for a person who looks at a map."""
     guarantee = mechanism.guarantee
-    unit = guarantee.unit
+    unit, odds = guarantee.unit, f"e^({printed.decimal_up(guarantee.epsilon)} d)"
     if isinstance(mechanism, PublishedPoints):
         return (
-            f"No report is more than e^({decimal_up(guarantee.epsilon)} d) times likelier from one point than from"
-            f" another d {unit} away, for any two points of the region. This was verified on your machine. No point"
-            " is rounded or moved to a place; one a little outside of the region counts as the nearest point of it."
+            f"No report is more than {odds} times likelier from one point than from another d {unit} away, for any two"
+            " points of the region. This was verified on your machine. No point is rounded or moved to a place; one a"
+            " little outside of the region counts as the nearest point of it."
         )
-    near = "" if guarantee.radius is None else f" within {decimal(guarantee.radius)} {unit}"
+    near = "" if guarantee.radius is None else f" within {printed.decimal(guarantee.radius)} {unit}"
     return (
-        f"No report is more than e^({decimal_up(guarantee.epsilon)} d) times likelier from one place than from another"
-        f" d {unit} away, for any two of the {mechanism.region.K} places{near}. This was verified on your machine. A"
-        " point counts as the place nearest to it."
+        f"No report is more than {odds} times likelier from one place than from another d {unit} away, for any two of"
+        f" the {mechanism.region.K} places{near}. This was verified on your machine. A point counts as the place"
+        " nearest to it."
     )
 
 

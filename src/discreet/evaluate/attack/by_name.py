@@ -11,6 +11,7 @@ from discreet.artefact.judging import kind_of_file
 from discreet.core.errors import InvalidProblemError
 from discreet.core.lazy import registered
 from discreet.core.options import items_of, path_of, whole_number
+from discreet.core.printed import count
 from discreet.evaluate.attack.design import attack_channel, attack_shown
 from discreet.evaluate.attack.finding import FAILURE
 from discreet.evaluate.attack.request import AttackRequest
@@ -136,10 +137,10 @@ def attack(
     path = path_of(target, "target")
     counts = None
     if reports is not None:
-        expected = f"whole numbers from 1 to {_MAX_REPORTS:,}"
+        expected = f"whole numbers from 1 to {count(_MAX_REPORTS)}"
         counts = items_of(reports, "reports", expected)
-        for count in counts:
-            whole_number(count, "reports", expected)
+        for number in counts:
+            whole_number(number, "reports", expected)
         if not 0 < max(counts, default=0) <= _MAX_REPORTS:
             raise InvalidProblemError("reports", expected, list(counts))
     given = {"against": against, "others": others, "population": population, "again": again}

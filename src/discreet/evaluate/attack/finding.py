@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.printed import in_columns, one_line
+from discreet.core.printed import at_least, at_most, in_columns, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -177,13 +177,13 @@ class Attacked:
 
 def _row(finding: Finding) -> tuple[str, ...]:
     verdict = {None: "", True: "kept", False: "BROKEN"}[finding.kept]
+    side = at_least if finding.error else at_most
     return (
         finding.attack,
         finding.measure,
         str(finding.attacker),
         str(finding.baseline),
         "" if finding.control is None else str(finding.control),
-        "" if finding.bound is None else f"{finding.bound:.4g}",
-        "" if finding.limit is None else f"{finding.limit:.4g}",
+        *("" if end is None else side(end, 4) for end in (finding.bound, finding.limit)),
         verdict,
     )

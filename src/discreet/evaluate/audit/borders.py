@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.exact import float_floor, to_fraction
+from discreet.core.printed import estimate
 from discreet.core.randomness import SeededBits
 from discreet.evaluate.audit.audit import Audit
 from discreet.evaluate.audit.nets import (
@@ -126,9 +127,7 @@ def audit_snapped_points(
         if strength > worst:
             worst = strength
             far = math.sqrt(float(squared)) / float(claim.epsilon)
-            where = (
-                f"points {far:.3g} {claim.unit} apart, snapped to places {pair[0]} and {pair[1]}"
-            )
+            where = f"points {estimate(far, 3)} {claim.unit} apart, snapped to places {pair[0]} and {pair[1]}"
     return _audit(claim, worst, violated, count, where)
 
 

@@ -30,6 +30,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, final
 
 import numpy as np
 
+from discreet.core.printed import estimate
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -262,4 +264,4 @@ def _exponential(x: int, digits: int, *, up: bool) -> int:
 def _words(laws: MixedLaws[Q], pairs: Q, at: int, report: int) -> str:
     (_, (x, y)), (_, (u, v)) = laws.exactly(pairs, at)
     far = math.hypot(float(x - u), float(y - v))
-    return f"report {report}, {pairs.label}, {far:.3g} apart at ({float(x):.6g}, {float(y):.6g})"
+    return f"report {report}, {pairs.label}, {estimate(far, 3)} apart at ({estimate(x)}, {estimate(y)})"

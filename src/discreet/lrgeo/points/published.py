@@ -118,7 +118,7 @@ class PublishedPoints(EveryPoint):
     FORM: ClassVar[str]
 
     def __repr__(self) -> str:
-        from discreet.core.exact import decimal_up
+        from discreet.core.printed import decimal_up
 
         epsilon = f"{decimal_up(self.guarantee.epsilon)} per {self.unit}"
         parts = ", ".join(f"{count} {name}" for name, count in self.sizes.items())

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal
 from discreet.core.options import items_of
 from discreet.core.outcome import PublicInput
+from discreet.core.printed import decimal
 from discreet.submodular.problem import pair_of
 
 if TYPE_CHECKING:
