@@ -16,7 +16,7 @@ import pytest
 from cli.commands import Said, say
 from cli.test_cli_process import start
 from discreet.artefact import load_counts, load_measurements, save_measurements, sidecar_of
-from discreet.cli.registry import JUDGES
+from discreet.artefact.judging import JUDGES
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.tree import Tree
 from discreet.hierarchy.measure import measure
