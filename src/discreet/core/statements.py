@@ -164,8 +164,8 @@ STATEMENTS: Mapping[str, Statement] = {
         "docs/theory/hierarchy/queries.md",
     ),
     "draws": Statement(
-        "In each draw a candidate's chance is proportional to exp(c times its score){scope}, with c = {c} and scores in "
-        "whole people.",
+        "In each draw a candidate's chance is proportional to exp(c times its score){scope}, with c = {c} and scores "
+        "in whole people.",
         "The exponential mechanism, with what was drawn before kept; on a sample, given the sample.",
         "[MT07]_, Definition 2",
     ),
