@@ -10,7 +10,8 @@ import pytest
 from cli.commands import say
 from discreet import Channel
 from discreet.artefact import load, save
-from discreet.cli.registry import AUDITS, find
+from discreet.core.lazy import registered
+from discreet.evaluate.registry import AUDITS
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -108,4 +109,4 @@ def test_what_makes_no_sense_is_refused(
 
 
 def test_every_registered_audit_exists() -> None:
-    assert all(callable(find(AUDITS, name, "MECHANISM")) for name in AUDITS)
+    assert all(callable(registered(AUDITS, name, "MECHANISM")) for name in AUDITS)

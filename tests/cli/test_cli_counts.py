@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -206,7 +207,7 @@ def test_standard_output_does_not_tell_the_time(ask: Callable[..., Said]) -> Non
     said = ask(f"counts people.csv {BASE} --region-list regions.csv -o out.csv --json")
     assert set(said.data) == {
         "command", "guarantee", "method", "regions", "levels", "sizes", "units", "parameters",
-        "assumed_public", "certificate", "output", "measurements", "left",
+        "assumed_public", "certificate", "output", "measurements", "left", "charge",
     }  # fmt: skip
 
 
@@ -370,11 +371,32 @@ def test_a_damaged_ledger_stops_the_release(ask: Callable[..., Said], files: Pat
     assert not (files / "out.csv").exists()
 
 
-def test_without_an_output_something_is_said(ask: Callable[..., Said]) -> None:
-    said = ask(f"counts people.csv {BASE} {LIST}")
-    assert said.status == 0
-    assert "nothing was written" in said.err
-    assert ask(f"counts people.csv {BASE} {LIST} -q").err == ""
+@pytest.mark.parametrize("more", ["", "-q", "--json", "--by county --domain domain.json"])
+def test_without_an_output_nothing_is_charged(ask: Callable[..., Said], more: str) -> None:
+    Path("domain.json").write_text('{"county": ["a", "b"]}', encoding="utf-8")
+    ledger = Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
+    line = f"counts people.csv {BASE} {LIST} --ledger ledger.db --dataset d {more}"
+    if "--by" in more:
+        line = re.sub(r"--(unit|max-size) \S+", "", line).replace("state,county", "state")
+    said = ask(line)
+    assert (said.status, said.out) == (2, "")
+    assert "--output: expected a file for the result" in said.err
+    assert ledger.history("d") == ()
+
+
+def test_a_sidecar_and_the_text_state_the_charge(ask: Callable[..., Said]) -> None:
+    Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
+    line = f"counts people.csv {BASE} {LIST} -o out.csv --report out.html --measurements nm.csv"
+    assert "charged to no ledger" in ask(line).out
+    for name in ("out.csv.discreet.json", "nm.csv.discreet.json", "out.html"):
+        assert "charged to no ledger" in Path(name).read_text(encoding="utf-8")
+    ask(f"{line} --ledger ledger.db --dataset d")
+    (charge,) = Ledger("ledger.db").history("d")
+    assert (charge.state, charge.command) == ("done", "counts")
+    for name in ("out.csv.discreet.json", "nm.csv.discreet.json", "out.html"):
+        assert charge.release_id in Path(name).read_text(encoding="utf-8")
+    digests = {Path(path).name: digest for path, digest in charge.outputs.items()}
+    assert digests["out.csv"] == hashlib.sha256(Path("out.csv").read_bytes()).hexdigest()
 
 
 def keep(ask: Callable[..., Said]) -> None:

@@ -478,7 +478,7 @@ def test_a_gap_that_was_asked_for_and_missed_is_status_4_and_the_best_is_written
     path = tmp_path / "c.channel"
     said = say(capsys, "design", *GRID, *EPSILON, "--gap", "0.01", "-o", path, "--json")
     assert said.status == 4
-    assert "asked for a gap of 0.01" in said.err
+    assert "asked for a gap of 1 %" in said.err
     assert said.data["status"] == "limit reached"
     assert said.data["output"] == str(path)
     assert say(capsys, "verify", path).status == 0

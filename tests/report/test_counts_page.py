@@ -113,7 +113,7 @@ def test_errors_are_drawn_and_listed() -> None:
     ]
     body = make_chapter("hierarchy", made(), errors=errors).body
     assert "odd" in body
-    assert "+0.5" in body
+    assert ">0.5<" in body
     assert "-0.25" in body
     assert ">none<" in body
     assert body.count('role="img"') == 3

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.guarantee import MetricDP, Scope
-from discreet.report.words import distance, example_distance, factor, guesses, number, strength
+from discreet.report.words import distance, example_distance, factor, guesses, strength
 
 budgets = st.fractions(min_value=0, max_value=40, max_denominator=1000)
 
@@ -32,21 +32,6 @@ def test_guesses_are_rounded_up_by_less_than_one(nats: Fraction) -> None:
 def test_beyond_what_a_reader_can_use_the_power_stands() -> None:
     assert factor(Fraction(65)) == "e^65"
     assert guesses(Fraction(65)) == "100"
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (0.0, "0"),
-        (1.0, "1.00"),
-        (999.9, "1,000"),
-        (1e9, "1.0e+09"),
-        (float("inf"), "inf"),
-        (-2.5, "-2.50"),
-    ],
-)
-def test_numbers(value: float, shown: str) -> None:
-    assert number(value, 3 if value != 1e9 else 2) == shown
 
 
 def test_distances_are_those_of_daily_life() -> None:

@@ -432,15 +432,10 @@ NONSENSE: list[tuple[Callable[[], object], str]] = [
         "weights: expected non-negative integers",
     ),
     (
-        lambda: ConcaveOverModular.saturated([0], [0], [-1.0], cap=1, n_elements=1),
-        "weights: expected non-negative numbers",
-    ),
-    (
         lambda: ConcaveOverModular.saturated([0], [0], [1.0], cap=0, n_elements=1),
         "cap: expected a positive number",
     ),
     (lambda: Influence([0.5], [0], [0.5], n_elements=1), "records: expected integers"),
-    (lambda: Influence([0], [0], [np.nan], n_elements=1), "chances: expected numbers, got NaN"),
     (
         lambda: Influence([0], [3], [0.5], n_elements=1),
         "elements: expected 0 to 0, got an unknown element",
@@ -534,3 +529,14 @@ NONSENSE: list[tuple[Callable[[], object], str]] = [
 def test_nonsense_is_refused_by_name(make: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidProblemError, match=message):
         make()
+
+
+def test_weights_and_chances_outside_of_their_range_are_clipped_and_counted() -> None:
+    values = [np.nan, -1.0, 7.0, 0.5]
+    edges = [0, 1, 2, 3]
+    for made in (
+        ConcaveOverModular.saturated(edges, edges, values, cap=1, n_elements=4),
+        Influence(edges, edges, values, n_elements=4),
+    ):
+        assert [round(made.value([e]) / 2**made.scale_bits, 3) for e in edges] == [0, 0, 1, 0.5]
+        assert made.clipped == 3

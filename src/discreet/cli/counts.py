@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.artefact.row_engine import RowEngine
 from discreet.cli.counting import (
     CountsClaim,
     CountsFiles,
@@ -13,13 +14,14 @@ from discreet.cli.counting import (
     PublicFacts,
     as_options,
     guarantee_of,
-    open_ledger,
     publish_counts,
 )
+from discreet.cli.files import open_ledger
 from discreet.cli.options import (
     HOW,
     PROMISED,
     Dataset,
+    Delta,
     Epsilon,
     Json,
     Ledger,
@@ -28,11 +30,11 @@ from discreet.cli.options import (
     Quiet,
     Report,
     Rho,
+    RowThreads,
     Scheduler,
     Verbose,
     read_method,
 )
-from discreet.cli.row_files import RowEngine, RowThreads
 from discreet.cli.tables import (
     By,
     DomainFile,
@@ -151,6 +153,7 @@ def counts(
     ] = "all",
     epsilon: Epsilon = None,
     rho: Rho = None,
+    delta: Delta = None,
     neighbors: Annotated[
         str,
         typer.Option(
@@ -257,17 +260,18 @@ def counts(
             exact_total,
             root,
             ledger,
+            delta,
             RowEngine(memory, threads, scheduler),
         )
         claim = CountsClaim(
-            epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee=False
+            epsilon, rho, delta, neighbors, noise, ledger, dataset, accept_no_guarantee=False
         )
         with as_options():
             return publish_tables(
                 request,
                 guarantee_of(claim),
                 Written(output, measurements, report, as_json, quiet, verbose),
-                open_ledger(claim, refuse=False),
+                open_ledger(ledger, dataset),
                 dataset,
             )
     refuse_alone(
@@ -289,7 +293,7 @@ def counts(
     public = PublicFacts(
         regions.split(","), region_list, public_units, max_size, max_quantity, root
     )
-    claim = CountsClaim(epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee)
+    claim = CountsClaim(epsilon, rho, delta, neighbors, noise, ledger, dataset, accept_no_guarantee)
     wanted = CountsFiles(output, measurements, report, diagnostics, as_json, quiet, verbose)
     with as_options():
         return publish_counts(

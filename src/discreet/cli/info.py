@@ -11,15 +11,12 @@ from discreet.cli.mechanisms import (
     mechanism_text,
     open_mechanism,
     open_points,
-    open_roads,
     points_facts,
     points_text,
-    roads_facts,
-    roads_text,
 )
 from discreet.cli.options import Channel, Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts, proved
-from discreet.core.exact import text_ceil, text_floor
+from discreet.core import printed
 from discreet.core.statements import state
 
 if TYPE_CHECKING:
@@ -43,7 +40,7 @@ def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
-    from discreet.artefact import FOR_EVERY_POINT, MECHANISM, ROAD_MECHANISM, Artefact
+    from discreet.artefact import FOR_EVERY_POINT, MECHANISM, Artefact
 
     tell = partial(_tell, as_json=as_json, verbose=verbose)
     kind = channel_kind(channel)
@@ -51,10 +48,6 @@ def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -
         for_points = open_points(channel)
         told = points_facts(for_points)
         tell(told, points_text(for_points), for_points.certificate)
-        return
-    if kind == ROAD_MECHANISM:
-        along = open_roads(channel)
-        tell(roads_facts(along), roads_text(along), along.certificate)
         return
     if kind == MECHANISM:
         mechanism = open_mechanism(channel)
@@ -138,14 +131,9 @@ def _info_text(design: MetricDesign, labels: tuple[str, ...] | None) -> str:
 
 def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
     """Say what a design loses, with its lower bound, and by which method."""
-    lower = "none" if design.lower is None else text_floor(design.lower)
-    gap = "" if design.gap is None else f", gap {design.gap:.2%}"
-    gap = (
-        f" ({design.status})" if design.status == "loss negligible" else f"{gap} ({design.status})"
-    )
     links = design.guarantee.links_in_words
     return [
-        ("expected loss", f"{text_ceil(design.upper)}, lower bound {lower}{gap}"),
+        ("expected loss", f"{printed.bounds(design.lower, design.upper)} ({design.status})"),
         *([("where the bound is that", state("bound of channels", links=links))] if links else []),
         ("method", design.provenance.method),
     ]
@@ -182,7 +170,7 @@ def _anchored_text(stored: AnchoredArtefact) -> str:
         ("secrets", channel.n_secrets),
         ("reports", channel.n_reports),
         ("explicit weights", len(channel.ball)),
-        ("tails fall at", f"{float(channel.rate):.6g} nats per {stored.guarantee.unit}"),
+        ("tails fall at", f"{printed.estimate(channel.rate)} nats per {stored.guarantee.unit}"),
         ("epsilon for the totals", f"{stored.totals_share} of it"),
         ("method", provenance.method),
     ]

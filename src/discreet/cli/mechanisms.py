@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli.files import open_any
 from discreet.cli.output import facts
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_ceil, text_floor
 from discreet.lrgeo.places.space import per_unit
 
 if TYPE_CHECKING:
     from discreet.artefact import AnchoredArtefact
-    from discreet.lrgeo import Mechanism, RoadMechanism
+    from discreet.lrgeo import Mechanism
     from discreet.lrgeo.points.published import PublishedPoints
 
 __all__ = [
@@ -21,11 +21,8 @@ __all__ = [
     "open_mechanism",
     "open_placed",
     "open_points",
-    "open_roads",
     "points_facts",
     "points_text",
-    "roads_facts",
-    "roads_text",
 ]
 
 
@@ -81,7 +78,7 @@ def mechanism_text(mechanism: Mechanism) -> str:
         ("which is about", "places: a point is snapped to the nearest one first"),
         ("places", mechanism.region.K),
         ("explicit weights", len(channel.ball)),
-        ("tails fall at", f"{float(channel.rate):.6g} nats per {unit}"),
+        ("tails fall at", f"{printed.estimate(channel.rate)} nats per {unit}"),
         ("expected loss", _loss(mechanism.upper, unit)),
         ("lower bound", f"for all mechanisms: {_bound(mechanism.lower, unit)}"),
         ("method", provenance.method),
@@ -104,13 +101,11 @@ def open_points(path: str) -> PublishedPoints:
 
 def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
     """Give what a mechanism for every point says of itself, as plain values."""
-    from discreet.artefact import LATTICE_MECHANISM, NOISE_MECHANISM, POINT_MECHANISM
-    from discreet.lrgeo.points.mesh import PointMechanism
+    from discreet.artefact import LATTICE_MECHANISM, NOISE_MECHANISM
     from discreet.lrgeo.points.noise import NoiseMechanism
     from discreet.lrgeo.points.table import LatticeMechanism
 
     kinds: dict[type[PublishedPoints], str] = {
-        PointMechanism: POINT_MECHANISM,
         NoiseMechanism: NOISE_MECHANISM,
         LatticeMechanism: LATTICE_MECHANISM,
     }
@@ -142,7 +137,7 @@ def points_text(mechanism: PublishedPoints) -> str:
         ("drawn from", ", ".join(f"{count} {name}" for name, count in sizes)),
         (
             "a little outside",
-            f"up to {mechanism.reach / per_unit(unit):g} {unit}: as the nearest point",
+            f"up to {printed.estimate(mechanism.reach / per_unit(unit))} {unit}: as the nearest point",
         ),
         ("expected loss", _loss(mechanism.upper, unit)),
         ("lower bound", f"for all mechanisms with these reports: {_bound(mechanism.lower, unit)}"),
@@ -150,89 +145,16 @@ def points_text(mechanism: PublishedPoints) -> str:
         ("sha256", mechanism.digest),
     ]
     if hasattr(mechanism, "mesh_lower"):
-        form = (
-            "all rows on this mesh" if hasattr(mechanism, "mesh") else "all tables on this lattice"
-        )
-        rows.insert(-2, ("lower bound", f"for {form}: {_bound(mechanism.mesh_lower, unit)}"))
+        bound = f"for all tables on this lattice: {_bound(mechanism.mesh_lower, unit)}"
+        rows.insert(-2, ("lower bound", bound))
     rows += [("tried", sentence) for sentence in provenance.method_trace]
     rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
     return facts(rows)
-
-
-def open_roads(path: str) -> RoadMechanism:
-    """Read a mechanism along roads; an error names the command's argument."""
-    from discreet.artefact import load_roads
-
-    try:
-        return load_roads(path)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
-
-
-def roads_facts(mechanism: RoadMechanism) -> dict[str, Any]:
-    """Give what a mechanism along roads says of itself, as plain values."""
-    from discreet.artefact import ROAD_MECHANISM
-
-    guarantee = mechanism.guarantee
-    return {
-        "kind": ROAD_MECHANISM,
-        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
-        "unit": guarantee.unit,
-        "method": mechanism.provenance.method,
-        "sizes": {**_road_sizes(mechanism), "bits": mechanism.bits},
-        "loss": mechanism.upper,
-        "lower": mechanism.lower,
-        "digest": mechanism.digest,
-        "certificate": mechanism.certificate.to_dict(),
-        "provenance": mechanism.provenance.to_dict(),
-    }
-
-
-def roads_text(mechanism: RoadMechanism) -> str:
-    """Describe a mechanism along roads to people."""
-    provenance, sizes = mechanism.provenance, _road_sizes(mechanism)
-    joined = sizes["networks"]
-    rows: list[tuple[str, object]] = [
-        ("guarantee", mechanism.guarantee),
-        ("which is about", "points on these roads alone, at the length of the way along them"),
-        (
-            "it is not about",
-            "distances in the plane, nor points that are moved to the nearest road",
-        ),
-        ("roads", f"{sizes['pieces']} pieces, {sizes['length']:g} {mechanism.unit} as stated"),
-        (
-            "which are joined",
-            "all of them"
-            if joined == 1
-            else f"in {joined} networks: nothing is promised between one and another",
-        ),
-        ("reports", mechanism.K),
-        ("drawn from", f"{sizes['nodes']} nodes"),
-        ("expected loss", _loss(mechanism.upper, mechanism.unit)),
-        ("lower bound", f"for all rows at these nodes: {_bound(mechanism.lower, mechanism.unit)}"),
-        ("method", provenance.method),
-        ("sha256", mechanism.digest),
-    ]
-    rows += [("tried", sentence) for sentence in provenance.method_trace]
-    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    return facts(rows)
-
-
-def _road_sizes(mechanism: RoadMechanism) -> dict[str, int | float]:
-    """Count what the roads consist of; a length is in the unit."""
-    roads = mechanism.network
-    return {
-        "reports": mechanism.K,
-        "nodes": roads.n_nodes,
-        "pieces": len(roads.segments),
-        "networks": roads.n_networks,
-        "length": int(roads.lengths.sum()) / per_unit(mechanism.unit),
-    }
 
 
 def _loss(upper: float | None, unit: str) -> str:
-    return "not computed" if upper is None else f"{text_ceil(upper)} {unit}"
+    return "not computed" if upper is None else printed.at_most(upper, unit=unit)
 
 
 def _bound(lower: float | None, unit: str) -> str:
-    return "not computed" if lower is None else f"{text_floor(lower)} {unit}"
+    return "not computed" if lower is None else printed.at_least(lower, unit=unit)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.artefact import FOR_EVERY_POINT, ROAD_MECHANISM, interruption_of, is_table
+from discreet.artefact import FOR_EVERY_POINT, interruption_of, is_table
 from discreet.artefact.folders import RECORD
 from discreet.artefact.judging import kind_of_file
 from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at run time
@@ -57,7 +57,6 @@ _ABOUT = {
         FOR_EVERY_POINT,
         "a mechanism for every point: any two points of the region, none snapped to a place",
     ),
-    ROAD_MECHANISM: "a mechanism along roads: any two points on them, at the length of the way between them",
 }
 """Kind of file -> what its promise is about, where that is not in its checks."""
 
@@ -76,7 +75,9 @@ def verify(
     ] = False,
     k: Annotated[
         int | None,
-        typer.Option("-k", help="Least size of an equivalence class.", rich_help_panel=_ROWS),
+        typer.Option(
+            "-k", "--k", help="Least size of an equivalence class.", rich_help_panel=_ROWS
+        ),
     ] = None,
     quasi: Annotated[
         list[str] | None,

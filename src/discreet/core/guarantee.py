@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 from discreet.core.calls import explained_record
 from discreet.core.errors import MALFORMED, DiscreetError, InvalidProblemError, unknown_name
-from discreet.core.exact import Exact, decimal, decimal_up, to_measure, to_positive
+from discreet.core.exact import Exact, to_measure, to_positive
+from discreet.core.printed import decimal, decimal_up
 from discreet.core.statements import state
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
     "Neighbors",
     "PointScope",
     "PureDP",
-    "RoadScope",
     "Scope",
     "ZeroConcentratedDP",
     "guarantee_from_dict",
@@ -43,6 +43,40 @@ _MEANING: dict[str, str] = {
     "add-remove-person": "all records of one person added or removed",
     "replace-person": "all records of one person replaced",
 }
+
+
+_UNIT_WORD = r"°?[^\W\d_]{1,16}[0-9]?"
+_UNIT = re.compile(rf"1|%|°|{_UNIT_WORD}(?:-{_UNIT_WORD})?")
+"""One word, or two that a hyphen joins: a unit stands in the sentence of a guarantee, where more would be a claim."""
+
+
+def read_unit(unit: object, field: str = "unit") -> str:
+    """Read the name of a unit of distance: one word such as km, or two with a hyphen between them.
+
+    Parameters
+    ----------
+    unit
+        The name: words of at most 16 letters, each with a digit after it or not; or 1, % or °.
+    field
+        Argument that the message names.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything else, such as a sentence.
+
+    Examples
+    --------
+    >>> read_unit("m2"), read_unit("nautical-mile")
+    ('m2', 'nautical-mile')
+    >>> read_unit("km, all pairs")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: unit: expected one word such as km or nautical-mile, got 'km, all pairs'
+    """
+    if not isinstance(unit, str) or not _UNIT.fullmatch(unit):
+        got = repr(unit) if isinstance(unit, str) else type(unit).__name__
+        raise InvalidProblemError(field, "one word such as km or nautical-mile", got[:60])
+    return unit
 
 
 @explained_record("dc.PureDP(1, neighbors='add-remove-person')")
@@ -230,7 +264,7 @@ class PointScope:
     ----------
     region
         SHA-256 of the region: how its coordinates become a plane, its outline, and how far outside of it points are
-        still taken. It names no mesh: two mechanisms on different meshes of one region compose.
+        still taken. Two mechanisms of different forms for one region compose.
 
     Examples
     --------
@@ -257,41 +291,6 @@ another at d km; for any two points of the region, not only for its places
         return cls(data["region"])
 
 
-@dataclass(frozen=True)
-class RoadScope:
-    """What a metric guarantee says between any two points of a road network, at their distance along the roads.
-
-    Parameters
-    ----------
-    roads
-        SHA-256 of the roads: their unit, how they join, and their lengths. It names no cuts: two mechanisms for one
-        network compose, whatever parts they cut it into.
-
-    Examples
-    --------
-    >>> print(MetricDP(2, "km", scope=RoadScope("0" * 64)))
-    metric differential privacy at 2 per km: no report is more than e^(2 d) times likelier from one point than from \
-another at d km; for any two points on the roads, d being the way along them, which may be much longer than the distance
-    """
-
-    roads: str
-
-    def __post_init__(self) -> None:
-        if not _is_digest(self.roads):
-            raise InvalidProblemError("roads", "a SHA-256 in hexadecimal", "another text")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return _plain(self)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RoadScope:
-        """Read what :meth:`to_dict` wrote."""
-        if data.keys() != {"roads"} or not isinstance(data["roads"], str):
-            raise InvalidProblemError("scope", "the digest of roads", "something else")
-        return cls(data["roads"])
-
-
 @explained_record("dc.MetricDP(1, unit='km')")
 @dataclass(frozen=True, init=False)
 class MetricDP:
@@ -302,7 +301,7 @@ class MetricDP:
     epsilon
         The budget in nats *per unit of distance*, exact and positive.
     unit
-        The unit of distance. It must be the unit of the metric space on which the guarantee is used.
+        The unit of distance, one word. It must be the unit of the metric space on which the guarantee is used.
     radius
         Only pairs at most this far apart are constrained directly (the papers' neighbor threshold); ``None`` for
         all pairs, the strong statement. Pairs farther apart are then protected by chains of neighbors: the
@@ -314,7 +313,7 @@ class MetricDP:
     Raises
     ------
     InvalidProblemError
-        For parameters that are not positive finite numbers, or an empty unit.
+        For parameters that are not positive finite numbers, or a unit that is more than one.
 
     Examples
     --------
@@ -329,7 +328,7 @@ e^(1.5 d) times likelier from one secret than from another at d km
     epsilon: Fraction
     unit: str
     radius: Fraction | None
-    scope: Scope | PointScope | RoadScope | None
+    scope: Scope | PointScope | None
 
     def __init__(
         self,
@@ -337,34 +336,32 @@ e^(1.5 d) times likelier from one secret than from another at d km
         unit: str,
         radius: Exact | None = None,
         *,
-        scope: Scope | PointScope | RoadScope | None = None,
+        scope: Scope | PointScope | None = None,
     ) -> None:
-        read_unit(unit)
-        if not isinstance(scope, Scope | PointScope | RoadScope | None):
+        if not isinstance(scope, Scope | PointScope | None):
             raise InvalidProblemError(
                 "scope", "what `design` fills in, or none", type(scope).__name__
             )
         near = None if radius is None else to_measure(radius, "radius")
-        if near is not None and isinstance(scope, PointScope | RoadScope):
-            raise InvalidProblemError(
-                "radius", "none: all points of a region, or of roads, are bound", radius
-            )
-        _set(self, epsilon=to_measure(epsilon, "epsilon"), unit=unit, radius=near, scope=scope)
+        if near is not None and isinstance(scope, PointScope):
+            raise InvalidProblemError("radius", "none: all points of a region are bound", radius)
+        _set(
+            self,
+            epsilon=to_measure(epsilon, "epsilon"),
+            unit=read_unit(unit),
+            radius=near,
+            scope=scope,
+        )
 
     def __str__(self) -> str:
         e = decimal_up(self.epsilon)
         near = None if self.radius is None else decimal(self.radius)
         where = "" if near is None else f" between secrets at most {near} {self.unit} apart"
         scope = self.scope
-        secret = "point" if isinstance(scope, PointScope | RoadScope) else "secret"
+        secret = "point" if isinstance(scope, PointScope) else "secret"
         beyond = f"; {self.beyond_in_words}" if isinstance(scope, Scope) else ""
         if isinstance(scope, PointScope):
             beyond = "; for any two points of the region, not only for its places"
-        if isinstance(scope, RoadScope):
-            beyond = (
-                "; for any two points on the roads, d being the way along them, "
-                "which may be much longer than the distance"
-            )
         return state(
             "metric privacy", epsilon=e, unit=self.unit, where=where, secret=secret, beyond=beyond
         )
@@ -502,9 +499,7 @@ def _from_dict(data: dict[str, Any]) -> Guarantee:
             raise InvalidProblemError("guarantee", "a known kind of guarantee", repr(other))
 
 
-def _scope(data: dict[str, Any]) -> Scope | PointScope | RoadScope:
-    if "roads" in data:
-        return RoadScope.from_dict(data)
+def _scope(data: dict[str, Any]) -> Scope | PointScope:
     return PointScope.from_dict(data) if "region" in data else Scope.from_dict(data)
 
 
@@ -512,7 +507,7 @@ def _is_digest(text: object) -> bool:
     return isinstance(text, str) and re.fullmatch("[0-9a-f]{64}", text) is not None
 
 
-def _plain(record: Guarantee | Scope | PointScope | RoadScope) -> dict[str, Any]:
+def _plain(record: Guarantee | Scope | PointScope) -> dict[str, Any]:
     """Fields of a record as JSON knows them: fractions as text, records as mappings."""
     return {field.name: _json(getattr(record, field.name)) for field in fields(record)}
 
@@ -524,7 +519,7 @@ def _factor(epsilon: str) -> str:
 
 def _json(value: object) -> object:
     match value:
-        case Scope() | PointScope() | RoadScope():
+        case Scope() | PointScope():
             return value.to_dict()
         case Fraction():
             return str(value)
@@ -537,27 +532,6 @@ def _json(value: object) -> object:
 def _set(record: object, **values: object) -> None:
     for name, value in values.items():
         object.__setattr__(record, name, value)
-
-
-def read_unit(unit: object) -> str:
-    """Read the name of a unit of distance: one word, since it stands inside of the sentence of a guarantee.
-
-    Raises
-    ------
-    InvalidProblemError
-        For another text or type.
-
-    Examples
-    --------
-    >>> read_unit("km"), read_unit("m/s")
-    ('km', 'm/s')
-    >>> read_unit("km, all pairs")
-    Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: unit: expected one word, such as km or edit, got 'km, all pairs'
-    """
-    if not isinstance(unit, str) or not re.fullmatch(r"[^\W_][\w/%°^.-]{0,31}", unit):
-        raise InvalidProblemError("unit", "one word, such as km or edit", repr(unit))
-    return unit
 
 
 def _known(neighbors: str) -> str:

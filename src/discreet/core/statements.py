@@ -159,7 +159,7 @@ STATEMENTS: Mapping[str, Statement] = {
         "docs/theory/hierarchy/queries.md",
     ),
     "noise of one count": Statement(
-        "it is off by more than this in at most {misses} of 100 cases",
+        "it is off by more than this in at most {misses} of all cases",
         "One measured count, before numbers are made whole.",
         "docs/theory/hierarchy/queries.md",
     ),
@@ -197,7 +197,7 @@ def state(name: str, /, **values: object) -> str:
 
     Examples
     --------
-    >>> state("noise of one count", misses=5)
-    'it is off by more than this in at most 5 of 100 cases'
+    >>> state("noise of one count", misses="5 %")
+    'it is off by more than this in at most 5 % of all cases'
     """
     return STATEMENTS[name].template.format_map(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.core import printed
 from discreet.core.statements import state
 from discreet.hierarchy.result import region_names
 from discreet.plot.counts import plot_answers
@@ -51,7 +52,7 @@ def chapter(
     drawn = new_figure(5.6, 1.0 + 0.24 * shown)
     plot_answers(answers, ax=drawn.add_subplot())
     names = region_names(answers.frame.tree)
-    interval = state("interval", probability=f"{100 * float(answers.interval):g} %")
+    interval = state("interval", probability=printed.share_at_least(answers.interval))
     lead = _LEAD.format(counted="people" if people else "units", interval=interval)
     rows = zip(
         answers.nodes.tolist(), answers.values.tolist(), answers.half_widths.tolist(), strict=True
@@ -65,7 +66,7 @@ def chapter(
         figure=inline_svg(drawn, label="Answers by region, with intervals", salt=anchor),
         head=["region", "answer", "from", "to"],
         rows=[
-            [names[node], *(f"{number:,.6g}" for number in (value, value - half, value + half))]
+            [names[node], printed.estimate(value), *printed.interval(value - half, value + half)]
             for node, value, half in rows
         ],
         notes=[f"{measured.guarantee}."],

@@ -9,20 +9,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.plot import plot_channel_row
 from discreet.plot.style import FAINT
 from discreet.report.attacked import section
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import IN_BROWSER, Chapter, render_template
-from discreet.report.words import (
-    cautions,
-    distance,
-    example_distance,
-    guesses,
-    number,
-    strength,
-)
+from discreet.report.words import cautions, distance, example_distance, guesses, strength
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +79,7 @@ def chapter(
     spacing = Fraction(own.reach).limit_denominator(1000)
     length = example_distance(guarantee, spacing)
     nats = strength(guarantee, length)
-    told = "one file" if size is None else f"{number(size / 1000)} kB"
+    told = "one file" if size is None else printed.at_most(Fraction(size, 1000), 3, "kB")
     body = render_template(
         "location.html",
         title=title,
@@ -137,9 +131,9 @@ def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:
     channel, unit = mechanism.channel, mechanism.region.unit
     told = [("places", f"{mechanism.region.K}"), ("explicit weights", f"{len(channel.ball)}")]
     if mechanism.upper is not None:
-        told.append(("expected loss", f"{number(mechanism.upper)} {unit}"))
+        told.append(("expected loss", printed.at_most(mechanism.upper, 3, unit)))
     if mechanism.lower is not None:
-        told.append(("lower bound", f"{number(mechanism.lower)} {unit}"))
+        told.append(("lower bound", printed.at_least(mechanism.lower, 3, unit)))
     checks = mechanism.certificate.checks
     passed = sum(check.passed for check in checks)
     return [

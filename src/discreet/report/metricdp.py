@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.core.exact import decimal_up, text_ceil, text_floor, to_fraction
+from discreet.core import printed
+from discreet.core.exact import to_fraction
 from discreet.core.statements import state
 from discreet.evaluate.comparison import published_losses
 from discreet.plot import Curve, plot_frontier
@@ -25,7 +26,6 @@ from discreet.report.words import (
     example_distance,
     factor,
     guesses,
-    number,
     sentence,
     strength,
 )
@@ -45,6 +45,10 @@ __all__ = ["Bar", "chapter"]
 
 _REPORTS = (1, 2, 5, 10)
 """How many reports about one secret the table of strength looks at."""
+
+
+_SIDES = {"bound": printed.at_least, "this": printed.at_most, "baseline": printed.estimate}
+"""Kind of a bar -> how its loss is rounded."""
 
 
 @final
@@ -232,7 +236,7 @@ def _whole(guarantee: MetricDP) -> str | None:
     """Print the epsilon that holds between all pairs, or nothing where none does."""
     scope = guarantee.space_scope
     whole = None if scope is None else scope.all_pairs_epsilon
-    return None if whole is None else f"{decimal_up(whole)} per {guarantee.unit}"
+    return None if whole is None else f"{printed.decimal_up(whole)} per {guarantee.unit}"
 
 
 def _places(design: Design[Problem, Multipliers], loss_unit: str) -> Places | None:
@@ -276,7 +280,7 @@ def _map(
     base = example_distance(design.guarantee, least)
     drawn = [
         Strength(
-            f"epsilon {decimal_up(one.guarantee.epsilon)} per {one.guarantee.unit}",
+            f"epsilon {printed.decimal_up(one.guarantee.epsilon)} per {one.guarantee.unit}",
             _claim_at(one.guarantee, base),
             there,
         )
@@ -307,38 +311,36 @@ def _telling(design: Design[Problem, Multipliers]) -> list[tuple[str, int]]:
 
 def _bars(
     design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]]
-) -> list[tuple[Bar, float]]:
-    """Order the losses, each with its share of the largest in percent."""
+) -> list[tuple[Bar, str, str]]:
+    """Order the losses, each with its share of the largest in percent, and its text."""
     bars = [] if design.lower is None else [Bar("lower bound", design.lower, "bound")]
     bars.append(Bar("this mechanism", design.upper, "this"))
     bars += sorted((Bar(label, loss) for label, loss in baselines), key=lambda bar: bar.loss)
     most = max(bar.loss for bar in bars) or 1.0
-    return [(bar, round(100 * bar.loss / most, 2)) for bar in bars]
+    return [
+        (bar, printed.position(100 * bar.loss / most), _SIDES[bar.kind](bar.loss)) for bar in bars
+    ]
 
 
 def _cost(
     design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]], loss_unit: str
 ) -> str:
     """Say how good this is, and against what."""
-    text = f"On average it loses {number(design.upper)} {loss_unit}".rstrip()
+    text = f"On average it loses {printed.at_most(design.upper, 3, loss_unit)}"
     if design.lower is not None and design.lower > 0:
         # The gap is relative to what was reached; people compare with the least.
-        excess = 100 * (Fraction(design.upper) / Fraction(design.lower) - 1)
-        over = (
-            "less than 0.01 %"
-            if excess < Fraction(1, 100)
-            else f"at most {float(_two_digits(excess)):g} %"
-        )
+        excess = printed.excess(design.lower, design.upper)
+        over = excess if excess.startswith("below") else f"at most {excess}"
         links = design.guarantee.links_in_words
         text += f", {state('excess over the bound', over=over, links=links)}"
     text += "."
     beaten = [(label, loss) for label, loss in baselines if loss > 0]
     if beaten:
         label, loss = min(beaten, key=lambda pair: pair[1])
-        saved = 100 * (1 - design.upper / loss)
-        if saved >= 1:
-            text += f" The best of the others shown here, {label}, loses {number(loss)} {loss_unit}".rstrip()
-            text += f": this one saves {saved:.0f} % of that."
+        saved = 1 - Fraction(design.upper) / Fraction(loss)
+        if 100 * saved >= 1:
+            text += f" The best of the others shown here, {label}, loses {printed.estimate(loss, 3, loss_unit)}"
+            text += f": this one saves {printed.share_at_least(saved, 0)} of that."
     return text
 
 
@@ -358,9 +360,9 @@ def _numbers(
     guarantee, problem, parameters = design.guarantee, design.problem, design.provenance.parameters
     unit, scope = guarantee.unit, guarantee.space_scope
     rows = [
-        ("secrets", f"{problem.n_secrets:,}"),
-        ("reports", f"{problem.n_reports:,}"),
-        ("epsilon", f"{decimal_up(guarantee.epsilon)} per {unit}"),
+        ("secrets", printed.count(problem.n_secrets)),
+        ("reports", printed.count(problem.n_reports)),
+        ("epsilon", f"{printed.decimal_up(guarantee.epsilon)} per {unit}"),
         ("radius", "all pairs" if guarantee.radius is None else distance(guarantee.radius, unit)),
     ]
     if scope is not None:
@@ -373,19 +375,17 @@ def _numbers(
     rows += [
         (
             "lower bound",
-            "none"
-            if design.lower is None
-            else f"{text_floor(design.lower, 10)} {loss_unit}".strip(),
+            printed.at_least(design.lower, 10, loss_unit),
         ),
-        ("expected loss", f"{text_ceil(design.upper, 10)} {loss_unit}".strip()),
-        ("gap", "none" if design.gap is None else f"{design.gap:.2g}"),
+        ("expected loss", printed.at_most(design.upper, 10, loss_unit)),
+        ("gap", printed.gap(design.lower, design.upper)),
         ("method", design.provenance.method),
         ("status", design.status),
     ]
     rows += [
-        (name, f"{float(to_fraction(parameters[name], name)):.3g}")
+        (name, printed.decimal_up(to_fraction(parameters[name], name)))
         for name in ("delta", "theta", "limbs")
         if name in parameters
     ]
-    rows += [(f"seconds, {step}", f"{time:.1f}") for step, time in seconds.items()]
+    rows += [(f"seconds, {step}", printed.estimate(time, 3)) for step, time in seconds.items()]
     return rows

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.statements import state
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.result import region_names
 from discreet.plot.style import BLUE, FAINT, GREY, INK, log_scale, plain
+from discreet.report.check_words import proof_of
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
 from discreet.report.words import promise_about_a_person, sentence
@@ -89,8 +91,8 @@ def chapter(
         rows=[
             [
                 f"{one.level}, {one.marginal}",
-                "not measured" if one.alone is None else f"{one.alone:,.3g}",
-                f"{one.together:,.3g}",
+                "not measured" if one.alone is None else printed.at_most(one.alone, 3),
+                printed.at_most(one.together, 3),
             ]
             for one in errors
         ],
@@ -99,12 +101,13 @@ def chapter(
             *promise["cautions"],
             promise["guarantee"],
             promise["group"],
+            f"Ledger: {release.provenance.charge or 'unknown'}.",
             _ERRORS,
             *map(sentence, result.distances_in_words()),
             *(f"Assumed public: {one.name}: {one.description}." for one in frame.assumed_public()),
             *(
-                f"{check.name}: {check.residual}, limit {check.limit}"
-                for check in release.certificate.checks
+                f"{check['name']}: {check['residual']}, limit {check['limit']}"
+                for check in proof_of(release.certificate)["checks"]
             ),
         ],
     )
@@ -158,7 +161,7 @@ def draw_regions(result: RegionTables, ax: Axes) -> None:
         )
         if width[node] > 0.09:
             label = names[node].rsplit("/", 1)[-1]
-            told = f"{label}\n{int(totals[node]):,}"
+            told = f"{label}\n{printed.count(int(totals[node]))}"
             ax.text(
                 left[node] + width[node] / 2,
                 -level,
@@ -254,9 +257,9 @@ def answers_chapter(
     ax.plot(table["value"][:shown], places, "o", color=BLUE, ms=4)
     ax.set_yticks(places, labels[:shown])
     ax.invert_yaxis()
-    ax.set_xlabel(f"answer, with intervals of {100 * float(answers.interval):g} %")
+    ax.set_xlabel(f"answer, with intervals of {printed.share_at_least(answers.interval)}")
     plain(ax)
-    interval = state("interval", probability=f"{100 * float(answers.interval):g} %")
+    interval = state("interval", probability=printed.share_at_least(answers.interval))
     lead = _ANSWERS.format(interval)
     notes = [f"{measured.guarantee}.", f"Why intervals cover: {answers.argument}."]
     if shown < len(labels):
@@ -270,9 +273,9 @@ def answers_chapter(
         figure=inline_svg(drawn, label="Answers by region, with intervals", salt=anchor),
         head=["region", "answer", "from", "to"],
         rows=[
-            [label, *(f"{number:,.6g}" for number in row)]
-            for label, row in zip(
-                labels, zip(table["value"], table["low"], table["high"], strict=True), strict=True
+            [label, printed.estimate(value), *printed.interval(low, high)]
+            for label, value, low, high in zip(
+                labels, table["value"], table["low"], table["high"], strict=True
             )
         ],
         notes=notes,

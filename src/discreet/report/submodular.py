@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal_up
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.statements import state
 from discreet.plot import Curve, plot_frontier
@@ -152,7 +152,7 @@ def chapter(
                 "rule": line.rule,
                 "proves": _short(line.guarantee),
                 "draws": line.draws,
-                "loss": decimal_up(line.loss) if line.loss else "0",
+                "loss": printed.decimal_up(line.loss),
             }
             for line in selection.accounting
         ],
@@ -160,7 +160,10 @@ def chapter(
         passed=release.certificate.passed,
         public=release.provenance.assumed_public,
         method=release.provenance.method,
-        trace=release.provenance.method_trace,
+        trace=(
+            *release.provenance.method_trace,
+            f"Ledger: {release.provenance.charge or 'unknown'}.",
+        ),
         seeded=release.provenance.seeded,
         versions=release.provenance.versions,
     )
@@ -199,7 +202,7 @@ def _how(release: Release[Selection]) -> str:
     rounded = selection.mechanism in ("rounds", "walk") or method == "subsampled-rounds"
     law = "draws, then rounding" if rounded else "draws"
     law = "draws by flips" if selection.mechanism == "permute-and-flip" else law
-    return state(law, c=f"{float(selection.coefficient):.4g}", scope=scope)
+    return state(law, c=printed.estimate(selection.coefficient, 4), scope=scope)
 
 
 _SCOPES = {
@@ -211,10 +214,10 @@ _SCOPES = {
 def _short(guarantee: DPGuarantee) -> str:
     """Write a guarantee as its parameters, rounded up."""
     if isinstance(guarantee, PureDP):
-        return f"epsilon {decimal_up(guarantee.epsilon)}"
+        return f"epsilon {printed.decimal_up(guarantee.epsilon)}"
     if isinstance(guarantee, ApproxDP):
-        return f"epsilon {decimal_up(guarantee.epsilon)}, delta {float(guarantee.delta):.3g}"
-    return f"rho {decimal_up(guarantee.rho)}"
+        return f"epsilon {printed.decimal_up(guarantee.epsilon)}, delta {printed.decimal_up(guarantee.delta)}"
+    return f"rho {printed.decimal_up(guarantee.rho)}"
 
 
 def _map(ground: Ground, selection: Selection) -> dict[str, Any]:
@@ -246,7 +249,7 @@ def _map(ground: Ground, selection: Selection) -> dict[str, Any]:
 
 def _dots(points: NDArray[np.float64]) -> str:
     """Draw points as strokes of length 0: round caps make them discs."""
-    return "".join(f"M{x:g} {y:g}h0" for x, y in points.tolist())
+    return "".join(f"M{printed.position(x)} {printed.position(y)}h0" for x, y in points.tolist())
 
 
 def _figure(curves: Sequence[Curve], value_name: str, anchor: str) -> str:

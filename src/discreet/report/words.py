@@ -6,7 +6,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.exact import decimal_up, exp_ceil, float_ceil
+from discreet.core import printed
+from discreet.core.exact import exp_ceil
 from discreet.core.guarantee import ApproxDP, ZeroConcentratedDP
 from discreet.core.statements import state
 
@@ -20,7 +21,6 @@ __all__ = [
     "factor",
     "guess_about_a_person",
     "guesses",
-    "number",
     "promise_about_a_person",
     "sentence",
     "strength",
@@ -33,22 +33,6 @@ _LARGEST = 64
 _ROUND = tuple(Fraction(m) * Fraction(10) ** e for e in range(-6, 7) for m in (1, 2, 5))
 
 
-def number(value: float, digits: int = 3) -> str:
-    """Print a number with some significant digits, without an exponent where a reader can do without.
-
-    Examples
-    --------
-    >>> number(0.95836), number(12345.6), number(3e-9), number(0), number(48.0, 2)
-    ('0.958', '12,346', '3e-09', '0', '48')
-    """
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    size = math.floor(math.log10(abs(value)))
-    if size >= 7 or size < -4:
-        return f"{value:.{digits - 1}e}".replace(".00e", "e")
-    return f"{value:,.{max(0, digits - 1 - size)}f}"
-
-
 def distance(length: Fraction, unit: str) -> str:
     """Print a distance; kilometers below one are meters.
 
@@ -58,8 +42,8 @@ def distance(length: Fraction, unit: str) -> str:
     ('500 m', '2.5 km', '0.5 edit')
     """
     if unit == "km" and length < 1:
-        return f"{float(length * 1000):g} m"
-    return f"{float(length):g} {unit}"
+        return printed.estimate(length * 1000, unit="m")
+    return printed.estimate(length, unit=unit)
 
 
 def factor(nats: Fraction) -> str:
@@ -71,14 +55,8 @@ def factor(nats: Fraction) -> str:
     ('2.72', '149', 'e^100')
     """
     if nats > _LARGEST:
-        return f"e^{decimal_up(nats)}"
-    return _up(Fraction(exp_ceil(nats, _BITS), 1 << _BITS))
-
-
-def _up(value: Fraction) -> str:
-    size = math.floor(math.log10(float_ceil(value)))
-    step = Fraction(10) ** (size - 2)
-    return number(float(math.ceil(value / step) * step))
+        return f"e^{printed.decimal_up(nats)}"
+    return printed.at_most(Fraction(exp_ceil(nats, _BITS), 1 << _BITS), 3)
 
 
 def guesses(nats: Fraction) -> str:
@@ -104,7 +82,7 @@ def _right(nats: Fraction, delta: Fraction = Fraction(0)) -> Fraction:
 def _times(right: Fraction) -> str:
     """Print a probability as times in 100, rounded up, with a tenth above 99."""
     whole = math.ceil(100 * right)
-    return f"{whole}" if whole <= 99 else f"{math.ceil(1000 * right) / 10:g}"
+    return printed.count(whole) if whole <= 99 else printed.at_most(100 * right, 3)
 
 
 def guess_about_a_person(guarantee: DPGuarantee) -> str:
@@ -187,11 +165,13 @@ def cautions(guarantee: DPGuarantee | MetricDP, length: Fraction = Fraction(1)) 
         weak = guarantee.epsilon * length > _NATS_OF_NOBODY
     if weak:
         unit = getattr(guarantee, "unit", "")
-        parameter = f"{name.capitalize()} {decimal_up(amount)}{unit and f' per {unit}'}"
+        parameter = f"{name.capitalize()} {printed.decimal_up(amount)}{unit and f' per {unit}'}"
         said.append(state("protects nobody", parameter=parameter, name=name))
     if isinstance(guarantee, ApproxDP):
-        count = f"{math.ceil(1 / guarantee.delta):,}"
-        said.append(state("delta and records", delta=decimal_up(guarantee.delta), count=count))
+        count = printed.count(math.ceil(1 / guarantee.delta))
+        said.append(
+            state("delta and records", delta=printed.decimal_up(guarantee.delta), count=count)
+        )
     return said
 
 

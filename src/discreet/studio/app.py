@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, StreamingResponse
 
+from discreet.core import printed
 from discreet.core.dates import FORMATS
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.exact import to_fraction
@@ -360,7 +361,9 @@ def _start(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> None:
     else:
         k = whole_of(form, "k", "k", least=2)
         if k > table.height:
-            raise InvalidProblemError("k", f"at most {table.height:,}, the rows of the table", k)
+            raise InvalidProblemError(
+                "k", f"at most the {printed.count(table.height)} rows there are", k
+            )
         models, require = read_demands(form, workspace.columns, roles.sensitive)
         share = number_of(form, "suppress", "Left out", default=0.0, most=100.0) / 100
         task = Anonymize(

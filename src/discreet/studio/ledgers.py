@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from discreet.core import printed
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
-from discreet.core.exact import decimal
 from discreet.ledger import Ledger
 from discreet.studio.jobs import sentence
 from discreet.studio.publish_forms import titled
@@ -107,8 +107,8 @@ def look(path: Path, dataset: str) -> BudgetShown:
         str(path),
         dataset,
         str(account.limit),
-        tuple(decimal(amount) for amount in account.spent),
-        tuple(decimal(amount) for amount in account.left),
+        tuple(printed.decimal(amount) for amount in account.spent),
+        tuple(printed.decimal(amount) for amount in account.left),
         tuple((charge.charged, _short(charge.guarantee)) for charge in ledger.history(dataset)),
         others,
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Request, Response
 
 from discreet.core.errors import InvalidProblemError
-from discreet.report.page import render_template
+from discreet.report.page import render_template, template_environment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from discreet.studio.jobs import Job
 
 __all__ = ["read_form", "render", "told"]
+
+_environment = partial(template_environment, "discreet.studio")
 
 
 async def told(job: Job) -> AsyncIterator[str]:

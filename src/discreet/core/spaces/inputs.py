@@ -39,7 +39,7 @@ def unit_name(unit: object, metric: str) -> str:
     """Read the name of a unit; some metrics have one of their own."""
     name = read_unit(unit)
     if name not in _UNITS.get(metric, (name,)):
-        raise InvalidProblemError("unit", f"{' or '.join(_UNITS[metric])} for {metric}", repr(unit))
+        raise InvalidProblemError("unit", f"{' or '.join(_UNITS[metric])} for {metric}", repr(name))
     return name
 
 

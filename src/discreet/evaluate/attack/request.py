@@ -50,7 +50,7 @@ class AttackRequest:
     --------
     >>> AttackRequest("metricdp", epsilon="1").refuse("epsilon")
     Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: --epsilon: expected nothing with metricdp, got a value
+    discreet.core.errors.InvalidProblemError: epsilon: expected nothing with metricdp, got a value
     """
 
     target: str
@@ -92,8 +92,7 @@ class AttackRequest:
         """
         for name in names:
             if getattr(self, name) is not None:
-                option = "-k" if name == "k" else f"--{name}"
-                raise InvalidProblemError(option, f"nothing with {self.target}", "a value")
+                raise InvalidProblemError(name, f"nothing with {self.target}", "a value")
 
     def only(self, allowed: Iterable[str]) -> None:
         """Refuse every option but those that are allowed."""
@@ -118,6 +117,5 @@ class AttackRequest:
         """Give what must not be missing."""
         value = getattr(self, name)
         if value is None:
-            option = "-k" if name == "k" else f"--{name}"
-            raise InvalidProblemError(option, f"a value with {self.target}", "none")
+            raise InvalidProblemError(name, f"a value with {self.target}", "none")
         return str(value)

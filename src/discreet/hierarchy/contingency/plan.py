@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast, final
 
+import numpy as np
+
+from discreet.core.budget import charge_of
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
@@ -15,8 +19,8 @@ from discreet.core.options import callback, items_of, whole_number
 from discreet.core.outcome import Provenance, Release
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
+from discreet.core.release import public_parameters, run_release
 from discreet.core.tree import Tree
-from discreet.core.verified import mark_verified
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure
@@ -24,7 +28,6 @@ from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFram
 from discreet.hierarchy.contingency.records import PEOPLE, CellSource, RecordColumns, count_cells
 from discreet.hierarchy.contingency.verify import verify
 from discreet.hierarchy.contingency.whole import Descent, method_name
-from discreet.hierarchy.plan import charged_after
 from discreet.hierarchy.refusals import check_shape
 from discreet.hierarchy.regions import check_columns, read_public
 
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.core.outcome import PublicInput
     from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
+    from discreet.core.release import Outputs
     from discreet.hierarchy.contingency.exact import ExpectedError
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal
@@ -182,10 +186,12 @@ class TablesPlan:
         *,
         budget: Budget | None = None,
         dataset: str | None = None,
+        budget_delta: Exact | None = None,
         bits: UniformSource | None = None,
         keep_measurements: bool = False,
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
+        outputs: Outputs | None = None,
     ) -> Release[RegionTables]:
         """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
 
@@ -196,6 +202,8 @@ class TablesPlan:
             :class:`discreet.artefact.RecordFiles`, or :class:`CellCounts`.
         budget, dataset
             A ledger, and the name under which the data stand in it.
+        budget_delta
+            Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
         bits
             Source of chance; the operating system's by default. With any other the outcome is marked as not private.
         keep_measurements
@@ -204,6 +212,8 @@ class TablesPlan:
             Among how many threads whole tables are made.
         on_progress
             Called with each step; what it is told depends on the noisy values alone.
+        outputs
+            Files that receive the tables, as for :meth:`discreet.hierarchy.Plan.release`.
 
         Returns
         -------
@@ -233,28 +243,34 @@ class TablesPlan:
         >>> planned.release(people).result.cells.tolist()
         [[2, 1], [1, 1], [1, 0]]
         """
-        if budget is None and dataset is not None:
-            raise InvalidProblemError("dataset", "a budget with it", repr(dataset))
-        if budget is not None and not dataset:
-            raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
-        self.check(source)
+        charge = charge_of(self.guarantee, budget, budget_delta)
         callback(on_progress)
         as_bits(bits)
         whole_number(threads, "threads", "at least one thread")
-        if budget is not None and dataset:
-            budget.reserve(dataset, self.guarantee)
-        with charged_after(charged=budget is not None):
+
+        def prepare() -> None:
+            self.check(source)
+            _load_kernels(cast("Hashable", self.method), self.guarantee)
+
+        def draw() -> Release[RegionTables]:
             Reporter(on_progress, clock=None)("reading the table")
             measured = measure(self._count(source), self.guarantee, bits=bits)
             result = self.method.solve(measured, threads=threads, on_progress=on_progress)
             if keep_measurements:
                 result = replace(result, measurements=measured)
-            made = Release(
-                result, self.guarantee, Certificate(()), self._provenance(measured, result)
-            )
-            made = replace(made, certificate=verify(made))
-            made.certificate.raise_for_failure()
-            return mark_verified(made)
+            provenance = self._provenance(measured, result)
+            made = Release(result, self.guarantee, Certificate(()), provenance)
+            return replace(made, certificate=verify(made))
+
+        return run_release(
+            charge,
+            budget=budget,
+            dataset=dataset,
+            parameters=public_parameters(method_name(self.method), self.assumed_public),
+            prepare=prepare,
+            draw=draw,
+            outputs=outputs,
+        )
 
     def _count(self, source: Any) -> CellCounts:  # noqa: ANN401 - as for release
         if isinstance(source, CellCounts):
@@ -270,6 +286,17 @@ class TablesPlan:
         return Provenance(
             method_name(self.method), parameters, self.assumed_public, seeded=measured.seeded
         )
+
+
+@cache
+def _load_kernels(method: Hashable, guarantee: DPForPersons) -> None:
+    """Make tables of one made-up record, so that all compiled code is loaded before a budget is charged."""
+    tree = Tree.from_paths([("a",), ("b",)])
+    domain = Domain.from_dict({"a": ["x", "y"]})
+    planned = plan(tree, guarantee, columns=["region"], domain=domain)
+    counted = CellCounts(planned.frame, np.array([[1, 0], [0, 0]]))
+    solver = cast("TableMethod", method)
+    solver.solve(measure(counted, guarantee), threads=1, on_progress=None)
 
 
 def plan(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Self, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.submodular.objectives.coverage import read_edges
+from discreet.submodular.objectives.coverage import clip_to_scale, read_edges
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
     GrowingChoice,
@@ -200,7 +200,8 @@ class ConcaveOverModular(Objective):
         records, elements
             As for the class.
         weights
-            ``(n_edges,)`` non-negative numbers; each is rounded down to a multiple of ``cap / 2^15``.
+            ``(n_edges,)`` numbers; each is clipped to [0, cap] and rounded down to a multiple of ``cap / 2^15``.
+            NaN counts as 0.
         cap
             c, in the unit of the weights. Public.
         n_elements, n_records
@@ -214,14 +215,14 @@ class ConcaveOverModular(Objective):
         """
         if not 0 < cap < np.inf:
             raise InvalidProblemError("cap", "a positive number", cap)
-        numbers = np.asarray(weights, dtype=np.float64)
-        if np.isnan(numbers).any() or (numbers < 0).any():
-            raise InvalidProblemError("weights", "non-negative numbers", "others")
-        parts = np.floor(np.minimum(numbers / cap, 1.0) * LEVELS).astype(np.int64)
+        shares, clipped = clip_to_scale(weights, "weights", float(cap))
+        parts = np.floor(shares * LEVELS).astype(np.int64)
         table = np.arange(LEVELS + 1, dtype=np.int64) << (TABLE_BITS - 15)
-        return cls(
+        made = cls(
             records, elements, parts, table=table, n_elements=n_elements, n_records=n_records
         )
+        made.clipped = clipped
+        return made
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen."""
@@ -345,12 +346,10 @@ class Influence(ConcaveOverModular):
         n_elements: int,
         n_records: int | None = None,
     ) -> None:
-        p = np.asarray(chances, dtype=np.float64)
-        if np.isnan(p).any():
-            raise InvalidProblemError("chances", "numbers", "NaN")
+        p, self.clipped = clip_to_scale(chances, "chances")
         last = _HALVING * TABLE_BITS
         with np.errstate(divide="ignore"):
-            halvings = -np.log2(1.0 - np.clip(p, 0.0, 1.0))
+            halvings = -np.log2(1.0 - p)
         weights = np.rint(np.minimum(_HALVING * halvings, last)).astype(np.int64)
         reached = 1.0 - np.exp2(-np.arange(last + 1) / _HALVING)
         table = concave_table(reached / reached[-1])

@@ -342,7 +342,8 @@ class WeightedCoverage(Objective):
         scale_bits: int = 15,
     ) -> None:
         self.scale_bits = read_bits(scale_bits)
-        self._weights = quantized(weights, "weights", self.scale_bits).astype(np.int64)
+        parts, self.clipped = quantized(weights, "weights", self.scale_bits)
+        self._weights = parts.astype(np.int64)
         if self._weights.ndim != 1:
             raise InvalidProblemError("weights", "one number for each record", "a table")
         numbers, covering, _ = read_edges(records, elements, n_elements, len(self._weights))
@@ -428,26 +429,42 @@ def read_bits(scale_bits: object) -> int:
     return scale_bits
 
 
-def quantized(values: ArrayLike, field: str, scale_bits: int) -> NDArray[Any]:
-    """Clip numbers to [0, 1] and round them down to multiples of ``2^-scale_bits``, as small unsigned integers."""
+def clip_to_scale(
+    values: ArrayLike, field: str, scale: float = 1.0
+) -> tuple[NDArray[np.float64], int]:
+    """Clip numbers to [0, scale] and divide by `scale`; NaN counts as 0, and no number is refused.
+
+    Returns
+    -------
+    parts : ndarray
+        The shape of `values`, from 0 to 1.
+    clipped : int
+        Number of values outside of [0, scale], with those that are NaN. Private.
+
+    Examples
+    --------
+    >>> clip_to_scale([50.0, 120.0, float("nan")], "similarity", 100.0)
+    (array([0.5, 1. , 0. ]), 2)
+    """
     try:
         read = np.asarray(values, dtype=None if isinstance(values, np.ndarray) else np.float64)
     except (TypeError, ValueError):
         raise InvalidProblemError(field, "numbers", type(values).__name__) from None
     if read.dtype.kind not in "fiub":
         raise InvalidProblemError(field, "numbers", read.dtype)
-    if read.dtype.kind == "f" and np.isnan(read).any():
-        raise InvalidProblemError(field, "numbers", "NaN")
+    inside = np.count_nonzero((read >= 0) & (read <= scale))
+    parts = np.clip(np.nan_to_num(read.astype(np.float64), nan=0.0), 0.0, scale) / scale
+    return parts, read.size - int(inside)
+
+
+def quantized(
+    values: ArrayLike, field: str, scale_bits: int, scale: float = 1.0
+) -> tuple[NDArray[Any], int]:
+    """Round the parts of :func:`clip_to_scale` down to multiples of ``2^-scale_bits``, as small unsigned integers."""
+    parts, clipped = clip_to_scale(values, field, scale)
     small = np.uint8 if scale_bits < 8 else np.uint16 if scale_bits < 16 else np.uint32
-    if read.dtype.kind == "f":
-        if read.dtype.itemsize < 4:
-            # 2^30 is no number of half precision.
-            read = read.astype(np.float32)
-        # A float32 times a power of two is exact, and so is its floor.
-        return np.asarray(
-            (np.clip(read, 0.0, 1.0) * read.dtype.type(2.0**scale_bits)).astype(small)
-        )
-    return np.asarray(np.clip(read, 0, 1).astype(small) << small(scale_bits))
+    # A float times a power of two is exact, and so is its floor.
+    return (parts * 2.0**scale_bits).astype(small), clipped
 
 
 def read_edges(

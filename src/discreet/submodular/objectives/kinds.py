@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, Self, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_measure
 from discreet.submodular.objectives.concave import (
     TABLE_BITS,
     ConcaveOverModular,
     Influence,
     read_numbered,
 )
-from discreet.submodular.objectives.coverage import read_bits
+from discreet.submodular.objectives.coverage import clip_to_scale, read_bits
 from discreet.submodular.objectives.facility import FacilityLocation
 from discreet.submodular.objectives.objective import (
     GrowingChoice,
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.exact import Exact
 
 __all__ = ["AdAllocation", "ResourceLocation", "Tagged", "TopicInfluence", "read_kinds", "tagged"]
 
@@ -76,6 +79,7 @@ class Tagged(Objective):
         self.decomposable = pairs.decomposable
         self.monotone = pairs.monotone
         self.submodular = pairs.submodular
+        self.clipped = pairs.clipped
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen."""
@@ -267,9 +271,11 @@ class ResourceLocation(Objective):
     Parameters
     ----------
     similarities
-        For each resource a table ``(n_records, n_elements)``, in [0, 1], clipped beyond.
+        For each resource a table ``(n_records, n_elements)``, clipped to [0, scale]; NaN counts as 0.
     scale_bits
         Fractional bits of a value, 1 to 30.
+    scale
+        Public: the similarity that counts as 1.
 
     Raises
     ------
@@ -288,24 +294,28 @@ class ResourceLocation(Objective):
     """
 
     @classmethod
-    def spec(cls, *, n_resources: int, scale_bits: int = 15) -> ObjectiveSpec:
+    def spec(cls, *, n_resources: int, scale_bits: int = 15, scale: Exact = 1) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the tables come later."""
         tables = RecordArgument("similarities", ("kind", "record", "element"), "fiub")
         kinds = read_kinds([], n_resources, "resources")[1]
         bits = read_bits(scale_bits)
-        return cls.facts([tables], {"scale_bits": bits}, scale_bits=bits, n_kinds=kinds)
+        public = {"scale_bits": bits, "scale": to_measure(scale, "scale")}
+        return cls.facts([tables], public, scale_bits=bits, n_kinds=kinds)
 
-    def __init__(self, similarities: Sequence[ArrayLike], *, scale_bits: int = 15) -> None:
-        tables = [np.asarray(table, dtype=np.float64) for table in similarities]
+    def __init__(
+        self, similarities: Sequence[ArrayLike], *, scale_bits: int = 15, scale: Exact = 1
+    ) -> None:
+        self.scale = to_measure(scale, "scale")
+        largest = float(self.scale)
+        clipped = [clip_to_scale(table, "similarities", largest) for table in similarities]
+        tables = [parts for parts, _ in clipped]
         if not tables or any(table.shape != tables[0].shape for table in tables):
             raise InvalidProblemError(
                 "similarities", "a table for each resource, all of one shape", "others"
             )
         k = len(tables)
-        self._of = tuple(
-            FacilityLocation(np.clip(table, 0.0, 1.0) / k, scale_bits=scale_bits)
-            for table in tables
-        )
+        self._of = tuple(FacilityLocation(table / k, scale_bits=scale_bits) for table in tables)
+        self.clipped = sum(count for _, count in clipped)
         self.n_kinds = k
         self.n_elements = self._of[0].n_elements
         self.n_records = self._of[0].n_records
