@@ -396,7 +396,7 @@ def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
     nearest = apart.min(axis=1)
     twice = int((nearest == 0).sum())
     if twice:
-        said = f"{twice} of {space.n} secrets are at distance 0 from another, so that no report can tell them apart"
+        said = f"{twice} of {space.n} secrets are at distance 0 from another: their reports have one law"
         return [f"{said}; was a place given twice?", *_telling(nearest[nearest > 0], guarantee)]
     return _telling(nearest, guarantee)
 
