@@ -374,10 +374,12 @@ def test_a_damaged_ledger_stops_the_release(ask: Callable[..., Said], files: Pat
 @pytest.mark.parametrize("more", ["", "-q", "--json", "--by county --domain domain.json"])
 def test_without_an_output_nothing_is_charged(ask: Callable[..., Said], more: str) -> None:
     Path("domain.json").write_text('{"county": ["a", "b"]}', encoding="utf-8")
+    Path("states.csv").write_text("state\nGA\nNY\n", encoding="utf-8")
     ledger = Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
     line = f"counts people.csv {BASE} {LIST} --ledger ledger.db --dataset d {more}"
     if "--by" in more:
         line = re.sub(r"--(unit|max-size) \S+", "", line).replace("state,county", "state")
+        line = line.replace("regions.csv", "states.csv")
     said = ask(line)
     assert (said.status, said.out) == (2, "")
     assert "--output: expected a file for the result" in said.err
