@@ -7,7 +7,7 @@ value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 
@@ -123,6 +123,10 @@ class Publish:
         What is charged.
     kept
         The folder where releases are kept.
+    budget_delta
+        Delta at which rho is charged to an (epsilon, delta) budget.
+    release
+        Name of the release in that folder.
     seconds
         Within which it has to be done.
     """
@@ -134,6 +138,8 @@ class Publish:
     ledger: str
     dataset: str
     kept: str
+    budget_delta: str | None = None
+    release: str = field(default_factory=new_name)
     seconds: float = 3_600.0
 
     def run(self, tell: Tell) -> dict[str, Any]:
@@ -143,13 +149,17 @@ class Publish:
         folder, publication = Path(self.folder), self.publication
         tell({"text": "Reading what is public."})
         planned = publication.plan(folder, self.layout, self.promise)
+        tell({"text": "Charging the budget.", "charge": "begun"})
         with titled(publication.titles):
             made = planned.release(
                 str(folder / PRIVATE),
                 budget=Ledger(self.ledger),
                 dataset=self.dataset,
+                budget_delta=self.budget_delta,
                 keep_measurements=publication.keeps(planned),
-                on_progress=lambda step: tell({"text": f"The budget is charged: {step.stage}."}),
+                on_progress=lambda step: tell(
+                    {"text": f"The budget is charged: {step.stage}.", "charge": "made"}
+                ),
             )
         tell({"text": "Checked. Writing and drawing."})
         publication.write(made, folder)
@@ -159,11 +169,10 @@ class Publish:
             if (folder / name).is_file()
         ]
         # Before anything is told: what was paid for is there, whatever becomes of the page.
-        name = new_name()
-        keep_release(Path(self.kept), name, folder, [file for file, _ in files])
+        keep_release(Path(self.kept), self.release, folder, [file for file, _ in files])
         book = look(Path(self.ledger), self.dataset)
         shown = {**describe_promise(made), **publication.show(made, planned)}
-        return {**shown, "files": files, "book": book, "release": name}
+        return {**shown, "files": files, "book": book, "release": self.release}
 
 
 def describe_promise(made: Any) -> dict[str, Any]:  # noqa: ANN401 - a Release of any result
