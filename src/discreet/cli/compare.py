@@ -18,6 +18,7 @@ from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at r
     Grid,
     Json,
     Metric,
+    Plane,
     Quiet,
     Report,
     Unit,
@@ -102,6 +103,7 @@ def compare(
     metric: Metric = None,
     unit: Unit = None,
     embeddings: Embeddings = None,
+    plane: Plane = False,
     epsilon: Annotated[
         str | None,
         typer.Option(help="Budgets (per unit of distance), with commas: 0.5,1,2. No default."),
@@ -159,7 +161,7 @@ def compare(
     if epsilon is None:
         raise InvalidProblemError("--epsilon", "a value", "none")
     side = "1" if grid is not None and cell is None else cell
-    where = PlaceOptions(places, grid, side, x, y, columns, None, metric, unit, embeddings)
+    where = PlaceOptions(places, grid, side, x, y, columns, None, metric, unit, embeddings, plane)
     aims = AimOptions(epsilon, radius, loss, prior, reports)
     contest = Contest(
         methods or _USUAL, gap, time_limit, threads, allow_unprotected, report, as_json, quiet
