@@ -37,7 +37,6 @@ __all__ = [
     "left_out",
     "name_rows",
     "names_of",
-    "near_unique",
     "open_table",
     "opened",
     "rebuilt",
@@ -56,10 +55,6 @@ ROW = "discreet row"
 _SHOWN = 10
 _DIGITS = r"^\s*-?[0-9]{1,15}(\.0*)?\s*$"
 _MOST = 10**15
-
-
-NEARLY_DIFFERENT = 0.9
-"""Share of different values from which on a column points at single rows."""
 
 
 def frame_of(
@@ -304,26 +299,6 @@ def name_rows(rows: Iterable[int], *, private: bool = True) -> str:
     return f"{text} (private: this depends on records)".strip() if private else text
 
 
-def near_unique(
-    table: Any,  # noqa: ANN401 - a dataframe of any library
-    names: Sequence[str],
-) -> list[str]:
-    """Name the columns besides the quasi-identifiers that hold nearly as many values as there are rows.
-
-    An adversary who knows such a value knows the row, whatever is generalized beside it.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> near_unique(pl.DataFrame({"id": range(20), "age": [30, 40] * 10, "ill": [True, False] * 10}), ["age"])
-    ['id']
-    """
-    frame = nw.from_native(table, eager_only=True)
-    least = NEARLY_DIFFERENT * len(frame)
-    others = [name for name in frame.columns if name not in names]
-    return [name for name in others if len(frame) > 1 and frame[name].n_unique() >= least]
-
-
 def has_nested_cells(series: nw.Series[Any]) -> bool:
     """Tell whether cells are lists or records, by the type of the column or, where it has none, by what it holds."""
     if series.dtype != nw.Object:
@@ -446,6 +421,7 @@ def records_of(table: Any, argument: str) -> list[dict[str, Any]]:  # noqa: ANN4
     ----------
     table
         Columns by name, a dataframe, records, or features as in GeoJSON, whose geometry becomes a list of points.
+        The named levels of a dataframe's index count as columns, as u, v and key of the edges of OSMnx.
     argument
         What the caller calls it.
 
@@ -459,6 +435,11 @@ def records_of(table: Any, argument: str) -> list[dict[str, Any]]:  # noqa: ANN4
     >>> records_of({"u": [1], "v": [2]}, "edges") == records_of([{"u": 1, "v": 2}], "edges")
     True
     """
+    levels = [
+        name for name in getattr(getattr(table, "index", None), "names", ()) if name is not None
+    ]
+    if levels:
+        table = table.reset_index(level=[name for name in levels if name not in table.columns])
     features = getattr(table, "__geo_interface__", table)
     if isinstance(features, Mapping) and features.get("type") == "FeatureCollection":
         return [_feature(feature) for feature in features["features"]]
