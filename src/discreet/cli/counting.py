@@ -64,6 +64,7 @@ class PrivateRows:
     quantity: str | None
     person: str | None
     engine: RowEngine
+    refuse_rows: bool = False
 
     @property
     def file(self) -> str:
@@ -182,6 +183,7 @@ def publish_counts(
             **parts,
             **public.arguments(),
             **rows.columns(),
+            refuse_rows=rows.refuse_rows,
         )
         if planned.method.kind == "sorted" and wanted.measurements is not None:
             named = METHODS.name_of(planned.method)
