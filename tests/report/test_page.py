@@ -232,7 +232,7 @@ def test_a_secret_alone_and_a_radius_below_every_distance_make_pages_too() -> No
 def test_links_and_the_epsilon_for_all_pairs_are_said() -> None:
     joined = design_on(line(), radius=1, whole=Fraction(7, 2), joined=4)
     words = Reader(render_report([make_chapter("metricdp", joined)])).words
-    assert "4 links join groups" in words
+    assert "4 of them added to join separate groups" in words
     assert "3.5 per km for every pair" in words
 
 

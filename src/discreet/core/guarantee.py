@@ -359,7 +359,7 @@ e^(1.5 d) times likelier from one secret than from another at d km
         where = "" if near is None else f" between secrets at most {near} {self.unit} apart"
         scope = self.scope
         secret = "point" if isinstance(scope, PointScope) else "secret"
-        beyond = "" if not isinstance(scope, Scope) else f"; {self._beyond(scope)}"
+        beyond = f"; {self.beyond_in_words}" if isinstance(scope, Scope) else ""
         if isinstance(scope, PointScope):
             beyond = "; for any two points of the region, not only for its places"
         return state(
@@ -377,7 +377,12 @@ e^(1.5 d) times likelier from one secret than from another at d km
         joined = 0 if self.space_scope is None else self.space_scope.joined
         return f" and {joined} added links beyond the radius" if joined else ""
 
-    def _beyond(self, scope: Scope) -> str:
+    @property
+    def beyond_in_words(self) -> str:
+        """What holds for pairs beyond the radius; empty without a space."""
+        scope = self.space_scope
+        if scope is None:
+            return ""
         if scope.all_pairs_epsilon is None:
             return (
                 f"nothing is promised between {scope.components} separate groups of the {scope.n_secrets} secrets, "

@@ -170,6 +170,7 @@ def chapter(
         reports=_REPORTS,
         radius=None if guarantee.radius is None else distance(guarantee.radius, guarantee.unit),
         scope=guarantee.scope,
+        beyond=guarantee.beyond_in_words,
         whole=_whole(guarantee),
         certificate=proof_of(design.certificate),
         passed=design.certificate.passed,

@@ -34,7 +34,7 @@ __all__ = ["answers_chapter", "chapter"]
 
 _LEAD = (
     "How many people of each category every region has: whole numbers, none below zero, that add up over regions and "
-    "categories. What cannot be below zero is pushed up where there is nothing, and small cells are too low: ask "
+    "categories. Cells that may not be negative are pushed up where there is nothing, and small ones are too low: ask "
     "discreet query for answers without bias."
 )
 _ANSWERS = (
