@@ -191,7 +191,7 @@ def test_a_ledger_of_version_1_gets_the_new_form_with_its_next_line(
     before = {name: ledger.history(name) for name in ledger.datasets}
     change(ledger)
     with closing(sqlite3.connect(ledger._path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+        assert db.execute("PRAGMA user_version").fetchone() == (3,)
     for name, charges in before.items():
         assert ledger.history(name)[: len(charges)] == charges
     noted = ledger.digest()

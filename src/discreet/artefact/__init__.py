@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         load_points,
         save_mechanism,
     )
+    from discreet.artefact.outputs import OutputFile, ReleaseFiles
     from discreet.artefact.reader import Artefact, load, read, zip_kind
     from discreet.artefact.record_files import RecordFiles
     from discreet.artefact.sidecar import interruption_of, is_table, kind_of, sidecar_of
@@ -106,7 +107,9 @@ __all__ = [
     "AnonymousTable",
     "Artefact",
     "FileDiagnostics",
+    "OutputFile",
     "RecordFiles",
+    "ReleaseFiles",
     "anonymize_files",
     "different_labels",
     "from_tails",
@@ -151,7 +154,9 @@ _WHERE = {
     "AnonymousTable": "anonymous",
     "Artefact": "reader",
     "FileDiagnostics": "large",
+    "OutputFile": "outputs",
     "RecordFiles": "record_files",
+    "ReleaseFiles": "outputs",
     "anonymize_files": "large",
     "different_labels": "layout",
     "from_tails": "implicit",

@@ -10,7 +10,7 @@ from discreet.artefact.layout import is_whole
 from discreet.artefact.placing import replace_file
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.mechanism import FORM, Mechanism, canonical
-from discreet.lrgeo.points.client import read_published
+from discreet.lrgeo.points.client import read_published, refuse_unreleased
 from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.published import PublishedPoints
 from discreet.lrgeo.points.table import LatticeMechanism
@@ -40,9 +40,6 @@ _KINDS = {
     NoiseMechanism.FORM: NOISE_MECHANISM,
     LatticeMechanism.FORM: LATTICE_MECHANISM,
 }
-
-_NEVER_RELEASED = frozenset({"discreet.lrgeo.points", "discreet.lrgeo.roads"})
-"""Forms of files that no release could write: meshes of triangles, and mechanisms along roads."""
 
 M = TypeVar("M", Mechanism, PublishedPoints)
 
@@ -128,9 +125,7 @@ def is_mechanism(data: bytes) -> bool:
 def point_kind(data: bytes) -> str | None:
     """Return the kind of a mechanism for every point, or ``None`` for a file that is not one."""
     form = _form(data)
-    if form in _NEVER_RELEASED:
-        expected = "a form of this release; that one was never released: design it anew with `discreet serve`"
-        raise InvalidProblemError("mechanism", expected, form)
+    refuse_unreleased(form)
     return _KINDS.get(form) if isinstance(form, str) else None
 
 

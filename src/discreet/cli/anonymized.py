@@ -86,12 +86,14 @@ def told(
     rows: list[tuple[str, object]] = [
         ("guarantee", made.guarantee),
         ("information loss", f"{stated} ({loss})"),
+        ("where the bound is that", made.bound_in_words()),
         ("mean loss", f"{printed.at_most(found.mean_loss, 4)} of a cell"),
         ("classes", f"{published.classes}, the smallest of {published.k} rows"),
         ("rows", f"{made.table.height} written, {found.suppressed} suppressed, order shuffled"),
     ]
     rows += [(f"values of {name}", f"{diverse[name]} or more in each class") for name in sensitive]
     rows += [(f"distance in {name}", f"{printed.at_most(close[name])} at most") for name in close]
+    rows += [("one value in a class", words) for words in published.homogeneity_in_words()]
     took = f"{printed.seconds(found.seconds)}; written and verified in {printed.seconds(found.seconds_after)}"
     rows += [("method", f"{found.method}, {took}"), ("private", PRIVATE)]
     return data, facts(rows)

@@ -253,6 +253,7 @@ def _tell(
         [
             ("guarantee", guarantee),
             ("information loss", f"{printed.bounds(found.lower, found.information_loss)} ({loss})"),
+            ("where the bound is that", made.bound_in_words()),
             ("mean loss", f"{printed.at_most(found.mean_loss, 4)} of a cell"),
             ("classes", f"{found.classes}, the smallest of {found.smallest_class} rows"),
             ("rows", f"{found.rows} written, {found.suppressed} suppressed, order shuffled"),

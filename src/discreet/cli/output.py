@@ -32,12 +32,14 @@ from discreet.core.errors import (
 )
 from discreet.core.faults import place_of
 from discreet.core.printed import facts, one_line
+from discreet.core.release import ChargedError, charge_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TextIO
 
     from discreet.core.certificate import Certificate
+    from discreet.core.guarantee import DPGuarantee
 
 _LONGEST_LINE = 4_000
 """Characters of a line of a result; several values may stand in one."""
@@ -48,10 +50,13 @@ __all__ = [
     "facts",
     "fail",
     "proved",
+    "put_out",
     "renamed_arguments",
+    "rendered",
     "status_of",
     "stopped",
     "warn",
+    "warn_of_weakness",
 ]
 
 _ARGUMENTS = {
@@ -141,6 +146,7 @@ class Status(IntEnum):
 
 
 _STATUS: dict[type[BaseException], Status] = {
+    ChargedError: Status.INTERNAL,
     CertificateError: Status.CHECK_FAILED,
     InvalidProblemError: Status.BAD_INPUT,
     InfeasibleError: Status.INFEASIBLE,
@@ -166,13 +172,40 @@ def emit(
     certificate: Certificate | None = None,
     verbose: bool = False,
 ) -> None:
-    """Write a command's result to standard output, as JSON or as text, which ends with what was proved."""
+    """Write a command's result to standard output; see :func:`rendered`."""
+    put_out(
+        rendered(
+            data,
+            text,
+            as_json=as_json,
+            command=command,
+            certificate=certificate,
+            verbose=verbose,
+        )
+    )
+
+
+def rendered(
+    data: Mapping[str, Any],
+    text: str,
+    *,
+    as_json: bool,
+    command: str,
+    certificate: Certificate | None = None,
+    verbose: bool = False,
+) -> str:
+    """Render a command's result as JSON or as text, which ends with what was proved."""
     if certificate is not None:
         text = f"{text}\n\n{proved(certificate, verbose=verbose)}"
     if as_json:
         text = json.dumps({"command": command, **data}, indent=2, allow_nan=False, default=_plain)
     elif text:
         text = _fit(text)
+    return text
+
+
+def put_out(text: str) -> None:
+    """Write a rendered result to standard output."""
     if text:
         _put(sys.stdout, text.rstrip("\n") + "\n")
 
@@ -249,6 +282,14 @@ def warn(message: str, *, quiet: bool = False) -> None:
         _put(sys.stderr, f"discreet: {one_line(message)}\n")
 
 
+def warn_of_weakness(guarantee: DPGuarantee | None, *, quiet: bool) -> None:
+    """Warn of a guarantee that protects nobody, or allows to publish some records."""
+    from discreet.report.words import cautions
+
+    for caution in () if guarantee is None else cautions(guarantee):
+        warn(caution, quiet=quiet)
+
+
 def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
     """Say on standard error, in one line, what went wrong; return the status to exit with.
 
@@ -262,10 +303,13 @@ def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
         argument = names.get(error.field, error.field)
         message = f"{argument}: expected {error.expected}, got {error.got}"
         parts |= {"argument": argument, "expected": error.expected, "got": str(error.got)}
-    elif status is Status.INTERNAL and not isinstance(error, SolverError):
+    elif status is Status.INTERNAL and not isinstance(error, SolverError | ChargedError):
         # A report of it needs to say where it happened.
         parts["where"] = place_of(error)
         message = f"{_cause(error)}: {parts['where']}"
+    note = charge_note(error)
+    if note not in message:
+        message = f"{message}. {note}"
     parts["message"] = one_line(" ".join(message.split()))
     return _told(parts, as_json=as_json)
 
@@ -278,13 +322,11 @@ def _cause(error: BaseException) -> str:
     return "internal error, please report it"
 
 
-def stopped(*, as_json: bool) -> Status:
+def stopped(*, as_json: bool, error: BaseException | None = None) -> Status:
     """Say on standard error that the run was ended, and what is kept; return the status."""
-    parts = {
-        "status": int(Status.INTERRUPTED),
-        "kind": "Interrupted",
-        "message": "interrupted; what was written before is whole",
-    }
+    note = charge_note(error) or charge_note(getattr(error, "__cause__", None))
+    message = ". ".join(filter(None, ("interrupted; what was written before is whole", note)))
+    parts = {"status": int(Status.INTERRUPTED), "kind": "Interrupted", "message": message}
     return _told(parts, as_json=as_json)
 
 

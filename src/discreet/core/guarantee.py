@@ -17,6 +17,7 @@ from discreet.core.calls import explained_record
 from discreet.core.errors import MALFORMED, DiscreetError, InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_measure, to_positive
 from discreet.core.printed import decimal, decimal_up
+from discreet.core.statements import state
 
 __all__ = [
     "ApproxDP",
@@ -112,11 +113,8 @@ likelier on one dataset than on a neighbor
         _set(self, epsilon=to_measure(epsilon, "epsilon"), neighbors=_known(neighbors))
 
     def __str__(self) -> str:
-        e = decimal_up(self.epsilon)
-        return (
-            f"{e}-differentially private (neighbors: {_MEANING[self.neighbors]}): no output is more than "
-            f"{_factor(e)} times likelier on one dataset than on a neighbor"
-        )
+        e, meaning = decimal_up(self.epsilon), _MEANING[self.neighbors]
+        return state("pure differential privacy", epsilon=e, neighbors=meaning, factor=_factor(e))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -159,10 +157,13 @@ class ApproxDP:
         _set(self, epsilon=to_measure(epsilon, "epsilon"), delta=small, neighbors=_known(neighbors))
 
     def __str__(self) -> str:
-        e, d = decimal_up(self.epsilon), decimal_up(self.delta)
-        return (
-            f"({e}, {d})-differentially private (neighbors: {_MEANING[self.neighbors]}): no set of outputs has more "
-            f"than {_factor(e)} times the probability on one dataset than on a neighbor, plus {d}"
+        e = decimal_up(self.epsilon)
+        return state(
+            "approximate differential privacy",
+            epsilon=e,
+            delta=decimal_up(self.delta),
+            neighbors=_MEANING[self.neighbors],
+            factor=_factor(e),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,11 +201,8 @@ class ZeroConcentratedDP:
         _set(self, rho=to_measure(rho, "rho"), neighbors=_known(neighbors))
 
     def __str__(self) -> str:
-        rho = decimal_up(self.rho)
-        return (
-            f"{rho}-zero-concentrated differentially private (neighbors: {_MEANING[self.neighbors]}): "
-            f"the Rényi divergence of each order a > 1 between neighbors is at most {decimal_up(self.rho)} a"
-        )
+        rho, meaning = decimal_up(self.rho), _MEANING[self.neighbors]
+        return state("zero-concentrated differential privacy", rho=rho, neighbors=meaning)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -361,12 +359,11 @@ e^(1.5 d) times likelier from one secret than from another at d km
         where = "" if near is None else f" between secrets at most {near} {self.unit} apart"
         scope = self.scope
         secret = "point" if isinstance(scope, PointScope) else "secret"
-        beyond = "" if not isinstance(scope, Scope) else f"; {self._beyond(scope)}"
+        beyond = f"; {self.beyond_in_words}" if isinstance(scope, Scope) else ""
         if isinstance(scope, PointScope):
             beyond = "; for any two points of the region, not only for its places"
-        return (
-            f"metric differential privacy at {e} per {self.unit}{where}: no report is more than e^({e} d) times "
-            f"likelier from one {secret} than from another at d {self.unit}{beyond}"
+        return state(
+            "metric privacy", epsilon=e, unit=self.unit, where=where, secret=secret, beyond=beyond
         )
 
     @property
@@ -374,7 +371,18 @@ e^(1.5 d) times likelier from one secret than from another at d km
         """The scope, where it is that of a finite space; ``None`` where there is none, or it is of points."""
         return self.scope if isinstance(self.scope, Scope) else None
 
-    def _beyond(self, scope: Scope) -> str:
+    @property
+    def links_in_words(self) -> str:
+        """The constraints beyond what was stated, which a lower bound on the loss assumes as well."""
+        joined = 0 if self.space_scope is None else self.space_scope.joined
+        return f" and {joined} added links beyond the radius" if joined else ""
+
+    @property
+    def beyond_in_words(self) -> str:
+        """What holds for pairs beyond the radius; empty without a space."""
+        scope = self.space_scope
+        if scope is None:
+            return ""
         if scope.all_pairs_epsilon is None:
             return (
                 f"nothing is promised between {scope.components} separate groups of the {scope.n_secrets} secrets, "
@@ -383,9 +391,9 @@ e^(1.5 d) times likelier from one secret than from another at d km
         if self.radius is None and scope.all_pairs_epsilon == self.epsilon:
             return f"for all pairs of the {scope.n_secrets} secrets"
         links = f", {scope.joined} of them added to join separate groups" if scope.joined else ""
-        return (
-            f"for all pairs of the {scope.n_secrets} secrets this implies "
-            f"{decimal_up(scope.all_pairs_epsilon)} per {self.unit}, through chains of constraints{links}"
+        e = decimal_up(scope.all_pairs_epsilon)
+        return state(
+            "chains of constraints", n=scope.n_secrets, epsilon=e, unit=self.unit, links=links
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -440,8 +448,7 @@ class KAnonymity:
         _set(self, k=whole, quasi_identifiers=tuple(quasi_identifiers))
 
     def __str__(self) -> str:
-        known = f"{self.k}-anonymous in {', '.join(self.quasi_identifiers)}"
-        return f"{known}: each combination of their published values is shared by {self.k} records or more"
+        return state("k-anonymity", k=self.k, columns=", ".join(self.quasi_identifiers))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
+from discreet.core.statements import state
 from discreet.evaluate.comparison import best_lower
 from discreet.plot import Curve, plot_frontier
 from discreet.plot.measures import plot_points
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["chapter", "frontier_chapter"]
 
-_LEAD = "Every point is a channel that was verified in exact arithmetic. Nothing can lie in the shaded area."
+_LEAD = (
+    f"Every point is a channel that was verified in exact arithmetic. {state('bounds by epsilon')}"
+)
 
 _FRONTIER_LEAD = (
     "What each method keeps and loses at each parameter, with intervals over repeated runs."

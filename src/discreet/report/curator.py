@@ -7,7 +7,6 @@ and never beside the public report by itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core import printed
@@ -107,7 +106,8 @@ def chapter(
         statement=(
             f"All {printed.count(after.classes)} classes have {k} rows or more, counted on the published cells."
         ),
-        proved=_proved(found, after.rows),
+        proved=f"{'Proved optimal' if found.optimal else 'Lower bound'}: {made.bound_in_words()}.",
+        alike=after.homogeneity_in_words(),
         rows=original.height,
         published=made.table.height,
         suppressed=found.suppressed,
@@ -121,7 +121,7 @@ def chapter(
         checks=[check.to_dict() for check in made.certificate.checks],
         facts=[
             ("Information loss", printed.at_most(found.information_loss)),
-            ("No table loses less than", printed.at_least(found.lower)),
+            ("Lower bound", printed.at_least(found.lower)),
             ("Optimality gap", printed.gap(found.lower, found.information_loss)),
             ("Method", found.method),
             ("Search", printed.seconds(found.seconds)),
@@ -132,17 +132,6 @@ def chapter(
         ],
     )
     return Chapter(title, anchor, body, "Private: for the curator alone.")
-
-
-def _proved(found: AnonymizationDiagnostics, rows: int) -> str:
-    """Say what is proved of the loss, and what to make of it."""
-    if found.optimal:
-        return f"No table with this promise loses less: that is proved for all {printed.count(rows)} rows."
-    reached = printed.share_at_least(Fraction(found.lower) / Fraction(found.information_loss))
-    return (
-        f"No table with this promise loses less than {reached} of what this one lost. The rest is "
-        "not proved: a longer search narrows it, and on some thousand rows the bound is often the weaker half."
-    )
 
 
 def _columns(
@@ -194,11 +183,11 @@ def counted(attribute: Attribute) -> str:
     Examples
     --------
     >>> counted(Dates("born"))
-    'days of the span, of the days of all decades there are'
+    'days of the span, of those from the first decade to the last'
     """
     match attribute:
         case Dates():
-            return "days of the span, of the days of all decades there are"
+            return "days of the span, of those from the first decade to the last"
         case Prefixes() | Taxonomy():
             return "codes that the cell stands for, of all codes"
         case Rounded():

@@ -13,7 +13,6 @@ import numpy as np
 
 from discreet.core import printed
 from discreet.core.exact import to_fraction
-from discreet.core.guarantee import PureDP
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.result import region_names
 from discreet.report.attacked import section
@@ -27,7 +26,7 @@ from discreet.report.hierarchy_figures import (
     draw_scatter,
 )
 from discreet.report.page import Chapter, render_template
-from discreet.report.words import guesses
+from discreet.report.words import promise_about_a_person
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,11 +109,7 @@ def chapter(
         lead=lead,
         seeded=provenance.seeded,
         passed=release.certificate.passed,
-        guesses=guesses(release.guarantee.epsilon)
-        if isinstance(release.guarantee, PureDP)
-        else None,
-        persons=getattr(release.guarantee, "neighbors", "") == "replace-person",
-        guarantee=f"{str(release.guarantee)[:1].upper()}{str(release.guarantee)[1:]}.",
+        promise=promise_about_a_person(release.guarantee),
         figures=figures,
         levels=levels,
         missed=printed.share_at_most(1 - _COVERAGE),
@@ -217,6 +212,7 @@ def _numbers(release: Release[RegionCounts], seconds: Mapping[str, float]) -> li
     frame, parameters = release.result.frame, release.provenance.parameters
     rows = [
         ("method", release.provenance.method),
+        ("ledger", release.provenance.charge or "unknown"),
         ("measured", f"{parameters['kind']} counts"),
         ("noise", f"discrete {str(parameters['noise']).capitalize()}"),
         ("regions", printed.count(frame.tree.n)),

@@ -16,7 +16,7 @@ from discreet.plot.style import FAINT
 from discreet.report.attacked import section
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import IN_BROWSER, Chapter, render_template
-from discreet.report.words import distance, example_distance, guesses, strength
+from discreet.report.words import cautions, distance, example_distance, guesses, strength
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,6 +86,7 @@ def chapter(
         anchor=anchor,
         lead=lead,
         passed=mechanism.certificate.passed,
+        cautions=cautions(guarantee, spacing),
         guarantee=str(guarantee),
         claim={
             "distance": distance(length, own.unit),
@@ -94,6 +95,7 @@ def chapter(
         size=told,
         figure=_map(mechanism, region or own, place, anchor),
         numbers=_numbers(mechanism),
+        bounded=mechanism.lower is not None,
         artefact=artefact,
         in_browser=IN_BROWSER,
         sha256=sha256,
@@ -131,9 +133,7 @@ def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:
     if mechanism.upper is not None:
         told.append(("expected loss", printed.at_most(mechanism.upper, 3, unit)))
     if mechanism.lower is not None:
-        told.append(
-            ("no private mechanism loses less than", printed.at_least(mechanism.lower, 3, unit))
-        )
+        told.append(("lower bound", printed.at_least(mechanism.lower, 3, unit)))
     checks = mechanism.certificate.checks
     passed = sum(check.passed for check in checks)
     return [

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.core import printed
 from discreet.core.exact import to_fraction
+from discreet.core.statements import state
 from discreet.evaluate.comparison import published_losses
 from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
@@ -19,7 +20,15 @@ from discreet.report.figures import inline_svg, new_figure
 from discreet.report.maps import Backdrop, Places, Strength, draw_map
 from discreet.report.page import IN_BROWSER, Chapter, render_template
 from discreet.report.trying import QUICK, try_design
-from discreet.report.words import distance, example_distance, factor, guesses, strength
+from discreet.report.words import (
+    cautions,
+    distance,
+    example_distance,
+    factor,
+    guesses,
+    sentence,
+    strength,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -143,7 +152,8 @@ def chapter(
         below=below,
         noun=noun,
         claim=_claim(guarantee, least),
-        guarantee=_sentence(str(guarantee)),
+        cautions=cautions(guarantee, least),
+        guarantee=sentence(guarantee),
         map=_map(design, picks, backdrop, loss_unit, strengths),
         in_use=int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
         n_reports=problem.n_reports,
@@ -160,6 +170,7 @@ def chapter(
         reports=_REPORTS,
         radius=None if guarantee.radius is None else distance(guarantee.radius, guarantee.unit),
         scope=guarantee.scope,
+        beyond=guarantee.beyond_in_words,
         whole=_whole(guarantee),
         certificate=proof_of(design.certificate),
         passed=design.certificate.passed,
@@ -186,10 +197,6 @@ def _nearest(problem: Problem) -> Fraction:
     distances = problem.space.distances
     apart = distances[distances > 0]
     return Fraction(int(apart.min()), 1 << problem.space.scale_bits) if apart.size else Fraction(0)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _claim(guarantee: MetricDP, least: Fraction) -> dict[str, str]:
@@ -306,9 +313,7 @@ def _bars(
     design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]]
 ) -> list[tuple[Bar, str, str]]:
     """Order the losses, each with its share of the largest in percent, and its text."""
-    bars = (
-        [] if design.lower is None else [Bar("no mechanism can lose less", design.lower, "bound")]
-    )
+    bars = [] if design.lower is None else [Bar("lower bound", design.lower, "bound")]
     bars.append(Bar("this mechanism", design.upper, "this"))
     bars += sorted((Bar(label, loss) for label, loss in baselines), key=lambda bar: bar.loss)
     most = max(bar.loss for bar in bars) or 1.0
@@ -325,8 +330,9 @@ def _cost(
     if design.lower is not None and design.lower > 0:
         # The gap is relative to what was reached; people compare with the least.
         excess = printed.excess(design.lower, design.upper)
-        text += f", which is {'' if excess.startswith('below') else 'at most '}{excess} more than the least that any"
-        text += " mechanism with this guarantee can lose"
+        over = excess if excess.startswith("below") else f"at most {excess}"
+        links = design.guarantee.links_in_words
+        text += f", {state('excess over the bound', over=over, links=links)}"
     text += "."
     beaten = [(label, loss) for label, loss in baselines if loss > 0]
     if beaten:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Anonymization, Design, Release, versions
+from discreet.core.statements import STATEMENTS
 from discreet.core.verified import was_verified
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ def write_report(
     return target
 
 
-def render_template(name: str, *, package: str = "discreet.report", **values: Any) -> str:  # noqa: ANN401 - a template takes what it names
+def render_template(name: str, /, *, package: str = "discreet.report", **values: Any) -> str:  # noqa: ANN401 - a template takes what it names
     """Render a template of a package's folder ``templates``, with escaping on and names checked."""
     return template_environment(package).get_template(name).render(**values)
 
@@ -284,8 +285,16 @@ def template_environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["printed"] = printed
+    environment.globals.update(printed=printed, state=_state)
     return environment
+
+
+def _state(name: str, /, **values: object) -> str:
+    """Fill in a statement for a page: values are escaped, but for marked-up ones."""
+    from markupsafe import Markup
+
+    filled: str = Markup(STATEMENTS[name].template).format_map(values)  # noqa: S704 - a template of ours
+    return filled
 
 
 def _verifier() -> str:

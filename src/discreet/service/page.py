@@ -288,20 +288,14 @@ class Page:
 
 def _promise(mechanism: Mechanism | PublishedPoints) -> str:
     """Say what holds, for a person who looks at a map."""
-    guarantee = mechanism.guarantee
-    unit, odds = guarantee.unit, f"e^({printed.decimal_up(guarantee.epsilon)} d)"
+    points = "A point counts as the place nearest to it."
     if isinstance(mechanism, PublishedPoints):
-        return (
-            f"No report is more than {odds} times likelier from one point than from another d {unit} away, for any two"
-            " points of the region. This was verified on your machine. No point is rounded or moved to a place; one a"
-            " little outside of the region counts as the nearest point of it."
+        points = (
+            "No point is rounded or moved to a place; one a little outside of the region counts as the nearest point "
+            "of it."
         )
-    near = "" if guarantee.radius is None else f" within {printed.decimal(guarantee.radius)} {unit}"
-    return (
-        f"No report is more than {odds} times likelier from one place than from another d {unit} away, for any two of"
-        f" the {mechanism.region.K} places{near}. This was verified on your machine. A point counts as the place"
-        " nearest to it."
-    )
+    promise = str(mechanism.guarantee)
+    return f"{promise[:1].upper()}{promise[1:]}. This was verified on your machine. {points}"
 
 
 def _report(data: object) -> tuple[float, float]:

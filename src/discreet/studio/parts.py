@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Request, Response
 
 from discreet.core.errors import InvalidProblemError
-from discreet.report.page import template_environment
+from discreet.report.page import render_template, template_environment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -57,5 +57,5 @@ async def read_form(request: Request) -> dict[str, str]:
 
 def render(name: str, /, **values: Any) -> Response:  # noqa: ANN401 - a template takes what it names
     """Render a template of this package."""
-    text = _environment().get_template(name).render(**values)
+    text = render_template(name, package="discreet.studio", **values)
     return Response(text, media_type="text/html; charset=utf-8")

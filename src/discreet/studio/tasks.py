@@ -176,7 +176,7 @@ class Anonymize:
 
         def on_progress(step: Progress) -> None:
             lower = step.lower or 0.0
-            least = f", no table loses less than {printed.at_least(lower)}" if lower else ""
+            least = f", lower bound {printed.at_least(lower)}" if lower else ""
             text = f"{printed.seconds(step.elapsed)}, {step.stage}: loss {printed.at_most(step.upper)}{least}"
             tell({"text": text, "loss": step.upper, "lower": lower})
 
@@ -217,6 +217,7 @@ class Anonymize:
             "lower": found.lower,
             "gap": found.gap,
             "optimal": found.optimal,
+            "bound": made.bound_in_words(),
             "method": found.method,
             "suppressed": found.suppressed,
             "seconds": found.seconds,

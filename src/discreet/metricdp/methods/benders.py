@@ -4,12 +4,12 @@ The master decides the rows of the boundary records, and a subproblem for each b
 (Equations (9) to (20) of the paper). What differs from the print, each with its reason in the errata:
 
 - the boundary's cost stands in the master alone: with the printed cut the lower bound passes the optimum (E1);
-- the cost of a block is bounded below before the first iteration (E3), and gaps are relative (E4);
+- the cost of a block is bounded below before the first iteration, and gaps are relative (E4);
 - of the initial cuts H_0 only those stand here that the others don't imply, which leaves the program the same (E7);
 - blocks are asked between the exponential mechanism and the master's point: without that no point was ever feasible on
   problems of 200 secrets;
 - internal records give feasibility cuts in closed form, before any subproblem is solved;
-- the lower bound is proved by prices of stated constraints, since cuts are fragile numerically (T4).
+- the lower bound is proved by prices of stated constraints, since cuts are fragile numerically.
 
 Plain linear programming was faster wherever both finished; ``benchmarks/metricdp_benders.py`` measures that.
 """

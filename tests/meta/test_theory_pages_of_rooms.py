@@ -1,4 +1,4 @@
-"""The pages of tables, choices and places: one for each algorithm, each with what a page must hold."""
+"""The pages of the mechanisms: one for each algorithm, each with what a page must hold."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import pytest
 
 from discreet import MetricDP, lrgeo
 from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.methods import METHODS as COUNTS
 from discreet.kanonymity.methods import METHODS as TABLES
 from discreet.lrgeo.as_published.baselines import BASELINES
 from discreet.lrgeo.methods import METHODS as DESIGNS
+from discreet.metricdp.methods import METHODS as CHANNELS
 from discreet.submodular.methods import METHODS as CHOICES
 from meta.theory_pages import faults, pages_of, without_page
 
@@ -28,11 +30,14 @@ def published() -> set[str]:
 
 
 REGISTRIES = {
+    "hierarchy": [*COUNTS],
+    "metricdp": [*CHANNELS.proven],
     "lrgeo": [*DESIGNS, *BASELINES, *published()],
     "kanonymity": [*TABLES],
     "submodular": [*CHOICES],
 }
 PAGES = {folder: pages_of(folder) for folder in REGISTRIES}
+GROUND = pages_of("")
 
 
 @pytest.mark.parametrize("folder", sorted(REGISTRIES))
@@ -48,28 +53,9 @@ def test_a_page_has_its_sections_and_names_what_is_there(folder: str, page: str)
     assert faults(PAGES[folder][page]) == []
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "fault"),
-    [
-        ("## Proof", "## Idea", "section 3 is 'Idea'"),
-        (
-            "split_carry.SplitCarry`",
-            "split_carry.Carry`",
-            "nothing is discreet.kanonymity.methods.split",
-        ),
-        ("kanonymity/test_split", "test_split", "no file tests/test_split_carry.py"),
-        ("`test_blocks_are", "`test_blocks_were", "no test test_blocks_were_at_most"),
-    ],
-)
-def test_a_page_of_tables_made_wrong_is_found_out(old: str, new: str, fault: str) -> None:
-    page = PAGES["kanonymity"]["split-carry"]
-    assert old in page
-    assert any(found.startswith(fault) for found in faults(page.replace(old, new)))
-
-
-def test_a_registered_method_without_a_page_is_found_out() -> None:
-    pages = {name: text for name, text in PAGES["kanonymity"].items() if name != "mondrian"}
-    assert without_page(REGISTRIES["kanonymity"], pages) == ["mondrian has no page"]
+@pytest.mark.parametrize("page", ["channels", "distances", "sampling"])
+def test_the_common_ground_has_such_pages_too(page: str) -> None:
+    assert faults(GROUND[page]) == []
 
 
 def test_methods_of_places_are_found_and_refused_by_name() -> None:
