@@ -82,11 +82,9 @@ def _compare(workspace: OpenWorkspace, form: Mapping[str, str]) -> None:
         raise InvalidProblemError("Privacy", "a choice of epsilon or rho", "none")
     promise = read_promise({**form, "amount": AMOUNTS[notion][0]}, layout.neighbors)
     planned = COUNTS.plan(workspace.folder, layout, promise)
-    each = (
-        1
-        if planned.frame.units == "public"
-        else whole_of(form, "each", "Units in a lowest region", least=1)
-    )
+    each = 1
+    if planned.frame.units != "public":
+        each = whole_of(form, "each", "Units in a lowest region", least=1)
     # From the public facts alone: no table goes to the other process.
     bare = plan(planned.frame, promise.guarantee, method=promise.method, levels=promise.levels)
     start(workspace, Job(Costs(bare, notion, each), _COMPARING))
