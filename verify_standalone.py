@@ -923,7 +923,7 @@ def check_sphere(p):
         left, right = (end(x for x, _ in p.vertices) for end in (min, max))
         ends = [float(latitude) + y * 2**20 / p.north for y in (low - p.reach, high + p.reach)]
         top, width = max(map(abs, ends)), (right - left + 2 * p.reach) * 2**20 / p.east
-        wrong = width > 20 or top > 70
+        wrong = width > 20 or top > 88
         if not wrong:
             highest = math.atan(math.tan(math.radians(top)) / math.cos(math.radians(width / 2)))
             wrong = p.east > p.north * math.cos(highest) * (1 - 2.0**-31)

@@ -171,7 +171,7 @@ def rome(data: Path, limit: float | None) -> None:
     every_point("roads of central Rome", roads, "2", limit, beside=True)
     sphere = np.array([cells["y"], cells["x"]], dtype=np.float64).T
     origin = (float(sphere[:, 0].min()), float(sphere[:, 1].min()))
-    cosine = cosine_for(sphere[:, 0], float(np.ptp(sphere[:, 1])), margin=1e-5)
+    cosine = cosine_for(sphere[:, 0], float(np.ptp(sphere[:, 1])), unrounded=True)
     plane = np.rint(sphere_to_plane(sphere, origin, cosine)).astype(np.int64)
     wide = Region(plane, origin, "km", None, cosine)
     every_point("junctions of Rome", wide, "2", limit, beside=True)

@@ -30,6 +30,7 @@ from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.outcome import Provenance
 from discreet.core.spaces import lengths
 from discreet.core.spaces.metric import MetricSpace
+from discreet.core.spaces.points import PointLengths
 from discreet.metricdp.bounds.tails import tail_channel
 from forging import forge, unpack
 from handmade import grid
@@ -451,8 +452,8 @@ def finer(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None
 def _redigest(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
     """Make the digests of a large space right again."""
     stated = meta["space"]
-    source: Any = lengths.TableLengths(np.zeros((stated["n"], stated["n"]), dtype=np.int8))
     unit, metric, bits = (stated[name] for name in ("unit", "metric", "scale_bits"))
+    source = PointLengths(np.zeros((stated["n"], 1)), metric, bits, stated["per_unit"] or 1)
     space = MetricSpace(unit, metric, bits, source, arrays["points"], tabled=False)
     stated["digest"] = space.digest
 

@@ -14,6 +14,7 @@ import pytest
 
 from cli.commands import say
 from discreet.artefact import save, save_anchored
+from discreet.core.spaces.geography import great_circle
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.problem import Problem
 from forging import forge, restate
@@ -387,7 +388,9 @@ def test_a_distance_at_the_limit_of_floats_is_not_checked(
     room = 6371.0088e-10
 
     def longer(meta: dict[str, Any], arrays: Arrays) -> None:
-        arrays["distances"][0] += round(Fraction(room) * 2 ** meta["space"]["scale_bits"])
+        # The stored one was shortened to a geodesic.
+        longest = Fraction(float(great_circle(*arrays["points"][:2]))) + Fraction(room)
+        arrays["distances"][0] = round(longest * 2 ** meta["space"]["scale_bits"])
         restate(meta, arrays)
 
     forge(path, longer)

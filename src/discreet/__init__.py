@@ -9,8 +9,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from discreet.core.lazy import on_first_use
-
 if TYPE_CHECKING:
     from discreet import hierarchy, kanonymity, lrgeo, metricdp, submodular
     from discreet.artefact.judging import verify
@@ -121,13 +119,18 @@ _ELSEWHERE = {
 
 if not TYPE_CHECKING:
     # Hidden from type checkers, which would take it to mean that every name exists.
-    _load = on_first_use(globals(), _WHERE, _ELSEWHERE)
-
     def __getattr__(name: str) -> object:
         """Load a public name when it is first used."""
         if name == "__version__":
             return importlib.import_module("importlib.metadata").version("discreet")
-        return _load(name)
+        if name not in _WHERE:
+            instead = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+            message = f"module {__name__!r} has no attribute {name!r}{instead}"
+            raise AttributeError(message)
+        module = importlib.import_module(f"{__name__}.{_WHERE[name] or name}")
+        value: object = getattr(module, name) if _WHERE[name] else module
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -19,8 +19,8 @@ from cli.commands import say
 from discreet.artefact import load, read
 from discreet.cli import design
 from discreet.cli.app import run
-from discreet.cli.registry import METHODS
 from discreet.core.jit import kernel
+from discreet.metricdp.methods import METHODS as CHANNELS
 from discreet.metricdp.methods.baselines import Exponential
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def test_people_get_text_and_where_it_was_written(
         ["--loss", "squared-euclidean"],
         ["--loss", "manhattan"],
         ["--reports", "0,4,8"],
-        *(["--method", name] for name in METHODS),
+        *(["--method", name] for name in CHANNELS.proven),
         ["--method", "optimal"],
         ["--threads", "2", "--time-limit", "20"],
     ],
@@ -387,11 +387,15 @@ BAD: dict[str, tuple[list[Any], str]] = {
     "latitude out of range": (["PLACES", *PLACES, "--y", "big"], "--y: expected a column"),
     "degrees in the plane": (
         ["PLACES", "--x", "lon", "--y", "lat", *EPSILON, "--unit", "km"],
-        "--metric: expected haversine for longitude and latitude; type --metric haversine, or name",
+        "--metric: expected haversine for the degrees in 'lon' and 'lat'; type metric='haversine' (--metric",
     ),
     "degrees as columns": (
         ["PLACES", "--columns", "lon,lat", "--metric", "manhattan", *EPSILON, "--unit", "m"],
-        "--metric: expected haversine for longitude and latitude; type --metric haversine, or name",
+        "--metric: expected haversine for the degrees in 'lon' and 'lat'; type metric='haversine' (--metric",
+    ),
+    "longitude as latitude": (
+        ["PLACES", "--x", "lat", "--y", "lon", "--metric", "haversine", *EPSILON, "--unit", "km"],
+        "the latitude before the longitude, which a command reads from --y and --x",
     ),
     "degrees without a metric": (
         ["PLACES", *EPSILON, "--unit", "km"],
@@ -427,6 +431,13 @@ def test_bad_input_is_one_line_that_names_the_argument(
     error = json.loads(as_json.err)["error"]
     assert message in error["message"]
     assert error["status"] == 2
+
+
+def test_columns_of_a_plane_may_be_named_like_degrees(
+    capsys: pytest.CaptureFixture[str], town: Path
+) -> None:
+    line = ["design", town, "--x", "lon", "--y", "lat", *EPSILON, "--unit", "km", "--json"]
+    assert say(capsys, *line, "--plane", "-o", town.parent / "c.channel").status == 0
 
 
 @pytest.mark.parametrize("seconds", ["30", "0.001"])

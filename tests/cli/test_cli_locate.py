@@ -19,7 +19,8 @@ import pytest
 from cli.commands import say
 from discreet.artefact import save_mechanism
 from discreet.cli import serve
-from discreet.core.errors import SolverError
+from discreet.cli.locate import read_place
+from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import MetricDP
 from discreet.service import create_app
 from service.running import in_thread, mechanism, region, sound_app
@@ -66,6 +67,21 @@ def test_a_place_on_standard_input_is_located_and_not_repeated(
         assert refused.err.startswith("discreet: PLACE: expected")
         assert not any(part in refused.err for part in ("7263549", "817", "12.48"))
         assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("place", ["geo:41.8934,12.4851", "GEO:41.8934,12.4851,21.5;crs=WGS84;u=8"])
+def test_a_geo_uri_is_a_place(place: str) -> None:
+    assert read_place([place]) == read_place(HERE.split())
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["geo:41.8934", "geo:1,2,3,4", "geo:1,2;crs=nad27", "http:1,2", "1,2,3", "geo:", "geo:x,y"],
+)
+def test_another_uri_is_no_place_and_is_not_repeated(place: str) -> None:
+    with pytest.raises(InvalidProblemError, match="PLACE: expected two numbers") as said:
+        read_place([place])
+    assert place not in str(said.value)
 
 
 @pytest.mark.parametrize(

@@ -114,9 +114,10 @@ def test_a_ledger_is_charged_before_records_are_read(ask: Callable[..., Said]) -
         "people.parquet"
     )
     said = ask(with_ledger.replace("--rho 1", "--rho 1/4"))
-    assert said.status == 2
+    assert said.status == 0
     assert "secret" not in said.err + said.out
-    assert "The budget stays charged" in said.err
+    assert "PRIVATE, not for publication: rows of people" in said.err
+    assert "PRIVATE" not in said.out
     assert str(Ledger("l.db").account("census").left[0]) == "1/4"
 
 

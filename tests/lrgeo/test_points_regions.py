@@ -42,3 +42,26 @@ def test_a_net_over_roads_takes_every_point_of_every_road() -> None:
     beyond = sphere.max(axis=0) + 0.05
     with pytest.raises(InvalidProblemError, match="outside"):
         made.find(tuple(beyond.tolist()))
+
+
+@pytest.mark.parametrize(
+    ("cell", "unit", "origin", "epsilon"),
+    [
+        ("60", "km", (-61.0, 178.0), "0.02"),
+        ("120", "km", (44.0, -100.0), "0.01"),
+        (3000, "m", (69.6, 18.9), "0.0004"),
+        ("20", "km", (-0.2, -78.5), "0.05"),
+    ],
+)
+def test_the_bound_is_never_above_what_a_design_for_places_reaches(
+    cell: str | int, unit: str, origin: tuple[float, float], epsilon: str
+) -> None:
+    """Such a design keeps the promise at distances that are no longer than those on the ground."""
+    region = Region.from_grid(2, 5, cell=cell, unit=unit, origin=origin)
+    promise = MetricDP(epsilon, unit)
+    everywhere = design(region, promise, scope="points", gap=0.5, method="noise", throw=False)
+    places = design(region, promise, scope="places", gap=0.01, throw=False)
+    assert places.certificate.passed
+    assert everywhere.lower is not None
+    assert places.upper is not None
+    assert 0.9 * places.upper < everywhere.lower <= places.upper

@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.geography import great_circle
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.core.spaces.plane import PlaneLengths
-from discreet.lrgeo import Region
+from discreet.lrgeo import Region, design
 from discreet.lrgeo.places.plane import cosine_for, plane_to_sphere, sphere_to_plane
+from discreet.lrgeo.points.verify import verify
 from meta.canary import leaks
 
 GRID = Region.from_grid(4, 5, cell="0.5", unit="km", origin=(41.88, 12.46))
@@ -22,8 +24,8 @@ GRID = Region.from_grid(4, 5, cell="0.5", unit="km", origin=(41.88, 12.46))
 
 @settings(max_examples=80)
 @given(
-    st.floats(-65, 65),
-    st.floats(-170, 170),
+    st.floats(-85, 85),
+    st.floats(-180, 180),
     st.lists(st.tuples(st.floats(-2, 2), st.floats(-4, 4)), min_size=2, max_size=8, unique=True),
 )
 def test_nothing_is_farther_apart_in_the_plane_than_on_the_sphere(
@@ -44,8 +46,35 @@ def test_a_larger_cosine_would_break_that_and_is_refused() -> None:
         Region(GRID.places, GRID.origin, "km", None, GRID.cosine * 1.001)
     with pytest.raises(InvalidProblemError, match="cosine"):
         Region(GRID.places, None, "km", None, 0.9)
-    with pytest.raises(InvalidProblemError, match="degrees"):
-        Region.from_grid(4, 5, cell="0.5", unit="km", origin=(80.0, 0.0))
+
+
+@pytest.mark.parametrize("latitude", [89.2, -90.0, 87.99999])
+def test_a_region_at_a_pole_is_refused_with_what_takes_its_places(latitude: float) -> None:
+    with pytest.raises(
+        InvalidProblemError, match=r"from -88 to 88 .*from_points\(.*got latitudes up to"
+    ):
+        Region.from_grid(4, 5, cell="0.5", unit="km", origin=(latitude, 0.0))
+
+
+@pytest.mark.parametrize("origin", [(84.9, 20.0), (-85.1, 179.9), (79.98, -180.0), (0.0, 359.999)])
+def test_a_grid_is_laid_anywhere_up_to_85_degrees(origin: tuple[float, float]) -> None:
+    region = Region.from_grid(3, 3, cell="0.5", unit="km", origin=origin)
+    shown = region.coordinates
+    stored = np.ldexp(region.space.distances.astype(float), -region.space.scale_bits)
+    assert (stored <= great_circle(shown[:, None], shown[None, :]) + 1e-9).all()
+    for index in range(region.K):
+        latitude, longitude = region.where(index)
+        for turned in (longitude, longitude + 360, longitude - 360):
+            if -180 <= turned <= 360:
+                assert region.snap((latitude, turned)) == index
+    assert Region.from_dict(region.to_dict()).digest == region.digest
+
+
+def test_points_near_85_degrees_are_served() -> None:
+    region = Region.from_grid(3, 3, cell="0.5", unit="km", origin=(84.98, 179.95))
+    made = design(region, MetricDP(2, "km"), scope="points", method="noise").published()
+    assert verify(made.claimed()).passed
+    assert made.find((84.985, -179.98)) == made.find((84.985, 180.02))
 
 
 def test_stored_distances_are_below_great_circles() -> None:

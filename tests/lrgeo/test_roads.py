@@ -45,6 +45,35 @@ def test_one_way_streets_make_ways_longer_and_dead_ends_fall_away() -> None:
     assert region.coordinates[:, 0].max() < 42
 
 
+def test_tables_of_osmnx_have_ends_and_names_in_their_index() -> None:
+    """As ``osmnx.graph_to_gdfs`` gives them, where ``osmid`` of an edge is that of its street."""
+    import pandas as pd
+
+    nodes = pd.DataFrame(NODES).set_index("osmid")
+    streets = pd.DataFrame(EDGES | {"key": 0, "osmid": [[7, 8], 9, 9, 10, 11, 12]})
+    edges = streets.set_index(["u", "v", "key"])
+    expected = Region.from_roads(NODES, EDGES, spacing="0.3")
+    assert Region.from_roads(nodes, edges, spacing="0.3").digest == expected.digest
+    both = edges.assign(u=EDGES["u"])
+    assert Region.from_roads(nodes, both, spacing="0.3").digest == expected.digest
+    geopandas = pytest.importorskip("geopandas")
+    points = geopandas.points_from_xy(nodes["x"], nodes["y"])
+    nodes = geopandas.GeoDataFrame(nodes, geometry=points, crs=4326)
+    assert Region.from_roads(nodes, edges, spacing="0.3").digest == expected.digest
+
+
+def test_roads_across_the_180th_meridian_are_those_of_another_meridian() -> None:
+    here = Region.from_roads(NODES, EDGES, spacing="0.3")
+    turned = NODES | {"x": [(x + 167.525 + 180) % 360 - 180 for x in NODES["x"]]}
+    assert min(turned["x"]) < -179 < 179 < max(turned["x"])
+    there = Region.from_roads(turned, EDGES, spacing="0.3")
+    assert there.K == here.K
+    assert np.allclose(there.travel, here.travel, atol=1e-3)
+    mixed = NODES | {"x": [12.47, 12.47, 12.48, -347.52 + 360, 190.0]}
+    with pytest.raises(InvalidProblemError, match="longitudes all in"):
+        Region.from_roads(mixed | {"x": [*mixed["x"][:2], -12.0, 190.0, 9.0]}, EDGES, spacing="0.3")
+
+
 def test_the_same_region_whatever_holds_the_tables() -> None:
     import polars as pl
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.tables.frames import name_rows, near_unique, open_table, rebuilt, records_of, without
+from discreet.tables.frames import name_rows, open_table, rebuilt, records_of, without
 from discreet.tables.validate import refuse_times
 from discreet.tables.writing import bytes_of, join_files
 
@@ -36,7 +36,6 @@ def test_a_frame_goes_back_as_it_came(kind: str) -> None:
     )
     assert found.rows() == [("[30, 50]", "maybe"), ("[30, 50]", "yes")]
     assert type(without(table, "ill")) is type(table)
-    assert near_unique(table, ["age"]) == ["ill"]
 
 
 def test_a_dictionary_is_made_anew() -> None:

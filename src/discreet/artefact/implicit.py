@@ -303,7 +303,8 @@ def _space(stated: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Met
     else:
         points = point_table(arrays["points"], stated["metric"])
         bits = check_bits(stated["scale_bits"])
-        source = PointLengths(points, stated["metric"], bits, int(stated["per_unit"]))
+        # The sign refuses what is no number.
+        source = PointLengths(points, stated["metric"], bits, +stated["per_unit"])
     # What was made without a table stays without: once more than 4096 secrets had none.
     bits, unit = source.scale_bits, stated["unit"]
     space = MetricSpace(unit, stated["metric"], bits, source, points, tabled=False)

@@ -47,7 +47,8 @@ def credible(space: MetricSpace) -> MetricSpace:
     check_bits(space.scale_bits)
     source, points = space.source, space.points
     per_unit = 1000 if space.unit == "m" else 1
-    if isinstance(source, PointLengths) and source.per_unit != per_unit:
+    # Great circles may have been shortened to the geodesics of an ellipsoid: never by more than 1 %.
+    if isinstance(source, PointLengths) and not 0.99 * per_unit <= source.per_unit <= per_unit:
         raise InvalidProblemError("per_unit", f"{per_unit} for {space.unit}", source.per_unit)
     if isinstance(source, LatticeLengths):
         if space.metric != "grid" or source.cell <= 0:

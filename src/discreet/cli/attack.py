@@ -8,9 +8,9 @@ from discreet.cli.calls import TypedOption, from_call
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, renamed_arguments
-from discreet.cli.registry import methods_by_mechanism
 from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.by_name import attack as attack_target
+from discreet.evaluate.registry import methods_by_mechanism
 
 if TYPE_CHECKING:
     import typer
@@ -21,9 +21,6 @@ _RUN = "What a mechanism is run with"
 _CHANNELS = "Channels"
 _TABLES = "Tables"
 _HOW = "How hard to try"
-
-_MOST_STEPS = 10_000
-_MOST_TRIALS = 10_000_000
 
 _METHODS = "; ".join(
     (
@@ -65,14 +62,14 @@ _SHOWN = {
     "k": TypedOption(panel=_RUN, flag="-k"),
     "mode": TypedOption("published|sound|every-point|places-only", _RUN),
     "reports": TypedOption("N,N,...", _CHANNELS, read=_numbers),
-    "steps": TypedOption(panel=_CHANNELS, most=_MOST_STEPS),
+    "steps": TypedOption(panel=_CHANNELS),
     "stride": TypedOption(panel=_CHANNELS),
     "against": TypedOption("FILE", _TABLES),
     "others": TypedOption("FILE", _TABLES),
     "population": TypedOption("FILE", _TABLES),
     "again": TypedOption("FILE", _TABLES),
     "sensitive": TypedOption(panel=_TABLES),
-    "trials": TypedOption(panel=_HOW, most=_MOST_TRIALS),
+    "trials": TypedOption(panel=_HOW),
     "failure": TypedOption(panel=_HOW),
 }
 

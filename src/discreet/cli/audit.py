@@ -8,8 +8,8 @@ from discreet.cli.calls import TypedOption, from_call
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, renamed_arguments
-from discreet.cli.registry import methods_by_mechanism
 from discreet.evaluate.audit.by_name import audit as audit_target
+from discreet.evaluate.registry import methods_by_mechanism
 
 if TYPE_CHECKING:
     import typer
@@ -18,11 +18,6 @@ __all__ = ["audit", "register"]
 
 _CLAIM = "What is claimed"
 _HOW = "How hard to try"
-
-_MOST_SAMPLES = 100_000_000
-_MOST_POINTS = 10_000_000
-_MOST_K = 1_000
-"""Audited tables have a few thousand rows."""
 
 _METHODS = (
     methods_by_mechanism("hierarchy", "kanonymity", "metricdp", "submodular", unproven=True)
@@ -50,11 +45,11 @@ _SHOWN = {
     "delta": TypedOption(panel=_CLAIM),
     "rho": TypedOption(panel=_CLAIM),
     "neighbors": TypedOption(panel=_CLAIM),
-    "k": TypedOption(panel=_CLAIM, flag="-k", most=_MOST_K),
+    "k": TypedOption(panel=_CLAIM, flag="-k"),
     "strength": TypedOption(panel=_HOW),
-    "samples": TypedOption(panel=_HOW, most=_MOST_SAMPLES),
+    "samples": TypedOption(panel=_HOW),
     "failure": TypedOption(panel=_HOW),
-    "points": TypedOption(panel=_HOW, most=_MOST_POINTS),
+    "points": TypedOption(panel=_HOW),
 }
 
 

@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
-from discreet.cli.output import Status, emit, facts, put_out
+from discreet.cli.output import Status, emit, facts, put_out, renamed_arguments
 from discreet.core import printed
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
@@ -269,11 +269,8 @@ def check(
     It says "extends" (status 0), "older" or "other" (status 1).
     """
     book = Ledger(ledger)
-    try:
+    with renamed_arguments({"digest": "--digest"}):
         verdict = book.check(digest)
-    except InvalidProblemError as error:
-        field = "--digest" if error.field == "digest" else error.field
-        raise InvalidProblemError(field, error.expected, error.got) from None
     anchored = int(digest.partition(":")[0])
     data = {"verdict": verdict, "means": _VERDICTS[verdict], "anchored": anchored}
     text = f"{verdict}: {_VERDICTS[verdict]}"

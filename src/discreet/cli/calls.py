@@ -31,8 +31,6 @@ class TypedOption:
         Name of the option, if it is not the name of the argument.
     more
         Sentences of the help after those of the call.
-    most
-        Largest value.
     read
         Function from the typed text, or from the list of texts of an option that may be repeated, to the value.
     repeated
@@ -43,7 +41,6 @@ class TypedOption:
     panel: str | None = None
     flag: str | None = None
     more: str = ""
-    most: int | None = None
     read: Callable[[Any], Any] | None = None
     repeated: bool = False
 
@@ -68,11 +65,13 @@ class TypedOption:
             # A flag is named, since Typer would add its negation to one without a name.
             name = self.name_of(one)
             names = (name,) if name.startswith("--") else (name, f"--{one.name}")
-            shown = typer.Option(*names, **words, max=self.most, rich_help_panel=self.panel)
+            shown = typer.Option(*names, **words, rich_help_panel=self.panel)
         default = one.default if kind is not str or one.default is None else str(one.default)
         if self.repeated and not required:
             default = None
-        annotation = Annotated[kind if default is not None or required else kind | None, shown]
+        if default is None and not required:
+            kind = kind | None
+        annotation: Any = Annotated[kind, shown]
         return inspect.Parameter(
             one.name,
             inspect.Parameter.KEYWORD_ONLY,

@@ -17,6 +17,7 @@ from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at r
     Grid,
     Json,
     Metric,
+    Plane,
     Quiet,
     Report,
     Unit,
@@ -78,6 +79,7 @@ def compare(
     metric: Metric = None,
     unit: Unit = None,
     embeddings: Embeddings = None,
+    plane: Plane = False,
     loss: Annotated[
         str, typer.Option(help="What a wrong report costs, as in design.")
     ] = "distance",
@@ -107,7 +109,9 @@ def compare(
         if epsilon is None:
             raise InvalidProblemError("--epsilon", "a value", "none")
         side = "1" if grid is not None and cell is None else cell
-        where = PlaceOptions(places, grid, side, x, y, columns, None, metric, unit, embeddings)
+        where = PlaceOptions(
+            places, grid, side, x, y, columns, None, metric, unit, embeddings, plane
+        )
         aims = AimOptions(epsilon.split(",")[0], given.get("radius"), loss, prior, reports)
         check_outputs({"--report": report}, *where.read, *aims.read)
         budgets, units = zip(*map(parse_budget, epsilon.split(",")), strict=True)

@@ -81,6 +81,7 @@ class PrivateRows:
     quantity: str | None
     person: str | None
     engine: RowEngine
+    refuse_rows: bool = False
 
     @property
     def file(self) -> str:
@@ -202,7 +203,14 @@ def publish_counts(
             diagnosed = hierarchy.diagnose(counted, outcome) if wanted.diagnostics else None
             _put_unproven(outcome, wanted)
         else:
-            planned = hierarchy.plan(public.region_list, guarantee, method=method, **parts, **given)
+            planned = hierarchy.plan(
+                public.region_list,
+                guarantee,
+                method=method,
+                **parts,
+                **given,
+                refuse_rows=rows.refuse_rows,
+            )
             if planned.method.kind == "sorted" and wanted.measurements is not None:
                 named = METHODS.name_of(planned.method)
                 raise InvalidProblemError("--measurements", "a method that measures counts", named)

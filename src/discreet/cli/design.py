@@ -20,6 +20,7 @@ from discreet.cli.options import (
     Grid,
     Json,
     Metric,
+    Plane,
     Quiet,
     Report,
     Unit,
@@ -95,6 +96,7 @@ def design(
     metric: Metric = None,
     unit: Unit = None,
     embeddings: Embeddings = None,
+    plane: Plane = False,
     epsilon: Annotated[
         str,
         typer.Option(
@@ -205,7 +207,7 @@ def design(
     if points is not None and places is not None:
         raise InvalidProblemError("--points", "either this or PLACES", "both")
     where = PlaceOptions(
-        places or points, grid, cell, x, y, columns, label, metric, unit, embeddings
+        places or points, grid, cell, x, y, columns, label, metric, unit, embeddings, plane
     )
     aims = AimOptions(epsilon, radius, loss, prior, reports, priors)
     search = SearchOptions(gap, time_limit, method, threads, allow_unprotected, blocks, partitioner)

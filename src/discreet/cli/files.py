@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.artefact import interruption_of, is_table, sidecar_of
 from discreet.artefact.foreign import told
 from discreet.artefact.rooms import remove_left_behind
 from discreet.artefact.sidecar import kind_of
-from discreet.cli.output import put_out, warn
+from discreet.cli.output import put_out, renamed_arguments, warn
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ __all__ = [
     "check_outputs",
     "check_table_names",
     "open_any",
-    "open_channel",
+    "open_file",
     "open_ledger",
     "page_content",
     "release_files",
@@ -39,12 +39,13 @@ __all__ = [
 ]
 
 
-def open_channel(path: str) -> Artefact:
-    """Read a channel; an error names the command's argument."""
-    from discreet.artefact import read
+T = TypeVar("T")
 
+
+def open_file(load: Callable[[str], T], path: str) -> T:
+    """Read a file by a reader of the library; an error names the command's argument."""
     try:
-        return read(path)
+        return load(path)
     except InvalidProblemError as error:
         raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
 
@@ -57,25 +58,19 @@ def channel_kind(path: str) -> str:
         kind = kind_of(path) if is_table(path) else ""
         expected = "a file that `design` wrote; `discreet verify` says what holds of a table"
         raise InvalidProblemError("CHANNEL", expected, told(kind, path) if kind else repr(path))
-    try:
-        return zip_kind(path)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
+    return open_file(zip_kind, path)
 
 
 def open_any(path: str) -> Artefact | AnchoredArtefact:
     """Read a channel of either kind, with a table or without; an error names the command's argument."""
+    from discreet.artefact import load_anchored, read
+
     kind = channel_kind(path)
     if kind == "channel":
-        return open_channel(path)
+        return open_file(read, path)
     if kind != "anchored":
         raise InvalidProblemError("CHANNEL", "a channel, as `design` writes it", told(kind, path))
-    from discreet.artefact import load_anchored
-
-    try:
-        return load_anchored(path)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
+    return open_file(load_anchored, path)
 
 
 def write_channel(
@@ -86,11 +81,8 @@ def write_channel(
         return
     from discreet.artefact import save
 
-    try:
+    with renamed_arguments({"path": "--output"}):
         save(design, path, labels=labels)
-    except InvalidProblemError as error:
-        field = "--output" if error.field == "path" else error.field
-        raise InvalidProblemError(field, error.expected, error.got) from None
 
 
 def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:

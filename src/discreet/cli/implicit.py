@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.output import Status, emit, facts, renamed_arguments, warn
 from discreet.cli.progress import progress
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
@@ -153,11 +153,8 @@ def _write(made: TailDesign, stated: ImplicitStatement, path: str | None) -> Anc
 
     stored = from_tails(made, stated.labels)
     if path is not None:
-        try:
+        with renamed_arguments({"path": "--output"}):
             save_anchored(stored, path)
-        except InvalidProblemError as error:
-            field = "--output" if error.field == "path" else error.field
-            raise InvalidProblemError(field, error.expected, error.got) from None
     return stored
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.files import channel_kind, open_any
+from discreet.cli.files import channel_kind, open_any, open_file
 from discreet.cli.mechanisms import (
     mechanism_facts,
     mechanism_text,
-    open_mechanism,
-    open_points,
     points_facts,
     points_text,
 )
@@ -40,17 +38,23 @@ def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
-    from discreet.artefact import FOR_EVERY_POINT, MECHANISM, Artefact
+    from discreet.artefact import (
+        FOR_EVERY_POINT,
+        MECHANISM,
+        Artefact,
+        load_mechanism,
+        load_points,
+    )
 
     tell = partial(_tell, as_json=as_json, verbose=verbose)
     kind = channel_kind(channel)
     if kind in FOR_EVERY_POINT:
-        for_points = open_points(channel)
+        for_points = open_file(load_points, channel)
         told = points_facts(for_points)
         tell(told, points_text(for_points), for_points.certificate)
         return
     if kind == MECHANISM:
-        mechanism = open_mechanism(channel)
+        mechanism = open_file(load_mechanism, channel)
         told = mechanism_facts(mechanism)
         tell(told, mechanism_text(mechanism), mechanism.certificate)
         return

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +34,9 @@ __all__ = ["locate", "read_place", "register", "typed_place"]
 _TIME = "Time and budgets"
 _WIRE = "The server"
 _PAPER = "The protocol as published"
+
+_GEO_URI = re.compile(r"(?i)geo:([^,;]+),([^,;]+)(?:,[^,;]+)?(?:;crs=wgs84)?(?:;u=[^;]+)?")
+"""A place as maps share it: latitude, longitude, perhaps a height, WGS 84, and how uncertain it is (RFC 5870)."""
 
 _MAX_LETTERS = 200
 """Letters of a line that holds a place."""
@@ -384,12 +389,9 @@ def _say(found: Located, *, as_json: bool) -> None:
 def typed_place() -> list[str]:
     """Read a line of standard input; what it holds is private, and so is what can't be read of it."""
     line = ""
-    # There is none where a process was started without.
-    if sys.stdin is not None:
-        try:
-            line = sys.stdin.readline(_MAX_LETTERS + 1)
-        except (OSError, ValueError):
-            line = ""
+    # A process that was started without standard input has None for it.
+    with suppress(AttributeError, OSError, ValueError):
+        line = sys.stdin.readline(_MAX_LETTERS + 1)
     # A number that was cut would be another place.
     if not line.strip() or len(line) > _MAX_LETTERS:
         expected = f"two numbers on a line of standard input, in at most {_MAX_LETTERS} letters"
@@ -398,7 +400,7 @@ def typed_place() -> list[str]:
 
 
 def read_place(words: Sequence[str]) -> tuple[float, float]:
-    """Read two numbers, with blanks or a comma between them.
+    """Read two numbers, with blanks or a comma between them, or the first two of a geo: URI.
 
     Raises
     ------
@@ -409,6 +411,8 @@ def read_place(words: Sequence[str]) -> tuple[float, float]:
     --------
     >>> read_place(["41.8986,", "12.4769"]), read_place(["1,-2.5"])
     ((41.8986, 12.4769), (1.0, -2.5))
+    >>> read_place(["geo:41.8986,12.4769,18;u=35"])
+    (41.8986, 12.4769)
     >>> read_place(["somewhere"])
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: PLACE: expected two numbers, or - for standard input, got something else
@@ -422,8 +426,10 @@ def read_place(words: Sequence[str]) -> tuple[float, float]:
 
 
 def _two(words: Sequence[str]) -> tuple[str, str]:
-    """Part two texts; what else was typed is no pair."""
-    first, second = " ".join(words).replace(",", " ").split()
+    """Split what was typed into two numbers as texts: those of a geo: URI, or all that there are."""
+    text = " ".join(words).strip()
+    uri = _GEO_URI.fullmatch(text)
+    first, second = uri.groups() if uri else text.replace(",", " ").split()
     return first, second
 
 

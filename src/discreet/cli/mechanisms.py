@@ -4,48 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.files import open_any
 from discreet.cli.output import facts
 from discreet.core import printed
-from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.places.space import per_unit
 
 if TYPE_CHECKING:
-    from discreet.artefact import AnchoredArtefact
     from discreet.lrgeo import Mechanism
     from discreet.lrgeo.points.published import PublishedPoints
 
 __all__ = [
     "mechanism_facts",
     "mechanism_text",
-    "open_mechanism",
-    "open_placed",
-    "open_points",
     "points_facts",
     "points_text",
 ]
-
-
-def open_mechanism(path: str) -> Mechanism:
-    """Read a mechanism; an error names the command's argument."""
-    from discreet.artefact import load_mechanism
-
-    try:
-        return load_mechanism(path)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
-
-
-def open_placed(path: str, kind: str) -> AnchoredArtefact | Mechanism:
-    """Read a channel without a table: one of a file of its own, or that of a mechanism."""
-    from discreet.artefact import MECHANISM, Artefact
-
-    if kind == MECHANISM:
-        return open_mechanism(path)
-    stored = open_any(path)
-    if isinstance(stored, Artefact):  # pragma: no cover - so that types are known
-        raise InvalidProblemError("CHANNEL", "a channel without a table", "one with")
-    return stored
 
 
 def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
@@ -87,16 +59,6 @@ def mechanism_text(mechanism: Mechanism) -> str:
     rows += [("tried", sentence) for sentence in provenance.method_trace]
     rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
     return facts(rows)
-
-
-def open_points(path: str) -> PublishedPoints:
-    """Read a mechanism for every point; an error names the command's argument."""
-    from discreet.artefact import load_points
-
-    try:
-        return load_points(path)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
 
 
 def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:

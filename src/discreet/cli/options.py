@@ -29,6 +29,7 @@ __all__ = [
     "Memory",
     "Metric",
     "NoGuarantee",
+    "Plane",
     "Quiet",
     "Report",
     "Rho",
@@ -119,6 +120,9 @@ Metric = Annotated[
 Unit = Annotated[
     str | None,
     typer.Option(help="Unit of distance; haversine means km, angular rad.", rich_help_panel=PLACES),
+]
+Plane = Annotated[
+    bool, typer.Option("--plane", help="lon and lat are in a plane.", rich_help_panel=PLACES)
 ]
 Embeddings = Annotated[
     str | None,

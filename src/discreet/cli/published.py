@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 
 from discreet.artefact.foreign import told
 from discreet.cli.inputs import parse_budget, parse_grid
+from discreet.cli.output import renamed_arguments
 from discreet.cli.statement import doubtful_distances
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
@@ -172,11 +173,8 @@ def _roads(options: RegionOptions, unit: str) -> Region:
     ends = None
     if options.nodes is not None:
         ends = read_table(options.nodes, "--nodes").to_dict(as_series=False)
-    try:
+    with renamed_arguments({"edges": "--roads", "nodes": "--nodes"}):
         return Region.from_roads(ends, edges, spacing=options.spacing, unit=unit)
-    except InvalidProblemError as error:
-        field = {"edges": "--roads", "nodes": "--nodes"}.get(error.field, error.field)
-        raise InvalidProblemError(field, error.expected, error.got) from None
 
 
 def _origin(text: str) -> tuple[float, float]:

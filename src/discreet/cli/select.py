@@ -332,14 +332,14 @@ def _outputs(
 
 def _guarantee(budget: _Budget) -> DPGuarantee | None:
     """Read the guarantee that is wanted, or that there is none."""
-    given = [budget.epsilon, budget.rho]
+    given = budget.epsilon, budget.rho
     if budget.accept_no_guarantee:
         if any(value is not None for value in (*given, budget.delta, budget.ledger)):
             raise InvalidProblemError(
                 "--accept-no-guarantee", "neither a budget nor a ledger with it", "one"
             )
         return None
-    if None not in given or given == [None, None]:
+    if None not in given or given == (None, None):
         return read_guarantee(*given, budget.neighbors)
     if budget.neighbors is None:
         expected = "add-remove-one or replace-one: a budget means nothing without it"

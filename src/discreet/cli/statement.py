@@ -17,6 +17,7 @@ from discreet.cli.inputs import (
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.guarantee import MetricDP
+from discreet.core.spaces.features import check_names, coordinate_columns
 from discreet.core.spaces.lengths import DENSE_LIMIT
 from discreet.core.spaces.metric import METRICS, MetricSpace
 from discreet.metricdp.costs import ImplicitCosts
@@ -53,9 +54,6 @@ _UNITS = {"haversine": "km", "angular": "rad", "hyperbolic": "unit"}
 _NAMED = {False: ("x", "y"), True: ("lon", "lat")}
 """Columns of coordinates where both have these names, in the plane and on the globe."""
 
-_GLOBE = ({"lon", "lng", "long", "longitude"}, {"lat", "latitude"})
-"""What columns in degrees are called; distances between degrees are no lengths."""
-
 _EMBEDDED = ("euclidean", "angular", "hyperbolic", "manhattan")
 """Metrics between words; the first is what is meant where nobody says otherwise."""
 
@@ -75,6 +73,7 @@ class PlaceOptions:
     metric: str | None
     unit: str | None
     embeddings: str | None = None
+    plane: bool = False
 
     @property
     def read(self) -> tuple[str | None, ...]:
@@ -291,7 +290,8 @@ def _space(places: PlaceOptions, unit: str, most: int) -> tuple[MetricSpace, pl.
         raise InvalidProblemError("PLACES", expected, f"{printed.count(table.height)}, a row each")
     metric = places.metric or "euclidean"
     places = _coordinates(places, table, metric)
-    _refuse_degrees(places, unit)
+    names = places.columns or f"{places.y},{places.x}"
+    check_names(names.split(","), metric=metric, unit=unit, plane=places.plane)
     return MetricSpace.from_points(_points(places, table, metric), metric=metric, unit=unit), table
 
 
@@ -328,28 +328,13 @@ def _coordinates(places: PlaceOptions, table: pl.DataFrame, metric: str) -> Plac
         places = replace(places, x=known[0], y=known[1])
     if places.x is None or places.y is None:
         missing = "--x" if places.x is None else "--y"
-        globe = [[name for name in table.columns if name.lower() in names] for names in _GLOBE]
+        globe = coordinate_columns(table.columns)
+        likely = "type --x NAME --y NAME, with --metric haversine for longitude and latitude"
         if all(globe):
-            likely = f"--x {globe[0][0]} --y {globe[1][0]} --metric haversine"
-            expected = (
-                f"the name of a column of the table; for longitude and latitude type {likely}"
-            )
-        elif metric == "haversine":
-            expected = "columns of longitude and latitude in degrees: --x LON --y LAT; without --metric, in the plane"
-        else:
-            expected = "the name of a column of the table: --x NAME --y NAME"
+            likely = f"for longitude and latitude type --x {globe[0][0]} --y {globe[1][0]} --metric haversine"
+        expected = f"the name of a column of the table; {likely}"
         raise InvalidProblemError(missing, expected, "none")
     return places
-
-
-def _refuse_degrees(places: PlaceOptions, unit: str) -> None:
-    """Refuse degrees as if they were coordinates in the plane: what is promised per kilometer would be of degrees."""
-    named = {name.strip().lower() for name in (places.columns or "").split(",")}
-    named |= {(places.x or "").lower(), (places.y or "").lower()}
-    flat = places.metric in {None, "euclidean", "manhattan"} and not unit.startswith("deg")
-    if flat and all(named & names for names in _GLOBE):
-        expected = "haversine for longitude and latitude; type --metric haversine, or name columns in meters"
-        raise InvalidProblemError("--metric", expected, places.metric or "none")
 
 
 def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[np.float64]:

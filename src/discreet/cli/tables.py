@@ -93,7 +93,7 @@ Shares = Annotated[
 MaxRows = Annotated[
     int,
     typer.Option(
-        help="The most rows of one person; public. With --person more are refused.",
+        help="The most rows of one person; public. With --person no more of them count.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -112,7 +112,7 @@ class TablesRequest:
     """What is to be published, as typed."""
 
     people: str | None
-    regions: str
+    regions: str | None
     region_list: str | None
     person: str | None
     by: str
@@ -126,6 +126,7 @@ class TablesRequest:
     ledger: str | None
     budget_delta: str | None
     engine: RowEngine
+    refuse_rows: bool
 
 
 @final
@@ -227,12 +228,12 @@ def plan_tables(request: TablesRequest, guarantee: PureDP | ZeroConcentratedDP) 
 
     if request.domain is None:
         raise InvalidProblemError("--domain", "the file of all categories", "none")
-    if request.region_list is None:
+    if request.region_list is None and request.regions is not None:
         raise InvalidProblemError("--region-list", "the regions that exist, public", "none")
     return contingency.plan(
         request.region_list,
         guarantee,
-        columns=request.regions.split(","),
+        columns=None if request.regions is None else request.regions.split(","),
         domain=_read_json(request.domain),
         by=request.by.split(","),
         marginals=_lists(request.marginals),
@@ -242,6 +243,7 @@ def plan_tables(request: TablesRequest, guarantee: PureDP | ZeroConcentratedDP) 
         max_rows=request.max_rows,
         total=request.total,
         root=request.root,
+        refuse_rows=request.refuse_rows,
     )
 
 

@@ -15,12 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["on_first_use", "registered"]
 
 
-def on_first_use(
-    namespace: dict[str, Any],
-    where: Mapping[str, str],
-    elsewhere: Mapping[str, str] | None = None,
-) -> Callable[[str], object]:
-    """Return the ``__getattr__`` of a package whose names live in modules of its own.
+def on_first_use(namespace: dict[str, Any], where: Mapping[str, str]) -> Callable[[str], object]:
+    """Make the ``__getattr__`` of a package whose names live in modules of its own.
 
     A package assigns it under ``if not TYPE_CHECKING``: type checkers would take it to mean that every name exists.
 
@@ -29,9 +25,7 @@ def on_first_use(
     namespace
         The package's ``globals()``. A name is kept there once it is loaded.
     where
-        Public name -> the module below the package that defines it; empty if the name is a module itself.
-    elsewhere
-        Name that is gone or stands elsewhere -> the sentence that says what to use instead.
+        Public name -> the module below the package that defines it.
 
     Returns
     -------
@@ -46,19 +40,14 @@ def on_first_use(
     >>> load("Forest")
     Traceback (most recent call last):
     AttributeError: module 'discreet.core' has no attribute 'Forest'
-    >>> on_first_use({"__name__": "discreet.core"}, {}, {"Wood": "use discreet.core.tree.Tree"})("Wood")
-    Traceback (most recent call last):
-    AttributeError: module 'discreet.core' has no attribute 'Wood': use discreet.core.tree.Tree
     """
     package = namespace["__name__"]
 
     def load(name: str) -> object:
         if name not in where:
-            instead = f": {elsewhere[name]}" if elsewhere and name in elsewhere else ""
-            message = f"module {package!r} has no attribute {name!r}{instead}"
+            message = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(message)
-        module = importlib.import_module(f"{package}.{where[name] or name}")
-        value: object = getattr(module, name) if where[name] else module
+        value: object = getattr(importlib.import_module(f"{package}.{where[name]}"), name)
         namespace[name] = value
         return value
 

@@ -12,12 +12,14 @@ from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import MetricDP
 from discreet.core.lazy import registered
+from discreet.core.options import instance_of
 from discreet.core.printed import in_columns
 from discreet.evaluate.comparison import best_lower, compare_methods
 from discreet.evaluate.registry import COMPARED, FRONTIERS
 from discreet.evaluate.utility.measure import frontier
 from discreet.metricdp.methods import METHODS
 from discreet.metricdp.methods.baselines import nearest_output_floor
+from discreet.metricdp.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.comparison import Entry
     from discreet.evaluate.utility.measure import Point
     from discreet.metricdp.part import Method
-    from discreet.metricdp.problem import Problem
 
 __all__ = ["Comparison", "ComparisonInterrupted", "MechanismComparison", "compare"]
 
@@ -256,6 +257,7 @@ def compare(
             if value is not None:
                 raise InvalidProblemError(name, f"none with {target}", repr(value))
         return _compare_mechanism(target, epsilon, k, methods)
+    instance_of(target, Problem, "target", "a design problem, or the name of a mechanism")
     if k is not None:
         raise InvalidProblemError("k", "none but with kanonymity", repr(k))
     if epsilon is None:
@@ -267,8 +269,8 @@ def compare(
             raise unknown_name("methods", name, sorted(COMPARED))
         chosen[name] = None if name == "optimal" else registered(METHODS.proven, name, "methods")()
     budgets = tuple(to_fraction(one, "epsilon") for one in _listed(epsilon))
-    if len(set(budgets)) < len(budgets):
-        raise InvalidProblemError("epsilon", "different budgets", repr(epsilon))
+    if not budgets or len(set(budgets)) < len(budgets):
+        raise InvalidProblemError("epsilon", "different budgets, one or more", repr(epsilon))
     guarantee = MetricDP(budgets[0], target.space.unit, radius)
     entries: list[Entry] = []
     planned = len(chosen) * len(budgets)

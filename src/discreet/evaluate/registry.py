@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, cast
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.lazy import registered
+from discreet.hierarchy.methods import METHODS as COUNT_METHODS
+from discreet.kanonymity.methods import METHODS as TABLE_METHODS
 from discreet.metricdp.methods import METHODS
+from discreet.submodular.methods import METHODS as CHOICE_METHODS
 
 if TYPE_CHECKING:
     from discreet.evaluate.attack.finding import Attacked
@@ -19,7 +22,15 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.request import AuditRequest
     from discreet.evaluate.simulate.location import Record
 
-__all__ = ["ATTACKS", "AUDITS", "COMPARED", "FRONTIERS", "attack_service", "audit_location"]
+__all__ = [
+    "ATTACKS",
+    "AUDITS",
+    "COMPARED",
+    "FRONTIERS",
+    "attack_service",
+    "audit_location",
+    "methods_by_mechanism",
+]
 
 COMPARED = (*METHODS.proven, "optimal")
 """Methods of a design problem that can be compared; the last is the library's choice."""
@@ -103,3 +114,30 @@ def audit_location(request: AuditRequest) -> Audit:
         return audit_places(request)
     judge = audit_service if request.points is None else audit_service_points
     return judge(request, _recorder())
+
+
+def methods_by_mechanism(*mechanisms: str, unproven: bool) -> str:
+    """List the methods of some mechanisms in one line.
+
+    Parameters
+    ----------
+    mechanisms
+        Names of the mechanisms.
+    unproven
+        Whether methods without a guarantee are listed, too.
+
+    Examples
+    --------
+    >>> methods_by_mechanism("submodular", unproven=False).startswith("submodular: ")
+    True
+    """
+    tables = {
+        "hierarchy": COUNT_METHODS,
+        "kanonymity": TABLE_METHODS,
+        "metricdp": METHODS,
+        "submodular": CHOICE_METHODS,
+    }
+    return "; ".join(
+        f"{name}: {', '.join(tables[name] if unproven else tables[name].proven)}"
+        for name in mechanisms
+    )

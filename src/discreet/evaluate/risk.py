@@ -12,12 +12,13 @@ from discreet.artefact.pieces import pieces_of, scan_pieces
 from discreet.artefact.row_engine import RowEngine
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.options import items_of
+from discreet.core.options import items_of, mapping
 from discreet.core.printed import in_columns, one_line
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.risk import risk as risk_of_rows
 from discreet.tables.columns import holds_numbers, is_prose, no_column
+from discreet.tables.frames import opened
 from discreet.tables.reading import read_rows
 from discreet.tables.taxonomies import read_taxonomy
 from discreet.tables.validate import refuse_nested
@@ -176,7 +177,16 @@ def risk(
     if not names:
         raise InvalidProblemError("quasi_identifiers", "columns of the table", "none")
     engine = RowEngine(memory, threads, scheduler)
-    stated = _stated_attributes(names, taxonomy or {}, numeric, categorical)
+    mapping(taxonomy, "taxonomy", "taxonomies by column")
+    secret, numbers, sets = (
+        items_of(columns, argument, "names of columns")
+        for argument, columns in (
+            ("sensitive", sensitive),
+            ("numeric", numeric),
+            ("categorical", categorical),
+        )
+    )
+    stated = _stated_attributes(names, taxonomy or {}, numbers, sets)
     people = None
     if population is not None:
         if _is_path(table) and engine.is_large(table):
@@ -189,13 +199,13 @@ def risk(
         if _is_path(rows):
             source = _Source(rows, "against" if when == "before" else "table", engine)
             opened, head = source.open(show=show_columns)
-            _check_columns(head, names, sensitive, show=show_columns)
+            _check_columns(head, names, secret, show=show_columns)
             warnings += _warnings(head, [name for name in names if name not in stated])
-            risks[when] = source.risk(opened, names, sensitive, people)
+            risks[when] = source.risk(opened, names, secret, people)
         elif engine != RowEngine():
             raise InvalidProblemError("table", "a file with memory, threads or a scheduler", "rows")
         else:
-            risks[when] = risk_of_rows(rows, names, sensitive=sensitive, population=people)
+            risks[when] = risk_of_rows(rows, names, sensitive=secret, population=people)
     stands_in = str(population) if _is_path(population) else "a dataframe"
     return TableRisks(risks, names, None if population is None else stands_in, tuple(warnings))
 
@@ -303,7 +313,8 @@ def _population(
         recorded = load_anonymous(table).attributes
         attributes = [one for one in recorded if one.name in names]
     if not _is_path(population):
-        return read_problem(population, names, attributes or list(stated.values()), "ncp")
+        people = opened(population, "population")
+        return read_problem(people, names, attributes or list(stated.values()), "ncp")
     people = read_rows(os.fspath(population), "population", show_columns=show)
     if not attributes:
         _check_columns(people, names, (), show=show)

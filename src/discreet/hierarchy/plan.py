@@ -258,8 +258,7 @@ class Plan:
         Raises
         ------
         InvalidProblemError
-            Before the charge as :meth:`check`; after it for rows that are refused, by column and position. The message
-            then says that the charge stays: a refusal may tell something about the rows.
+            Before the charge as :meth:`check`; never after it for a value, unless the plan has `refuse_rows`.
         BudgetError
             When the ledger refuses. Nothing was charged or read then.
         CertificateError
@@ -385,6 +384,7 @@ def plan(
     method: Method | str | None = None,
     levels: Sequence[Exact] | None = None,
     leaves_inherit: bool = True,
+    refuse_rows: bool = False,
 ) -> Plan:
     """Decide once all that public inputs can decide about a release of counts by region and size.
 
@@ -428,6 +428,10 @@ def plan(
         :func:`discreet.hierarchy.levels.choose_levels` suggests parts for a workload.
     leaves_inherit
         Whether leaves above the deepest level also have the parts of the levels below them, which nobody else has.
+    refuse_rows
+        Whether private rows that do not count are refused, after the charge. This is outside of the guarantee: the
+        refusal tells neighboring tables apart. By default such rows are left out by the rule of
+        :mod:`discreet.tables.keys`, and their number is written to standard error alone.
 
     Returns
     -------
@@ -484,7 +488,7 @@ def plan(
             raise InvalidProblemError(
                 "max_size", "the largest size that has a count of its own", "None"
             )
-        named = Named(unit, size, quantity, person)
+        named = Named(unit, size, quantity, person, refuse_rows)
         listed, declared = regions, declare_regions
         if declare_regions:
             listed = declared_regions(regions, check_columns(columns, unit), root)

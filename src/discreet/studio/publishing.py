@@ -7,7 +7,7 @@ value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 
@@ -123,6 +123,10 @@ class Publish:
         What is charged.
     kept
         The folder where releases are kept.
+    budget_delta
+        Delta at which rho is charged to an (epsilon, delta) budget.
+    release
+        Name of the release in that folder.
     seconds
         Within which it has to be done.
     """
@@ -134,6 +138,8 @@ class Publish:
     ledger: str
     dataset: str
     kept: str
+    budget_delta: str | None = None
+    release: str = field(default_factory=new_name)
     seconds: float = 3_600.0
 
     def run(self, tell: Tell) -> dict[str, Any]:
@@ -144,19 +150,22 @@ class Publish:
         folder, publication = Path(self.folder), self.publication
         tell({"text": "Reading what is public."})
         planned = publication.plan(folder, self.layout, self.promise)
-        name = new_name()
-        place = make_place(Path(self.kept), name)
+        place = make_place(Path(self.kept), self.release)
         files = [
             OutputFile("The folder of releases", place / file, render)
             for file, render in publication.contents(planned).items()
         ]
+        tell({"text": "Charging the budget.", "charge": "begun"})
         with titled(publication.titles), removed_if_empty(place):
             made = planned.release(
                 str(folder / PRIVATE),
                 budget=Ledger(self.ledger),
                 dataset=self.dataset,
+                budget_delta=self.budget_delta,
                 keep_measurements=publication.keeps(planned),
-                on_progress=lambda step: tell({"text": f"The budget is charged: {step.stage}."}),
+                on_progress=lambda step: tell(
+                    {"text": f"The budget is charged: {step.stage}.", "charge": "made"}
+                ),
                 outputs=ReleaseFiles(files, command="studio"),
             )
         tell({"text": "Checked and written. Drawing."})
@@ -170,5 +179,5 @@ class Publish:
             **publication.show(made, planned),
             "files": downloads,
             "book": book,
-            "release": name,
+            "release": self.release,
         }

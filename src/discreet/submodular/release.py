@@ -552,7 +552,7 @@ def _load_kernels(spec: ObjectiveSpec, n_elements: int) -> None:
             )
             for one in spec.private
         }
-        objective = spec.open(source, n_elements, None)
+        objective = replace(spec, edges=None).open(source, n_elements, None)
         objective.start().add(0)
         if spec.n_kinds == 1:
             objective.multilinear_marginals(np.full(n_elements, 0.5))

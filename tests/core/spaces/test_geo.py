@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 from discreet.core.errors import InvalidProblemError
 from discreet.core.spaces.geography import (
     EARTH_RADIUS_KM,
-    GREAT_CIRCLE_ERROR,
-    cell_polygons,
-    from_plane,
     great_circle,
     grid_centers,
     lat_lon,
-    road_network,
     to_plane,
 )
 
@@ -62,7 +58,7 @@ def test_the_error_of_a_great_circle_is_within_its_bound(
 ) -> None:
     truth = true_distance((a, b), (c, d))
     error = abs(Decimal(float(great_circle((a, b), (c, d)))) - truth)
-    assert error <= truth * Decimal(GREAT_CIRCLE_ERROR) + Decimal("1e-70")
+    assert error <= truth * Decimal(2.0**-46) + Decimal("1e-70")
 
 
 @given(st.floats(-89, 89), st.floats(-179, 179), STEPS, STEPS, st.booleans())
@@ -78,7 +74,7 @@ def test_neighbors_and_antipodes_are_as_accurate(
         other = (-other[0], other[1] + 180)
     truth = true_distance((latitude, longitude), other)
     error = abs(Decimal(float(great_circle((latitude, longitude), other))) - truth)
-    assert error <= truth * Decimal(GREAT_CIRCLE_ERROR) + Decimal("1e-70")
+    assert error <= truth * Decimal(2.0**-46) + Decimal("1e-70")
 
 
 def test_the_oracle_knows_a_quarter_of_the_globe() -> None:
@@ -127,11 +123,10 @@ def test_places_that_are_none_are_refused(points: object, message: str) -> None:
         lat_lon(points)  # type: ignore[arg-type]
 
 
-def test_projection_and_back() -> None:
+def test_a_projected_city_has_the_lengths_of_great_circles() -> None:
     rng = np.random.default_rng(1)
     points = np.array([41.9, 12.5]) + rng.uniform(-0.4, 0.4, (50, 2))
     plane = to_plane(points, (41.9, 12.5))
-    assert np.abs(from_plane(plane, (41.9, 12.5)) - points).max() < 1e-12
     flat = np.linalg.norm(plane[1:] - plane[0], axis=1)
     assert np.abs(flat / great_circle(points[1:], points[0]) - 1).max() < 0.015
 
@@ -144,64 +139,7 @@ def test_projection_across_the_date_line_is_short() -> None:
 def test_no_plane_at_a_pole_or_at_two_places(origin: object) -> None:
     with pytest.raises(InvalidProblemError, match="origin"):
         to_plane([[0, 0]], origin)  # type: ignore[arg-type]
-    with pytest.raises(InvalidProblemError, match="plane"):
-        from_plane([[0, 20_000]], (0, 0))
 
 
-def test_cells_touch_and_hold_their_centers() -> None:
-    centers = grid_centers(2, 3, 0.5)
-    assert centers[4].tolist() == [0.75, 0.75]
-    polygons = cell_polygons(centers, 0.5)
-    assert polygons.shape == (6, 4, 2)
-    assert (polygons.mean(axis=1) == centers).all()
-    assert (polygons[0, 1] == polygons[1, 0]).all()
-
-
-PLACES = [(41.0, 12.0), (41.1, 12.0), (41.1, 12.1), (50.0, 9.0), (50.1, 9.0)]
-
-
-def test_the_largest_part_of_a_road_network_is_kept() -> None:
-    roads = road_network(PLACES, [(3, 4), (1, 2), (0, 1), (1, 0)], [1.0, 2.0, 5.0, 4.0])
-    assert roads.n == 3
-    assert roads.nodes.tolist() == [0, 1, 2]
-    assert roads.edges.tolist() == [[0, 1], [1, 2]]
-    assert roads.lengths.tolist() == [4.0, 2.0]
-    assert roads.points.tolist() == [list(p) for p in PLACES[:3]]
-    with pytest.raises(ValueError, match="read-only"):
-        roads.lengths[0] = 0
-
-
-def test_nodes_are_numbered_anew() -> None:
-    roads = road_network(PLACES, [(4, 3), (3, 3)])
-    assert roads.nodes.tolist() == [3, 4]
-    assert roads.edges.tolist() == [[0, 1]]
-    assert roads.lengths[0] == great_circle(PLACES[3], PLACES[4])
-
-
-def test_a_network_without_edges_is_its_first_node() -> None:
-    roads = road_network(PLACES, np.zeros((0, 2), dtype=int))
-    assert roads.nodes.tolist() == [0]
-
-
-@pytest.mark.parametrize(
-    ("points", "edges", "lengths", "field"),
-    [
-        ([], [(0, 1)], None, "points"),
-        ((41.0, 12.0), [(0, 1)], None, "points"),
-        (PLACES, [(0, 5)], None, "edges"),
-        (PLACES, [(0, -1)], None, "edges"),
-        (PLACES, [(0, 1, 2)], None, "edges"),
-        (PLACES, [(0.0, 1.0)], None, "edges"),
-        (PLACES, [(0, 1)], [0.0], "lengths"),
-        (PLACES, [(0, 1)], [float("nan")], "lengths"),
-        (PLACES, [(0, 1)], [float("inf")], "lengths"),
-        (PLACES, [(0, 1)], [1.0, 2.0], "lengths"),
-        ([PLACES[0], PLACES[0]], [(0, 1)], None, "lengths"),
-    ],
-)
-def test_networks_that_make_no_sense(
-    points: object, edges: object, lengths: object, field: str
-) -> None:
-    with pytest.raises(InvalidProblemError) as caught:
-        road_network(points, edges, lengths)  # type: ignore[arg-type]
-    assert caught.value.field == field
+def test_centers_of_cells_are_numbered_row_by_row() -> None:
+    assert grid_centers(2, 3, 0.5)[4].tolist() == [0.75, 0.75]

@@ -1,31 +1,43 @@
 """Places as geographic libraries give them: anything with ``__geo_interface__``, and its coordinate system.
 
 Nothing of these libraries is imported. A GeoDataFrame, a GeoSeries, a Shapely geometry and GeoJSON [BDD16]_ all speak
-the interface. A coordinate system is one of pyproj's, whose attributes are read, or a name. Coordinates are x and y in
-this order there, hence longitude and latitude.
+the interface. A coordinate system is one of pyproj's, whose attributes are read, or a name; a frame converts itself, by
+its method ``to_crs``. Coordinates are x and y in this order there, hence longitude and latitude.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import text_ceil
+from discreet.core.spaces.lengths import DENSE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-__all__ = ["has_features", "in_degrees", "read_features"]
+__all__ = ["check_names", "coordinate_columns", "has_features", "in_degrees", "read_features"]
 
 _DEGREES = frozenset(
     {"EPSG:4326", "EPSG:4258", "EPSG:4269", "OGC:CRS84", "CRS84", "WGS84", "URN:OGC:DEF:CRS:OGC:1.3:CRS84"}
     | {"URN:OGC:DEF:CRS:EPSG::4326", "URN:OGC:DEF:CRS:OGC::CRS84"}
 )  # fmt: skip
 """Names of systems in longitude and latitude that are known without pyproj."""
+
+_LONGITUDES = frozenset({"lon", "lng", "long", "longitude", "longitud"})
+_LATITUDES = frozenset({"lat", "latitude", "latitud"})
+"""Words in the names of columns that hold degrees; distances between degrees are no lengths."""
+
+_LARGEST_STRETCH = 1.001
+"""Largest ratio of a distance in the plane to the one on the ground for which a plane is accepted."""
 
 _FACTORS = {"km": 1000.0, "m": 1.0}
 """Meters in a unit."""
@@ -34,6 +46,7 @@ _SAY_CRS = (
     "a coordinate reference system; type frame.set_crs('EPSG:4326') for longitude and latitude, "
     "or that of your map"
 )
+_TO_DEGREES = "frame.to_crs('EPSG:4326')"
 _TO_METERS = "frame.to_crs(frame.estimate_utm_crs())"
 
 
@@ -79,12 +92,12 @@ def in_degrees(crs: object, field: str = "crs") -> float | None:
             return None
         expected = f"EPSG:4326, or a system of pyproj such as pyproj.CRS({crs.strip()!r})"
         raise InvalidProblemError(field, expected, repr(crs.strip()))
-    if getattr(crs, "is_geographic", False):
-        return None
     axes = list(getattr(crs, "axis_info", None) or ())
     factor = float(getattr(axes[0], "unit_conversion_factor", 0) or 0) if axes else 0.0
+    if getattr(crs, "is_geographic", False) and abs(factor - math.radians(1)) < 1e-9:
+        return None
     if not getattr(crs, "is_projected", False) or not 0 < factor < np.inf:
-        expected = f"longitude and latitude, or a projected system in meters or feet: {_TO_METERS}"
+        expected = f"longitude and latitude in degrees; type {_TO_DEGREES}"
         raise InvalidProblemError(field, expected, _name_of(crs))
     return factor
 
@@ -93,8 +106,67 @@ def _name_of(crs: object) -> str:
     return str(getattr(crs, "name", None) or type(crs).__name__)
 
 
+def coordinate_columns(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """List the names of columns of longitudes and of latitudes, by the words in the names.
+
+    Examples
+    --------
+    >>> coordinate_columns(["id", "centroid_lon", "pickupLatitude", "flat"])
+    (['centroid_lon'], ['pickupLatitude'])
+    """
+    words = {
+        name: {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)} for name in names
+    }
+    return (
+        [name for name in words if words[name] & _LONGITUDES],
+        [name for name in words if words[name] & _LATITUDES],
+    )
+
+
+def check_names(names: Sequence[str], *, metric: str | None, unit: str, plane: bool) -> None:
+    """Refuse columns of degrees in place of lengths, and longitudes in place of latitudes, by the names of the columns.
+
+    Parameters
+    ----------
+    names
+        The columns of coordinates, in their order.
+    metric, unit
+        As of :meth:`~discreet.core.spaces.metric.MetricSpace.from_points`.
+    plane
+        The caller's statement that the columns are coordinates in a plane.
+
+    Raises
+    ------
+    InvalidProblemError
+        With what to type.
+
+    Examples
+    --------
+    >>> check_names(["x", "y"], metric=None, unit="km", plane=False)
+    >>> check_names(["lon", "lat"], metric=None, unit="km", plane=False)
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: metric: expected haversine for the degrees in 'lon' and 'lat'; type ...
+    """
+    longitudes, latitudes = coordinate_columns(names)
+    if plane or not (longitudes and latitudes):
+        return
+    shown = f"{longitudes[0]!r} and {latitudes[0]!r}"
+    if metric in {None, "euclidean", "manhattan"} and not unit.startswith("deg"):
+        expected = (
+            f"haversine for the degrees in {shown}; type metric='haversine' (--metric haversine), "
+            "or plane=True (--plane) for coordinates in a plane"
+        )
+        raise InvalidProblemError("metric", expected, metric or "none")
+    if metric == "haversine" and list(names) == [longitudes[0], latitudes[0]]:
+        raise InvalidProblemError(
+            "points",
+            "the latitude before the longitude, which a command reads from --y and --x",
+            f"{shown} in this order",
+        )
+
+
 def read_features(
-    source: object, *, metric: str | None, unit: str
+    source: object, *, metric: str | None, unit: str, plane: bool = False
 ) -> tuple[NDArray[np.float64], str]:
     """Read points, one for each feature, and the metric that fits their coordinates.
 
@@ -103,9 +175,12 @@ def read_features(
     source
         Anything for which :func:`has_features` is true.
     metric
-        What the caller wants, or ``None``: great circles for longitude and latitude, else the plane.
+        ``None`` or ``"haversine"``; with `plane` also ``"euclidean"`` or ``"manhattan"``.
     unit
         ``"km"`` or ``"m"``.
+    plane
+        Keep the coordinates of a projected frame of at most 5120 points, shortened such that no two points are
+        farther apart in the plane than on the ground.
 
     Returns
     -------
@@ -117,8 +192,8 @@ def read_features(
     Raises
     ------
     InvalidProblemError
-        For features that are no points (naming the first), a coordinate system that is missing, or a metric that does
-        not fit it.
+        For features that are no points (the message names the first), a coordinate system that is missing or can't be
+        converted, a metric that does not fit it, or a plane with distances above 1.001 times those on the ground.
 
     Examples
     --------
@@ -129,21 +204,80 @@ def read_features(
     geo = getattr(source, "__geo_interface__", source)
     if not isinstance(geo, Mapping):
         raise InvalidProblemError("points", "a mapping from __geo_interface__", type(geo).__name__)
-    points = np.array(list(_points(geo)), dtype=np.float64).reshape(-1, 2)
-    factor = in_degrees(_system(source, geo))
-    if factor is None:
-        if metric not in {None, "haversine"}:
-            expected = (
-                f"'haversine' for longitude and latitude, or coordinates in meters: {_TO_METERS}"
-            )
-            raise InvalidProblemError("metric", expected, repr(metric))
-        return points[:, ::-1].copy(), "haversine"
-    if metric == "haversine":
-        expected = "'euclidean' for projected coordinates, or frame.to_crs('EPSG:4326')"
-        raise InvalidProblemError("metric", expected, repr(metric))
+    stored = _array(geo)
     if unit not in _FACTORS:
         raise InvalidProblemError("unit", "'km' or 'm' for coordinates on a map", repr(unit))
-    return points * (factor / _FACTORS[unit]), metric or "euclidean"
+    crs = _system(source, geo)
+    turned = _converted(source, crs) if hasattr(source, "to_crs") and crs is not None else source
+    if turned is source and in_degrees(crs) is not None:
+        expected = f"longitude and latitude, or a GeoDataFrame; type {_TO_DEGREES}"
+        raise InvalidProblemError("crs", expected, _name_of(crs))
+    degrees = stored if turned is source else _array(turned.__geo_interface__)
+    if turned is not source and not np.isfinite(degrees).all():
+        row = int(np.argmin(np.isfinite(degrees).all(axis=1)))
+        expected = f"points within the area of the coordinate system {_name_of(crs)}"
+        raise InvalidProblemError("points", expected, f"one outside in row {row}")
+    if not plane:
+        if metric not in {None, "haversine"}:
+            expected = f"'haversine', or plane=True with coordinates in meters: {_TO_METERS}"
+            raise InvalidProblemError("metric", expected, repr(metric))
+        return degrees[:, ::-1].copy(), "haversine"
+    if metric == "haversine":
+        raise InvalidProblemError("plane", "False with metric='haversine'", "True")
+    factor = in_degrees(crs)
+    if factor is None:
+        raise InvalidProblemError("plane", f"projected coordinates; type {_TO_METERS}", "degrees")
+    meters = stored * factor
+    stretch = _largest_stretch(meters, degrees, turned)
+    if stretch > _LARGEST_STRETCH:
+        expected = (
+            f"distances of at most {_LARGEST_STRETCH} times those on the ground; type {_TO_METERS}, "
+            "or leave plane=True out"
+        )
+        raise InvalidProblemError("plane", expected, f"up to {text_ceil(stretch, 4)} times")
+    return meters / (stretch * _FACTORS[unit]), metric or "euclidean"
+
+
+def _array(geo: Mapping[str, Any]) -> NDArray[np.float64]:
+    return np.array(list(_points(geo)), dtype=np.float64).reshape(-1, 2)
+
+
+def _converted(frame: Any, crs: object) -> Any:  # noqa: ANN401 - a GeoDataFrame or a GeoSeries
+    """Convert a frame to longitude and latitude of WGS 84."""
+    # Without a height, which frames of two coordinates lack, a geocentric point is another place.
+    if any(getattr(crs, name, False) for name in ("is_geographic", "is_projected")):
+        # pyproj raises RuntimeError: for the system of a building site, say.
+        with suppress(RuntimeError, ValueError):
+            return frame.to_crs("EPSG:4326")
+    expected = (
+        "a coordinate system that pyproj converts to longitude and latitude; type "
+        "frame.set_crs('EPSG:...', allow_override=True) with the system of your map"
+    )
+    raise InvalidProblemError("crs", expected, _name_of(crs))
+
+
+def _largest_stretch(
+    meters: NDArray[np.float64],
+    degrees: NDArray[np.float64],
+    frame: Any,  # noqa: ANN401 - a GeoDataFrame or a GeoSeries
+) -> float:
+    """Compute an upper bound on the ratio of a distance in the plane to the one on the ground, over all pairs.
+
+    Geodesics of WGS 84 are PROJ's [Kar13]_: a microsecond for each pair.
+    """
+    if len(meters) > DENSE_LIMIT:
+        expected = f"at most {DENSE_LIMIT} points; leave plane=True out"
+        raise InvalidProblemError("plane", expected, len(meters))
+    geodesic, largest = frame.crs.get_geod(), 0.0
+    for i in range(len(meters) - 1):
+        here = np.broadcast_to(degrees[i], degrees[i + 1 :].shape)
+        ground = geodesic.inv(*here.T.copy(), *degrees[i + 1 :].T.copy())[2]
+        apart = np.hypot(*(meters[i + 1 :] - meters[i]).T)
+        # Conversions and geodesics err by nanometers, coordinates below 1e8 meters as floats by 15 of them.
+        least = np.maximum(np.asarray(ground) - 2e-6, 1e-300)
+        largest = max(largest, float((apart / least).max()))
+    # One point has no distance; the roundings of a distance and of a quotient are below 2^-40.
+    return largest * (1 + 2.0**-40) or 1.0
 
 
 def _system(source: object, geo: Mapping[str, Any]) -> object:

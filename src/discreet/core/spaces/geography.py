@@ -1,14 +1,14 @@
-"""Places on the ground: great circles with a proven error, grids of cells, road networks as arrays.
+"""Places on the ground: great circles with a proven error, geodesics between bounds, grids of cells.
 
-The Earth is a sphere of radius 6371.0088 km, the mean radius of the IUGG. Latitudes and longitudes are degrees, in this
-order, with latitudes in [-90, 90] and longitudes in [-180, 360]. What an ellipsoid would add (up to 0.6 %) is part of
-the model, not of the error stated here.
+Latitudes and longitudes are degrees, in this order, with latitudes in [-90, 90] and longitudes in [-180, 360]. Great
+circles are those of a sphere of radius 6371.0088 km, the mean radius of the IUGG; geodesics are those of WGS 84, and
+:func:`ground_factor` and :func:`longest_geodesics` compare the two.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,22 +19,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EARTH_RADIUS_KM",
-    "GREAT_CIRCLE_ERROR",
-    "RoadNetwork",
-    "cell_polygons",
-    "from_plane",
+    "check_longitudes",
     "great_circle",
     "grid_centers",
+    "ground_factor",
     "lat_lon",
-    "road_network",
+    "longest_geodesics",
     "to_plane",
 ]
 
 EARTH_RADIUS_KM = 6371.0088
 """Mean radius of the Earth in kilometers: (2a + b) / 3 of the ellipsoid GRS 80."""
 
-GREAT_CIRCLE_ERROR = 2.0**-46
-"""Bound on the relative error of :func:`great_circle`; its notes hold the proof."""
+_EQUATOR_KM = 6378.137
+"""Equatorial radius of WGS 84 in kilometers."""
+
+_ECCENTRICITY = (2 - 1 / 298.257223563) / 298.257223563
+"""Square of the eccentricity of WGS 84, by its flattening f = 1 / 298.257223563: 1 - f is the root of the rest to 1."""
 
 
 def lat_lon(points: ArrayLike, field: str = "points") -> NDArray[np.float64]:
@@ -78,6 +79,110 @@ def lat_lon(points: ArrayLike, field: str = "points") -> NDArray[np.float64]:
             f"{tuple(flat[row].tolist())} in row {row}",
         )
     return array
+
+
+def check_longitudes(points: NDArray[np.float64], field: str = "points") -> None:
+    """Refuse a table in which some longitudes count from -180 and others to 360, where one of them is a mistake.
+
+    Parameters
+    ----------
+    points
+        Array ``(n, 2)`` of latitude and longitude.
+    field
+        The name of the argument, for the error message.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a longitude below 0 and another above 180; the message names the rows.
+
+    Examples
+    --------
+    >>> check_longitudes(np.array([[-17.8, 179.9], [-17.8, 180.1]]))
+    >>> check_longitudes(np.array([[-17.8, -179.9], [-17.8, 180.1]]))
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: points: expected longitudes all in [-180, 180] or all in [0, 360]; ...
+    """
+    west, east = int(np.argmin(points[:, 1])), int(np.argmax(points[:, 1]))
+    if points[west, 1] < 0 and points[east, 1] > 180:
+        expected = "longitudes all in [-180, 180] or all in [0, 360]; type longitude % 360"
+        got = f"{points[west, 1]} in row {west} and {points[east, 1]} in row {east}"
+        raise InvalidProblemError(field, expected, got)
+
+
+def ground_factor(latitudes: ArrayLike) -> float:
+    r"""Compute a factor, at most 1, with which great circles between places are no longer than geodesics of WGS 84.
+
+    Parameters
+    ----------
+    latitudes
+        Latitudes of the places, in degrees.
+
+    Returns
+    -------
+    float
+        From .9944, if places lie on both sides of the equator, to 1, if all are beyond 48.2 degrees.
+
+    Notes
+    -----
+    *Proof.* A way on the ellipsoid has :math:`ds^2 = M^2 d\varphi^2 + N^2 \cos^2\varphi\, d\lambda^2` with
+    :math:`N = a / \sqrt{1 - e^2 \sin^2\varphi} \ge M = a (1 - e^2) / (1 - e^2 \sin^2\varphi)^{3/2}`, which both grow
+    with the absolute latitude, and on a sphere of radius R both are R. A shortest way does not leave the hemisphere of
+    its ends, since reflecting what crosses the equator makes no way longer; along it latitude first grows and then
+    falls, so that no point is nearer to the equator than both ends. With M at the latitude nearest to the equator, 0
+    if places lie on both sides of it, the geodesic is at least M / R times as long as its image on the sphere, and that
+    is at least the great circle. ∎
+
+    Examples
+    --------
+    >>> round(ground_factor([0.3, -0.5]), 4), ground_factor([-60.2, -48.3])
+    (0.9944, 1.0)
+    """
+    low, high = float(np.min(latitudes)), float(np.max(latitudes))
+    nearest = math.sin(math.radians(max(low, -high, 0.0)))
+    meridian = _EQUATOR_KM * (1 - _ECCENTRICITY) / (1 - _ECCENTRICITY * nearest**2) ** 1.5
+    return min(1.0, meridian / EARTH_RADIUS_KM * (1 - 2.0**-40))
+
+
+def longest_geodesics(places: ArrayLike) -> NDArray[np.float64]:
+    r"""Compute upper bounds on the geodesics of WGS 84 between places, in kilometers.
+
+    Parameters
+    ----------
+    places
+        Array ``(n, 2)`` of latitude and longitude in degrees.
+
+    Notes
+    -----
+    *Proof.* With parametric latitudes, :math:`\tan\beta = (1 - f) \tan\varphi`, the ellipsoid has :math:`ds^2 = (a^2 -
+    a^2 e^2 \cos^2\beta)\, d\beta^2 + a^2 \cos^2\beta\, d\lambda^2`. Along the great circle of the sphere of the
+    :math:`\beta` with azimuth :math:`\alpha` that is :math:`a^2 (1 - e^2 \cos^2\beta \cos^2\alpha)\, d\sigma^2`, and
+    :math:`\cos\beta \sin\alpha = s` is constant, so that the geodesic, which is no longer, is at most
+    :math:`a \sigma \sqrt{1 - e^2 (\cos^2\beta_m - s^2)}` with the highest latitude :math:`\beta_m` that great circles
+    between the places reach: :math:`\tan\beta_m` is at most that of the places over :math:`\cos(w / 2)` if longitudes
+    differ by :math:`w < 180` degrees. Here :math:`s = \cos\beta_1 \cos\beta_2 \sin\Delta\lambda / \sin\sigma`. ∎
+
+    Examples
+    --------
+    >>> longest_geodesics([(0.0, 36.8), (0.009, 36.8), (0.0, 36.809)])[0].round(5).tolist()
+    [0.0, 0.99517, 1.00188]
+    """
+    points = np.array(lat_lon(places))
+    points[:, 0] = np.degrees(
+        np.arctan(math.sqrt(1 - _ECCENTRICITY) * np.tan(np.radians(points[:, 0])))
+    )
+    tallest = math.tan(math.radians(float(np.abs(points[:, 0]).max())))
+    narrow = math.cos(math.radians(min(float(np.ptp(points[:, 1])), 179.9) / 2))
+    lowest = (1 - 2.0**-30) / (1 + (tallest / narrow) ** 2) if np.ptp(points[:, 1]) < 179 else 0.0
+    flat, longest = np.cos(np.radians(points[:, 0])), np.zeros((len(points), len(points)))
+    for i, point in enumerate(points):
+        arc = great_circle(point, points) / EARTH_RADIUS_KM
+        turn = flat[i] * flat * np.sin(np.radians(points[:, 1] - point[1]))
+        # At the same place and at an antipode no azimuth is known; 0 stands for the longest.
+        known = np.sin(arc) > 1e-12
+        saved = np.where(known, lowest - (turn / np.where(known, np.sin(arc), 1)) ** 2, 0)
+        longest[i] = _EQUATOR_KM * arc * np.sqrt(1 - _ECCENTRICITY * np.maximum(saved, 0))
+    return longest * (1 + 2.0**-30)
 
 
 def great_circle(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
@@ -182,39 +287,6 @@ def to_plane(points: ArrayLike, origin: ArrayLike) -> NDArray[np.float64]:
     return np.stack([east * scale * np.cos(np.radians(center[0])), offset[..., 0] * scale], axis=-1)
 
 
-def from_plane(plane: ArrayLike, origin: ArrayLike) -> NDArray[np.float64]:
-    """Turn kilometers east and north of an origin back into latitude and longitude; undoes :func:`to_plane`.
-
-    Parameters
-    ----------
-    plane
-        Array ``(..., 2)`` of kilometers east and north.
-    origin
-        Latitude and longitude of ``(0, 0)``.
-
-    Returns
-    -------
-    ndarray
-        Array ``(..., 2)`` of latitude and longitude.
-
-    Raises
-    ------
-    InvalidProblemError
-        When the result is no place, or the origin is a pole.
-
-    Examples
-    --------
-    >>> from_plane([[0.0, 11.12]], (41.9, 12.5)).round(3).tolist()
-    [[42.0, 12.5]]
-    """
-    center = _origin(origin)
-    array = np.asarray(plane, dtype=np.float64)
-    scale = np.radians(1.0) * EARTH_RADIUS_KM
-    latitude = center[0] + array[..., 1] / scale
-    longitude = center[1] + array[..., 0] / (scale * np.cos(np.radians(center[0])))
-    return lat_lon(np.stack([latitude, longitude], axis=-1), "plane")
-
-
 def _origin(origin: ArrayLike) -> NDArray[np.float64]:
     center = lat_lon(origin, "origin")
     if center.shape != (2,) or abs(center[0]) == 90:
@@ -244,140 +316,3 @@ def grid_centers(rows: int, columns: int, cell: float) -> NDArray[np.float64]:
     """
     row, column = np.divmod(np.arange(rows * columns), columns)
     return np.stack([(column + 0.5) * cell, (row + 0.5) * cell], axis=-1)
-
-
-def cell_polygons(centers: ArrayLike, cell: float) -> NDArray[np.float64]:
-    """Give the four corners of square cells, counterclockwise from the lower left, for maps.
-
-    Parameters
-    ----------
-    centers
-        Array ``(n, 2)``.
-    cell
-        Side of a cell.
-
-    Returns
-    -------
-    ndarray
-        Array ``(n, 4, 2)``.
-
-    Examples
-    --------
-    >>> cell_polygons([[0.5, 0.5]], 1.0)[0].tolist()
-    [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
-    """
-    corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]]) * cell
-    array: NDArray[np.float64] = np.asarray(centers, dtype=np.float64)[:, None, :] + corners
-    return array
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class RoadNetwork:
-    """A connected, undirected road network as arrays; :func:`road_network` makes it.
-
-    Parameters
-    ----------
-    points
-        Array ``(n, 2)`` of latitude and longitude, one row a node.
-    edges
-        Array ``(m, 2)`` of nodes, the lesser first, in lexicographic order, none twice.
-    lengths
-        Array ``(m,)`` of lengths in kilometers.
-    nodes
-        Array ``(n,)``: the row of each node among the points that were given.
-    """
-
-    points: NDArray[np.float64]
-    edges: NDArray[np.int64]
-    lengths: NDArray[np.float64]
-    nodes: NDArray[np.int64]
-
-    @property
-    def n(self) -> int:
-        """Number of nodes."""
-        return len(self.points)
-
-
-def road_network(
-    points: ArrayLike, edges: ArrayLike, lengths: ArrayLike | None = None
-) -> RoadNetwork:
-    """Make a road network of the largest connected part of an edge list.
-
-    Directions are dropped, of parallel roads the shortest is kept, loops are left out. Of parts of equal size the one
-    with the first node is taken.
-
-    Parameters
-    ----------
-    points
-        Array ``(n, 2)`` of latitude and longitude.
-    edges
-        Array ``(m, 2)`` of rows of ``points``.
-    lengths
-        Array ``(m,)`` of kilometers, positive; by default great circles between the ends. Roads between two nodes at
-        the same place need a length of their own.
-
-    Returns
-    -------
-    RoadNetwork
-        Read-only arrays, nodes numbered anew in their old order.
-
-    Raises
-    ------
-    InvalidProblemError
-        For places out of range, edges that name no node, or lengths that are not positive and finite.
-
-    Complexity
-    ----------
-    O(n + m log m).
-
-    Examples
-    --------
-    >>> places = [(41.90, 12.49), (41.91, 12.49), (41.91, 12.50), (45.46, 9.19)]
-    >>> roads = road_network(places, [(0, 1), (1, 0), (1, 2)])
-    >>> roads.n, roads.edges.tolist(), roads.lengths.round(3).tolist()
-    (3, [[0, 1], [1, 2]], [1.112, 0.828])
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    places = lat_lon(points)
-    if places.ndim != 2 or not len(places):
-        raise InvalidProblemError("points", "an array (n, 2)", f"shape {places.shape}")
-    table = np.asarray(edges)
-    if table.ndim != 2 or table.shape[1] != 2 or not np.issubdtype(table.dtype, np.integer):
-        raise InvalidProblemError(
-            "edges", "an array (m, 2) of integers", f"{table.dtype} {table.shape}"
-        )
-    if len(table) and (table.min() < 0 or table.max() >= len(places)):
-        raise InvalidProblemError("edges", f"nodes 0 to {len(places) - 1}", int(table.max()))
-    table = table.astype(np.int64)
-    if lengths is None:
-        measured = great_circle(places[table[:, 0]], places[table[:, 1]])
-    else:
-        measured = np.asarray(lengths, dtype=np.float64)
-    loop = table[:, 0] == table[:, 1]
-    if measured.shape != (len(table),) or not (np.isfinite(measured) & (measured > 0) | loop).all():
-        raise InvalidProblemError(
-            "lengths", f"{len(table)} positive, finite kilometers", f"shape {measured.shape}"
-        )
-    table, measured = np.sort(table[~loop], axis=1), measured[~loop]
-    order = np.lexsort((measured, table[:, 1], table[:, 0]))
-    table, measured = table[order], measured[order]
-    first = np.ones(len(table), dtype=bool)
-    first[1:] = (table[1:] != table[:-1]).any(axis=1)
-    table, measured = table[first], measured[first]
-    graph = coo_array((measured, (table[:, 0], table[:, 1])), shape=(len(places), len(places)))
-    _, label = connected_components(graph, directed=False)
-    inside = label == np.argmax(np.bincount(label))
-    number = np.cumsum(inside) - 1
-    kept = inside[table[:, 0]]
-    arrays = (
-        places[inside].copy(),
-        number[table[kept]],
-        measured[kept],
-        np.flatnonzero(inside),
-    )
-    for array in arrays:
-        array.setflags(write=False)
-    return RoadNetwork(*arrays)

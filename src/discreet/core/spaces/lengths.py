@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DENSE_LIMIT",
+    "LENGTHS_AT_ONCE",
     "TOTAL_BITS",
     "Lengths",
     "TableLengths",
@@ -29,6 +30,9 @@ __all__ = [
     "tree_links",
     "tree_pairs",
 ]
+
+LENGTHS_AT_ONCE = 1 << 20
+"""Pairs times coordinates that are measured at once, to bound memory."""
 
 TOTAL_BITS = 46
 """Bits of the largest distance: sums of 128 such lengths are exact in float64."""

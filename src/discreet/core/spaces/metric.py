@@ -22,8 +22,8 @@ from discreet.core.exact import Exact, to_fraction
 from discreet.core.guarantee import read_unit
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.adjacency import Adjacency
-from discreet.core.spaces.features import has_features, read_features
-from discreet.core.spaces.geography import grid_centers
+from discreet.core.spaces.features import check_names, has_features, read_features
+from discreet.core.spaces.geography import check_longitudes, grid_centers, ground_factor
 from discreet.core.spaces.inputs import (
     edge_table,
     integer_table,
@@ -94,33 +94,48 @@ class MetricSpace:
 
     @classmethod
     @explained("MetricSpace.from_points([(0.0, 0.0), (0.4, 0.1)], unit='km')")
-    def from_points(cls, points: Any, *, metric: str | None = None, unit: str) -> MetricSpace:  # noqa: ANN401 - arrays, frames, GeoJSON
-        """Make the space of points, whose coordinates are the floats that they are, exactly.
+    def from_points(
+        cls,
+        points: Any,  # noqa: ANN401 - arrays, frames, GeoJSON
+        *,
+        metric: str | None = None,
+        unit: str,
+        plane: bool = False,
+    ) -> MetricSpace:
+        """Compute the space of points, whose coordinates are the floats that they are, exactly.
 
         Parameters
         ----------
         points
-            Array ``(n, dimensions)``. For ``haversine``: latitude in [-90, 90], longitude in [-180, 360], in degrees,
-            on a sphere of 6371.0088 km; ``angular``: nonzero vectors; ``hyperbolic``: inside the unit ball. Or a
-            GeoDataFrame of points, GeoJSON, or anything with ``__geo_interface__``: row i is secret i, and the
-            coordinate system decides the metric; see :func:`~discreet.core.spaces.features.read_features`.
+            Array ``(n, dimensions)``. For ``haversine``: latitude in [-90, 90], longitude in [-180, 180] or in
+            [0, 360], in degrees; ``angular``: nonzero vectors; ``hyperbolic``: inside the unit ball. Or a dataframe of
+            these columns. Or a GeoDataFrame of points, GeoJSON, or anything with ``__geo_interface__``: row i is
+            secret i, in longitude and latitude or converted to these; see
+            :func:`~discreet.core.spaces.features.read_features`.
         metric
-            One of :data:`METRICS`; default: ``"euclidean"`` for arrays and projected coordinates, ``"haversine"`` for
-            longitude and latitude with a coordinate system.
+            One of :data:`METRICS`; default: ``"haversine"`` for whatever has a coordinate system, else ``"euclidean"``.
         unit
             A name; ``"km"`` or ``"m"`` for ``haversine``, ``"rad"`` for ``angular``.
+        plane
+            Whether coordinates are lengths in a plane although columns are named like longitude and latitude, or
+            although the frame has a coordinate system. Of a frame, coordinates are divided by the largest ratio, over
+            all pairs, of a stored distance to the geodesic, rounded up; a ratio above 1.001 is refused. Distances
+            that are shorter than on the ground lose utility, not privacy.
 
         Returns
         -------
         MetricSpace
             Lengths are exact floors (Euclidean, Manhattan) or rounded down by a proven error bound, then closed; see
-            :class:`~discreet.core.spaces.points.PointLengths`.
+            :class:`~discreet.core.spaces.points.PointLengths`. For ``haversine`` they are great circles times a factor
+            with which none is above the geodesic of WGS 84, and none below it by more than 1.1 %; see
+            :func:`~discreet.core.spaces.geography.ground_factor`.
 
         Raises
         ------
         InvalidProblemError
-            For an unknown metric or unit, points that are not finite (naming the row) or out of range, a coordinate
-            system that is missing, or one in degrees where a plane is wanted.
+            For an unknown metric or unit, points that are not finite (naming the row) or out of range, longitudes
+            below 0 beside ones above 180, columns named like longitude and latitude without ``metric="haversine"`` or
+            `plane`, or a coordinate system that is missing or does not fit.
 
         Complexity
         ----------
@@ -130,7 +145,7 @@ class MetricSpace:
         --------
         >>> space = MetricSpace.from_points([(41.8986, 12.4769), (41.9028, 12.4964)], metric="haversine", unit="km")
         >>> round(float(space.distance(0, 1)), 3)
-        1.68
+        1.678
         >>> corners = {"type": "MultiPoint", "coordinates": [(12.4769, 41.8986), (12.4964, 41.9028)]}
         >>> MetricSpace.from_points({"type": "Feature", "geometry": corners}, unit="km") == space
         True
@@ -138,17 +153,24 @@ class MetricSpace:
         if metric is not None and metric not in METRICS:
             raise unknown_name("metric", metric, METRICS)
         if has_features(points):
-            points, metric = read_features(points, metric=metric, unit=unit)
+            points, metric = read_features(points, metric=metric, unit=unit, plane=plane)
+        columns = getattr(points, "column_names", getattr(points, "columns", ()))
+        check_names([str(name) for name in columns], metric=metric, unit=unit, plane=plane)
         metric = metric or "euclidean"
         unit = unit_name(unit, metric)
         array = point_table(points, metric)
+        per_unit: float = _KILOMETERS.get(unit, 1)
+        if metric == "haversine":
+            check_longitudes(array)
+            shortest = ground_factor(array[:, 0])
+            per_unit = per_unit * shortest if shortest < 1 else per_unit
         bits = TOTAL_BITS - array.shape[1].bit_length()
-        source = PointLengths(array, metric, 0, _KILOMETERS.get(unit, 1))
+        source = PointLengths(array, metric, 0, per_unit)
         others = np.arange(len(array))
         # Twice the farthest from the first bounds every distance.
         extent = 2 * float(source.measure(np.zeros_like(others), others).max())
         scale = scale_for(extent, bits)
-        return cls(unit, metric, scale, PointLengths(array, metric, scale, source.per_unit), array)
+        return cls(unit, metric, scale, PointLengths(array, metric, scale, per_unit), array)
 
     @classmethod
     def grid(cls, rows: int, columns: int, *, cell: Exact, unit: str) -> MetricSpace:
@@ -330,13 +352,17 @@ class MetricSpace:
     def digest(self) -> str:
         """SHA-256, in hexadecimal, of unit, scale and distances as little-endian integers.
 
-        Beyond 5120 secrets, of unit, scale, metric and coordinates, from which the lengths follow.
+        Beyond 5120 secrets, of unit, scale, metric, coordinates, and the factor of great circles if it is not 1, from
+        which the lengths follow.
         """
         header = {"unit": self.unit, "scale_bits": self.scale_bits, "n": self.n}
         if self.has_matrix:
             body = self.distances.astype("<i8").tobytes()
         else:
             header["metric"] = self.metric
+            per_unit = getattr(self.source, "per_unit", 1)
+            if per_unit not in _KILOMETERS.values():
+                header["per_unit"] = per_unit
             body = np.asarray(self.points, dtype="<f8").tobytes()
         text = json.dumps(header, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(b"discreet space 1\n" + text.encode() + b"\n" + body).hexdigest()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.spaces.lengths import tree_pairs
+from discreet.core.spaces.lengths import LENGTHS_AT_ONCE, tree_pairs
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -25,9 +25,6 @@ __all__ = ["PlaneLengths"]
 
 _EXTENT = 1 << 30
 """Steps that places may be apart along an axis: squares of distances are then below 2^62."""
-
-_SLICE = 1 << 20
-"""Pairs that are measured at once, to bound memory."""
 
 
 @final
@@ -107,8 +104,11 @@ class PlaneLengths:
     def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
         """Lengths of the pairs ``(i[t], j[t])``."""
         parts = [
-            self._lengths(self.places[i[at : at + _SLICE]] - self.places[j[at : at + _SLICE]])
-            for at in range(0, len(i), _SLICE)
+            self._lengths(
+                self.places[i[at : at + LENGTHS_AT_ONCE]]
+                - self.places[j[at : at + LENGTHS_AT_ONCE]]
+            )
+            for at in range(0, len(i), LENGTHS_AT_ONCE)
         ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.spaces.geography import EARTH_RADIUS_KM, great_circle, lat_lon
-from discreet.core.spaces.lengths import dense, tree_pairs
+from discreet.core.spaces.lengths import LENGTHS_AT_ONCE, dense, tree_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["PointLengths"]
-
-_SLICE = 1 << 20
-"""Coordinates that are compared at once, to bound memory."""
 
 
 @final
@@ -36,7 +33,8 @@ class PointLengths:
     scale_bits
         ``s``.
     per_unit
-        For ``haversine``, how many units a kilometer has.
+        For ``haversine``, units in a kilometer of a great circle: 1 or 1000, or less by the factor of
+        :func:`~discreet.core.spaces.geography.ground_factor`.
 
     Notes
     -----
@@ -64,7 +62,7 @@ class PointLengths:
     points: NDArray[np.float64]
     metric: str
     scale_bits: int
-    per_unit: int = 1
+    per_unit: float = 1
 
     @property
     def n(self) -> int:
@@ -101,7 +99,7 @@ class PointLengths:
 
     def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
         """Lengths of the pairs ``(i[t], j[t])``."""
-        step = max(1, _SLICE // self.points.shape[1])
+        step = max(1, LENGTHS_AT_ONCE // self.points.shape[1])
         parts = [
             self._lengths(i[at : at + step], j[at : at + step]) for at in range(0, len(i), step)
         ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from discreet.artefact import load_anchored, load_anonymous, load_mechanism, rea
 from discreet.artefact.judging import kind_of_file
 from discreet.core.errors import InvalidProblemError
 from discreet.core.lazy import registered
+from discreet.core.options import items_of, path_of, whole_number
 from discreet.core.printed import count
 from discreet.evaluate.attack.design import attack_channel, attack_shown
 from discreet.evaluate.attack.finding import FAILURE
@@ -22,8 +22,10 @@ from discreet.tables.columns import no_column
 from discreet.tables.reading import read_rows
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
+    from discreet.core.exact import Exact
     from discreet.evaluate.attack.finding import Attacked
     from discreet.kanonymity.problem import Attribute
 
@@ -65,7 +67,7 @@ def attack(
     target: str | os.PathLike[str],
     *,
     method: str | None = None,
-    epsilon: str | None = None,
+    epsilon: Exact | None = None,
     k: int | None = None,
     mode: str | None = None,
     reports: Sequence[int] | None = None,
@@ -132,13 +134,17 @@ def attack(
     >>> outcome.kept, str(outcome).startswith("metricdp")
     (True, True)
     """
-    if reports is not None and (not reports or max(reports) > _MAX_REPORTS):
-        expected = f"whole numbers of at most {count(_MAX_REPORTS)}"
-        raise InvalidProblemError("reports", expected, list(reports))
-    files = (
-        None if one is None else os.fspath(one) for one in (against, others, population, again)
-    )
-    path = os.fspath(target)
+    path = path_of(target, "target")
+    counts = None
+    if reports is not None:
+        expected = f"whole numbers from 1 to {count(_MAX_REPORTS)}"
+        counts = items_of(reports, "reports", expected)
+        for number in counts:
+            whole_number(number, "reports", expected)
+        if not 0 < max(counts, default=0) <= _MAX_REPORTS:
+            raise InvalidProblemError("reports", expected, list(counts))
+    given = {"against": against, "others": others, "population": population, "again": again}
+    files = (None if one is None else path_of(one, name) for name, one in given.items())
     request = AttackRequest(
         path,
         method,
@@ -146,7 +152,7 @@ def attack(
         k,
         *files,
         sensitive,
-        None if reports is None else tuple(reports),
+        counts,
         steps,
         stride,
         trials,

@@ -6,16 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import check_fields
 from discreet.evaluate.attack.finding import FAILURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from discreet.core.exact import Exact
     from discreet.core.randomness import UniformSource
 
 __all__ = ["AttackRequest"]
 
 _REPORTS = (1, 2, 5, 10)
+
+_LIMITS = {"steps": 10_000, "trials": 10_000_000}
 
 
 @final
@@ -55,7 +59,7 @@ class AttackRequest:
 
     target: str
     method: str | None = None
-    epsilon: str | None = None
+    epsilon: Exact | None = None
     k: int | None = None
     against: str | None = None
     others: str | None = None
@@ -69,6 +73,9 @@ class AttackRequest:
     failure: float = FAILURE
     bits: UniformSource | None = None
     mode: str | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, _LIMITS)
 
     @property
     def draws(self) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from discreet.artefact.judging import judge, kind_of_file
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import guarantee_from_dict
 from discreet.core.lazy import registered
+from discreet.core.options import path_of
 from discreet.evaluate.audit.audit import certified
 from discreet.evaluate.audit.implicit import audit_anchored
 from discreet.evaluate.audit.metricdp import audit_channel
@@ -18,6 +18,9 @@ from discreet.evaluate.audit.request import AuditRequest
 from discreet.evaluate.registry import AUDITS
 
 if TYPE_CHECKING:
+    import os
+
+    from discreet.core.exact import Exact
     from discreet.core.guarantee import Neighbors
     from discreet.evaluate.audit.audit import Audit
 
@@ -30,9 +33,9 @@ def audit(
     target: str | os.PathLike[str],
     *,
     method: str | None = None,
-    epsilon: str | None = None,
-    delta: str | None = None,
-    rho: str | None = None,
+    epsilon: Exact | None = None,
+    delta: Exact | None = None,
+    rho: Exact | None = None,
     neighbors: Neighbors | None = None,
     k: int | None = None,
     strength: str | None = None,
@@ -89,15 +92,16 @@ def audit(
     >>> print(verdict.verdict)
     rejected: the claim is false
     """
+    path = path_of(target, "target")
     request = AuditRequest(
         method, epsilon, delta, rho, neighbors, k, strength, samples, failure, points=points
     )
-    if points is not None and target != "lrgeo":
+    if points is not None and path != "lrgeo":
         raise InvalidProblemError("points", "none but with lrgeo", points)
-    if target in AUDITS:
-        verdict: Audit = registered(AUDITS, str(target), "target")(request)
+    if path in AUDITS:
+        verdict: Audit = registered(AUDITS, path, "target")(request)
         return verdict
-    return _audit_file(os.fspath(target), request)
+    return _audit_file(path, request)
 
 
 def _audit_file(path: str, request: AuditRequest) -> Audit:

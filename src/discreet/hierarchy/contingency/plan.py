@@ -20,7 +20,6 @@ from discreet.core.outcome import Provenance, Release
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
 from discreet.core.release import public_parameters, run_release
-from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure
@@ -29,7 +28,7 @@ from discreet.hierarchy.contingency.records import PEOPLE, CellSource, RecordCol
 from discreet.hierarchy.contingency.verify import verify
 from discreet.hierarchy.contingency.whole import Descent, method_name
 from discreet.hierarchy.refusals import check_shape
-from discreet.hierarchy.regions import check_columns, read_public
+from discreet.hierarchy.regions import read_regions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -223,8 +222,7 @@ class TablesPlan:
         Raises
         ------
         InvalidProblemError
-            Before the charge as :meth:`check`; after it for rows that are refused, by column and position. The message
-            then says that the charge stays.
+            Before the charge as :meth:`check`; never after it for a value, unless the plan has `refuse_rows`.
         BudgetError
             When the ledger refuses. Nothing was charged or read then.
         CertificateError
@@ -314,6 +312,7 @@ def plan(
     total: int | None = None,
     root: Hashable = "all",
     method: TableMethod | None = None,
+    refuse_rows: bool = False,
 ) -> TablesPlan:
     """Decide once all that public inputs can decide about a release of tables of attributes by region.
 
@@ -325,7 +324,8 @@ def plan(
     guarantee
         What each release has to satisfy, with neighbors ``"add-remove-person"`` or ``"replace-person"``.
     columns
-        Columns of the region path in all tables, from the top down.
+        Columns of the region path in all tables, from the top down. Without columns and `regions` all records are
+        counted together.
     domain
         The attributes with all their categories: a :class:`Domain`, or lists by name, with structural zeros under
         ``"zeros"`` beside ``"attributes"`` where there are some. In place of its categories a coarsened attribute has
@@ -352,6 +352,10 @@ def plan(
         Name of the region that holds all.
     method
         How whole tables are made: :class:`~discreet.hierarchy.contingency.whole.Descent` by default.
+    refuse_rows
+        Whether private rows that do not count are refused, after the charge. This is outside of the guarantee: the
+        refusal tells neighboring tables apart. By default such rows are left out by the rule of
+        :mod:`discreet.tables.keys`, and their number is written to standard error alone.
 
     Returns
     -------
@@ -389,20 +393,14 @@ def plan(
             if value is not None:
                 raise InvalidProblemError(name, "None beside a TableFrame", type(value).__name__)
         return TablesPlan(regions, guarantee, chosen)
-    if columns is None:
-        raise InvalidProblemError("columns", "the columns of the region path", "None")
     if domain is None:
         raise InvalidProblemError("domain", "the attributes with all their categories", "None")
     read = domain if isinstance(domain, Domain) else read_domain(domain, by)
-    tree = (
-        regions
-        if isinstance(regions, Tree)
-        else read_public(check_columns(columns, None), regions=regions, root=root).tree
-    )
+    names, tree = read_regions(columns, regions, root)
     kept = guarantee.neighbors == "replace-person" and max_rows == 1
     parts = _parts(read, tree.depth + 1, marginals, shares, levels, root_total_is_free=kept)
     frame = TableFrame(tree, read, parts, max_rows, total)
-    named = RecordColumns(check_columns(columns, None), person)
+    named = RecordColumns(names, person, refuse_rows)
     named.of(read)
     return TablesPlan(frame, guarantee, chosen, named)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_ceil, text_floor
+from discreet.core.printed import at_least, at_most
 from discreet.core.statements import state
 from discreet.hierarchy.result import BACKENDS, region_names
 
@@ -123,8 +123,8 @@ class RegionTables:
                 state(
                     "moved tables",
                     level=one.level,
-                    moved=text_ceil(float(np.nextafter(moved, np.inf)), 3),
-                    least=text_floor(float(np.nextafter(least, 0)), 3),
+                    moved=at_most(float(np.nextafter(moved, np.inf)), 3),
+                    least=at_least(float(np.nextafter(least, 0)), 3),
                     above=above,
                 )
             )

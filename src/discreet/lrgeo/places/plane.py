@@ -35,33 +35,42 @@ __all__ = ["DEGREE", "PER_KM", "cosine_for", "plane_to_sphere", "sphere_to_plane
 PER_KM = 10_000
 """Decimeters in a kilometer."""
 
-_SAFE = 1 - 2.0**-30
-"""Takes care of what floats err in a cosine."""
+_WIDEST_DEGREES = 20.0
+"""Degrees of longitude between places of a region, at most: a wider one is no city."""
 
-_WIDEST = 20.0
-"""Degrees: a region wider or nearer to a pole than this is no city."""
+_HIGHEST_DEGREES = 88.0
+"""Degrees of latitude of a region, at most: a degree of longitude is four kilometers wide there."""
+
+_ROUNDING_DEGREES = 1e-5
+"""Degrees by which rounding to decimeters may widen a region: ten of them."""
 
 DEGREE = math.radians(1.0) * EARTH_RADIUS_KM * PER_KM
 """Decimeters in a degree of latitude."""
 
 
-def cosine_for(latitudes: NDArray[np.float64], width: float, *, margin: float = 0.0) -> float:
+def cosine_for(latitudes: NDArray[np.float64], width: float, *, unrounded: bool = False) -> float:
     """Give the number c for places at some latitudes whose longitudes differ by `width` degrees at most.
 
-    The margin, in degrees, is for places that are still to be rounded.
+    Places that are unrounded are still to be rounded to decimeters, which may widen the region.
 
     Raises
     ------
     InvalidProblemError
-        For a region wider than 20 degrees of longitude, or within 20 degrees of a pole.
+            For a region more than 20 degrees of longitude wide, or beyond 88 degrees of latitude.
     """
+    margin = _ROUNDING_DEGREES if unrounded else 0.0
     highest = float(np.abs(latitudes).max()) + margin
     width += 2 * margin
-    if width > _WIDEST or highest > 90 - _WIDEST:
-        expected = f"less than {_WIDEST:g} degrees wide, and as far from the poles"
-        raise InvalidProblemError("places", expected, "others")
+    if highest > _HIGHEST_DEGREES or width > _WIDEST_DEGREES:
+        expected = (
+            f"latitudes from -{_HIGHEST_DEGREES:g} to {_HIGHEST_DEGREES:g} and longitudes within {_WIDEST_DEGREES:g} "
+            "degrees; MetricSpace.from_points(points, metric='haversine', unit='km') takes places anywhere"
+        )
+        got = f"latitudes up to {highest:.2f}, {width:.2f} degrees wide"
+        raise InvalidProblemError("places", expected, got)
     top = math.tan(math.radians(highest)) / math.cos(math.radians(width / 2))
-    return math.cos(math.atan(top)) * _SAFE
+    # The factor makes up for what floats err in a cosine.
+    return math.cos(math.atan(top)) * (1 - 2.0**-30)
 
 
 def sphere_to_plane(

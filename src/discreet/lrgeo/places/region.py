@@ -16,7 +16,12 @@ from discreet.core.options import array_of
 from discreet.core.spaces.geography import lat_lon
 from discreet.core.spaces.inputs import positive_count
 from discreet.lrgeo.places.osmnx import street_tables
-from discreet.lrgeo.places.plane import DEGREE, cosine_for, plane_to_sphere, sphere_to_plane
+from discreet.lrgeo.places.plane import (
+    DEGREE,
+    cosine_for,
+    plane_to_sphere,
+    sphere_to_plane,
+)
 from discreet.lrgeo.places.roads import Roads, place_on_roads
 from discreet.lrgeo.places.space import per_unit, space_of
 
@@ -28,9 +33,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.metric import MetricSpace
 
 __all__ = ["Region"]
-
-_MARGIN = 1e-5
-"""Degrees by which rounding to decimeters may widen a region: ten of them."""
 
 _LARGEST = 1 << 30
 """Decimeters east or north of the origin, at most."""
@@ -158,7 +160,9 @@ class Region:
         # The cosine decides how wide the grid is, which decides the cosine: wide enough at once.
         around = cosine_for(north, 0.0)
         width = columns * step / (DEGREE * around) * 1.01
-        return cls(places, origin, unit, None, cosine_for(north, width, margin=_MARGIN))
+        if origin[1] + width > 360:
+            origin = (origin[0], origin[1] - 360)
+        return cls(places, origin, unit, None, cosine_for(north, width, unrounded=True))
 
     @classmethod
     def from_roads(

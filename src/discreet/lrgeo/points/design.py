@@ -18,6 +18,9 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError, unknown
 from discreet.core.guarantee import MetricDP
 from discreet.core.printed import at_least, at_most, missed_gap
 from discreet.core.progress import Reporter
+from discreet.core.spaces.geography import longest_geodesics
+from discreet.core.spaces.lengths import TOTAL_BITS, TableLengths, closure, scale_for
+from discreet.core.spaces.metric import MetricSpace
 from discreet.core.verified import mark_verified
 from discreet.lrgeo.candidates import bound_from_below
 from discreet.lrgeo.places.space import per_unit, space_of
@@ -28,8 +31,6 @@ from discreet.metricdp import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
     from discreet.core.exact import Exact
     from discreet.core.outcome import Provenance
@@ -188,17 +189,19 @@ def _bounded(
     upper = made.upper
     if upper is None:  # pragma: no cover - a design with a problem has a loss
         raise InvalidProblemError("gap", "a design whose loss is known", "another")
-    _, places, _ = plane_of(made.region)
-    lower = _bound_for_all(
-        places,
-        problem.loss,
-        problem.prior,
-        MetricDP(made.guarantee.epsilon, made.unit),
-        upper,
-        gap=gap,
-        stop=stop,
-        threads=threads,
-    )
+    places, lower = plane_of(made.region)[1], None
+    if len(places) == len(np.unique(places, axis=0)):
+        flat = made.region.origin is None
+        space = space_of(places, made.unit) if flat else _longest_space(made.region)
+        lower = bound_from_below(
+            Problem(space, utility_loss=problem.loss, prior=problem.prior),
+            MetricDP(made.guarantee.epsilon * _WIDER, made.unit),
+            (1 - gap) * upper,
+            gap=gap,
+            stop=stop,
+            threads=threads,
+        )
+        lower = max(0.0, min(lower, upper))
     tell("bound", lower=lower, upper=upper)
     sentence = _SAME_PLACE
     if lower is not None:
@@ -217,26 +220,13 @@ def _bounded(
     return made
 
 
-def _bound_for_all(
-    places: NDArray[np.int64],
-    loss: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    guarantee: MetricDP,
-    upper: float,
-    *,
-    gap: float,
-    stop: float,
-    threads: int,
-) -> float | None:
-    """Prove what no mechanism with these reports can do better that keeps the promise at the places.
+def _longest_space(region: Region) -> MetricSpace:
+    """Compute upper bounds on the distances between places on the ground, closed under the triangle inequality.
 
-    ``None`` where two places lie at one decimeter, so that they make no metric space.
+    The promise is about distances on the ground, and longer ones relax the program: a bound for the plane of the
+    mechanism, where distances are shorter, would leave out mechanisms that keep the promise.
     """
-    if len(places) != len(np.unique(places, axis=0)):
-        return None
-    space = space_of(places, guarantee.unit)
-    problem = Problem(space, utility_loss=loss, prior=prior)
-    wider = MetricDP(guarantee.epsilon * _WIDER, guarantee.unit)
-    enough = (1 - gap) * upper
-    found = bound_from_below(problem, wider, enough, gap=gap, stop=stop, threads=threads)
-    return max(0.0, min(found, upper))
+    longest = longest_geodesics(region.coordinates) * (per_unit("km") // per_unit(region.unit))
+    bits = scale_for(float(longest.max()), TOTAL_BITS)
+    table = closure(np.ceil(np.ldexp(np.maximum(longest, longest.T), bits)))
+    return MetricSpace(region.unit, "matrix", bits, TableLengths(table), region.points)

@@ -61,7 +61,7 @@ def _plane(region: Region) -> tuple[PointFrame, NDArray[np.int64]]:
     room = 3 * _reach(region) / DEGREE
     latitudes = (float(sphere[:, 0].min()) - room, float(sphere[:, 0].max()) + room)
     highest = max(map(abs, latitudes))
-    wide = np.ptp(sphere[:, 1]) + 2 * room / math.cos(math.radians(min(highest, 70.0)))
+    wide = np.ptp(sphere[:, 1]) + 2 * room / math.cos(math.radians(min(highest, 88.0)))
     origin = (repr(region.origin[0]), repr(region.origin[1]))
     frame = PointFrame.on_sphere(region.unit, origin, latitudes, float(wide) * 1.01)
     east = (sphere[:, 1] - region.origin[1] + 180) % 360 - 180

@@ -116,7 +116,7 @@ def _is_flat(stated: Stated) -> bool:
     latitude, reach = float(to_fraction(stated.origin[0], "origin")), stated.reach
     ends = [latitude + at * _SCALE / north for at in (low - reach, high + reach)]
     highest, width = max(map(abs, ends)), (right - left + 2 * reach) * _SCALE / east
-    if width > 20 or highest > 70:
+    if width > 20 or highest > 88:
         return False
     top = math.tan(math.radians(highest)) / math.cos(math.radians(width / 2))
     return east <= north * math.cos(math.atan(top)) * (1 - 2.0**-31)

@@ -31,6 +31,7 @@ from discreet.submodular.objectives.objective import (
     Objective,
     ObjectiveSpec,
     RecordArgument,
+    integers_of,
     kept_records,
     probabilities,
 )
@@ -140,14 +141,12 @@ class ConcaveOverModular(Objective):
         n_elements: int,
         n_records: int | None = None,
     ) -> None:
-        numbers, covering, count = read_numbered(records, elements, n_elements, n_records)
-        heavy = np.asarray(weights)
-        if not heavy.size:
-            heavy = heavy.astype(np.int64)
-        if heavy.shape != numbers.shape or not np.issubdtype(heavy.dtype, np.integer):
-            raise InvalidProblemError("weights", "an integer for each edge", heavy.dtype)
-        if heavy.size and heavy.min() < 0:
-            raise InvalidProblemError("weights", "non-negative integers", "a negative one")
+        numbers, covering, count, fine = read_numbered(records, elements, n_elements, n_records)
+        heavy = integers_of(weights)
+        if heavy.shape != numbers.shape:
+            raise InvalidProblemError("weights", "an integer for each edge", "another shape")
+        # Clipped, and nothing for an edge that does not count: a refusal would tell that there is such a weight.
+        heavy = np.where(fine, np.maximum(heavy, 0), 0)
         self._table = np.array(table, dtype=np.int64)
         if self._table.ndim != 1 or not self._table.size or not _is_concave(self._table):
             raise InvalidProblemError(
@@ -280,11 +279,9 @@ def _is_concave(table: NDArray[np.int64]) -> bool:
 
 def read_numbered(
     records: ArrayLike, elements: ArrayLike, n_elements: int, n_records: int | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Read pairs of a record, numbered from 0, and an element."""
-    labels = np.asarray(records)
-    if labels.size and not np.issubdtype(labels.dtype, np.integer):
-        raise InvalidProblemError("records", "integers", labels.dtype)
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
+    """Read pairs of a record, numbered from 0, and an element; the last array marks those that count."""
+    labels = integers_of(records)
     most = int(labels.max()) + 1 if labels.size else 0
     return read_edges(records, elements, n_elements, most if n_records is None else n_records)
 

@@ -40,6 +40,7 @@ from discreet.submodular.objectives.objective import (
     Objective,
     ObjectiveSpec,
     RecordArgument,
+    integers_of,
     kept_records,
 )
 
@@ -109,27 +110,22 @@ class _Paired(GrowingChoice):
 
 
 def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[np.int64], int]:
-    """Read the kind of each edge."""
+    """Read the kind of each edge; -1 for one that is unknown."""
     if not isinstance(n_kinds, int) or isinstance(n_kinds, bool) or n_kinds < 1:
         raise InvalidProblemError(f"n_{field}", "a positive integer", repr(n_kinds))
-    read = np.asarray(kinds)
-    if not read.size:
-        return np.zeros(0, dtype=np.int64), n_kinds
-    if not np.issubdtype(read.dtype, np.integer) or read.min() < 0 or read.max() >= n_kinds:
-        raise InvalidProblemError(field, f"integers from 0 to {n_kinds - 1}", "others")
-    return read.astype(np.int64), n_kinds
+    read = integers_of(kinds)
+    return np.where((read >= 0) & (read < n_kinds), read, -1), n_kinds
 
 
 def tagged(
     elements: ArrayLike, kinds: NDArray[np.int64], n_elements: int, n_kinds: int
 ) -> NDArray[np.int64]:
-    """Number the pairs of edges, refusing unknown elements under their own name."""
-    read = np.asarray(elements)
-    if read.shape != kinds.shape or not (np.issubdtype(read.dtype, np.integer) or not read.size):
-        raise InvalidProblemError("elements", "an integer for each edge", read.dtype)
-    if read.size and (read.min() < 0 or read.max() >= n_elements):
-        raise InvalidProblemError("elements", f"0 to {n_elements - 1}", "an unknown element")
-    return read.astype(np.int64) * n_kinds + kinds
+    """Number the pairs of edges; -1 for unknown elements or kinds, so that these edges do not count."""
+    read = integers_of(elements)
+    if read.shape != kinds.shape:
+        raise InvalidProblemError("elements", "an integer for each edge", "another shape")
+    fine = (read >= 0) & (read < n_elements) & (kinds >= 0)
+    return np.where(fine, read * n_kinds + kinds, -1)
 
 
 @final
@@ -188,10 +184,10 @@ class AdAllocation(Tagged):
     ) -> None:
         kinds, k = read_kinds(agencies, n_agencies, "agencies")
         numbers = tagged(elements, kinds, n_elements, k)
-        people, _, count = read_numbered(records, elements, n_elements, n_records)
+        people, _, count, fine = read_numbered(records, elements, n_elements, n_records)
         pairs = ConcaveOverModular(
-            people * k + kinds,
-            numbers,
+            people * k + np.maximum(kinds, 0),
+            np.where(fine, numbers, -1),
             np.ones(len(people), dtype=np.int64),
             table=[0, (1 << TABLE_BITS) // k],
             n_elements=n_elements * k,

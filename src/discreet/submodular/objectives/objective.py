@@ -37,6 +37,7 @@ __all__ = [
     "Objective",
     "ObjectiveSpec",
     "RecordArgument",
+    "integers_of",
     "kept_records",
     "positions",
     "positive",
@@ -194,6 +195,30 @@ class RecordArgument:
                 expected = f"{sizes[axis]} {axis}s, as planned"
                 raise InvalidProblemError(self.name, expected, length)
         return shape
+
+
+def integers_of(values: ArrayLike) -> NDArray[np.int64]:
+    """Read integers entry by entry; -1 for an entry that is none, whatever type the others give to the array.
+
+    Examples
+    --------
+    >>> integers_of([0, 2.0, 0.5]).tolist(), integers_of([1, "x", None]).tolist()
+    ([0, 2, -1], [1, -1, -1])
+    """
+    read = np.asarray(values) if isinstance(values, np.ndarray) else np.array(values, dtype=object)
+    if read.dtype.kind in "iub":
+        return np.asarray(np.minimum(read, np.iinfo(np.int64).max)).astype(np.int64)
+    if read.dtype.kind == "f":
+        fine = np.isfinite(read) & (np.abs(read) < 2**53) & (read == np.floor(read))
+        return np.where(fine, read, -1).astype(np.int64)
+    flat = [_integer(one) for one in read.astype(object).ravel().tolist()]
+    return np.array(flat, dtype=np.int64).reshape(read.shape)
+
+
+def _integer(entry: object) -> int:
+    number = isinstance(entry, int | float | np.number | np.bool_)
+    whole = number and abs(entry) < 2**53 and entry == int(entry)  # type: ignore[call-overload,arg-type,operator] # it is a number
+    return int(entry) if whole else -1  # type: ignore[call-overload] # as above
 
 
 def _lengths(value: object) -> tuple[int, ...] | None:
