@@ -20,6 +20,7 @@ from discreet.core.outcome import Provenance, Release
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
 from discreet.core.release import public_parameters, run_release
+from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure
