@@ -28,7 +28,17 @@ from discreet.cli.columns import (
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.large import run_large
 from discreet.cli.microdata import Kinds, attributes_of, demanded, names_of, refuse_unclear
-from discreet.cli.options import HOW, PROMISED, Json, Memory, Quiet, Report, Scheduler, Verbose
+from discreet.cli.options import (
+    HOW,
+    PROMISED,
+    Json,
+    Memory,
+    Quiet,
+    Report,
+    Scheduler,
+    Verbose,
+    demand,
+)
 from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import steps
 from discreet.core import printed
@@ -116,32 +126,9 @@ def anonymize(
             rich_help_panel=PROMISED,
         ),
     ] = False,
-    l_diversity: Annotated[
-        int | None,
-        typer.Option(
-            "--l-diversity",
-            metavar="L",
-            help="Short for --require NAME=distinct:L in each column of --sensitive.",
-            rich_help_panel=PROMISED,
-        ),
-    ] = None,
-    t_closeness: Annotated[
-        str | None,
-        typer.Option(
-            "--t-closeness",
-            metavar="T",
-            help="Short for --require NAME=closeness:T: the largest distance of a class's values from the table's.",
-            rich_help_panel=PROMISED,
-        ),
-    ] = None,
-    alpha: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Short for --require NAME=alpha:SHARE: the largest share of a class that one value may have.",
-            rich_help_panel=PROMISED,
-        ),
-    ] = None,
+    l_diversity: Annotated[int | None, demand("--l-diversity", PROMISED)] = None,
+    t_closeness: Annotated[str | None, demand("--t-closeness", PROMISED)] = None,
+    alpha: Annotated[str | None, demand("--alpha", PROMISED)] = None,
     require: Annotated[
         list[str] | None,
         typer.Option(
