@@ -17,7 +17,7 @@ from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at r
     Taxonomies,
 )
 from discreet.cli.files import check_outputs, write_page
-from discreet.cli.microdata import Kinds, attributes_of, names_of, prose_among
+from discreet.cli.microdata import Kinds, attributes_of, names_of, unstated
 from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at run time
     Json,
     Memory,
@@ -29,7 +29,7 @@ from discreet.cli.output import Status, emit, warn
 from discreet.cli.row_files import RowEngine, RowThreads
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import one_line
-from discreet.tables.columns import no_column
+from discreet.tables.columns import no_column, unclear_columns
 from discreet.tables.reading import read_rows
 from discreet.tables.validate import refuse_nested
 
@@ -118,9 +118,8 @@ def risk(
             if name not in looked.columns:
                 option = "--quasi" if name in names else "--sensitive"
                 raise no_column(option, name, looked.columns, show=kinds.show_columns)
-        for name in prose_among(looked, names, kinds):
-            told = f"{name} holds free text, by which nearly every row differs; leave it out of --quasi"
-            warn(told, quiet=quiet)
+        for _, expected, got in unclear_columns(looked, unstated(names, kinds)):
+            warn(f"--quasi: expected {expected}, got {got}", quiet=quiet)
         if engine.is_piecewise or threads != 1:
             # Workers see the folder in which the rows are.
             folder = Path(path).absolute().parent if engine.scheduler else None
