@@ -37,10 +37,11 @@ from discreet.lrgeo.mechanism import Mechanism
 from discreet.metricdp import Problem
 from discreet.metricdp import design as metric_design
 from discreet.report import make_chapter
+from discreet.report.check_words import proof_of
 from discreet.report.page import CHAPTERS, template_environment
+from discreet.report.words import promise_about_a_person
 from discreet.studio.counts_release import COUNTS
 from discreet.studio.parts import render
-from discreet.studio.publishing import describe_promise
 from discreet.studio.tables_release import TABLES, describe_plan
 from discreet.studio.tasks import TABLE, Anonymize, LossBySize, sizes_of
 
@@ -336,7 +337,11 @@ def page_of(name: str, **values: Any) -> str:
 
 def release_page(publication: Any, made: Any, planned: Any) -> str:
     """Render the page of a release."""
-    shown = {**describe_promise(made), **publication.show(made, planned)}
+    shown = {
+        "promise": promise_about_a_person(made.guarantee),
+        "checks": proof_of(made.certificate)["checks"],
+        **publication.show(made, planned),
+    }
     files = [("counts.csv", "a table")]
     name = f"{publication.name}_result.html"
     return page_of(name, workspace="w", files=files, book=Book(), release="r", **shown)

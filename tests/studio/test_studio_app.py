@@ -213,7 +213,7 @@ def test_free_text_is_no_quasi_identifier(browser: Browser) -> None:
         ({"kind-1": "taxonomy", "outline-1": "person\n  F"}, "1 without one"),
         ({"k": "1"}, "K: expected a whole number of 2 or more"),
         ({"k": "999"}, "at most 120"),
-        ({"k": "5", "seconds": "1e9"}, "up to 3600"),
+        ({"k": "5", "seconds": "1e9"}, "up to 3,600"),
         ({"k": "5", "distinct-3": "2", "role-3": "keep"}, "a column marked"),
         ({"k": "5", "distinct-3": "1"}, "a whole number of 2 or more"),
         ({"k": "5", "entropy-3": "x"}, "a number above 1, such as 2.5"),

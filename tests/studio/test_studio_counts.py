@@ -342,10 +342,10 @@ def test_a_method_without_counts_by_size_has_no_intervals(
     assert [level["picture"] for level in shown["levels"]] == [None, None, None]
 
 
-def test_fractional_counts_are_shown_with_one_digit(browser: Browser, ledger: Path) -> None:
+def test_fractional_counts_are_shown_as_they_are(browser: Browser, ledger: Path) -> None:
     loaded(browser)
     shown = released(browser, ledger, method="hay-tree")
-    assert all(re.fullmatch(r"-?[0-9]+\.[0-9]", row[1]) for row in shown["sizes"]["rows"])
+    assert any(row[1] != int(row[1]) for row in shown["sizes"]["rows"])
     assert not shown["adds_up"]
 
 

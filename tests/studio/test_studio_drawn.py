@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.core import printed
 from discreet.studio.drawn import HEIGHT, WIDTH, draw_frontier
 
 SHARE = st.floats(0, 1)
@@ -40,7 +41,7 @@ def test_points_are_where_the_ticks_say(shares: list[tuple[float, float, float]]
 def test_a_path_is_its_points() -> None:
     risk, loss = draw_frontier([{"k": 2, "loss": 0.0, "highest": 0.5, "average": 0.25}])
     (k, x, y) = loss.lines[0].points[0]
-    assert (k, loss.lines[0].path) == (2, f"{x:.1f},{y:.1f}")
+    assert (k, loss.lines[0].path) == (2, f"{printed.position(x)},{printed.position(y)}")
     assert [label for _, label in risk.ticks] == ["0 %", "10 %", "20 %", "30 %", "40 %", "50 %"]
     # Nothing is lost: at the lowest tick.
     assert y == loss.ticks[0][0]

@@ -369,7 +369,7 @@ def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySi
         k = whole_of(form, "k", "k", least=2)
         if k > table.height:
             raise InvalidProblemError(
-                "k", f"at most the {printed.count(table.height)} rows there are", k
+                "k", f"at most {printed.count(table.height)}, all the rows", k
             )
         models, require = read_demands(form, workspace.columns, roles.sensitive)
         share = number_of(form, "suppress", "Left out", default=0.0, most=100.0) / 100
