@@ -12,6 +12,15 @@ SOURCE = ROOT / "src" / "discreet"
 READER = "core/exact.py"
 
 NUMBERS = {
+    # What is printed: numbers of this process, exactly; and text that this module wrote.
+    "core/printed.py": {
+        "int(number.denominator)",
+        "int(number.numerator)",
+        "lower",
+        "shown",
+        "upper",
+        "value",
+    },
     "core/calculus.py": {"epsilon", "math.exp((low + high) / 2)"},
     "core/channels/channel.py": {"math.fsum((table * self.probabilities).ravel())", "worst"},
     "core/spaces/check_distances.py": {"x"},
@@ -48,7 +57,7 @@ NUMBERS = {
     "metricdp/verify.py": {"sum((min(row) for row in rows))"},
     "report/location.py": {"own.reach"},
     "report/maps.py": {"m"},
-    "report/metricdp.py": {"design.upper", "design.lower"},
+    "report/metricdp.py": {"design.upper", "loss"},
     "report/words.py": {"m"},
     "submodular/objectives/combine.py": {"value"},
 }
