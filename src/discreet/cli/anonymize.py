@@ -27,7 +27,7 @@ from discreet.cli.columns import (
 )
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.large import run_large
-from discreet.cli.microdata import Kinds, attributes_of, demanded, names_of, refuse_unclear
+from discreet.cli.microdata import Kinds, attributes_of, demanded, names_of, unstated
 from discreet.cli.options import (
     HOW,
     PROMISED,
@@ -46,7 +46,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
-from discreet.tables.columns import no_column
+from discreet.tables.columns import no_column, refuse_unclear
 from discreet.tables.dialect import look
 from discreet.tables.reading import read_rows
 from discreet.tables.roles import assign_roles, look_of
@@ -325,7 +325,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     models = _models(table, options, guarantee)
     roles = _roles(table, options)
     whole, table = table, table.drop(roles.drop)
-    refuse_unclear(table, guarantee.quasi_identifiers, options.kinds)
+    refuse_unclear(table, unstated(guarantee.quasi_identifiers, options.kinds), "--quasi")
     attributes = attributes_of(table, guarantee.quasi_identifiers, options.kinds)
     sensitive = _sensitive(table, options, guarantee)
     # A column of persons is not published, and the quasi-identifiers are as text.
