@@ -109,7 +109,7 @@ def query(
             where or [],
             zeros,
             interval,
-            Written(output, report, as_json),
+            AnswerFiles(output, report, as_json),
         )
         return
     kept = _open(measurements)
@@ -126,10 +126,10 @@ def query(
         "sizes": wanted,
         "interval": str(interval),
     }
-    _write(answers, kept, data, Written(output, report, as_json), "query", people=people)
+    _write(answers, kept, data, AnswerFiles(output, report, as_json), "query", people=people)
 
 
-class Written(NamedTuple):
+class AnswerFiles(NamedTuple):
     """Where answers go."""
 
     output: str | None
@@ -145,7 +145,7 @@ def _query_tables(  # noqa: PLR0917 - the options, one by one
     where: list[str],
     zeros: str,
     interval: str,
-    written: Written,
+    written: AnswerFiles,
 ) -> None:
     """Answer from noisy marginals."""
     from discreet.artefact import load_table_measurements
@@ -182,7 +182,7 @@ def _write(
     answers: CountAnswers | TableAnswers,
     kept: Measured | MeasuredTables,
     data: dict[str, Any],
-    written: Written,
+    written: AnswerFiles,
     chapter: str,
     **options: bool,
 ) -> None:
