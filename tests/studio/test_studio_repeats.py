@@ -117,9 +117,16 @@ PEOPLE = "home,state\n" + "".join(
     f"home-{at // 2},{'GA' if at // 2 % 3 else 'NY'}\n" for at in range(60)
 )
 LAYOUT = {
-    "kind": "persons", "name": "people.csv", "unit": "home", "region-0": "state",
-    "public": "list", "max_size": "6", "neighbors": "add-remove-person",
-    "notion": "epsilon", "amount": "1", "dataset": "people",
+    "kind": "persons",
+    "name": "people.csv",
+    "unit": "home",
+    "region-0": "state",
+    "public": "list",
+    "max_size": "6",
+    "neighbors": "add-remove-person",
+    "notion": "epsilon",
+    "amount": "1",
+    "dataset": "people",
 }
 
 

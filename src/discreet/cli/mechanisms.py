@@ -9,11 +9,13 @@ from discreet.cli.output import facts
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import text_ceil, text_floor
 from discreet.lrgeo.places.space import per_unit
+from discreet.lrgeo.points.published import PublishedPoints
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.artefact import AnchoredArtefact
     from discreet.lrgeo import Mechanism, RoadMechanism
-    from discreet.lrgeo.points.published import PublishedPoints
 
 __all__ = [
     "mechanism_facts",
@@ -53,28 +55,54 @@ def open_placed(path: str, kind: str) -> AnchoredArtefact | Mechanism:
 
 def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
     """Give what a mechanism says of itself, as plain values."""
-    channel, guarantee = mechanism.channel, mechanism.guarantee
+    channel = mechanism.channel
+    sizes = {
+        "places": mechanism.region.K,
+        "reports": channel.n_reports,
+        "ball": len(channel.ball),
+    }
+    return _facts("mechanism", mechanism, sizes)
+
+
+def _facts(
+    kind: str,
+    mechanism: Mechanism | PublishedPoints | RoadMechanism,
+    sizes: Mapping[str, float],
+) -> dict[str, Any]:
+    """Collect the facts that mechanisms of all kinds state, as plain values."""
+    guarantee = mechanism.guarantee
+    mesh = {"mesh_lower": getattr(mechanism, "mesh_lower", None)}
     return {
-        "kind": "mechanism",
+        "kind": kind,
         "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
         "unit": guarantee.unit,
         "method": mechanism.provenance.method,
-        "sizes": {
-            "places": mechanism.region.K,
-            "reports": channel.n_reports,
-            "ball": len(channel.ball),
-        },
+        "sizes": dict(sizes),
         "loss": mechanism.upper,
         "lower": mechanism.lower,
+        **(mesh if isinstance(mechanism, PublishedPoints) else {}),
         "digest": mechanism.digest,
         "certificate": mechanism.certificate.to_dict(),
         "provenance": mechanism.provenance.to_dict(),
     }
 
 
+def _last_rows(
+    mechanism: Mechanism | PublishedPoints | RoadMechanism,
+) -> list[tuple[str, object]]:
+    """Describe how a mechanism of any kind was made."""
+    provenance = mechanism.provenance
+    return [
+        ("method", provenance.method),
+        ("sha256", mechanism.digest),
+        *(("tried", sentence) for sentence in provenance.method_trace),
+        ("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items())),
+    ]
+
+
 def mechanism_text(mechanism: Mechanism) -> str:
     """Describe a mechanism to people."""
-    channel, provenance = mechanism.channel, mechanism.provenance
+    channel = mechanism.channel
     unit = mechanism.guarantee.unit
     rows: list[tuple[str, object]] = [
         ("guarantee", mechanism.guarantee),
@@ -84,12 +112,8 @@ def mechanism_text(mechanism: Mechanism) -> str:
         ("tails fall at", f"{float(channel.rate):.6g} nats per {unit}"),
         ("expected loss", _loss(mechanism.upper, unit)),
         ("lower bound", f"for all mechanisms: {_bound(mechanism.lower, unit)}"),
-        ("method", provenance.method),
-        ("sha256", mechanism.digest),
     ]
-    rows += [("tried", sentence) for sentence in provenance.method_trace]
-    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    return facts(rows)
+    return facts([*rows, *_last_rows(mechanism)])
 
 
 def open_points(path: str) -> PublishedPoints:
@@ -114,26 +138,13 @@ def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
         NoiseMechanism: NOISE_MECHANISM,
         LatticeMechanism: LATTICE_MECHANISM,
     }
-    guarantee = mechanism.guarantee
     sizes = {name.replace(" ", "_"): count for name, count in mechanism.sizes.items()}
-    return {
-        "kind": kinds[type(mechanism)],
-        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
-        "unit": guarantee.unit,
-        "method": mechanism.provenance.method,
-        "sizes": {**sizes, "bits": mechanism.bits},
-        "loss": mechanism.upper,
-        "lower": mechanism.lower,
-        "mesh_lower": getattr(mechanism, "mesh_lower", None),
-        "digest": mechanism.digest,
-        "certificate": mechanism.certificate.to_dict(),
-        "provenance": mechanism.provenance.to_dict(),
-    }
+    return _facts(kinds[type(mechanism)], mechanism, {**sizes, "bits": mechanism.bits})
 
 
 def points_text(mechanism: PublishedPoints) -> str:
     """Describe a mechanism for every point to people."""
-    provenance, unit = mechanism.provenance, mechanism.unit
+    unit = mechanism.unit
     sizes = [(name, count) for name, count in mechanism.sizes.items() if name != "reports"]
     rows: list[tuple[str, object]] = [
         ("guarantee", mechanism.guarantee),
@@ -146,17 +157,13 @@ def points_text(mechanism: PublishedPoints) -> str:
         ),
         ("expected loss", _loss(mechanism.upper, unit)),
         ("lower bound", f"for all mechanisms with these reports: {_bound(mechanism.lower, unit)}"),
-        ("method", provenance.method),
-        ("sha256", mechanism.digest),
     ]
     if hasattr(mechanism, "mesh_lower"):
         form = (
             "all rows on this mesh" if hasattr(mechanism, "mesh") else "all tables on this lattice"
         )
-        rows.insert(-2, ("lower bound", f"for {form}: {_bound(mechanism.mesh_lower, unit)}"))
-    rows += [("tried", sentence) for sentence in provenance.method_trace]
-    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    return facts(rows)
+        rows.append(("lower bound", f"for {form}: {_bound(mechanism.mesh_lower, unit)}"))
+    return facts([*rows, *_last_rows(mechanism)])
 
 
 def open_roads(path: str) -> RoadMechanism:
@@ -173,24 +180,13 @@ def roads_facts(mechanism: RoadMechanism) -> dict[str, Any]:
     """Give what a mechanism along roads says of itself, as plain values."""
     from discreet.artefact import ROAD_MECHANISM
 
-    guarantee = mechanism.guarantee
-    return {
-        "kind": ROAD_MECHANISM,
-        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
-        "unit": guarantee.unit,
-        "method": mechanism.provenance.method,
-        "sizes": {**_road_sizes(mechanism), "bits": mechanism.bits},
-        "loss": mechanism.upper,
-        "lower": mechanism.lower,
-        "digest": mechanism.digest,
-        "certificate": mechanism.certificate.to_dict(),
-        "provenance": mechanism.provenance.to_dict(),
-    }
+    sizes = {**_road_sizes(mechanism), "bits": mechanism.bits}
+    return _facts(ROAD_MECHANISM, mechanism, sizes)
 
 
 def roads_text(mechanism: RoadMechanism) -> str:
     """Describe a mechanism along roads to people."""
-    provenance, sizes = mechanism.provenance, _road_sizes(mechanism)
+    sizes = _road_sizes(mechanism)
     joined = sizes["networks"]
     rows: list[tuple[str, object]] = [
         ("guarantee", mechanism.guarantee),
@@ -210,12 +206,8 @@ def roads_text(mechanism: RoadMechanism) -> str:
         ("drawn from", f"{sizes['nodes']} nodes"),
         ("expected loss", _loss(mechanism.upper, mechanism.unit)),
         ("lower bound", f"for all rows at these nodes: {_bound(mechanism.lower, mechanism.unit)}"),
-        ("method", provenance.method),
-        ("sha256", mechanism.digest),
     ]
-    rows += [("tried", sentence) for sentence in provenance.method_trace]
-    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    return facts(rows)
+    return facts([*rows, *_last_rows(mechanism)])
 
 
 def _road_sizes(mechanism: RoadMechanism) -> dict[str, int | float]:

@@ -16,6 +16,8 @@ from discreet.core.errors import InvalidProblemError
 from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.core.tree import Tree
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import Frame
@@ -119,19 +121,8 @@ def query(
     weights = {size: size if people else 1 for size in wanted}
     regions = [parse_path(one, kept.frame) for one in region or ()] or None
     answers = hierarchy.query(kept, level=level, regions=regions, sizes=weights, interval=interval)
-    table = answers.to_frame("polars")
-    if output is None:
-        text = bytes_of(table, ".csv").decode()
-    else:
-        from discreet.artefact.placing import replace_file
-
-        replace_file(Path(output), bytes_of(table, Path(output).suffix))
-        text = f"wrote {output}"
-    if report is not None:
-        from discreet.report import make_chapter
-
-        chapter = make_chapter("query", answers, measured=kept, people=people)
-        write_page([chapter], report, title="Answers, with intervals")
+    stated = {"measured": kept, "people": people}
+    text, table = _write(answers, output, report, "query", stated)
     data: dict[str, Any] = {
         "guarantee": {**kept.guarantee.to_dict(), "sentence": str(kept.guarantee)},
         "kind": kept.kind,
@@ -139,7 +130,7 @@ def query(
         "counted": "people" if people else "units",
         "sizes": wanted,
         "interval": str(interval),
-        "answers": table.to_dicts(),
+        "answers": table,
         "output": output,
     }
     emit(data, text, as_json=as_json, command="query")
@@ -179,19 +170,7 @@ def _query_tables(  # noqa: PLR0917 - the options, one by one
         interval=interval,
         zeros="held" if zeros == "held" else "free",
     )
-    table = answers.to_frame("polars")
-    if output is None:
-        text = bytes_of(table, ".csv").decode()
-    else:
-        from discreet.artefact.placing import replace_file
-
-        replace_file(Path(output), bytes_of(table, Path(output).suffix))
-        text = f"wrote {output}"
-    if report is not None:
-        from discreet.report import make_chapter
-
-        chapter = make_chapter("table-answers", answers, measured=kept)
-        write_page([chapter], report, title="Answers, with intervals")
+    text, table = _write(answers, output, report, "table-answers", {"measured": kept})
     data: dict[str, Any] = {
         "guarantee": {**kept.guarantee.to_dict(), "sentence": str(kept.guarantee)},
         "kind": "marginals",
@@ -200,10 +179,32 @@ def _query_tables(  # noqa: PLR0917 - the options, one by one
         "where": {name: list(listed) for name, listed in parse_where(where).items()},
         "interval": str(interval),
         "argument": answers.argument,
-        "answers": table.to_dicts(),
+        "answers": table,
         "output": output,
     }
     emit(data, text, as_json=as_json, command="query")
+
+
+def _write(
+    answers: Any,  # noqa: ANN401 - by size, or by category
+    output: str | None,
+    report: str | None,
+    chapter: str,
+    stated: Mapping[str, object],
+) -> tuple[str, list[dict[str, Any]]]:
+    """Write answers and their page to files, where these are named; return the text to print, and the rows."""
+    table = answers.to_frame("polars")
+    text = bytes_of(table, ".csv").decode() if output is None else f"wrote {output}"
+    if output is not None:
+        from discreet.artefact.placing import replace_file
+
+        replace_file(Path(output), bytes_of(table, Path(output).suffix))
+    if report is not None:
+        from discreet.report import make_chapter
+
+        page = make_chapter(chapter, answers, **stated)
+        write_page([page], report, title="Answers, with intervals")
+    return text, table.to_dicts()
 
 
 def parse_where(texts: list[str]) -> dict[str, list[str]]:

@@ -421,14 +421,7 @@ class CountedObjective(Objective):
 
     def __init__(self, objective: Objective) -> None:
         self._inner = objective
-        self.n_elements = objective.n_elements
-        self.n_kinds = objective.n_kinds
-        self.n_records = objective.n_records
-        self.scale_bits = objective.scale_bits
-        self.decomposable = objective.decomposable
-        self.monotone = objective.monotone
-        self.submodular = objective.submodular
-        self.scale, self.clipped = objective.scale, objective.clipped
+        self.take_facts(objective)
         self.evaluations = 0
 
     @property

@@ -439,7 +439,7 @@ def clip_to_scale(
     parts : ndarray
         The shape of `values`, from 0 to 1.
     clipped : int
-        Number of values outside of [0, scale], with those that are NaN. Private.
+        Number of values outside of [0, scale], NaN included. Private.
 
     Examples
     --------

@@ -72,14 +72,9 @@ class Tagged(Objective):
     def __init__(self, pairs: Objective, n_kinds: int, repeats: int = 1) -> None:
         self._pairs = pairs
         self._repeats = repeats
-        self.n_elements = pairs.n_elements // n_kinds
-        self.n_kinds = n_kinds
+        self.take_facts(pairs)
+        self.n_elements, self.n_kinds = pairs.n_elements // n_kinds, n_kinds
         self.n_records = pairs.n_records // repeats
-        self.scale_bits = pairs.scale_bits
-        self.decomposable = pairs.decomposable
-        self.monotone = pairs.monotone
-        self.submodular = pairs.submodular
-        self.clipped = pairs.clipped
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen."""

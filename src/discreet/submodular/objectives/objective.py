@@ -43,6 +43,9 @@ __all__ = [
     "probabilities",
 ]
 
+_FACTS = ("scale_bits", "scale", "sensitivity", "decomposable", "monotone")
+"""Public facts of an objective that its spec states, too."""
+
 MARGINAL_BITS = 24
 """Multilinear marginals are multiples of :math:`2^{-24}`: below 2^29 records their sums are exact in floats."""
 
@@ -357,7 +360,7 @@ class ObjectiveSpec:
             expected = f"{n_elements} elements, as planned"
             raise InvalidProblemError("objective", expected, f"{objective.n_elements} elements")
         theirs = ObjectiveSpec.of(objective)
-        for name in ("n_kinds", "scale_bits", "scale", "sensitivity", "decomposable", "monotone"):
+        for name in ("n_kinds", *_FACTS):
             if getattr(self, name) != getattr(theirs, name):
                 expected = f"{name} = {getattr(self, name)}, as planned"
                 raise InvalidProblemError("objective", expected, getattr(theirs, name))
@@ -416,6 +419,12 @@ class Objective(ABC):
     def sensitivity(self) -> Fraction:
         """How much adding or removing one record can change F(S), in units of 1."""
         return Fraction(1)
+
+    def take_facts(self, other: Objective) -> None:
+        """Copy the attributes of another function of the same records."""
+        for name in (*_FACTS, "n_elements", "n_records", "n_kinds", "clipped", "submodular"):
+            if name != "sensitivity":
+                setattr(self, name, getattr(other, name))
 
     @abstractmethod
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
