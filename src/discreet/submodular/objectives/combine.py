@@ -13,12 +13,12 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction, to_positive
+from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.coverage import read_bits
 from discreet.submodular.objectives.objective import (
     GrowingChoice,
     Objective,
     ObjectiveSpec,
-    RecordArgument,
     kept_records,
     positive,
 )

@@ -14,12 +14,12 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import array_of
+from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
-    RecordArgument,
     kept_records,
     probabilities,
 )

@@ -27,6 +27,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_measure
+from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.concave import (
     TABLE_BITS,
     ConcaveOverModular,
@@ -39,7 +40,6 @@ from discreet.submodular.objectives.objective import (
     GrowingChoice,
     Objective,
     ObjectiveSpec,
-    RecordArgument,
     kept_records,
 )
 
