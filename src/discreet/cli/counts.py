@@ -41,7 +41,6 @@ from discreet.cli.tables import (
     MaxRows,
     Shares,
     TablesRequest,
-    Written,
     publish_tables,
     refuse_alone,
     refuse_beside,
@@ -228,6 +227,7 @@ def counts(
     rows are counted piece by piece, and the noise is drawn here, once. Errors about rows of PEOPLE or
     --units name columns and positions, and are for the curator's eyes.
     """
+    wanted = CountsFiles(output, measurements, report, diagnostics, as_json, quiet, verbose)
     if by is not None:
         refuse_beside(
             {
@@ -266,7 +266,7 @@ def counts(
             return publish_tables(
                 request,
                 guarantee_of(claim),
-                Written(output, measurements, report, as_json, quiet, verbose),
+                wanted,
                 open_ledger(ledger, dataset),
                 dataset,
             )
@@ -290,7 +290,6 @@ def counts(
         regions.split(","), region_list, public_units, max_size, max_quantity, root
     )
     claim = CountsClaim(epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee)
-    wanted = CountsFiles(output, measurements, report, diagnostics, as_json, quiet, verbose)
     with as_options():
         return publish_counts(
             rows,

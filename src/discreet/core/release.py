@@ -17,7 +17,7 @@ from discreet.core.outcome import versions
 from discreet.core.verified import mark_verified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from fractions import Fraction
 
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_LEDGER",
     "ChargedError",
-    "Outputs",
     "ReleaseLedger",
+    "ReleaseOutputs",
     "charge_note",
-    "public_parameters",
     "run_release",
 ]
 
@@ -49,7 +48,21 @@ class ChargedError(BudgetError):
     """A release was charged, and its outputs are not in place; the message states whether the result is safe."""
 
 
-class Outputs(Protocol):
+class Planned(Protocol):
+    """Release that is decided but for the private data."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Guarantee of the release, which is what it charges."""
+        ...
+
+    @property
+    def assumed_public(self) -> tuple[PublicInput, ...]:
+        """Inputs that are assumed public, with hashes."""
+        ...
+
+
+class ReleaseOutputs(Protocol):
     """Files and streams that receive one release."""
 
     @property
@@ -137,32 +150,27 @@ class _PlainBudget:
         return ""
 
 
-def public_parameters(method: str, public: Iterable[PublicInput]) -> dict[str, Any]:
-    """Return the public parameters that a ledger keeps: the method, and the hash of each input assumed public."""
-    return {"method": method, "assumed_public": {one.name: one.digest for one in public}}
-
-
 def run_release(
-    guarantee: Guarantee,
+    planned: Planned,
+    method: str,
     *,
     budget: Budget | None,
     dataset: str | None,
-    parameters: Mapping[str, Any],
     prepare: Callable[[], object],
     draw: Callable[[], Release[ResultT]],
-    outputs: Outputs | None = None,
+    outputs: ReleaseOutputs | None = None,
 ) -> Release[ResultT]:
     """Check, charge, read, draw, verify, spool, write and record one release, in this order.
 
     Parameters
     ----------
-    guarantee
-        The charge.
+    planned
+        Plan of the release; its guarantee is the charge, and the hashes of its public inputs are for the ledger.
+    method
+        Name of the method, for the ledger.
     budget, dataset
         Ledger and name of the dataset in it, or neither. A budget with a method ``open_release``, such as
         :class:`discreet.ledger.Ledger`, keeps a spool; any other is charged by its ``reserve``.
-    parameters
-        Public parameters of the release, for the ledger.
     prepare
         Checks of the schema and of the options, and loading of all compiled code. It reads no private value.
     draw
@@ -196,12 +204,15 @@ def run_release(
         stated = {
             "command": "Python" if outputs is None else outputs.command,
             "version": versions()["discreet"],
-            "parameters": dict(parameters),
+            "parameters": {
+                "method": method,
+                "assumed_public": {one.name: one.digest for one in planned.assumed_public},
+            },
         }
         room = 0 if outputs is None else outputs.expected_bytes
         with _freed_on_failure(ledger, release_id):
             left = ledger.open_release(
-                dataset or "", guarantee, release_id=release_id, stated=stated, room=room
+                dataset or "", planned.guarantee, release_id=release_id, stated=stated, room=room
             )
             ledger.begin_reading(release_id)
         with _charge_stands(charged=budget is not None):

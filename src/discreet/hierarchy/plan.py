@@ -15,7 +15,7 @@ from discreet.core.options import callback
 from discreet.core.outcome import Provenance, PublicInput, Release
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
-from discreet.core.release import public_parameters, run_release
+from discreet.core.release import run_release
 from discreet.core.tree import Tree
 from discreet.core.views import plan_view
 from discreet.hierarchy.diagnose import diagnose
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
-    from discreet.core.release import Outputs
+    from discreet.core.release import ReleaseOutputs
     from discreet.hierarchy.diagnose import Diagnosis
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.methods import Method
@@ -224,7 +224,7 @@ class Plan:
         bits: UniformSource | None = None,
         keep_measurements: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
-        outputs: Outputs | None = None,
+        outputs: ReleaseOutputs | None = None,
     ) -> Release[RegionCounts]:
         """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
 
@@ -242,24 +242,22 @@ class Plan:
         on_progress
             Called after each stage, without times; what is told depends on the noisy counts alone.
         outputs
-            Files that receive the counts, such as :class:`discreet.artefact.ReleaseFiles`. A ledger then keeps the
-            result until they are in place. Without them the result is only returned, and nobody can recover it.
+            Files, such as :class:`discreet.artefact.ReleaseFiles`; a ledger keeps the result until they are in place.
+            Without them the result is only returned, and can't be recovered.
 
         Returns
         -------
         Release
-            A :class:`~discreet.hierarchy.RegionCounts` with its guarantee, certificate and provenance, which has the
-            release id.
+            A :class:`~discreet.hierarchy.RegionCounts`; its provenance has the release id.
 
         Raises
         ------
         InvalidProblemError
-            Before the charge as :meth:`check`; after it for rows that are refused, by column and position. The message
-            then says that the charge stays: a refusal may tell something about the rows.
-        BudgetError
-            When the ledger refuses. Nothing was charged or read then.
+            Before the charge as :meth:`check`; after it for rows that are refused, by column and position.
+        BudgetError, ChargedError
+            As :func:`discreet.core.release.run_release`.
         CertificateError
-            When the counts fail a check that the method promises. Nothing is published then; the charge stays.
+            When the counts fail a check that the method promises; the charge stays.
 
         Guarantee
         ---------
@@ -290,14 +288,13 @@ class Plan:
         def draw() -> Release[RegionCounts]:
             report = Reporter(on_progress, clock=None)
             report("reading the table")
-            counted = self._count(source)
-            return self.draw(counted, bits, report, keep_measurements=keep_measurements)
+            return self.draw(self._count(source), bits, report, keep=keep_measurements)
 
         return run_release(
-            self.guarantee,
+            self,
+            METHODS.name_of(self.method),
             budget=budget,
             dataset=dataset,
-            parameters=public_parameters(METHODS.name_of(self.method), self.assumed_public),
             prepare=prepare,
             draw=draw,
             outputs=outputs,
@@ -309,7 +306,7 @@ class Plan:
         bits: UniformSource | None,
         report: Reporter,
         *,
-        keep_measurements: bool,
+        keep: bool,
     ) -> Release[RegionCounts]:
         """Draw the noise, make the counts consistent, and check them, without any charge: :meth:`release` charges."""
         measured = measure(
@@ -320,7 +317,7 @@ class Plan:
             leaves_inherit=self.leaves_inherit,
             bits=bits,
         )
-        result = solved(self.method, measured, keep_measurements, report)
+        result = solved(self.method, measured, keep, report)
         provenance = provenance_of(self.method, measured, self.declared)
         made = Release(result, self.guarantee, Certificate(()), provenance)
         return replace(made, certificate=verify(made))
@@ -330,15 +327,7 @@ class Plan:
         source: Any,  # noqa: ANN401 - as for release
         outcome: Release[RegionCounts] | RegionCounts,
     ) -> Diagnosis:
-        """Compare published counts with the true ones; private, for the curator only.
-
-        Parameters
-        ----------
-        source
-            As for :meth:`release`; it is read once more.
-        outcome
-            What was released.
-        """
+        """Compare published counts with the true ones; private, for the curator only. The source is read once more."""
         self.check(source)
         return diagnose(self._count(source), outcome)
 
@@ -594,7 +583,7 @@ def _load_kernels(method: Hashable, guarantee: DPForPersons, depth: int, units: 
     sizes = GroupSizes.from_counts(tree, [[1, 1]] * len(tree.leaves), units=units)
     with suppress(InvalidProblemError):
         rehearsed = plan(sizes.frame, guarantee, method=cast("Method", method))
-        rehearsed.draw(sizes, None, Reporter(None, clock=None), keep_measurements=False)
+        rehearsed.draw(sizes, None, Reporter(None, clock=None), keep=False)
 
 
 def provenance_of(

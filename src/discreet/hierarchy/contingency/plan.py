@@ -18,7 +18,7 @@ from discreet.core.options import callback, items_of, whole_number
 from discreet.core.outcome import Provenance, Release
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
-from discreet.core.release import public_parameters, run_release
+from discreet.core.release import run_release
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.contingency.groups import read_domain
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from discreet.core.outcome import PublicInput
     from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
-    from discreet.core.release import Outputs
+    from discreet.core.release import ReleaseOutputs
     from discreet.hierarchy.contingency.exact import ExpectedError
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal
@@ -189,7 +189,7 @@ class TablesPlan:
         keep_measurements: bool = False,
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
-        outputs: Outputs | None = None,
+        outputs: ReleaseOutputs | None = None,
     ) -> Release[RegionTables]:
         """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
 
@@ -258,10 +258,10 @@ class TablesPlan:
             return replace(made, certificate=verify(made))
 
         return run_release(
-            self.guarantee,
+            self,
+            method_name(self.method),
             budget=budget,
             dataset=dataset,
-            parameters=public_parameters(method_name(self.method), self.assumed_public),
             prepare=prepare,
             draw=draw,
             outputs=outputs,
