@@ -243,7 +243,11 @@ def test_what_the_claim_says_besides_is_compared() -> None:
         (("60", "10"), PER_DEGREE // 2, PER_DEGREE, False),
         (("60", "10"), PER_DEGREE // 2 - (1 << 28), PER_DEGREE + 1, False),
         (("60", "10"), 0, PER_DEGREE, False),
-        (("71", "10"), PER_DEGREE // 4, PER_DEGREE, False),
+        (("60", "10"), PER_DEGREE // 2 - (1 << 32), PER_DEGREE - (1 << 32), True),
+        (("60", "10"), PER_DEGREE // 2, PER_DEGREE - (1 << 32), False),
+        (("71", "10"), PER_DEGREE // 4, PER_DEGREE, True),
+        (("71", "10"), PER_DEGREE // 3, PER_DEGREE, False),
+        (("88.1", "10"), PER_DEGREE // 99, PER_DEGREE, False),
         (("0", "0"), 200, PER_DEGREE, False),
     ],
 )

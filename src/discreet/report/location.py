@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import text_ceil
+from discreet.core.spaces.geography import ground_factor
 from discreet.plot import plot_channel_row
 from discreet.plot.style import FAINT
 from discreet.report.attacked import section
@@ -131,6 +133,9 @@ def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:
         told.append(("expected loss", f"{number(mechanism.upper)} {unit}"))
     if mechanism.lower is not None:
         told.append(("no private mechanism loses less than", f"{number(mechanism.lower)} {unit}"))
+    if mechanism.region.origin is not None:
+        most = text_ceil(1 / ground_factor(mechanism.region.coordinates[:, 0]))
+        told.append(("distances", f"in the plane, at most {most} times geodesics of WGS 84"))
     checks = mechanism.certificate.checks
     passed = sum(check.passed for check in checks)
     return [

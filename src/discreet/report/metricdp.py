@@ -359,19 +359,11 @@ def _numbers(
         ("radius", "all pairs" if guarantee.radius is None else distance(guarantee.radius, unit)),
     ]
     if scope is not None:
-        rows.append(
-            (
-                "epsilon for all pairs",
-                _whole(guarantee) or "none",
-            )
-        )
+        rows.append(("epsilon for all pairs", _whole(guarantee) or "none"))
+    rows += [("distances", c.detail) for c in design.certificate.checks if "WGS 84" in c.detail]
+    lower = "none" if design.lower is None else f"{text_floor(design.lower, 10)} {loss_unit}"
     rows += [
-        (
-            "lower bound",
-            "none"
-            if design.lower is None
-            else f"{text_floor(design.lower, 10)} {loss_unit}".strip(),
-        ),
+        ("lower bound", lower.strip()),
         ("expected loss", f"{text_ceil(design.upper, 10)} {loss_unit}".strip()),
         ("gap", "none" if design.gap is None else f"{design.gap:.2g}"),
         ("method", design.provenance.method),
